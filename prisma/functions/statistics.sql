@@ -132,6 +132,66 @@ begin
 end
 $$;
 
+-- When the last attempt of each queue failed in the last hour, and how many succeeded since; nothing of a queue without a
+-- failure. p_until: up to when the statistics have all attempts. The statistics tell in which five minutes the last failure
+-- was, so the attempts of at most as many five minutes are read as there are different ones, and those after p_until.
+create or replace function jobferry_since_failures(
+  p_until timestamptz, p_queues text[], out queue_id text, out failed_at timestamptz, out succeeded integer
+) returns setof record
+language plpgsql stable
+set enable_seqscan = off
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_first constant timestamptz := jobferry_bucket(jobferry_now() - interval '1 hour');
+  v_found text[] := '{}';
+  v_span record;
+begin
+  for queue_id, failed_at, succeeded in select f.* from jobferry_failures_in(p_until, 'infinity', p_queues) f loop
+    v_found := v_found || queue_id;
+    return next;
+  end loop;
+  for v_span in
+    select last.bucket as starts, array_agg(other.id) as queues
+      from unnest(p_queues) other(id)
+     cross join lateral (
+       select max(s.bucket) as bucket from queue_stats s
+        where (s.queue_id, s.bucket) >= (other.id, v_first) and (s.queue_id, s.bucket) <= (other.id, 'infinity')
+          and s.failed + s.nacked > 0) last
+     where other.id <> all (v_found) and last.bucket is not null
+     group by last.bucket
+  loop
+    return query
+      select f.queue_id, f.failed_at,
+             f.succeeded
+               + (select coalesce(sum(s.success), 0) from queue_stats s
+                   where (s.queue_id, s.bucket) > (f.queue_id, v_span.starts)
+                     and (s.queue_id, s.bucket) <= (f.queue_id, 'infinity'))::integer
+               + (select count(*) from attempt a
+                   where a."timestamp" >= greatest(p_until, v_span.starts + interval '300 s')
+                     and a.queue_id = f.queue_id and a.status = 'success')::integer
+        from jobferry_failures_in(v_span.starts, v_span.starts + interval '300 s', v_span.queues) f;
+  end loop;
+end
+$$;
+
+-- The last failure of each queue in [p_from, p_to), and how many attempts of this time succeeded after it.
+create or replace function jobferry_failures_in(
+  p_from timestamptz, p_to timestamptz, p_queues text[], out queue_id text, out failed_at timestamptz, out succeeded integer
+) returns setof record
+language sql stable
+set enable_seqscan = off
+as $$
+  with ended as materialized (
+    select a.queue_id, a."timestamp" as at, a.status from attempt a
+     where a."timestamp" >= p_from and a."timestamp" < p_to and a.queue_id = any (p_queues)
+  ), failures as (
+    select e.queue_id, max(e.at) as at from ended e where e.status in ('failed', 'nacked') group by 1
+  )
+  select f.queue_id, f.at, (count(*) filter (where e.status = 'success' and e.at > f.at))::integer
+    from failures f join ended e on e.queue_id = f.queue_id group by 1, 2
+$$;
+
 -- The moment up to which the statistics have all attempts. Before the first roll-up this is the begin of retention.
 create or replace function jobferry_stats_until(p_retention interval) returns timestamptz
 language sql stable

@@ -3,6 +3,7 @@ import { findAccount } from '../db/operator/accounts.ts';
 import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
 import { endHold, pauseQueue, resumeQueue } from '../db/queues/operations.ts';
 import { OPERATOR } from '../domain/audit.ts';
+import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { command, UsageError } from './command.ts';
 import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
@@ -122,6 +123,7 @@ function describe({ queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: 
   const count = (name: keyof QueueJobs) => atMost(jobs[name]);
   const isHeld = queue.holdUntil !== null && (queue.holdUntil > now || queue.probeJobId !== null);
   const { rateLimitMax, rateLimitWindow, nextSigningSecretAt: rotation } = queue;
+  const slots = { inFlight: jobs.inFlight, awaitingAck: jobs.awaitingAck, concurrency: queue.concurrency };
   const state = stateOf({ ...queue, holdUntil: isHeld ? queue.holdUntil : null });
   return facts([
     ['id', queue.id],
@@ -143,7 +145,8 @@ function describe({ queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: 
     ['- after a failure', jobs.backoff > 0 ? count('backoff') : undefined],
     ['- after a defer or back-pressure', jobs.held > 0 ? count('held') : undefined],
     ['next of them due', nextDueAt ?? undefined],
-    ['in flight', `${count('inFlight')} of ${queue.concurrency}`],
+    ['in flight', slotsInUse(slots)],
+    ['way out', jobs.due > 0 && allAwaitReports(slots) ? REPORTS_ADVICE : undefined],
     ['dead', count('dead')],
     ['rate limit', rateLimitMax === null ? null : `${rateLimitMax} in ${rateLimitWindow} s`],
     ['attempts of a job', queue.maxAttempts],

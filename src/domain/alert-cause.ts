@@ -1,4 +1,5 @@
 import type { AlertKind } from './alert-rule.ts';
+import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from './queue-slots.ts';
 
 /** What the database has measured of a queue of which a rule's condition holds. */
 export interface QueueMeasure {
@@ -7,8 +8,9 @@ export interface QueueMeasure {
   value: number;
   /** What the value is a part of, such as the number of attempts; null if there is nothing. */
   total: number | null;
-  /** Jobs in flight, and how many may be, for the oldest due job. */
+  /** Jobs in flight, those of them that await a report, and how many may be in flight, for the oldest due job. */
   inFlight: number | null;
+  awaitingAck: number | null;
   concurrency: number | null;
   /** The most frequent reason of the dead letters, and the status code of most of those; null without one. */
   reason: string | null;
@@ -64,11 +66,13 @@ export function statisticsAreBehind(seconds: number): string {
   return `the statistics are ${duration(seconds)} behind: no worker sums them up`;
 }
 
-function slotsOf({ inFlight, concurrency }: QueueMeasure): string {
-  if (inFlight === null || concurrency === null) return '';
-  if (inFlight >= concurrency)
+function slotsOf({ inFlight, awaitingAck, concurrency }: QueueMeasure): string {
+  if (inFlight === null || awaitingAck === null || concurrency === null) return '';
+  const slots = { inFlight, awaitingAck, concurrency };
+  if (allAwaitReports(slots)) return ` ${slotsInUse(slots)}. ${REPORTS_ADVICE}`;
+  if (awaitingAck === 0 && inFlight >= concurrency)
     return ` All its ${concurrency} slots are in use: the receiver is slow, or it needs more.`;
-  return ` ${inFlight} of its ${concurrency} slots are in use.`;
+  return ` ${slotsInUse(slots)}.`;
 }
 
 function reasonOf({ reason, statusCode }: QueueMeasure): string {

@@ -17,6 +17,25 @@ type CountedAnswer =
 export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   duration: Percentiles;
   warnings: readonly { warning: QueueWarning; message: string }[];
+  /** The last failure, and how many attempts have succeeded since; null unless most of the hour failed or was rejected. */
+  lastFailure: { at: Date; succeeded: number } | null;
+}
+
+/** Warnings that a receiver takes back by accepting deliveries again, long before the failures are an hour old. */
+const MENDED: readonly QueueWarning[] = ['signature_rejected', 'failing'];
+/** So many successes in a row say more than the share of an hour. */
+const LEAST_SINCE = 10;
+
+/** Whether the health of a queue needs its last failure to be judged. */
+export function mayBeMended({ warnings }: QueueHealth): boolean {
+  return warnings.some(({ warning }) => MENDED.includes(warning));
+}
+
+/** @returns the health by what has happened since the last failure, which outweighs the hour */
+export function sinceFailure(health: QueueHealth, lastFailure: QueueHealth['lastFailure']): QueueHealth {
+  const isMended = lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
+  const warnings = isMended ? health.warnings.filter(({ warning }) => !MENDED.includes(warning)) : health.warnings;
+  return { ...health, warnings, lastFailure };
 }
 
 /** Fewer than these cause no warning: a single bad answer means nothing. */
@@ -35,6 +54,7 @@ export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): Queue
     backpressure,
     unanswered,
     duration,
+    lastFailure: null,
     warnings: [
       ...signatureRejected(totals),
       ...slowReceiver(duration, webhookTimeoutMs),

@@ -19,11 +19,13 @@ const SEVERITY = 10 ** 12;
  * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail,
  * then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, then all
  * others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, held, failing, behind.
- * Of equally severe queues the one whose oldest due job waits longest has more trouble.
+ * Of equally severe queues the one whose oldest due job waits longest has more trouble. A queue that needs no hand has 0.
  */
 export function troubleOf(facts: TroubleFacts): number {
+  const severity = severityOf(facts);
+  if (severity === 0) return 0;
   const age = Math.min(Math.max(Math.floor(facts.oldestDueMs ?? 0), 0), SEVERITY - 1);
-  return severityOf(facts) * SEVERITY + age;
+  return severity * SEVERITY + age;
 }
 
 function severityOf({ paused, held, oldestDueMs, warnings }: TroubleFacts): number {

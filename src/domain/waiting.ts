@@ -1,4 +1,5 @@
 import { adviceOn, DEFAULT_HOLD_MS, isOwnError } from './outcome.ts';
+import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from './queue-slots.ts';
 
 /** Why a pending job is not being delivered now, in the order in which a claim checks. */
 export const WAIT_REASONS = [
@@ -43,7 +44,9 @@ export interface WaitingQueue {
   hold: { until: Date; jobId: string | null; reason: string | null } | null;
   /** Id of the job that tests whether the held queue may resume; null when that job is not in flight. */
   probeJobId: string | null;
+  /** Jobs that are processing or awaiting_ack, and how many of them await a report. */
   inFlight: number;
+  awaitingAck: number;
   concurrency: number;
   rate: { used: number; max: number; resetsAt: Date } | null;
 }
@@ -69,7 +72,8 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
     return event('probe_in_flight', `The queue resumes when its probe, job ${queue.probeJobId}, has ended.`);
   }
   if (queue.inFlight >= queue.concurrency) {
-    return event('concurrency', `All slots of the queue are taken: ${queue.inFlight} of ${queue.concurrency}.`);
+    const advice = allAwaitReports(queue) ? ` ${REPORTS_ADVICE}` : '';
+    return event('concurrency', `All slots of the queue are taken: ${slotsInUse(queue)}.${advice}`);
   }
   return {
     reason: 'due',

@@ -221,7 +221,7 @@ describe('each kind of rule', () => {
     expect(await causes(one)).toEqual([]);
     await sql('update queue set paused_at = null, paused_by = null where id = $1', [one.queueId]);
     expect(await causes(one)).toEqual([
-      'The oldest due job of orders has waited for 2 min; the limit is 60 s. 0 of its 5 slots are in use.',
+      'The oldest due job of orders has waited for 2 min; the limit is 60 s. 0 of 5 slots are in use.',
     ]);
   });
 

@@ -39,7 +39,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     const { page } = watched;
     await page.goto('/');
     await settled(watched);
-    await says(page, /^All is quiet\. The last delivery ended at .+\.$/);
+    await says(page, /^All is quiet\. The last attempt ended at .+\.$/);
     await account.operate.publish('orders', ['{}'], 3600);
     await says(page, /^All 2 queues are well\b/);
     await account.operate.change('pauseQueue', mails);

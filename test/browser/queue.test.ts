@@ -30,7 +30,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await other.keyboard.press('1');
     await says(other, /^Paused since .+\. 1 job waits, nothing is lost\.$/);
     await mine.keyboard.press('p');
-    await says(other, /^Moving: 1 job is open\.$/);
+    await says(other, /^1 is scheduled at .+\.$/);
     await mine.getByText('orders resumed').waitFor();
     await mine.keyboard.press('z');
     await says(other, /^Paused since .+\. 1 job waits, nothing is lost\.$/);
@@ -98,7 +98,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
       await says(page, sentence);
       expect(page.url()).toMatch(address);
       await page.goBack();
-      await says(page, /^Moving/);
+      await says(page, /^3 are scheduled, the first at/);
     }
     await page.getByRole('link', { name: 'Dead letters of orders' }).click();
     await says(page, /^2 dead letters match, of one cause\./);

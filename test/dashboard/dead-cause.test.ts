@@ -183,8 +183,12 @@ describe('the price of a replay', () => {
   it('says whether the jobs would die again', () => {
     const strong = (change: Partial<ReplayQueue>) => safetyOfReplay({ ...queue, ...change }).strong;
     expect(strong({})).toBe('The receiver works.');
-    expect(strong({ health: answers(2, 98) })).toBe('The receiver still fails.');
-    expect(strong({ health: answers(80, 20) })).toBe('The receiver is not well yet.');
+    expect(strong({ health: answers(2, 98) })).toBe('The receiver fails.');
+    expect(strong({ health: answers(80, 20) })).toBe('The receiver is not well.');
+    const since = (succeededSince: number) => ({ health: { ...answers(80, 240), lastFailure: { succeededSince } } });
+    expect(strong(since(80))).toBe('The receiver works again.');
+    expect(safetyOfReplay({ ...queue, ...since(9) }).text).toMatch(/The last 9 succeeded: send 1 first\.$/);
+    expect(safetyOfReplay({ ...queue, ...since(0) }).text).toMatch(/Most of these jobs would die again\.$/);
     expect(strong({ health: answers(5, 0) })).toMatch(/not known/);
     expect(strong({ paused: true })).toBe('The queue is paused.');
     expect(plain(safetyOfReplay(queue).text)).toBe('It answered 2xx to 99 % of 100 deliveries of the last hour.');

@@ -11,11 +11,14 @@ import {
   worstFirst,
 } from '../../src/dashboard/model/overview.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
-import type { Condition } from '../../src/dashboard/model/queue-condition.ts';
+import type { Condition, Depth } from '../../src/dashboard/model/queue-condition.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
-const depth = { due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 };
+const depth: Depth = {
+  ...{ due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 },
+  ...{ nextDueAt: null, firstAckDeadline: null },
+};
 
 function state(
   name: string,
@@ -23,7 +26,17 @@ function state(
   { out = 0, oldest = null as number | null, due = 0 } = {},
 ): QueueState {
   const queue = {
-    ...{ id: name, name, concurrency: 5, inFlight: 0, paused: false, pause: null, hold: null, health: null },
+    ...{
+      id: name,
+      name,
+      concurrency: 5,
+      ackTimeout: 300,
+      inFlight: 0,
+      paused: false,
+      pause: null,
+      hold: null,
+      health: null,
+    },
     ...{ rateLimitWindow: 60, rateWindow: null, oldestDueSeconds: oldest, depth: { ...depth, due } },
   };
   return { queue, condition, out };
@@ -64,18 +77,19 @@ describe('the headline of Overview', () => {
     expect(headline([bad, bad, idle])).toBe('2 of 3 queues need a look. The other one is well.');
     expect(headline([bad, bad])).toBe('All 2 queues need a look.');
     expect(headline([bad])).toBe('The queue needs a look.');
-    expect(headline([bad, idle], 240)).toBe('1 of the first 2 queues needs a look. The other one is well.');
+    expect(headline([bad, bad], 240)).toBe('At least 2 of 240 queues need a look.');
+    expect(headline([bad, idle], 240)).toBe('1 of 240 queues needs a look. The other 239 are well.');
   });
 
-  it('says that all is well, and how much is delivered', () => {
-    expect(headline([moving, idle])).toBe('All 2 queues are well: 3.3 deliveries a second.');
+  it('says that all is well', () => {
+    expect(headline([moving, idle])).toBe('All 2 queues are well.');
     expect(headline([state('a', 'moving')])).toBe('The queue is well.');
-    expect(headline([moving], 101)).toBe('The first 1 queues are well: 3.3 deliveries a second.');
+    expect(headline([moving], 101)).toBe('All 101 queues are well.');
   });
 
   it('says since when all is quiet', () => {
-    expect(headline([idle], 1, '2026-11-12T11:58:02Z')).toBe('All is quiet. The last delivery ended at 11:58:02.');
-    expect(headline([idle], 1, null)).toBe('All is quiet. There is no completed job.');
+    expect(headline([idle], 1, '2026-11-12T11:58:02Z')).toBe('All is quiet. The last attempt ended at 11:58:02.');
+    expect(headline([idle], 1, null)).toBe('All is quiet. Nothing has been delivered.');
     expect(headline([idle], 1, undefined)).toBe('All is quiet.');
   });
 
@@ -90,13 +104,14 @@ describe('the headline of Overview', () => {
 });
 
 describe('the line below', () => {
-  const lead = (states: QueueState[], recent: { all: number; failed: number }) =>
-    plain(textOfPhrase(leadOfOverview(states, recent, summaryOf(states, states.length))));
+  const span = { from: Date.parse('2026-11-12T11:50:00Z'), to: Date.parse('2026-11-12T12:00:00Z') };
+  const lead = (states: QueueState[], recent: { all: number; failed: number }, total = states.length) =>
+    plain(textOfPhrase(leadOfOverview(states, { ...recent, span }, summaryOf(states, total), view)));
 
   it('says how much is delivered and fails, what waits, and where', () => {
     const states = [state('search', 'behind', { out: 31, due: 950 }), state('mail', 'moving', { out: 26, due: 50 })];
     expect(lead(states, { all: 34_200, failed: 137 })).toBe(
-      '57 deliveries a second in the last ten minutes, 0.4 % of them failed. 1 000 jobs wait, nearly all of them in search.',
+      '57 deliveries a second from 11:50 to 12:00, 0.4 % of the attempts failed. 1 000 jobs wait, nearly all of them in search.',
     );
   });
 
@@ -107,6 +122,12 @@ describe('the line below', () => {
       '1 job waits in b.',
     );
     expect(lead([state('a', 'idle')], { all: 0, failed: 0 })).toBe('No job waits.');
+  });
+
+  it('says of which queues, if it is not of all', () => {
+    expect(lead([state('a', 'stuck', { due: 5 })], { all: 0, failed: 0 }, 897)).toBe(
+      'Of the 1 queues below: 5 jobs wait.',
+    );
   });
 });
 

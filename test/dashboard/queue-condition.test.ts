@@ -4,20 +4,23 @@ import {
   type Condition,
   compareTrouble,
   conditionOf,
+  type Depth,
   type Flow,
-  limitOfQueue,
   NO_FLOW,
   needsLook,
   type QueueNow,
-  sentenceOfQueue,
-  slotsNeeded,
 } from '../../src/dashboard/model/queue-condition.ts';
+import { leadOfQueue } from '../../src/dashboard/model/queue-lead.ts';
+import { limitOfQueue, sentenceOfQueue, slotsNeeded } from '../../src/dashboard/model/queue-sentence.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
 const at = (clock: string) => `2026-11-12T${clock}Z`;
 
-const depth = { due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 };
+const depth: Depth = {
+  ...{ due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 },
+  ...{ nextDueAt: null, firstAckDeadline: null },
+};
 const health: NonNullable<QueueNow['health']> = {
   ...{
     answered2xx: 0,
@@ -28,15 +31,18 @@ const health: NonNullable<QueueNow['health']> = {
     backpressure: 0,
     unanswered: 0,
   },
-  ...{ duration: { p50: 200, p95: 4200 }, warnings: [] },
+  ...{ duration: { p50: 200, p95: 4200 }, lastFailure: null, warnings: [] },
 };
 const queue: QueueNow = {
-  ...{ concurrency: 20, inFlight: 3, paused: false, pause: null, hold: null, oldestDueSeconds: null },
+  ...{ concurrency: 20, ackTimeout: 3600, inFlight: 3, paused: false, pause: null, hold: null, oldestDueSeconds: null },
   ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
 };
 const warned = (warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER', more = {}) => ({
   health: { ...health, ...more, warnings: [{ warning }] },
 });
+
+const SPAN = { from: Date.parse(at('11:50:00')), to: Date.parse(at('12:00:00')) };
+const QUIET = { in: 0, out: 0, accepted: 0, span: SPAN };
 
 type Row = [condition: Condition, change: Partial<QueueNow>, sentence: string, flow?: Partial<Flow>];
 const ROWS: Row[] = [
@@ -70,13 +76,18 @@ const ROWS: Row[] = [
     warned('FAILING', { answered2xx: 10, answered5xx: 80, unanswered: 10 }),
     '90 of 100 attempts of the last hour failed.',
   ],
-  ['behind', { oldestDueSeconds: 61 }, 'Falls behind: 12 jobs a second come in, 3.4 go out.', { in: 12, out: 3.4 }],
-  ['behind', { oldestDueSeconds: 61 }, 'Falls behind: the oldest due job waits for 1 min 1 s.'],
+  [
+    'behind',
+    { oldestDueSeconds: 61 },
+    'Falls behind: 12 jobs a second came in from 11:50 to 12:00, 3.4 ended.',
+    { in: 12, out: 3.4, accepted: 3.4, span: SPAN },
+  ],
+  ['behind', { oldestDueSeconds: 61 }, 'Behind: the oldest for 1 min 1 s.'],
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
     'Catches up: 600 are due; at this pace until about 12:05.',
-    { in: 2, out: 12 },
+    { in: 2, out: 12, accepted: 12, span: SPAN },
   ],
   ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty takes longer than 4.2 s.'],
   [
@@ -84,10 +95,14 @@ const ROWS: Row[] = [
     warned('BACKPRESSURE', { answered2xx: 60, backpressure: 40 }),
     '40 of 100 attempts were put off by the receiver.',
   ],
-  ['moving', { depth: { ...depth, due: 3 } }, 'Moving: 3.2 deliveries a second, 84 ms late.', { out: 3.2, wait: 84 }],
-  ['moving', { depth: { ...depth, scheduled: 1 } }, 'Moving: 1 job is open.'],
-  ['moving', {}, 'Moving: nothing waits, the last delivery ended at 12:03:00.', { lastAt: at('12:03:00') }],
-  ['idle', {}, 'Idle. The last delivery ended at 11:04:00.', { lastAt: at('11:04:00') }],
+  [
+    'moving',
+    { depth: { ...depth, due: 3 } },
+    'Moving: 3.2 deliveries a second from 11:50 to 12:00, 84 ms late.',
+    { accepted: 3.2, wait: 84, span: SPAN },
+  ],
+  ['moving', {}, 'Moving: nothing waits, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
+  ['idle', {}, 'Idle. The last attempt ended at 11:04:00.', { lastAt: at('11:04:00') }],
   ['idle', {}, 'Idle. Nothing waits.'],
 ];
 
@@ -98,6 +113,99 @@ it.each(ROWS)('%s: %j', (condition, change, sentence, flow = {}) => {
   ];
   expect(conditionOf(shown, known, view)).toBe(condition);
   expect(plain(textOfPhrase(sentenceOfQueue(shown, known, view)))).toBe(sentence);
+});
+
+/** Rows in which a sentence once lied: nothing goes in or out, or cannot. */
+const EXTREMES: Row[] = [
+  [
+    'awaiting',
+    {
+      ...{ concurrency: 5, inFlight: 5, oldestDueSeconds: 3172 },
+      depth: { ...depth, due: 4, awaitingAck: 5, firstAckDeadline: at('13:11:00') },
+    },
+    'Waiting for reports: 5 of 5 slots wait for a report, none has come since 11:11:30; the first time-out is at 13:11:00.',
+    { ...QUIET, lastAt: at('11:11:30') },
+  ],
+  // Reports came a minute ago: it is slow, and not stuck.
+  [
+    'behind',
+    { concurrency: 5, inFlight: 5, oldestDueSeconds: 61, depth: { ...depth, due: 4, awaitingAck: 5 } },
+    'Behind: the oldest for 1 min 1 s.',
+    { ...QUIET, moves: true, lastAt: at('12:03:00') },
+  ],
+  // Half of the time for a report has passed without any.
+  [
+    'awaiting',
+    { concurrency: 1, inFlight: 1, ackTimeout: 60, oldestDueSeconds: 61, depth: { ...depth, due: 1, awaitingAck: 1 } },
+    'Waiting for reports: 1 of 1 slots wait for a report, none has come since 12:03:40.',
+    { ...QUIET, lastAt: at('12:03:40') },
+  ],
+  [
+    'stuck',
+    { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } },
+    'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended since 11:45:00.',
+    { ...QUIET, quietSince: Date.parse(at('11:45:00')) },
+  ],
+  // As much goes out as comes in, and the backlog stays.
+  [
+    'behind',
+    { oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
+    'Behind: the oldest for 1 min 1 s.',
+    { ...QUIET, in: 3, out: 3, accepted: 3 },
+  ],
+  // All attempts fail, and none of the jobs ends.
+  [
+    'behind',
+    { oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
+    'Behind: the oldest for 1 min 1 s.',
+    { ...QUIET, moves: true },
+  ],
+  [
+    'waiting',
+    { depth: { ...depth, scheduled: 15, nextDueAt: at('13:00:00') } },
+    '15 are scheduled, the first at 13:00:00.',
+    QUIET,
+  ],
+  ['waiting', { depth: { ...depth, scheduled: 1, nextDueAt: at('13:00:00') } }, '1 is scheduled at 13:00:00.', QUIET],
+  [
+    'waiting',
+    { depth: { ...depth, held: 10, nextDueAt: at('13:00:00') } },
+    '10 are held, the first until 13:00:00.',
+    QUIET,
+  ],
+  [
+    'waiting',
+    { depth: { ...depth, scheduled: 3, retrying: 2, nextDueAt: at('12:05:00') } },
+    '3 are scheduled, 2 are waiting for a retry, the first at 12:05:00.',
+    QUIET,
+  ],
+  ['moving', { depth: { ...depth, awaitingAck: 2, due: 1 } }, 'Moving: 1 is due, 2 are waiting for a report.', QUIET],
+  ['idle', {}, 'Idle. Nothing waits.', QUIET],
+  ['moving', {}, 'Moving: nothing waits.', { ...QUIET, moves: true }],
+];
+
+it.each(EXTREMES)('%s, where nothing goes in or out: %j', (condition, change, sentence, flow = {}) => {
+  const [shown, known] = [
+    { ...queue, ...change },
+    { ...NO_FLOW, ...flow },
+  ];
+  expect(conditionOf(shown, known, view)).toBe(condition);
+  expect(plain(textOfPhrase(sentenceOfQueue(shown, known, view)))).toBe(sentence);
+});
+
+it('says in the line below what outweighs the failures of the hour, and what binds', () => {
+  const lead = (change: Partial<QueueNow>, flow: Partial<Flow> = {}) =>
+    plain(textOfPhrase(leadOfQueue({ ...queue, ...change }, { ...NO_FLOW, ...flow }, view)));
+  const lastFailure = { at: at('11:21:07'), succeededSince: 80 };
+  expect(lead({ health: { ...health, lastFailure } })).toBe(
+    'It failed until 11:21:07; since then 80 attempts succeeded, and none failed. Nothing limits it: 3 of 20 slots are busy.',
+  );
+  const stuck = { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } };
+  expect(lead(stuck, QUIET)).toBe('No limit binds: 0 of 20 slots are busy. Look whether a worker runs.');
+  const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, due: 4, awaitingAck: 5 } };
+  expect(lead(awaiting, QUIET)).toMatch(/^Look whether the worker behind the receiver runs and reports/);
+  // Nothing can be delivered now, so nothing limits it and nothing needs to be said.
+  expect(lead({ depth: { ...depth, held: 10 } })).toBe('');
 });
 
 it('takes the first row that holds', () => {

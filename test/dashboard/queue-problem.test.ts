@@ -1,21 +1,41 @@
 import { describe, expect, it } from 'vitest';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
-import { type Condition, type Flow, NO_FLOW, type QueueNow } from '../../src/dashboard/model/queue-condition.ts';
+import {
+  type Condition,
+  type Depth,
+  type Flow,
+  NO_FLOW,
+  type QueueNow,
+} from '../../src/dashboard/model/queue-condition.ts';
 import { problemOf, wayOutOf } from '../../src/dashboard/model/queue-problem.ts';
 import { brief, deadCountsOf, failedShare, oldestDue, waitFigure } from '../../src/dashboard/model/queue-row.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
 const at = (clock: string) => `2026-11-12T${clock}Z`;
-const depth = { due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 };
+const depth: Depth = {
+  ...{ due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 },
+  ...{ nextDueAt: null, firstAckDeadline: null },
+};
 const health: NonNullable<QueueNow['health']> = {
   ...{ answered2xx: 0, answered3xx: 0, answered4xx: 0, answered5xx: 0 },
   ...{ unauthorized: 0, backpressure: 0, unanswered: 0, duration: { p50: 200, p95: 4200 }, warnings: [] },
+  lastFailure: null,
 };
 const queue = {
-  ...{ name: 'orders', concurrency: 20, inFlight: 3, paused: false, pause: null, hold: null, oldestDueSeconds: null },
+  ...{
+    name: 'orders',
+    concurrency: 20,
+    ackTimeout: 300,
+    inFlight: 3,
+    paused: false,
+    pause: null,
+    hold: null,
+    oldestDueSeconds: null,
+  },
   ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
 };
+const SPAN = { from: Date.parse(at('11:50:00')), to: Date.parse(at('12:00:00')) };
 const job = `${'0'.repeat(19)}c31f0`;
 const hold = { until: at('12:05:30'), reason: 'tokens used up', askedBy: { id: job }, probe: null };
 
@@ -59,25 +79,40 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   [
     'behind',
     { inFlight: 20, oldestDueSeconds: 520, depth: { ...depth, due: 18_204 } },
-    'Falls behind. | 35 jobs a second come in, 31 go out. 18 204 are due, the oldest for 8 min 40 s. All 20 slots are busy.',
-    { in: 35, out: 31 },
+    'Falls behind. | From 11:50 to 12:00 35 jobs a second came in, 31 ended. 18 204 are due, the oldest for 8 min 40 s. 20 of 20 slots are in use.',
+    { in: 35, out: 31, span: SPAN },
   ],
   [
     'behind',
     { oldestDueSeconds: 61, depth: { ...depth, due: 4 } },
-    'Falls behind. | Under 0.1 jobs a second come in, 0 go out. 4 are due, the oldest for 1 min 1 s.',
-    { in: 0.02, out: 0 },
+    'Falls behind. | From 11:50 to 12:00 under 0.1 jobs a second came in, 0 ended. 4 are due, the oldest for 1 min 1 s.',
+    { in: 0.02, out: 0, span: SPAN },
   ],
   [
     'behind',
     { rateWindow: { used: 5, max: 5, resetsAt: at('12:05:00') }, oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
-    'Falls behind. | 1 is due, the oldest for 1 min 1 s. The rate limit is used up.',
+    'Behind. | 1 is due, the oldest for 1 min 1 s. The rate limit is used up.',
   ],
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
     'Catches up. | 600 are due, the oldest for 5 min. At this pace it is done at about 12:05:11.',
     { in: 2, out: 12 },
+  ],
+  [
+    'awaiting',
+    {
+      ...{ concurrency: 5, inFlight: 5, oldestDueSeconds: 3172 },
+      depth: { ...depth, due: 4, awaitingAck: 5, firstAckDeadline: at('13:00:00') },
+    },
+    'Waiting for reports. | 5 of 5 slots wait for a report, none has come since 11:10:00; the first time-out is at 13:00:00. 4 are due, the oldest for 52 min 52 s.',
+    { in: 0, out: 0, quietSince: Date.parse(at('11:10:00')) },
+  ],
+  [
+    'stuck',
+    { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 4 } },
+    'Stuck. | 4 are due, the oldest for 11 min 40 s. No attempt has ended in ten minutes.',
+    { in: 0, out: 0 },
   ],
   ['slow', {}, 'Slow receiver. | One delivery in twenty takes longer than 4.2 s.'],
   [

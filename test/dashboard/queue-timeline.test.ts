@@ -26,9 +26,16 @@ const timeline = [
 ];
 describe('the charts', () => {
   it('have rates of the time that has passed in the bucket under way', () => {
-    const { times, delivered, published: rates } = queueCharts(timeline, { now: Date.parse(at('12:08')), bucketMs });
+    const {
+      times,
+      accepted,
+      failed,
+      putOff,
+      published: rates,
+    } = queueCharts(timeline, { now: Date.parse(at('12:08')), bucketMs });
     expect(times.at(-1)).toBe(Date.parse(at('12:05')));
-    expect(delivered).toEqual([30, 1, 1, 30 / 180]);
+    expect(accepted).toEqual([30, 290 / 300, 1, 30 / 180]);
+    expect([failed[1], putOff[1]]).toEqual([10 / 300, 50 / 300]);
     expect(rates.at(-1)).toBe(60 / 180);
   });
 

@@ -13,7 +13,7 @@ import {
 import { displaySentence } from '../../src/dashboard/model/display.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/model/system.ts';
-import { headOfPlan, projectedAttempts } from '../../src/dashboard/model/usage.ts';
+import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/model/usage.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;
@@ -159,8 +159,13 @@ describe('the first line of the settings', () => {
     );
     expect(headOfPlan({ attempts: 300_000_000, month: '2026-11' }, plan)).toMatch(/more than included/);
     expect(headOfPlan({ attempts: 100, month: '2026-11' }, { ...plan, monthlyAttempts: 100 })).toMatch(/are refused/);
-    expect(projectedAttempts(56_604_118, '2026-11', NOW)).toBe(148_000_000);
-    expect(projectedAttempts(5, '2026-11', Date.parse('2026-11-01T20:00:00Z'))).toBeNull();
+    expect(projectedAttempts(56_604_118, '2026-11', 0, NOW)).toBe(148_000_000);
+    // From the day on which the account was made: 1000 in two of the last five days.
+    const made = Date.parse('2026-11-24T00:00:00Z');
+    expect(projectedAttempts(1000, '2026-11', made, made + 48 * 3_600_000)).toBe(3500);
+    expect(projectedAttempts(1000, '2026-11', made, made + 31 * 60_000)).toBeNull();
+    expect(createdAtOf(`${made.toString(16).padStart(12, '0')}0123456789ab`)).toBe(made);
+    expect(projectedAttempts(5, '2026-11', 0, Date.parse('2026-11-01T20:00:00Z'))).toBeNull();
   });
 
   it('says how the page looks', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { NO_FLOW } from '../../src/dashboard/model/queue-condition.ts';
 import { sparkSentence } from '../../src/dashboard/model/spark.ts';
 import {
   BUCKETS,
+  type FlowPoint,
   flowOf,
   type Point,
   RECENT_BUCKETS,
@@ -19,8 +21,13 @@ const point = (clock: string, change: Partial<Point> = {}): Point => ({
   ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, wait: { p50: null, p95: null } },
   ...change,
 });
-const flowing = (clock: string, published: number, change: Partial<Point> = {}): Point & { published: number } => ({
-  ...point(clock, change),
+const flowing = (
+  clock: string,
+  published: number,
+  change: Partial<Point & { dead: number }> = {},
+): FlowPoint & Point => ({
+  ...{ ...point(clock), dead: 0 },
+  ...change,
   published,
 });
 
@@ -41,13 +48,14 @@ describe('the span of the sparklines', () => {
 describe('the flow of a queue', () => {
   const points = [
     flowing('11:45', 9999, { success: 9999 }),
-    flowing('11:50', 150, { success: 290, failed: 8, nacked: 2, deferred: 50, wait: { p50: 30, p95: 40 } }),
+    flowing('11:50', 150, { success: 290, failed: 18, nacked: 2, dead: 10, deferred: 50, wait: { p50: 30, p95: 40 } }),
     flowing('11:55', 450, { success: 300, wait: { p50: 90, p95: 700 } }),
     flowing('12:00', 9999, { success: 1, wait: { p50: 5, p95: 6 } }),
   ];
 
-  it('is that of the last two full buckets; what was put off has not left', () => {
-    expect(flowOf(points, now)).toMatchObject({ in: 1, out: 1, wait: 90 });
+  it('is that of the last two full buckets; what was put off or is retried has not left', () => {
+    const span = { from: Date.parse(at('11:50')), to: Date.parse(at('12:00')) };
+    expect(flowOf(points, now)).toMatchObject({ in: 1, out: 1, accepted: 590 / 600, wait: 90, span });
   });
 
   it('is as late as the last delivery of that time', () => {
@@ -57,12 +65,15 @@ describe('the flow of a queue', () => {
 
   it('is not known before there are two full buckets', () => {
     expect(flowOf(points.slice(2), now)).toMatchObject({ in: null, out: null });
-    expect(flowOf([], now)).toEqual({ in: null, out: null, wait: null, lastAt: null });
+    expect(flowOf([], now)).toEqual(NO_FLOW);
   });
 
-  it('ended when the last bucket with an attempt did, or is under way', () => {
-    expect(flowOf(points, now).lastAt).toBe('2026-11-12T12:04:11.000Z');
-    expect(flowOf([...points.slice(0, 3), flowing('12:00', 0)], now).lastAt).toBe(at('12:00'));
+  it('is quiet since the last bucket with an attempt ended, or is under way', () => {
+    expect(flowOf(points, now)).toMatchObject({ moves: true });
+    const quiet = [...points.slice(0, 3), flowing('12:00', 0)];
+    expect(flowOf(quiet, now)).toMatchObject({ moves: false, quietSince: Date.parse(at('12:00')) });
+    const none = [flowing('11:45', 0), flowing('11:50', 7)];
+    expect(flowOf(none, now)).toMatchObject({ moves: false, quietSince: Date.parse(at('11:45')) });
   });
 
   it('asks for enough points to have two full ones', () => {
@@ -71,7 +82,7 @@ describe('the flow of a queue', () => {
   });
 
   it('counts the outcomes of the same ten minutes, and has the latest wait', () => {
-    expect(recentOutcome(points, now)).toEqual({ all: 650, failed: 10 });
+    expect(recentOutcome(points, now)).toEqual({ all: 660, failed: 20 });
     expect(recentWait(points)).toBe(6);
     expect(recentWait([point('11:55')])).toBeNull();
   });

@@ -147,15 +147,31 @@ describe('a rule', () => {
 });
 
 const measure: QueueMeasure = {
-  ...{ queueName: 'orders', value: 750, total: null, inFlight: null, concurrency: null },
+  ...{ queueName: 'orders', value: 750, total: null, inFlight: null, awaitingAck: null, concurrency: null },
   ...{ reason: null, statusCode: null },
 };
 
 describe('the cause of an alert', () => {
   it.each<[AlertKind, number, Partial<QueueMeasure>, string]>([
     ['oldest_due', 300, {}, 'The oldest due job of orders has waited for 12 min; the limit is 5 min.'],
-    ['oldest_due', 300, { inFlight: 5, concurrency: 5 }, 'All its 5 slots are in use: the receiver is slow'],
-    ['oldest_due', 300, { inFlight: 1, concurrency: 5 }, '1 of its 5 slots are in use.'],
+    [
+      'oldest_due',
+      300,
+      { inFlight: 5, awaitingAck: 0, concurrency: 5 },
+      'All its 5 slots are in use: the receiver is slow',
+    ],
+    [
+      'oldest_due',
+      300,
+      { inFlight: 5, awaitingAck: 5, concurrency: 5 },
+      '5 of 5 slots wait for a report. Look whether the worker',
+    ],
+    [
+      'oldest_due',
+      300,
+      { inFlight: 1, awaitingAck: 1, concurrency: 5 },
+      '1 of 5 slots are in use, 1 of them for a report.',
+    ],
     ['dead_letters', 1, { value: 1 }, '1 job of orders died in the last 15 min.'],
     ['dead_letters', 1, { value: 100 }, 'At least 100 jobs of orders died'],
     [

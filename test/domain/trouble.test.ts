@@ -16,12 +16,13 @@ it('puts what needs a hand first, and among equals the one that is the most behi
     { ...WELL, warnings: ['backpressure'] },
     { ...WELL, paused: true, held: true, oldestDueMs: 100 * HOUR },
     { ...WELL, paused: true, warnings: ['signature_rejected'] },
-    { ...WELL, oldestDueMs: 1000 },
     WELL,
   ] as const;
   const troubles = ordered.map(troubleOf);
   expect(troubles.toSorted((one, other) => other - one)).toEqual(troubles);
   expect(new Set(troubles).size).toBe(troubles.length);
+  // What needs no hand is in the order of its age.
+  expect([{ ...WELL, oldestDueMs: 1000 }, WELL].map(troubleOf)).toEqual([0, 0]);
 });
 
 it('is a number that a cursor can hold', () => {

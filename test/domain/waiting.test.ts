@@ -17,6 +17,7 @@ const queue: WaitingQueue = {
   hold: null,
   probeJobId: null,
   inFlight: 0,
+  awaitingAck: 0,
   concurrency: 5,
   rate: null,
 };

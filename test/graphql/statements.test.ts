@@ -208,8 +208,9 @@ it.each<[what: string, most: number, document: string]>([
   ['a total without its items', 1, '{ deadLetters(first: 1) { totalCount totalCountExact } }'],
   ['a total that the page shows', 1, '{ queues(first: 100) { totalCount nodes { id } } }'],
   [
-    'the state of a queue, and its last minutes',
-    2,
+    // The third is about its last failure, which is asked for only if most of its hour failed.
+    'the state of a queue that fails, and its last minutes',
+    3,
     `{ queue(name: "queue-1") {
          id paused inFlight oldestDueSeconds hold { askedBy { id } probe { id } } depth { due } health { answered5xx }
          timeline(from: "${RECENT}") { success published }

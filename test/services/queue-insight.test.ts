@@ -120,7 +120,7 @@ async function expectTogether(queue: TestQueue, to: number, step: string): Promi
 
 /** The expected depth, from the jobs themselves. */
 async function plainDepth(queue: TestQueue): Promise<QueueDepth | null> {
-  const { oldest, ...counts } = (await insight.db.one<Omit<QueueDepth, 'oldestDueAt'> & { oldest: Date | null }>(
+  return insight.db.one<Record<keyof QueueDepth, never>>(
     `select count(*) filter (where status = 'pending' and scheduled_for <= n.now) as due,
             count(*) filter (where status = 'pending' and scheduled_for > n.now and wait_reason is null) as scheduled,
             count(*) filter (where status = 'pending' and scheduled_for > n.now and wait_reason = 'backoff') as retrying,
@@ -128,13 +128,14 @@ async function plainDepth(queue: TestQueue): Promise<QueueDepth | null> {
             count(*) filter (where status = 'processing') as processing,
             count(*) filter (where status = 'awaiting_ack') as awaiting_ack,
             count(*) filter (where status = 'completed') as completed, count(*) filter (where status = 'dead') as dead,
-            min(scheduled_for) filter (where status = 'pending' and scheduled_for <= n.now) as oldest
+            min(scheduled_for) filter (where status = 'pending' and scheduled_for <= n.now) as "oldestDueAt",
+            min(scheduled_for) filter (where status = 'pending' and scheduled_for > n.now) as "nextDueAt",
+            min(deadline) filter (where status = 'awaiting_ack') as "firstAckDeadline"
        from (select jobferry_now() as now) n, job
       where queue_id = $1
         and (id >= jobferry_first_id(n.now - $2 * interval '1 ms') or status not in ('completed', 'dead'))`,
     [queue.id, RETENTION_MS],
-  )) ?? { oldest: null };
-  return { ...counts, oldestDueAt: oldest } as QueueDepth;
+  );
 }
 
 /** Half an hour of three queues: publishes, deliveries, reports and burials; the statistics follow now and then. */
@@ -203,7 +204,7 @@ describe('timelines and depths', () => {
       awaiting_ack: 0,
       completed: 0,
       dead: 0,
-      oldestDueAt: null,
+      ...{ oldestDueAt: null, nextDueAt: null, firstAckDeadline: null },
     });
     expect(depths.get(busy.id)?.completed).toBe(2);
   });
@@ -287,7 +288,7 @@ describe('retention', () => {
       await pass(began + RETENTION_MS + gone * (MINUTE + 1) - now);
       const depth = await depthOf(queue);
       expect(depth).toEqual(await plainDepth(queue));
-      const { oldestDueAt: _oldest, ...counts } = depth ?? { oldestDueAt: null };
+      const { oldestDueAt: _oldest, nextDueAt: _next, firstAckDeadline: _first, ...counts } = depth as QueueDepth;
       // Jobs that have not ended stay: the third, the fourth and the fifth.
       expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(Math.max(5 - gone, 3));
       await pass(1);
@@ -333,16 +334,32 @@ describe('uses', () => {
     const use = async () => (await insight.uses(insight.account, [queue.id])).get(queue.id);
     await pass(20 * SECOND);
     await insight.publishJobs(queue, 9);
-    expect(await use()).toEqual({ inFlight: 0, rate: { used: 0, max: 3, resetsAt: new Date(now + 40 * SECOND) } });
+    expect(await use()).toEqual({
+      inFlight: 0,
+      awaitingAck: 0,
+      rate: { used: 0, max: 3, resetsAt: new Date(now + 40 * SECOND) },
+    });
     const { jobs } = await insight.claim(queue);
-    expect(await use()).toEqual({ inFlight: 3, rate: { used: 3, max: 3, resetsAt: new Date(now + 40 * SECOND) } });
+    expect(await use()).toEqual({
+      inFlight: 3,
+      awaitingAck: 0,
+      rate: { used: 3, max: 3, resetsAt: new Date(now + 40 * SECOND) },
+    });
     for (const job of jobs.slice(0, 2)) await settleAs(insight, job, DELIVERED, now, 1);
     for (const job of jobs.slice(2)) await settleAs(insight, job, FAILED, now, 1);
     expect(await use()).toMatchObject({ inFlight: 2, rate: { used: 3 } });
     await pass(40 * SECOND);
-    expect(await use()).toEqual({ inFlight: 2, rate: { used: 0, max: 3, resetsAt: new Date(now + 60 * SECOND) } });
+    expect(await use()).toEqual({
+      inFlight: 2,
+      awaitingAck: 2,
+      rate: { used: 0, max: 3, resetsAt: new Date(now + 60 * SECOND) },
+    });
     const free = await insight.createQueue();
-    expect((await insight.uses(insight.account, [free.id])).get(free.id)).toEqual({ inFlight: 0, rate: null });
+    expect((await insight.uses(insight.account, [free.id])).get(free.id)).toEqual({
+      inFlight: 0,
+      awaitingAck: 0,
+      rate: null,
+    });
   });
 
   it('knows windows that are no whole number of milliseconds', async () => {
@@ -452,6 +469,76 @@ describe('waitings', () => {
     expect([...(await insight.waitings(insight.account, asked)).keys()]).toEqual([due]);
     await pass(RETENTION_MS + 1);
     expect([...(await insight.waitings(insight.account, asked)).keys()]).toEqual([due]);
+  });
+});
+
+describe('trouble', () => {
+  const end = async (queue: TestQueue, count: number, outcome: typeof FAILED) => {
+    await insight.publishJobs(queue, count);
+    for (const job of (await insight.claim(queue)).jobs) await settleAs(insight, job, outcome, now, 1);
+  };
+  const troubled = (name: string | null = null) => insight.troubled(insight.account, name);
+
+  it('is that of the hour, until ten successes in a row outweigh it', async () => {
+    const queue = await insight.createQueue({ max_attempts: 1, concurrency: 100 });
+    const health = async () => {
+      const { warnings = [], lastFailure } = (await insight.healths(insight.account, [queue.id])).get(queue.id) ?? {};
+      return { warnings: warnings.map(({ warning }) => warning), lastFailure };
+    };
+    expect(await health()).toEqual({ warnings: [], lastFailure: null });
+    await end(queue, 30, DELIVERED);
+    await pass(MINUTE);
+    await end(queue, 60, FAILED);
+    const at = new Date(now);
+    expect(await health()).toEqual({ warnings: ['failing'], lastFailure: { at, succeeded: 0 } });
+    // In the same five minutes, in the next ones, with the statistics behind, and with all of them rolled up.
+    await pass(SECOND);
+    await end(queue, 4, DELIVERED);
+    for (const step of [7 * MINUTE, 10 * SECOND]) {
+      await insight.rollUp();
+      expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at, succeeded: 4 } });
+      await pass(step);
+    }
+    await end(queue, 5, DELIVERED);
+    expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at, succeeded: 9 } });
+    await end(queue, 1, DELIVERED);
+    expect(await health()).toEqual({ warnings: [], lastFailure: { at, succeeded: 10 } });
+    await pass(6 * MINUTE);
+    await insight.rollUp();
+    expect(await health()).toEqual({ warnings: [], lastFailure: { at, succeeded: 10 } });
+    await end(queue, 1, FAILED);
+    expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at: new Date(now), succeeded: 0 } });
+  });
+
+  it('is found in all queues, the newest of very many as well', async () => {
+    await insight.db.query('update queue set deleted_at = jobferry_now() where deleted_at is null');
+    const first = await insight.createQueue();
+    await insight.db.query(
+      `insert into queue (account_id, name, webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled,
+                          mode, rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay)
+       select account_id, 'well-' || n, webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled, mode,
+              rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay
+         from queue, generate_series(1, 1000) n where queue.id = $1`,
+      [first.id],
+    );
+    const [failing, behind, paused] = [
+      await insight.createQueue({ max_attempts: 1 }),
+      await insight.createQueue(),
+      await insight.createQueue(),
+    ];
+    expect(await troubled()).toEqual([]);
+    await end(failing, 3, FAILED);
+    await insight.publishJobs(behind, 1);
+    await insight.db.query(`update queue set paused_at = jobferry_now(), paused_by = 'test' where id = $1`, [
+      paused.id,
+    ]);
+    await pass(MINUTE + 1);
+    await insight.rollUp();
+    expect(await troubled()).toEqual([failing.id, behind.id, paused.id]);
+    expect(await troubled('well%')).toEqual([]);
+    expect(await troubled(behind.name)).toEqual([behind.id]);
+    expect(await insight.troubled(insight.other, null)).toEqual([]);
+    await insight.db.query(`delete from queue where name like 'well-%'`);
   });
 });
 

@@ -28,6 +28,12 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   return CAUSES[error] ?? `the worker said ${quote(error)}`;
 }
 
+/** Of a failed attempt without an answer: whether the receiver may have done the work. */
+export const sentenceOfSilence = (error: string | null) =>
+  /refused|dns|tls|allowed/.test(error ?? '')
+    ? 'Nothing was sent.'
+    : 'No answer came back. The receiver may still have done the work: look for the job’s id in its log before you run it again.';
+
 /** In a row: the code, else the error without its underscores. */
 export function shortCause(error: string | null): string {
   if (error === null || error === '') return '';

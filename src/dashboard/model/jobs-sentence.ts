@@ -8,7 +8,7 @@ export interface Count {
 }
 
 /** What jobs of a state do, for one and for many. */
-const VERBS: Readonly<Record<JobState, readonly [one: string, many: string]>> = {
+const VERBS: Readonly<Record<JobState | 'CANCELLED', readonly [one: string, many: string]>> = {
   DUE: ['is due', 'are due'],
   SCHEDULED: ['is scheduled', 'are scheduled'],
   RETRYING: ['retries', 'retry'],
@@ -17,12 +17,13 @@ const VERBS: Readonly<Record<JobState, readonly [one: string, many: string]>> = 
   AWAITING_ACK: ['awaits an ack', 'await an ack'],
   COMPLETED: ['is completed', 'are completed'],
   DEAD: ['is dead', 'are dead'],
+  CANCELLED: ['was cancelled', 'were cancelled'],
 };
 
 /** "61 jobs match: 2 retry, 2 are held, 57 are dead." Largest last. */
 export function sentenceOfJobs(
   all: Count,
-  byState: Partial<Record<JobState, number>> | null,
+  byState: Partial<Record<JobState | 'CANCELLED', number>> | null,
   hasFilter: boolean,
 ): string {
   if (all.count === 0) return hasFilter ? 'No job matches.' : 'No job has been published yet.';
@@ -31,7 +32,7 @@ export function sentenceOfJobs(
     ? `${count(all.count, all.exact)} ${one ? 'job matches' : 'jobs match'}`
     : `${count(all.count, all.exact)} ${one ? 'job is kept' : 'jobs are kept'}`;
   if (byState === null || !all.exact) return `${start}.`;
-  const states = (Object.entries(byState) as [JobState, number][])
+  const states = (Object.entries(byState) as [keyof typeof VERBS, number][])
     .filter(([, jobs]) => jobs > 0)
     .sort(([, a], [, b]) => a - b);
   const [only] = states;

@@ -7,6 +7,7 @@ import {
   needsLook,
   type QueueNow,
   rate,
+  spanOf,
   waitingJobs,
 } from './queue-condition.ts';
 import type { IconName, Signal } from './words.ts';
@@ -21,7 +22,7 @@ export interface Queue extends QueueNow {
 export interface QueueState {
   queue: Queue;
   condition: Condition;
-  /** Deliveries a second; null if it is not known. */
+  /** Accepted deliveries a second; null if it is not known. */
   out: number | null;
 }
 
@@ -30,7 +31,8 @@ export const MAX_PROBLEMS = 9;
 
 /** Queues that need a look first, worst first; then those that move, then idle ones; equal ones by name. */
 export function worstFirst<State extends QueueState>(states: readonly State[]): State[] {
-  const rank = ({ condition }: QueueState) => (needsLook(condition) ? 0 : condition === 'moving' ? 1 : 2);
+  const rank = ({ condition }: QueueState) =>
+    needsLook(condition) ? 0 : condition === 'moving' ? 1 : condition === 'waiting' ? 2 : 3;
   // The oldest due job of a queue that is well changes from second to second.
   const trouble = (a: State, b: State) => (needsLook(a.condition) ? compareTrouble(a, b) : 0);
   return [...states].sort((a, b) => rank(a) - rank(b) || trouble(a, b) || (a.queue.name < b.queue.name ? -1 : 1));
@@ -48,7 +50,7 @@ export interface Summary {
   problems: number;
   /** Deliveries a second of all shown queues. */
   out: number;
-  /** Whether a queue moves. */
+  /** Whether a queue moves, or has jobs for a later time. */
   moves: boolean;
   worst: Condition | null;
 }
@@ -58,7 +60,7 @@ export function summaryOf(states: readonly QueueState[], total: number): Summary
   return {
     ...{ shown: states.length, total, problems: sorted.length, worst: sorted[0]?.condition ?? null },
     out: states.reduce((sum, { out }) => sum + (out ?? 0), 0),
-    moves: states.some(({ condition }) => condition === 'moving'),
+    moves: states.some(({ condition }) => !needsLook(condition) && condition !== 'idle'),
   };
 }
 
@@ -69,34 +71,33 @@ export interface Headline {
 }
 
 export function headlineOf(
-  { shown, total, problems, out, moves }: Summary,
+  { shown, total, problems, moves }: Summary,
   lastDeliveryAt: string | null | undefined,
   view: View,
 ): Headline {
-  const isPart = total > shown;
+  // The server lists those that need a look first, of all queues.
   if (problems > 0) {
-    const well = shown - problems;
-    const of = isPart ? `the first ${number(shown)} queues` : many(shown, 'queue');
+    if (problems === shown && total > shown) {
+      return { strong: phrase`At least ${number(problems)} of ${number(total)} queues need a look.`, soft: null };
+    }
+    const well = total - problems;
     const strong =
-      well === 0 && !isPart
-        ? phrase`${shown === 1 ? 'The queue needs' : `All ${number(shown)} queues need`} a look.`
-        : phrase`${number(problems)} of ${of} ${problems === 1 ? 'needs' : 'need'} a look.`;
+      well === 0
+        ? phrase`${total === 1 ? 'The queue needs' : `All ${number(total)} queues need`} a look.`
+        : phrase`${number(problems)} of ${many(total, 'queue')} ${problems === 1 ? 'needs' : 'need'} a look.`;
     const soft = well === 0 ? null : phrase`The other ${counted(well)} ${well === 1 ? 'is' : 'are'} well.`;
     return { strong, soft };
   }
-  const all = isPart ? `The first ${number(shown)} queues are` : allQueues(shown);
-  if (out > 0) {
-    return { strong: phrase`${all} well: ${rate(out)} ${out === 1 ? 'delivery' : 'deliveries'} a second.`, soft: null };
-  }
+  const all = allQueues(total);
   if (moves) return { strong: phrase`${all} well.`, soft: null };
   if (lastDeliveryAt === undefined) return { strong: phrase`All is quiet.`, soft: null };
   if (lastDeliveryAt === null) {
-    return { strong: phrase`All is quiet.`, soft: phrase`There is no completed job.` };
+    return { strong: phrase`All is quiet.`, soft: phrase`Nothing has been delivered.` };
   }
   const at = Date.parse(lastDeliveryAt);
   return {
     strong: phrase`All is quiet.`,
-    soft: phrase`The last delivery ended at ${{ at, text: time(at, view) }}.`,
+    soft: phrase`The last attempt ended at ${{ at, text: time(at, view) }}.`,
   };
 }
 
@@ -110,18 +111,19 @@ export function signOf({ worst, moves }: Summary): { icon: IconName; signal: Sig
 /** One or two sentences below: how much is delivered, how much of it fails, what waits and where. */
 export function leadOfOverview(
   states: readonly QueueState[],
-  recent: { all: number; failed: number },
-  { out }: Summary,
+  recent: { all: number; failed: number; span: { from: number; to: number } | null },
+  { shown, total, out }: Summary,
+  view: View,
 ): Phrase {
   const pace =
-    recent.all === 0
+    recent.all === 0 || recent.span === null
       ? null
-      : phrase`${rate(out)} deliveries a second in the last ten minutes, ${share(recent.failed, recent.all)} failed.`;
-  return sentences(pace, waitingOf(states));
+      : phrase`${rate(out)} deliveries a second from ${spanOf(recent.span, view)}, ${share(recent.failed, recent.all)} of the attempts failed.`;
+  const lead = sentences(pace, waitingOf(states));
+  return total > shown ? sentences(phrase`Of the ${number(shown)} queues below:`, lead) : lead;
 }
 
-const share = (failed: number, all: number) =>
-  failed === 0 ? 'none of them' : failed === all ? 'all of them' : `${percent(failed, all)} of them`;
+const share = (failed: number, all: number) => (failed === 0 ? 'none' : failed === all ? 'all' : percent(failed, all));
 
 function waitingOf(states: readonly QueueState[]): Phrase | null {
   const waiting = states
@@ -150,10 +152,13 @@ export function headlineOfList(states: readonly QueueState[], total: number, sea
   const matched = search === '' ? many(total, 'queue') : `${many(total, 'queue')} ${total === 1 ? 'matches' : 'match'}`;
   const problems = problemsOf(states).length;
   const moving = states.filter(({ condition }) => condition === 'moving').length;
+  const waiting = states.filter(({ condition }) => condition === 'waiting').length;
+  const idle = states.length - problems - moving - waiting;
   const parts = [
     [problems, problems === 1 ? 'needs a look' : 'need a look'],
     [moving, moving === 1 ? 'is moving' : 'are moving'],
-    [states.length - problems - moving, states.length - problems - moving === 1 ? 'is idle' : 'are idle'],
+    [waiting, waiting === 1 ? 'waits for a time' : 'wait for a time'],
+    [idle, idle === 1 ? 'is idle' : 'are idle'],
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, text]) => `${number(count)}\u00a0${text}`);
   const list = said.length > 1 ? `${said.slice(0, -1).join(', ')} and ${said.at(-1)}` : said[0];

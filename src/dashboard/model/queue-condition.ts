@@ -1,13 +1,13 @@
+import { allAwaitReports, slotsInUse } from '../../domain/queue-slots.ts';
 import type { Answers } from './answers.ts';
-import { many, minute, number, quote, seconds, span, time, took, type View } from './format.ts';
-import { shortId } from './job-id.ts';
+import { many, minute, number, span, time, type View } from './format.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import type { Signal, Word } from './words.ts';
 
-/** The condition of a queue: the first of a fixed order that holds, as a word and as the first line of its page. */
+/** The condition of a queue: the first of a fixed order that holds. `queue-sentence` says it on the queue's page. */
 
 /** Open jobs by state. */
-export interface Depth {
+export interface Jobs {
   due: number;
   scheduled: number;
   retrying: number;
@@ -16,14 +16,25 @@ export interface Depth {
   awaitingAck: number;
 }
 
+export interface Depth extends Jobs {
+  /** When the next of those is due that are scheduled, retry or are held. */
+  nextDueAt: string | null;
+  /** The first time-out of an awaited report. */
+  firstAckDeadline: string | null;
+}
+
 interface Health extends Answers {
   duration: { p50: number | null; p95: number | null };
+  /** Set if most of the hour failed: the last failure, and how many attempts have succeeded since. */
+  lastFailure: { at: string; succeededSince: number } | null;
   warnings: readonly { warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER' }[];
 }
 
 /** What is known of a queue. The fragment `QueueNow` has these fields. */
 export interface QueueNow {
   concurrency: number;
+  /** In seconds. */
+  ackTimeout: number;
   inFlight: number | null;
   paused: boolean;
   pause: { since: string; by: string } | null;
@@ -40,15 +51,27 @@ export interface QueueNow {
 
 /** Jobs a second, of the last two full buckets of the timelines; null if it is not known. */
 export interface Flow {
+  /** Published jobs. */
   in: number | null;
+  /** Jobs that ended: accepted ones, and dead ones. */
   out: number | null;
+  /** Attempts that the receiver accepted. */
+  accepted: number | null;
   /** Median lateness of the deliveries, in milliseconds. */
   wait: number | null;
-  /** When the last delivery ended, as far as it is known. */
+  /** The time of these numbers, in milliseconds. */
+  span: { from: number; to: number } | null;
+  /** Whether attempts have ended in the present bucket. */
+  moves: boolean;
+  /** No attempt ended between this moment and the present bucket, in milliseconds. */
+  quietSince: number | null;
+  /** When the last attempt ended, exactly; null if it was not asked for, or there is none. */
   lastAt: string | null;
 }
 
-export const NO_FLOW: Flow = { in: null, out: null, wait: null, lastAt: null };
+export const NO_FLOW: Flow = {
+  ...{ in: null, out: null, accepted: null, wait: null, span: null, moves: false, quietSince: null, lastAt: null },
+};
 
 export type Condition =
   | 'deleted'
@@ -57,11 +80,14 @@ export type Condition =
   | 'held'
   | 'probing'
   | 'failing'
+  | 'awaiting'
+  | 'stuck'
   | 'behind'
   | 'catching-up'
   | 'slow'
   | 'pressure'
   | 'moving'
+  | 'waiting'
   | 'idle';
 
 export const CONDITIONS: Readonly<Record<Condition, Word>> = {
@@ -71,11 +97,14 @@ export const CONDITIONS: Readonly<Record<Condition, Word>> = {
   held: { word: 'Held', icon: 'held', signal: 'hold' },
   probing: { word: 'Probing', icon: 'probe', signal: 'hold' },
   failing: { word: 'Failing', icon: 'failing', signal: 'bad' },
+  awaiting: { word: 'Waiting for reports', icon: 'ack', signal: 'warn' },
+  stuck: { word: 'Stuck', icon: 'stop', signal: 'warn' },
   behind: { word: 'Behind', icon: 'growing', signal: 'warn' },
   'catching-up': { word: 'Catching up', icon: 'growing', signal: 'warn' },
   slow: { word: 'Slow receiver', icon: 'slow', signal: 'warn' },
   pressure: { word: 'Backpressure', icon: 'pressure', signal: 'hold' },
   moving: { word: 'Moving', icon: 'moving', signal: 'ok' },
+  waiting: { word: 'Waiting', icon: 'scheduled', signal: 'idle' },
   idle: { word: 'Idle', icon: 'idle', signal: 'idle' },
 };
 
@@ -94,14 +123,41 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
   if (queue.hold !== null && Date.parse(queue.hold.until) > now) return 'held';
   if (queue.hold?.probe != null) return 'probing';
   if (warnings.has('FAILING')) return 'failing';
-  if ((queue.oldestDueSeconds ?? 0) > BEHIND_AFTER_SECONDS) {
-    // Of a flow that is not known, the worse is said.
-    return flow.in === null || flow.out === null || flow.in > flow.out ? 'behind' : 'catching-up';
-  }
+  if ((queue.oldestDueSeconds ?? 0) > BEHIND_AFTER_SECONDS) return backlogOf(queue, flow, now);
   if (warnings.has('SLOW_RECEIVER')) return 'slow';
   if (warnings.has('BACKPRESSURE')) return 'pressure';
-  const hasMoved = flow.lastAt !== null && now - Date.parse(flow.lastAt) < IDLE_AFTER_MS;
-  return openJobs(queue) > 0 || hasMoved || (flow.out ?? 0) > 0 ? 'moving' : 'idle';
+  if ((flow.accepted ?? 0) > 0 || canMove(queue)) return 'moving';
+  if (openJobs(queue) > 0) return 'waiting';
+  return flow.moves || now - (lastAtOf(flow) ?? 0) < IDLE_AFTER_MS ? 'moving' : 'idle';
+}
+
+/** The condition of a queue whose oldest due job waits for long. */
+function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
+  if (awaitsReports(queue, flow, now)) return 'awaiting';
+  // Of a flow that is not known, the worse is said, but not that nothing moves.
+  if (flow.in === null || flow.out === null) return 'behind';
+  if (flow.out > 0 && flow.out > flow.in) return 'catching-up';
+  return flow.out === 0 && flow.accepted === 0 && !flow.moves ? 'stuck' : 'behind';
+}
+
+/** Reports that have not come for so long may not come at all. */
+const NO_REPORT_MS = 5 * 60_000;
+
+function awaitsReports({ concurrency, depth, ackTimeout }: QueueNow, flow: Flow, now: number): boolean {
+  if (depth === null || !allAwaitReports({ awaitingAck: depth.awaitingAck, concurrency })) return false;
+  const last = lastAtOf(flow);
+  return last !== null && now - last >= Math.min(NO_REPORT_MS, (ackTimeout * 1000) / 2);
+}
+
+/** When the last attempt ended: a moment after which none has, in milliseconds; null while attempts end. */
+function lastAtOf({ lastAt, moves, quietSince }: Flow): number | null {
+  if (lastAt !== null) return Date.parse(lastAt);
+  return moves ? null : quietSince;
+}
+
+/** Whether a job is due or in flight: the others wait for a time. */
+export function canMove({ depth }: QueueNow): boolean {
+  return depth !== null && depth.due + depth.processing + depth.awaitingAck > 0;
 }
 
 /** Jobs that have not ended. */
@@ -124,7 +180,7 @@ export function attemptsOf({ health }: Pick<QueueNow, 'health'>): { all: number;
 
 /** Whether a queue in this condition belongs in the list of what needs a look. */
 export function needsLook(condition: Condition): boolean {
-  return !['deleted', 'moving', 'idle'].includes(condition);
+  return !['deleted', 'moving', 'waiting', 'idle'].includes(condition);
 }
 
 /** Order of the queues that need a look: the worst first, then by the oldest due job. */
@@ -136,116 +192,39 @@ export function compareTrouble(
   return rank(a) - rank(b) || (b.queue.oldestDueSeconds ?? 0) - (a.queue.oldestDueSeconds ?? 0);
 }
 
-export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
-  const { all, failed } = attemptsOf(queue);
-  const { health, hold, pause } = queue;
-  const moment = (at: string): TimePiece => ({ at: Date.parse(at), text: time(Date.parse(at), view) });
-  switch (conditionOf(queue, flow, view)) {
-    case 'deleted':
-      return queue.keptUntil == null
-        ? phrase`Deleted at ${moment(queue.deletedAt ?? '')}.`
-        : phrase`Deleted at ${moment(queue.deletedAt ?? '')}. Its jobs are kept until ${moment(queue.keptUntil)}.`;
-    case 'paused':
-      return pause === null
-        ? phrase`Paused. ${jobsWait(queue)}, nothing is lost.`
-        : phrase`Paused since ${moment(pause.since)} by ${pause.by}. ${jobsWait(queue)}, nothing is lost.`;
-    case 'signature':
-      return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${number(all)} answers of the last hour were 401.`;
-    case 'held': {
-      const until = hold?.until ?? '';
-      const reason = hold?.reason == null ? '' : `: ${quote(hold.reason)}`;
-      return phrase`Held for ${span(Date.parse(until) - view.now)} more, until ${moment(until)}${reason}. ${jobsWait(queue)}.`;
-    }
-    case 'probing':
-      return phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on.`;
-    case 'failing':
-      return phrase`${number(failed)} of ${number(all)} attempts of the last hour failed.`;
-    case 'behind':
-      return flow.in === null || flow.out === null
-        ? phrase`Falls behind: the oldest due job waits for ${span((queue.oldestDueSeconds ?? 0) * 1000)}.`
-        : phrase`Falls behind: ${rate(flow.in)} jobs a second come in, ${rate(flow.out)} go out.`;
-    case 'catching-up':
-      return catchingUp(queue, flow, view);
-    case 'slow':
-      return phrase`One delivery in twenty takes longer than ${took(health?.duration.p95 ?? 0)}.`;
-    case 'pressure':
-      return phrase`${number(health?.backpressure ?? 0)} of ${number(all)} attempts were put off by the receiver.`;
-    case 'moving': {
-      const late = flow.wait === null ? '' : `, ${took(flow.wait)} late`;
-      if (flow.out !== null && flow.out > 0) return phrase`Moving: ${rate(flow.out)} deliveries a second${late}.`;
-      if (openJobs(queue) === 0 && flow.lastAt !== null) {
-        return phrase`Moving: nothing waits, the last delivery ended at ${moment(flow.lastAt)}.`;
-      }
-      return phrase`Moving: ${many(openJobs(queue), 'job is', 'jobs are')} open.`;
-    }
-    case 'idle':
-      return flow.lastAt === null
-        ? phrase`Idle. Nothing waits.`
-        : phrase`Idle. The last delivery ended at ${moment(flow.lastAt)}.`;
-  }
+export const momentOf = (at: number, view: View): TimePiece => ({ at, text: time(at, view) });
+
+/** 11:50 to 12:00 */
+export function spanOf({ from, to }: { from: number; to: number }, view: View): string {
+  return `${minute(from, view)} to ${minute(to, view)}`;
 }
 
-function catchingUp(queue: QueueNow, flow: Flow, view: View): Phrase {
-  const due = queue.depth?.due ?? 0;
-  const pace = (flow.out ?? 0) - (flow.in ?? 0);
-  if (pace <= 0) return phrase`Catches up: ${number(due)} are due.`;
-  const end = view.now + (due / pace) * 1000;
-  return phrase`Catches up: ${number(due)} are due; at this pace until about ${{ at: end, text: minute(end, view) }}.`;
+export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;
+
+export function sinceText(flow: Flow, view: View): TimePiece | string {
+  const last = lastAtOf(flow);
+  return last === null ? 'a while' : momentOf(last, view);
 }
 
-const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs wait');
+/** "5 of 5 slots wait for a report, none has come since 15:08, the first time-out is at 16:08." */
+export function awaitingText({ inFlight, concurrency, depth }: QueueNow, flow: Flow, view: View): Phrase {
+  const awaitingAck = depth?.awaitingAck ?? 0;
+  const slots = slotsInUse({ inFlight: inFlight ?? awaitingAck, awaitingAck, concurrency });
+  const deadline = depth?.firstAckDeadline ?? null;
+  const timeout = deadline === null ? '' : phrase`; the first time-out is at ${momentOf(Date.parse(deadline), view)}`;
+  return phrase`${slots}, none has come since ${sinceText(flow, view)}${timeout}.`;
+}
+
+/** What outweighs the failures of the hour: "It failed until 15:21:12; all 80 attempts since succeeded." Null if nothing does. */
+export function mendedText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
+  const last = health?.lastFailure ?? null;
+  if (last === null || last.succeededSince === 0) return null;
+  return phrase`It failed until ${momentOf(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
+}
 
 /** 0.4, 3.2, 120 */
 export function rate(perSecond: number): string {
   if (perSecond === 0) return '0';
   if (perSecond < 0.1) return 'under 0.1';
   return perSecond < 10 ? perSecond.toFixed(1).replace(/\.0$/, '') : number(Math.round(perSecond));
-}
-
-/** The line below: the limit that binds, and a way out. Null when the condition itself says it. */
-export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | null {
-  if (queue.paused || queue.deletedAt != null || queue.hold !== null) return null;
-  const inFlight = queue.inFlight ?? 0;
-  const { rateWindow } = queue;
-  const at = rateWindow === null ? 0 : Date.parse(rateWindow.resetsAt);
-  if (rateWindow !== null && rateWindow.used >= rateWindow.max && at > view.now) {
-    return phrase`The rate limit binds: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next begin in ${span(at - view.now)}.`;
-  }
-  if (inFlight >= queue.concurrency) return slotsBind(queue, flow);
-  return phrase`Nothing limits it: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
-}
-
-/** Slots that would also work off what waits, as a factor of those that keep up. */
-const CLEARING_FACTOR = 1.25;
-
-function slotsBind(queue: QueueNow, flow: Flow): Phrase {
-  const { concurrency, depth, health } = queue;
-  const p50 = health?.duration.p50 ?? null;
-  const needed = slotsNeeded(flow.in, p50);
-  const all = phrase`All ${many(concurrency, 'slot is', 'slots are')} busy`;
-  if (needed === null || needed <= concurrency)
-    return phrase`${all}. More slots, or a faster receiver, would deliver more.`;
-  if (flow.out === null || flow.out === 0 || p50 === null) {
-    return phrase`${all}. At this rate it needs about ${number(needed)}.`;
-  }
-  const why = phrase`${all} and half of the deliveries take longer than ${took(p50)}, so ${rate(flow.out)} a second is all it can do.`;
-  const clearing = Math.ceil(needed * CLEARING_FACTOR);
-  const surplus = (flow.out * clearing) / concurrency - (flow.in ?? 0);
-  const due = depth?.due ?? 0;
-  const clears =
-    surplus > 0 && due > 0
-      ? `; ${number(clearing)} would also clear the backlog in about ${roughly((due / surplus) * 1000)}`
-      : '';
-  return phrase`${why} ${many(needed, 'slot')} would keep up${clears}, if the receiver can take them.`;
-}
-
-const MINUTE_MS = 60_000;
-
-/** A guess has no seconds. */
-const roughly = (ms: number) => span(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
-
-/** Slots that the incoming jobs keep busy, with 10 % to spare. */
-export function slotsNeeded(inPerSecond: number | null, p50Ms: number | null): number | null {
-  if (inPerSecond === null || p50Ms === null) return null;
-  return Math.ceil(((inPerSecond * p50Ms) / 1000) * 1.1);
 }

@@ -1,6 +1,7 @@
-import { minute, type View } from './format.ts';
-import { type Phrase, phrase } from './phrase.ts';
-import { conditionOf, type Flow, limitOfQueue, type QueueNow } from './queue-condition.ts';
+import type { View } from './format.ts';
+import { type Phrase, phrase, sentences } from './phrase.ts';
+import { conditionOf, type Flow, mendedText, type QueueNow } from './queue-condition.ts';
+import { limitOfQueue } from './queue-sentence.ts';
 
 /** The line below the first one of a queue's page: what limits it, and what follows. */
 export function leadOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
@@ -13,12 +14,6 @@ export function leadOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
     case 'probing':
       return phrase`If the receiver takes it, the other jobs follow. If not, the queue is held again.`;
     default:
-      return limitOfQueue(queue, flow, view) ?? [];
+      return sentences(mendedText(queue, view), limitOfQueue(queue, flow, view));
   }
-}
-
-/** What a chip of a chosen span of time says: 10:50 to 12:04. */
-export function spanText({ from, to }: { from: number; to: number }, view: View): string {
-  const end = minute(to, view);
-  return `${minute(from, view)} to ${end}`;
 }

@@ -1,8 +1,19 @@
-import { many, number, quote, span, time, took, upperFirst, type View } from './format.ts';
+import { slotsInUse } from '../../domain/queue-slots.ts';
+import { many, number, quote, span, time, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { jobsPath, queuePath } from './job-links.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
-import { attemptsOf, type Condition, type Flow, openJobs, type QueueNow, rate } from './queue-condition.ts';
+import {
+  attemptsOf,
+  awaitingText,
+  type Condition,
+  type Flow,
+  mendedText,
+  openJobs,
+  type QueueNow,
+  rate,
+  spanOf,
+} from './queue-condition.ts';
 import type { Deed } from './rights.ts';
 
 /** A queue that needs a look, as a row of Overview says it: what is wrong, how much, and one way out. */
@@ -48,14 +59,29 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
         rest: sentences(
           phrase`${number(failed)} of ${many(all, 'attempt')} of the last hour failed.`,
           mostOf(queue, failed),
+          mendedText(queue, view),
         ),
       };
+    case 'awaiting':
+      return {
+        lead: phrase`Waiting for reports.`,
+        rest: sentences(awaitingText(queue, flow, view), dueOf(queue)),
+      };
+    case 'stuck':
+      return {
+        lead: phrase`Stuck.`,
+        rest: sentences(dueOf(queue), phrase`No attempt has ended in ten minutes.`, limitOf(queue)),
+      };
     case 'behind': {
+      const grows = flow.in !== null && flow.out !== null && flow.in > flow.out;
       const pace =
-        flow.in === null || flow.out === null
-          ? null
-          : phrase`${upperFirst(rate(flow.in))} jobs a second come in, ${rate(flow.out)} go out.`;
-      return { lead: phrase`Falls behind.`, rest: sentences(pace, dueOf(queue), limitOf(queue)) };
+        grows && flow.span !== null
+          ? phrase`From ${spanOf(flow.span, view)} ${rate(flow.in ?? 0)} jobs a second came in, ${rate(flow.out ?? 0)} ended.`
+          : null;
+      return {
+        lead: grows ? phrase`Falls behind.` : phrase`Behind.`,
+        rest: sentences(pace, dueOf(queue), limitOf(queue)),
+      };
     }
     case 'catching-up': {
       const pace = (flow.out ?? 0) - (flow.in ?? 0);
@@ -75,10 +101,11 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
         rest: phrase`The receiver put off ${put} of ${many(all, 'attempt')} of the last hour.`,
       };
     }
-    case 'moving':
-      return { lead: phrase`Well again.`, rest: phrase`${many(openJobs(queue), 'job is', 'jobs are')} open.` };
-    default:
-      return { lead: phrase`Well again.`, rest: phrase`Nothing waits.` };
+    default: {
+      const jobs = openJobs(queue);
+      const rest = jobs === 0 ? phrase`Nothing waits.` : phrase`${many(jobs, 'job is', 'jobs are')} open.`;
+      return { lead: phrase`Well again.`, rest };
+    }
   }
 }
 
@@ -90,10 +117,10 @@ function dueOf({ depth, oldestDueSeconds }: QueueNow): Phrase | null {
   return phrase`${number(depth.due)} ${depth.due === 1 ? 'is' : 'are'} due${oldest}.`;
 }
 
-function limitOf({ concurrency, inFlight, rateWindow }: QueueNow): Phrase | null {
+function limitOf({ concurrency, inFlight, rateWindow, depth }: QueueNow): Phrase | null {
   if (rateWindow !== null && rateWindow.used >= rateWindow.max) return phrase`The rate limit is used up.`;
   if ((inFlight ?? 0) < concurrency) return null;
-  return concurrency === 1 ? phrase`Its one slot is busy.` : phrase`All ${number(concurrency)} slots are busy.`;
+  return phrase`${slotsInUse({ inFlight: inFlight ?? 0, awaitingAck: depth?.awaitingAck ?? 0, concurrency })}.`;
 }
 
 /** What most of the failed attempts have in common. */
@@ -116,7 +143,7 @@ export type WayOut = { label: string; path: string; deed?: Deed } | { label: str
 
 export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name: string }): WayOut {
   const page = queuePath(name);
-  const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead')[]) =>
+  const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead' | 'awaiting-ack')[]) =>
     jobsPath([
       { word: 'state', values: states },
       { word: 'queue', values: [name] },
@@ -136,6 +163,10 @@ export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name
         : { label: 'See the probe', path: `/jobs/${hold.probe.id}` };
     case 'failing':
       return { label: 'See failures', path: jobs('retrying', 'dead') };
+    case 'awaiting':
+      return { label: 'See what is awaited', path: jobs('awaiting-ack') };
+    case 'stuck':
+      return { label: 'See the workers', path: '/system' };
     case 'behind':
     case 'slow':
       return { label: 'Edit limits', path: `${page}/edit`, deed: 'updateQueue' };

@@ -20,16 +20,16 @@ export interface AttemptsPoint {
   wait: Percentiles;
 }
 
-const ended = ({ success, failed, nacked }: Pick<AttemptsPoint, 'success' | 'failed' | 'nacked'>) =>
-  success + failed + nacked;
-
 export type Values = (number | null)[];
 
 export interface QueueCharts {
   /** Starts of the buckets, in milliseconds. */
   times: number[];
   published: Values;
-  delivered: Values;
+  /** Attempts by what became of them, as rates: accepted, failed or nacked, put off. */
+  accepted: Values;
+  failed: Values;
+  putOff: Values;
   outcomes: Record<'success' | 'failed' | 'nacked' | 'deferred', Values>;
   duration: Record<keyof Percentiles, Values>;
   wait: Record<keyof Percentiles, Values>;
@@ -55,7 +55,9 @@ export function queueCharts(
   return {
     times: shown.map(({ at }) => Date.parse(at)),
     published: shown.map(({ published, at }) => rate(published, at)),
-    delivered: shown.map((point) => rate(ended(point), point.at)),
+    accepted: shown.map(({ success, at }) => rate(success, at)),
+    failed: shown.map(({ failed, nacked, at }) => rate(failed + nacked, at)),
+    putOff: shown.map(({ deferred, at }) => rate(deferred, at)),
     outcomes: {
       ...{ success: counts('success'), failed: counts('failed') },
       ...{ nacked: counts('nacked'), deferred: counts('deferred') },

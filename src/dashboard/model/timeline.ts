@@ -43,9 +43,10 @@ export interface Point extends Outcomes {
   wait: { p50: number | null; p95: number | null };
 }
 
-/** With the jobs that were published meanwhile. */
+/** With the jobs that were published meanwhile, and attempts after which the job was dead. */
 export interface FlowPoint extends Outcomes {
   published: number;
+  dead: number;
   wait: { p50: number | null };
 }
 
@@ -63,20 +64,33 @@ export function recentStart(now: number): number {
 
 export const attemptsIn = ({ success, failed, nacked, deferred }: Outcomes) => success + failed + nacked + deferred;
 
-/** Jobs a second that come and leave, how late they are, and about when the last attempt ended. `points` have 300 s each. */
+/** Jobs a second that come and leave, how late they are, and whether attempts end. `points` have 300 s each. */
 export function flowOf(points: readonly FlowPoint[], now: number): Flow {
   const full = lastFull(points, now);
   const last = points.findLast((point) => attemptsIn(point) > 0);
+  const [first] = points;
+  const quietSince = last === undefined ? first?.at : last.at;
   const perSecond = (counts: readonly number[]) =>
     full.length < FLOW_BUCKETS
       ? null
       : counts.reduce((sum, count) => sum + count, 0) / (FLOW_BUCKETS * RECENT_BUCKET_SECONDS);
   return {
     in: perSecond(full.map(({ published }) => published)),
-    out: perSecond(full.map(({ success, failed, nacked }) => success + failed + nacked)),
+    out: perSecond(full.map(({ success, dead }) => success + dead)),
+    accepted: perSecond(full.map(({ success }) => success)),
     wait: full.findLast(({ wait }) => wait.p50 !== null)?.wait.p50 ?? null,
-    lastAt: last === undefined ? null : new Date(Math.min(Date.parse(last.at) + BUCKET_MS, now)).toISOString(),
+    span: fullSpan(points, now),
+    moves: last !== undefined && Date.parse(last.at) + BUCKET_MS > now,
+    quietSince: quietSince === undefined ? null : Date.parse(quietSince) + (last === undefined ? 0 : BUCKET_MS),
+    lastAt: null,
   };
+}
+
+/** The time of the last two full buckets; null before there are two. */
+export function fullSpan(points: readonly { at: string }[], now: number): { from: number; to: number } | null {
+  const [first, second] = lastFull(points, now);
+  if (first === undefined || second === undefined) return null;
+  return { from: Date.parse(first.at), to: Date.parse(second.at) + BUCKET_MS };
 }
 
 function lastFull<P extends { at: string }>(points: readonly P[], now: number): P[] {

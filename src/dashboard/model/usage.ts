@@ -8,16 +8,22 @@ export function monthOf(month: string): { from: number; to: number } {
   return { from: Date.UTC(year, index - 1), to: Date.UTC(year, index) };
 }
 
-/** Attempts by the end of the month, if it goes on as so far. Null in the first day, which says too little. */
-export function projectedAttempts(attempts: number, month: string, now: number): number | null {
+/**
+ * Attempts by the end of the month, if it goes on as so far. Null in the first day of use, which says too little.
+ * @param since when the account was made, in milliseconds
+ */
+export function projectedAttempts(attempts: number, month: string, since: number, now: number): number | null {
   const { from, to } = monthOf(month);
-  const passed = now - from;
+  const passed = now - Math.max(from, since);
   if (passed < 86_400_000) return null;
-  const projected = (attempts / passed) * (to - from);
+  const projected = attempts + (attempts / passed) * (to - now);
   // Three digits: it is an estimate.
   const size = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(projected, 1))) - 2);
   return Math.round(projected / size) * size;
 }
+
+/** When an account was made, in milliseconds: the first 12 digits of its id. */
+export const createdAtOf = (id: string) => Number.parseInt(id.slice(0, 12), 16);
 
 const NAMES = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],

@@ -1,6 +1,6 @@
 import './attempts.css';
 import { useState } from 'react';
-import { codeOf, shortCause } from '../model/cause.ts';
+import { codeOf, sentenceOfSilence, shortCause } from '../model/cause.ts';
 import { bytes, firstLineOf, NONE, tookExactly, visible } from '../model/format.ts';
 import type { AttemptNow, JobWhole } from '../model/job.ts';
 import { NO_PAYLOADS } from '../model/rights.ts';
@@ -151,16 +151,13 @@ function Consequence({ attempt: { retryAt, heldUntil } }: { attempt: AttemptWith
 }
 
 function AttemptBody({ attempt }: { attempt: AttemptWithBody }) {
-  const { responseBody: body, webhookStatusCode: code, status } = attempt;
+  const { responseBody: body, webhookStatusCode: code, status, error } = attempt;
   const isHidden = useRights()?.mayViewPayloads === false;
   if (body !== null && body !== '') return <Answer body={body} />;
   return (
     <div className="body small q">
       {code === null && status === 'FAILED' ? (
-        <p>
-          Nothing came back. The receiver may still have done the work: look for the job’s id in its log before you run
-          it again.
-        </p>
+        <p>{sentenceOfSilence(error)}</p>
       ) : (
         <p>
           {status === 'DEFERRED' && 'No attempt was used. '}

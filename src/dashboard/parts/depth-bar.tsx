@@ -1,10 +1,10 @@
 import './depth-bar.css';
 import type { CSSProperties } from 'react';
 import { number } from '../model/format.ts';
-import { type Depth, openJobs } from '../model/queue-condition.ts';
+import { type Depth, type Jobs, openJobs } from '../model/queue-condition.ts';
 
 /** In the order in which they are drawn, with the class that has their colour. */
-const STATES: readonly (readonly [state: keyof Depth, word: string, className: string])[] = [
+const STATES: readonly (readonly [state: keyof Jobs, word: string, className: string])[] = [
   ['due', 'due', 'due'],
   ['scheduled', 'scheduled', 'scheduled'],
   ['retrying', 'retrying', 'warn'],

@@ -47,10 +47,11 @@ const WATCHED_QUEUES: Statement = {
 };
 
 const measured = (
-  columns: Partial<Record<'value' | 'total' | 'inFlight' | 'concurrency' | 'reason' | 'code', string>>,
+  columns: Partial<Record<'value' | 'total' | 'inFlight' | 'awaitingAck' | 'concurrency' | 'reason' | 'code', string>>,
 ) => `
   w.rule_id as "ruleId", w.id as "queueId", w.name as "queueName", (${columns.value})::float8 as value,
   (${columns.total ?? 'null'})::float8 as total, (${columns.inFlight ?? 'null'})::integer as "inFlight",
+  (${columns.awaitingAck ?? 'null'})::integer as "awaitingAck",
   (${columns.concurrency ?? 'null'})::integer as concurrency, (${columns.reason ?? 'null'})::text as reason,
   (${columns.code ?? 'null'})::integer as "statusCode"`;
 
@@ -61,14 +62,17 @@ const OLDEST_DUE: Statement = {
     with ${WATCHED}
     select ${measured({
       value: 'extract(epoch from w.now - j.scheduled_for)',
-      inFlight: `select count(*) from (
-        select from job f where f.queue_id = w.id and f.status in ('processing', 'awaiting_ack')
-         order by f.queue_id, f.deadline limit 500) counted`,
+      inFlight: 'slots.in_flight',
+      awaitingAck: 'slots.awaiting',
       concurrency: 'w.concurrency',
     })}
       from w cross join lateral (
         select j.scheduled_for from job j where j.queue_id = w.id and j.status = 'pending'
          order by j.queue_id, j.scheduled_for, j.id limit 1) j
+      cross join lateral (
+        select count(*) as in_flight, count(*) filter (where counted.status = 'awaiting_ack') as awaiting from (
+          select f.status from job f where f.queue_id = w.id and f.status in ('processing', 'awaiting_ack')
+           order by f.queue_id, f.deadline limit 500) counted) slots
      where w.paused_at is null and w.hold_until is null and j.scheduled_for <= w.now - w.threshold * interval '1 s'`,
 };
 

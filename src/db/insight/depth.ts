@@ -43,7 +43,8 @@ export const DEPTH: PartOfStatement = {
       cross join lateral (
         select count(*) filter (where j.scheduled_for <= m.now) as due,
                count(*) filter (where j.scheduled_for > m.now) as later,
-               min(j.scheduled_for) filter (where j.scheduled_for <= m.now) as oldest
+               min(j.scheduled_for) filter (where j.scheduled_for <= m.now) as oldest,
+               min(j.scheduled_for) filter (where j.scheduled_for > m.now) as next
           from job j where j.queue_id = own.id and j.status = 'pending') pending
       cross join lateral (
         select count(*) filter (where j.wait_reason = 'backoff') as retrying,
@@ -52,7 +53,8 @@ export const DEPTH: PartOfStatement = {
                        and j.scheduled_for > m.now) waiting
       cross join lateral (
         select count(*) filter (where j.status = 'processing') as processing,
-               count(*) filter (where j.status = 'awaiting_ack') as awaiting_ack
+               count(*) filter (where j.status = 'awaiting_ack') as awaiting_ack,
+               min(j.deadline) filter (where j.status = 'awaiting_ack') as first_deadline
           from job j where j.queue_id = own.id and j.status in ('processing', 'awaiting_ack')) in_flight
       cross join lateral (
         select (select count(*) from job j where j.queue_id = own.id and j.status = 'dead' and j.id >= m.first_id)
@@ -72,5 +74,5 @@ export const DEPTH: PartOfStatement = {
              + case when boundary.jobs <= ${BOUNDARY} then boundary.completed
                     else round(coalesce(completed.boundary, 0) * extract(epoch from least(m.now, m.whole_at) - m.cutoff)
                                / extract(epoch from least(m.now, m.whole_at) - m.boundary_at))::bigint end as completed,
-           dead.dead, pending.oldest`,
+           dead.dead, pending.oldest, pending.next, in_flight.first_deadline`,
 };

@@ -93,7 +93,8 @@ interface Row extends UseRow, DepthRow {
   published: number[];
 }
 
-type DepthRow = Record<JobStateName, number> & { oldest: Date | null };
+/** `next`: when the next job that waits for a time is due. `first_deadline`: the first time-out of an awaited report. */
+export type DepthRow = Record<JobStateName, number> & Record<'oldest' | 'next' | 'first_deadline', Date | null>;
 
 export interface HoldJobs {
   askedBy: string | null;

@@ -4,6 +4,8 @@ import type { PartOfStatement } from './queue-parts.ts';
 /** SQL: the in-flight count and the present rate window of the queue `q` at `clock.now`. */
 export const USE_OF_Q = `
   (select count(*) from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')) as in_flight,
+  (select count(*) from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')
+                               and f.status = 'awaiting_ack') as slots_awaiting,
   q.rate_limit_max,
   case when q.rate_window_start = (jobferry_rate_window(q.rate_limit_window, clock.now)).starts
        then q.rate_window_used else 0 end as rate_used,
@@ -21,6 +23,8 @@ export const USE: PartOfStatement = {
 
 export interface UseColumns {
   in_flight: number;
+  /** Of the jobs in flight, those that await a report. */
+  slots_awaiting: number;
   rate_limit_max: number | null;
   rate_used: number;
   rate_resets_at: Date;
@@ -32,10 +36,11 @@ export interface UseRow extends UseColumns {
   probe: string | null;
 }
 
-export function toUse(row: UseColumns): Pick<WaitingQueue, 'inFlight' | 'rate'> {
+export function toUse(row: UseColumns): Pick<WaitingQueue, 'inFlight' | 'awaitingAck' | 'rate'> {
   const max = row.rate_limit_max;
   return {
     inFlight: row.in_flight,
+    awaitingAck: row.slots_awaiting,
     rate: max === null ? null : { used: row.rate_used, max, resetsAt: row.rate_resets_at },
   };
 }

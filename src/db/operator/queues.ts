@@ -103,6 +103,8 @@ export interface QueueJobs {
   /** Those of them that wait because of a defer or of back-pressure. */
   held: number;
   inFlight: number;
+  /** Those of them that await a report. */
+  awaitingAck: number;
   dead: number;
 }
 
@@ -132,6 +134,7 @@ const SHOW: Statement = {
            ${counted(waitsFor('backoff'))} as backoff,
            ${counted(waitsFor('hold'))} as held,
            ${counted(`j.status in ('processing', 'awaiting_ack')`)} as "inFlight",
+           ${counted(`j.status in ('processing', 'awaiting_ack') and j.status = 'awaiting_ack'`)} as "awaitingAck",
            ${counted(`j.status = 'dead'`)} as dead,
            oldest.scheduled_for as "oldestDueAt", oldest.id as "oldestDueId",
            (select min(j.scheduled_for) from job j

@@ -3,23 +3,50 @@ import { troubleOf } from '../../domain/trouble.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { QueueRow } from '../loaders.ts';
 
-/** Queues that can be ordered by trouble, which is computed for each of them. */
-export const MAX_ORDERED = 500;
-
 interface Ranked {
-  position: Required<Pick<Position, 'at' | 'id'>>;
+  position: { id: string; at: number };
   node: QueueRow;
 }
 
+/** A part of the queues in the order of their ids, both bounds exclusive. */
+export interface OtherQueues {
+  gt: string;
+  lt?: string;
+  limit: number;
+  inverted: boolean;
+}
+
+/** Reads live queues: those with the ids, and others than these. */
+interface Reading {
+  these(ids: readonly string[]): Promise<QueueRow[]>;
+  others(ids: readonly string[], part: OtherQueues): Promise<QueueRow[]>;
+}
+
 /**
- * Returns a slice of queues, those with the most trouble first. Depths and healths of all of them are read in one statement
- * each, which the fields of the page use as well.
+ * Returns a slice of all queues: those that need a hand, the one with the most trouble first, and then all others, oldest first.
+ * @param troubled ids of the queues that may need a hand
  */
 export async function byTrouble(
-  { loaders }: GraphQLContext,
-  queues: readonly QueueRow[],
+  context: GraphQLContext,
+  troubled: readonly string[],
+  { these, others }: Reading,
   { after, before, limit, inverted }: Slice,
 ): Promise<Ranked[]> {
+  const ranked = (await rank(context, await these(troubled))).filter(({ position }) => position.at > 0);
+  const first = ranked
+    .filter(({ position }) => after === undefined || compare(position, after) > 0)
+    .filter(({ position }) => before === undefined || compare(position, before) < 0);
+  if (!inverted && first.length >= limit) return first.slice(0, limit);
+  const isWithin = before === undefined || before.at === 0;
+  const range = { gt: after?.at === 0 ? after.id : '', ...(before === undefined ? {} : { lt: before.id }) };
+  const ids = ranked.map(({ node }) => node.id);
+  const rest = isWithin ? await others(ids, { ...range, limit, inverted }) : [];
+  const placed = rest.map((node): Ranked => ({ position: { id: node.id, at: 0 }, node }));
+  return (inverted ? [...placed, ...first.reverse()] : [...first, ...placed]).slice(0, limit);
+}
+
+/** Depths and healths of all of them are read in one statement each, which the fields of the page use as well. */
+async function rank({ loaders }: GraphQLContext, queues: readonly QueueRow[]): Promise<Ranked[]> {
   const ids = queues.map(({ id }) => id);
   const [server, depths, healths] = await Promise.all([
     loaders.server(),
@@ -39,11 +66,7 @@ export async function byTrouble(
     });
     return { position: { id: node.id, at }, node };
   });
-  const rest = ranked
-    .sort((one, other) => compare(one.position, other.position))
-    .filter(({ position }) => after === undefined || compare(position, after) > 0)
-    .filter(({ position }) => before === undefined || compare(position, before) < 0);
-  return (inverted ? rest.reverse() : rest).slice(0, limit);
+  return ranked.sort((one, other) => compare(one.position, other.position));
 }
 
 /** More trouble comes first; of queues with equal trouble the older one. */

@@ -9,11 +9,11 @@ import type { QueueRow } from '../loaders.ts';
 import { PRICE, pagePrice } from '../prices.ts';
 import { Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
-import { byTrouble, MAX_ORDERED } from './by-trouble.ts';
+import { byTrouble, type OtherQueues } from './by-trouble.ts';
 
 const QueueOrder = enumOf(
   'QueueOrder',
-  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: first queues whose receiver rejects or fails, then those that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, then all others; within each, the one with the oldest due job first. Only the 500 oldest queues are ordered by trouble.',
+  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: first queues whose receiver rejects or fails, then those that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, each with the one first whose oldest due job waits longest; then all others, oldest first. If more than 500 queues need a hand, the least severe come with the others.',
   ['created_at', 'trouble'],
 );
 
@@ -66,7 +66,7 @@ builder.queryFields((t) => ({
         }),
       },
       resolve: (_root, args, context, info) => {
-        const { prisma, account, loaders } = context;
+        const { prisma, account, loaders, services } = context;
         // No name contains text that cannot be stored.
         if (args.search != null && !isStorableText(args.search)) {
           const count = async () => ({ count: 0, exact: true });
@@ -81,13 +81,21 @@ builder.queryFields((t) => ({
         return pageOf({ args, info, count }, async (slice) => {
           const { limit, after, before, inverted } = slice;
           if (args.orderBy === 'trouble') {
-            const all = await prisma.queue.findMany({
-              where,
-              omit: WITHOUT_SECRETS,
-              orderBy: { id: 'asc' },
-              take: MAX_ORDERED,
-            });
-            return byTrouble(context, all, slice);
+            const find = (id: Prisma.StringFilter, more: { take?: number; descending?: boolean } = {}) =>
+              prisma.queue.findMany({
+                where: { ...where, id },
+                omit: WITHOUT_SECRETS,
+                orderBy: { id: more.descending ? 'desc' : 'asc' },
+                ...(more.take === undefined ? {} : { take: more.take }),
+              });
+            const name = args.search == null ? null : `%${literally(args.search)}%`;
+            const troubled = await services.insight.troubled(account, name);
+            const reading = {
+              these: (ids: readonly string[]) => find({ in: [...ids] }),
+              others: (ids: readonly string[], { limit: take, inverted: descending, ...range }: OtherQueues) =>
+                find({ ...range, notIn: [...ids] }, { take, descending }),
+            };
+            return byTrouble(context, troubled, reading, slice);
           }
           const rows = await prisma.queue.findMany({
             where: { ...where, id: { gt: after?.id ?? '', ...(before === undefined ? {} : { lt: before.id }) } },

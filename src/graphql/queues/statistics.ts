@@ -27,7 +27,7 @@ const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement
 });
 
 export const QueueDepth = builder.objectRef<QueueDepthShape>('QueueDepth').implement({
-  description: 'Number of jobs of a queue by state.',
+  description: 'Number of jobs of a queue by state, and when the next of them move.',
   fields: (t) => ({
     due: t.exposeInt('due', { description: 'Pending jobs whose `scheduledFor` has come.' }),
     scheduled: t.exposeInt('scheduled', { description: 'Pending jobs that wait for their first delivery.' }),
@@ -39,6 +39,17 @@ export const QueueDepth = builder.objectRef<QueueDepthShape>('QueueDepth').imple
     }),
     completed: t.exposeInt('completed', { description: 'Completed jobs that are not past retention.' }),
     dead: t.exposeInt('dead', { description: 'Dead jobs that are not past retention.' }),
+    nextDueAt: t.expose('nextDueAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Time at which the next job becomes due of those that are scheduled, in back-off or held; null if there are none.',
+    }),
+    firstAckDeadline: t.expose('firstAckDeadline', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'First ack deadline of the jobs that await a report; null if no job does.',
+    }),
   }),
 });
 
@@ -90,6 +101,14 @@ const HealthWarning = builder.objectRef<WarningShape>('HealthWarning').implement
   }),
 });
 
+const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastFailure']>>('LastFailure').implement({
+  description: 'The last failed attempt of a queue in the last hour, and what came after it.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'Time at which the attempt ended.' }),
+    succeededSince: t.exposeInt('succeeded', { description: 'Number of attempts that have succeeded since.' }),
+  }),
+});
+
 export const QueueHealth = builder.objectRef<QueueHealthShape & { queueId: string }>('QueueHealth').implement({
   description: 'Attempts of the last hour, grouped by the receiver’s answer, and warnings about the receiver.',
   fields: (t) => ({
@@ -109,10 +128,18 @@ export const QueueHealth = builder.objectRef<QueueHealthShape & { queueId: strin
       description: 'Durations of the deliveries.',
       resolve: ({ duration }) => duration,
     }),
+    lastFailure: t.field({
+      type: LastFailure,
+      nullable: true,
+      description:
+        'The last failure of a receiver that failed, or rejected the signature, for so much of the last hour that this is a warning, or was one until ten attempts succeeded; null for other receivers.',
+      resolve: ({ lastFailure }) => lastFailure,
+    }),
     warnings: t.field({
       type: [HealthWarning],
       complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
-      description: 'Problems of the receiver that need attention; empty if there are none.',
+      description:
+        'Problems of the receiver that need attention; empty if there are none. Ten successes since the last failure outweigh the hour.',
       resolve: ({ warnings, queueId }) => warnings.map((warning) => ({ ...warning, queueId })),
     }),
   }),

@@ -1,13 +1,30 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import { lastAttempts } from '../../db/insight/last-attempts.ts';
-import { type QueueNow, type QueueNowRequest, type QueuePart, queueNow } from '../../db/insight/queue-now.ts';
+import {
+  type DepthRow,
+  type QueueNow,
+  type QueueNowRequest,
+  type QueuePart,
+  queueNow,
+} from '../../db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, MAX_AHEAD, type WaitingFacts, waitingJobs } from '../../db/insight/queues.ts';
-import { totalStats } from '../../db/insight/statistics.ts';
+import { sinceFailures } from '../../db/insight/since-failures.ts';
+import { type StatsRow, totalStats } from '../../db/insight/statistics.ts';
+import { troubledQueues } from '../../db/insight/troubled.ts';
 import type { QueueRow } from '../../db/rows.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import { healthOf, type QueueHealth, type WarningStarts, warningRange, warningStarts } from '../../domain/health.ts';
+import {
+  healthOf,
+  mayBeMended,
+  type QueueHealth,
+  sinceFailure,
+  type WarningStarts,
+  warningRange,
+  warningStarts,
+} from '../../domain/health.ts';
+import { bucketOf } from '../../domain/histogram.ts';
 import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobStateName } from '../../domain/job-filter.ts';
 import {
@@ -29,6 +46,10 @@ export type { QueueRow } from '../../db/rows.ts';
 export type QueueDepth = Readonly<Record<JobStateName, number>> & {
   /** `scheduledFor` of the oldest due job; null when none is due. */
   readonly oldestDueAt: Date | null;
+  /** `scheduledFor` of the next job that waits for a time: scheduled, in back-off or held; null when none does. */
+  readonly nextDueAt: Date | null;
+  /** First ack deadline of the jobs that await a report; null when none does. */
+  readonly firstAckDeadline: Date | null;
 };
 
 /** Why a job waits, with a second sentence for clients that may not see what receivers wrote. */
@@ -85,6 +106,19 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
   const read = (account: Account, queueIds: readonly string[], request: QueueNowRequest) =>
     queueNow(db.reading(account.id), account.id, queueIds.filter(isId), request, periods);
 
+  /** By the attempts of the last hour, and of those that failed by what has happened since. */
+  const healthsOf = async (account: Account, attempts: Map<string, StatsRow[] | undefined>) => {
+    const healths = new Map(
+      [...attempts].flatMap(([id, rows]) =>
+        rows === undefined ? [] : [[id, healthOf(sumOf(rows), server.webhookTimeoutMs)] as const],
+      ),
+    );
+    const ill = [...healths].filter(([, health]) => mayBeMended(health)).map(([id]) => id);
+    if (ill.length === 0) return healths;
+    const failures = await sinceFailures(db.reading(account.id), account.id, ill, retentionMs);
+    return new Map([...healths].map(([id, health]) => [id, sinceFailure(health, failures.get(id) ?? null)]));
+  };
+
   /** The attempts of queues in a range, and the published jobs by span if they are asked for. */
   const overTime = async (
     account: Account,
@@ -115,6 +149,8 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       if (counted !== undefined) asked.add('published');
       const spans = counted === undefined ? undefined : spansOf(counted.grid, counted.earliestMs);
       const queues = await read(account, queueIds, { parts: asked, names, spans });
+      const ofHour = parts.includes('health') ? mapped(queues, ({ attempts }) => attempts) : new Map();
+      const healths = await healthsOf(account, ofHour);
       return new Map(
         [...queues].map(([id, { row, depth, use, holdJobs, attempts, published }]) => [
           id,
@@ -123,7 +159,7 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
             depth: depth === undefined ? null : toDepth(depth),
             use: use ?? null,
             holdJobs: holdJobs ?? null,
-            health: attempts === undefined ? null : healthOf(sumOf(attempts), server.webhookTimeoutMs),
+            health: healths.get(id) ?? null,
             recent: charts.map((chart) =>
               timelineOf(chart.grid, attempts ?? [], chart === counted ? published : undefined),
             ),
@@ -166,6 +202,15 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       return timelineOf(grid, stats, counts);
     },
 
+    /**
+     * Returns those live queues that may need a hand, of all whose name is like the pattern, or of all if it is null. No more
+     * than `MAX_TROUBLED`; then those with the most trouble.
+     */
+    async troubled(account: Account, name: string | null): Promise<string[]> {
+      const slowFrom = bucketOf(server.webhookTimeoutMs / 2);
+      return troubledQueues(db.reading(account.id), account.id, name, slowFrom);
+    },
+
     /** Returns since when queues have their present warnings. */
     async warningStarts(account: Account, queueIds: readonly string[]): Promise<Map<string, WarningStarts>> {
       const now = await recentDatabaseTime(db);
@@ -204,9 +249,10 @@ export function shownWaiting({ job, queue, now }: WaitingFacts): ShownWaiting {
   return { ...whyWaiting(job, queue, now), messageWithoutTexts: waitingMessageWithoutTexts(job, queue, now) };
 }
 
-function toDepth({ oldest, ...row }: Record<JobStateName, number> & { oldest: Date | null }): QueueDepth {
+function toDepth({ oldest, next, first_deadline, ...row }: DepthRow): QueueDepth {
   const { due, scheduled, retrying, held, processing, awaiting_ack, completed, dead } = row;
-  return { due, scheduled, retrying, held, processing, awaiting_ack, completed, dead, oldestDueAt: oldest };
+  const times = { oldestDueAt: oldest, nextDueAt: next, firstAckDeadline: first_deadline };
+  return { due, scheduled, retrying, held, processing, awaiting_ack, completed, dead, ...times };
 }
 
 function mapped<Value>(queues: Map<string, QueueNow>, of: (queue: QueueNow) => Value): Map<string, Value> {

@@ -46,7 +46,10 @@ export const ReplayReceivers = graphql(`
       groups {
         queue {
           name paused hold { until }
-          health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
+          health {
+          answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized
+          lastFailure { succeededSince }
+        }
         }
       }
     }

@@ -9,7 +9,10 @@ export const Causes = graphql(
       ...Cause answer
       queue {
         paused hold { until }
-        health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
+        health {
+          answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized
+          lastFailure { succeededSince }
+        }
       }
     }
     dismissals { fingerprint }

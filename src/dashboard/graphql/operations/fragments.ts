@@ -7,14 +7,14 @@ import { type FragmentOf, graphql } from '../graphql.ts';
 
 export const QueueNow = graphql(`
   fragment QueueNow on Queue {
-    __typename id name mode concurrency inFlight paused oldestDueSeconds
+    __typename id name mode concurrency ackTimeout inFlight paused oldestDueSeconds
     pause { since by }
     hold { since until reason askedBy { id } probe { id } }
     rateLimitMax rateLimitWindow rateWindow { used max resetsAt }
-    depth { due scheduled retrying held processing awaitingAck }
+    depth { due scheduled retrying held processing awaitingAck nextDueAt firstAckDeadline }
     health {
       answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
-      duration { p50 p95 } warnings { warning message }
+      duration { p50 p95 } lastFailure { at succeededSince } warnings { warning message }
     }
   }
 `);

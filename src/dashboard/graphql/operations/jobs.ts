@@ -18,7 +18,7 @@ export const JobsCount = graphql(`
 
 /** For the sentence. */
 export const JobsByState = graphql(`
-  query JobsByState($filter: JobFilter) { jobGroups(by: [STATE], filter: $filter) { groups { state count } } }
+  query JobsByState($filter: JobFilter) { jobGroups(by: [STATE, DEAD_REASON], filter: $filter) { groups { state deadReason count } } }
 `);
 
 export const JobsHistogram = graphql(`

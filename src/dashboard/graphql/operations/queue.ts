@@ -10,12 +10,12 @@ export const QueuePage = graphql(
   query QueuePage($name: String!, $from: DateTime!, $bucket: Int!, $recent: DateTime!, $hasRecent: Boolean!) {
     queue(name: $name) {
       ...QueueNow
-      webhookUrl ackTimeout signingSecretRotatesAt
+      webhookUrl signingSecretRotatesAt lastDeliveryAt
       timeline(from: $from, bucketSeconds: $bucket) {
-        at success failed nacked deferred published duration { p50 p95 p99 } wait { p50 p95 p99 }
+        at success failed nacked deferred dead published duration { p50 p95 p99 } wait { p50 p95 p99 }
       }
       recent: timeline(from: $recent, bucketSeconds: 300) @include(if: $hasRecent) {
-        at success failed nacked deferred published wait { p50 }
+        at success failed nacked deferred dead published wait { p50 }
       }
       errorGroups(first: 5) { ...Cause }
       deaths: errorGroups(first: 100) { count lastSeen }
@@ -36,17 +36,6 @@ export const LatestJobs = graphql(
 );
 
 export type LatestJob = ResultOf<typeof LatestJobs>['jobs']['nodes'][number];
-
-/** When the last delivery of a queue ended that delivers nothing now. */
-export const LastDeliveryOfQueue = graphql(`
-  query LastDeliveryOfQueue($id: ID!) {
-    jobs(
-      first: 1, filter: { queueIds: [$id], statuses: [COMPLETED] }, orderBy: { field: COMPLETED_AT, direction: DESC }
-    ) {
-      nodes { completedAt }
-    }
-  }
-`);
 
 /** Since when the warnings of a queue have been there. Asked for only if it has some: the server reads a day of statistics. */
 export const WarningsSince = graphql(`

@@ -10,7 +10,7 @@ export const QueuesPage = graphql(
       nodes {
         ...QueueNow
         recent: timeline(from: $recent, bucketSeconds: 300) {
-          at success failed nacked deferred published wait { p50 p95 }
+          at success failed nacked deferred dead published wait { p50 p95 }
         }
       }
     }

@@ -12,7 +12,7 @@ export type ApiKeyRow = ResultOf<typeof Keys>['account']['apiKeys'][number];
 export const PlanUse = graphql(`
   query PlanUse {
     account {
-      name
+      id name
       plan { name includedAttempts monthlyAttempts maxAttempts maxDefers queues windowSeconds }
       usage { month attempts queues concurrency inFlight }
     }

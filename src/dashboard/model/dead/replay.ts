@@ -21,7 +21,7 @@ export interface Receiver {
   name: string;
   paused: boolean;
   hold: { until: string } | null;
-  health: Answers | null;
+  health: (Answers & { lastFailure?: { succeededSince: number } | null }) | null;
 }
 
 /** With the settings that the replayed jobs get. */
@@ -70,6 +70,9 @@ export interface Safety {
   text: string;
 }
 
+/** So many successes since the last failure outweigh the hour. */
+const MIN_SINCE = 10;
+
 /** Whether the jobs would die again, by the receiver's answers of the last hour. */
 export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>): Safety {
   if (paused) {
@@ -100,14 +103,19 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
           : `It had ${many(all, 'delivery', 'deliveries')} in the last hour. Send 1 first.`,
     };
   }
+  const since = health.lastFailure?.succeededSince ?? 0;
+  if (since >= MIN_SINCE) {
+    const text = `It failed in the last hour, and all ${many(since, 'delivery', 'deliveries')} since succeeded.`;
+    return { signal: 'ok', icon: 'done', strong: 'The receiver works again.', text };
+  }
   const answered = `It answered 2xx to ${percent(health.answered2xx, all)} of ${many(all, 'delivery', 'deliveries')} of the last hour.`;
   if (isWell(health)) return { signal: 'ok', icon: 'done', strong: 'The receiver works.', text: answered };
   const isBad = health.answered2xx * 2 < all;
   return {
     signal: isBad ? 'bad' : 'warn',
     icon: 'failing',
-    strong: isBad ? 'The receiver still fails.' : 'The receiver is not well yet.',
-    text: `${answered} ${isBad ? 'Most of these jobs would die again.' : 'Some of these jobs would die again.'}`,
+    strong: isBad ? 'The receiver fails.' : 'The receiver is not well.',
+    text: `${answered} ${since > 0 ? `The last ${number(since)} succeeded: send 1 first.` : isBad ? 'Most of these jobs would die again.' : 'Some of these jobs would die again.'}`,
   };
 }
 

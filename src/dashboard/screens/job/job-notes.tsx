@@ -51,7 +51,8 @@ export function JobNotes({ job }: { job: JobOfPage }) {
           </Link>
         }
       >
-        {many(others, 'other job', 'other jobs')} of {queue.name} died of the same between {first} and {last}.
+        {many(others, 'other job', 'other jobs')} of {queue.name} died of the same{' '}
+        {first === last ? `at ${first}` : `between ${first} and ${last}`}.
       </Note>
     </div>
   );

@@ -38,7 +38,7 @@ export function useJobs(filter: Filter, url: ListUrl) {
   const all = count.isPlaceholderData ? null : (count.data?.count ?? null);
   const asked = jobFilterOf(filter, url).states;
   /** The state of all jobs that match, if the filter says so. */
-  const only = asked?.length === 1 ? asked[0] : undefined;
+  const only = asked?.length === 1 && asked[0] !== 'DEAD' ? asked[0] : undefined;
   const states = useQuery({
     ...query(JobsByState, () => ({ filter: jobFilterOf(filter, url) }), { key }),
     ...keepOld,
@@ -57,12 +57,17 @@ function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {
   return { filter, order: ORDERS[order], ...position };
 }
 
-/** How many jobs are in each state; a state without jobs is left out. */
-export type ByState = Partial<Record<JobState, number>>;
+/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled are counted apart. */
+export type ByState = Partial<Record<JobState | 'CANCELLED', number>>;
 
 function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | null {
   if (data === undefined) return null;
-  return Object.fromEntries(data.jobGroups.groups.map(({ state, count }) => [state, count]));
+  const counts: ByState = {};
+  for (const { state, deadReason, count } of data.jobGroups.groups) {
+    const what = deadReason === 'CANCELLED' ? deadReason : state;
+    if (what != null) counts[what] = (counts[what] ?? 0) + count;
+  }
+  return counts;
 }
 
 /**

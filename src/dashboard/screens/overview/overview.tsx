@@ -113,7 +113,7 @@ function WithQueues({
           )}
         </>
       }
-      lead={<Phrase pieces={leadOfOverview(states, recent, summary)} />}
+      lead={<Phrase pieces={leadOfOverview(states, recent, summary, view)} />}
       actions={
         <>
           <SpanChoice span={span} />

@@ -10,8 +10,7 @@ import { toJobFilter } from '../../model/filter/job-filter.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../model/filter/time-bound.ts';
 import { count, number, took } from '../../model/format.ts';
 import { attemptsPath, createdIn, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
-import type { Flow } from '../../model/queue-condition.ts';
-import { spanText } from '../../model/queue-lead.ts';
+import { type Flow, spanOf as textOfSpan } from '../../model/queue-condition.ts';
 import {
   type QueueCharts as Charts,
   chartRate,
@@ -86,7 +85,7 @@ function spanOf(params: URLSearchParams): Span | null {
 
 function FlowChart({
   name,
-  charts: { times, published, delivered },
+  charts: { times, published, accepted, failed, putOff },
   bucketMs,
   flow,
   window,
@@ -101,7 +100,7 @@ function FlowChart({
   span: Span | null;
   setSpan: (span: Span | null) => void;
 }) {
-  const { word, shownIn } = rateUnit([...published, ...delivered]);
+  const { word, shownIn } = rateUnit([...published, ...accepted, ...failed, ...putOff]);
   const last = (values: Values) => chartRate(shownIn(values).findLast((value) => value !== null) ?? 0);
   // Grey is ordinary. What comes in is amber while more of it comes in than goes out.
   const grows = flow.in !== null && flow.out !== null && flow.in > flow.out * 1.05;
@@ -109,14 +108,16 @@ function FlowChart({
   return (
     <Chart
       title={`In and out, a ${word}`}
-      sentence={`Published ${last(published)} a ${word}, delivered ${last(delivered)} a ${word}.`}
+      sentence={`Published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.`}
       times={times}
       bucketMs={bucketMs}
       unit="number"
       format={chartRate}
       series={[
         { label: 'published', colour, isDashed: true, width: 2, values: shownIn(published) },
-        { label: 'delivered', colour: '--run-mark', width: 2, values: shownIn(delivered) },
+        { label: 'accepted', colour: '--run-mark', width: 2, values: shownIn(accepted) },
+        { label: 'failed', colour: '--bad-mark', hidesZero: true, values: shownIn(failed) },
+        { label: 'put off', colour: '--hold-mark', isDashed: true, hidesZero: true, values: shownIn(putOff) },
       ]}
       bands={[{ upper: 0, lower: 1, colour: '--warn-mark' }]}
       brush={{ span, onChange: setSpan }}
@@ -150,7 +151,7 @@ function SpanChip({ name, span, onClear }: { name: string; span: Span; onClear: 
   const view = useView();
   const filter = jobsOfQueue(name, createdIn(span));
   const { data } = useQuery({ ...query(JobsOfSpan, { filter: toJobFilter(filter, 0) }), ...keepOld });
-  const text = spanText(span, view);
+  const text = textOfSpan(span, view);
   return (
     <>
       <span className="chip">

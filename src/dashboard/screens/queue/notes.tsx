@@ -4,6 +4,7 @@ import { request } from '../../graphql/client.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../../graphql/operations/queue.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query } from '../../graphql/query.ts';
+import { minute } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { CONDITIONS } from '../../model/queue-condition.ts';
@@ -12,6 +13,7 @@ import { Note } from '../../parts/note.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { May } from '../../shell/rights.ts';
+import { useView } from '../../time.ts';
 
 /** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {
@@ -64,17 +66,13 @@ function WarningNote({
   message: string;
   since: string | null | undefined;
 }) {
+  const view = useView();
   const { icon, signal } = CONDITION_OF[warning];
   return (
     <Note signal={signal} icon={icon} action={<WayOut name={name} warning={warning} />}>
       {message}
       {since === null && ' For more than a day.'}
-      {since != null && (
-        <>
-          {' '}
-          Since about <Time at={since} />.
-        </>
-      )}
+      {since != null && <> Since about {minute(Date.parse(since), view)}.</>}
     </Note>
   );
 }

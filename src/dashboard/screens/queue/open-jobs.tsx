@@ -4,12 +4,13 @@ import type { QueueOfPage } from '../../graphql/operations/queue.ts';
 import type { StateName } from '../../model/filter/chips.ts';
 import { number } from '../../model/format.ts';
 import { jobsOfQueue, jobsPath } from '../../model/job-links.ts';
+import type { Jobs } from '../../model/queue-condition.ts';
 import { DepthBar } from '../../parts/depth-bar.tsx';
 
 type Depth = NonNullable<QueueOfPage['depth']>;
 
 /** States in the order in which they are drawn, with the token of their colour. */
-const STATES: readonly (readonly [part: keyof Depth, word: string, state: StateName, colour: string])[] = [
+const STATES: readonly (readonly [part: keyof Jobs, word: string, state: StateName, colour: string])[] = [
   ['due', 'due', 'due', '--ink-3'],
   ['scheduled', 'scheduled', 'scheduled', '--work-strong'],
   ['retrying', 'retrying', 'retrying', '--warn-mark'],

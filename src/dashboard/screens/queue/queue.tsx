@@ -6,8 +6,9 @@ import type { QueueOfPage } from '../../graphql/operations/queue.ts';
 import { useWatch } from '../../live/live.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { shortSentence } from '../../model/job-sentence.ts';
-import { CONDITIONS, conditionOf, type Flow, sentenceOfQueue } from '../../model/queue-condition.ts';
+import { CONDITIONS, conditionOf, type Flow } from '../../model/queue-condition.ts';
 import { leadOfQueue } from '../../model/queue-lead.ts';
+import { sentenceOfQueue } from '../../model/queue-sentence.ts';
 import { windowOf } from '../../model/queue-timeline.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
@@ -26,7 +27,7 @@ import { QueueNotes } from './notes.tsx';
 import { OpenJobs } from './open-jobs.tsx';
 import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
-import { useQueue, useWholeFlow } from './use-queue.ts';
+import { useQueue } from './use-queue.ts';
 
 /** Below the first line, which is what people come for. */
 const QueueCharts = lazy(() => import('./charts.tsx'));
@@ -99,7 +100,7 @@ function useKeys(queue: QueueOfPage, check: () => void): void {
 /** The only part that steps once a second. */
 function QueueHead({
   queue,
-  flow: known,
+  flow,
   onCheck,
   children,
 }: {
@@ -109,7 +110,6 @@ function QueueHead({
   children: React.ReactNode;
 }) {
   const view = useView();
-  const flow = useWholeFlow(queue, known);
   const { name } = queue;
   const condition = conditionOf(queue, flow, view);
   const { icon, signal } = CONDITIONS[condition];
@@ -163,5 +163,6 @@ function QueueHead({
   );
 }
 
-const isBoundBySlots = ({ paused, hold, inFlight, concurrency }: QueueOfPage) =>
-  !paused && hold === null && (inFlight ?? 0) >= concurrency;
+/** Not by reports that do not come: more slots would fill up like the others. */
+const isBoundBySlots = ({ paused, hold, inFlight, concurrency, depth }: QueueOfPage) =>
+  !paused && hold === null && (inFlight ?? 0) >= concurrency && (depth?.awaitingAck ?? 0) < concurrency;

@@ -1,14 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { serverNow } from '../../clock.ts';
-import { LastDeliveryOfQueue, type QueueOfPage, QueuePage } from '../../graphql/operations/queue.ts';
+import { QueuePage } from '../../graphql/operations/queue.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
 import { bucketSeconds } from '../../model/chart.ts';
-import { conditionOf, type Flow } from '../../model/queue-condition.ts';
 import { queueCharts, type WindowName, windowOf } from '../../model/queue-timeline.ts';
 import { flowOf, RECENT_BUCKET_SECONDS, recentStart } from '../../model/timeline.ts';
-import { useView } from '../../time.ts';
 
 const HOUR_MS = 3_600_000;
 const EVERY_MS = 30_000;
@@ -35,13 +33,10 @@ export function useQueue(name: string, window: WindowName) {
     () => (timeline === undefined ? null : queueCharts(timeline, { now: serverNow(), bucketMs })),
     [timeline, bucketMs],
   );
-  const flow = useMemo(() => flowOf(recent ?? timeline ?? [], serverNow()), [recent, timeline]);
+  const lastAt = queue?.lastDeliveryAt ?? null;
+  const flow = useMemo(
+    () => ({ ...flowOf(recent ?? timeline ?? [], serverNow()), lastAt }),
+    [recent, timeline, lastAt],
+  );
   return { asked, queue, flow, charts, bucketMs };
-}
-
-/** The flow with the time of the last delivery of an idle queue: nothing else needs it. */
-export function useWholeFlow(queue: QueueOfPage, flow: Flow): Flow {
-  const isIdle = conditionOf(queue, flow, useView()) === 'idle';
-  const { data } = useQuery({ ...query(LastDeliveryOfQueue, { id: queue.id }), enabled: isIdle });
-  return isIdle ? { ...flow, lastAt: data?.jobs.nodes[0]?.completedAt ?? null } : flow;
 }

@@ -13,7 +13,7 @@ import { useWalk } from '../../shell/walk.ts';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
-import { MAX_ORDERED, PAGE, useQueues, useTimelines } from './use-queues.ts';
+import { PAGE, useQueues, useTimelines } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
 
@@ -29,7 +29,9 @@ export function QueueList() {
   const { isHeld, handlers } = useHeld();
   useWalk();
 
-  const h1 = page === undefined ? 'Queues' : headlineOfList(states, page.totalCount, search);
+  // The rows of the last question must not be read as the answer to this one.
+  const isOld = asked.isPlaceholderData;
+  const h1 = page === undefined || isOld ? 'Queues' : headlineOfList(states, page.totalCount, search);
   return (
     <Page
       title={h1.replace(/[.:].*$/, '')}
@@ -47,7 +49,7 @@ export function QueueList() {
       {page === undefined && <Skeleton lines={6} />}
       {page !== undefined && states.length === 0 && <NoQueue search={search} />}
       {states.length > 0 && (
-        <div {...handlers}>
+        <div {...handlers} className={isOld ? 'aging' : undefined}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues with this name'}
             {...{ states: worstFirst(states), span, timelines, isHeld }}
@@ -146,8 +148,7 @@ function Pager({
   return (
     <nav className="pager" aria-label="Pages">
       <span>
-        Pages of {PAGE}, worst first{page.totalCount > MAX_ORDERED && ` of the ${MAX_ORDERED} oldest queues`}.{' '}
-        {number(page.totalCount)} in all.
+        Pages of {PAGE}, worst first. {number(page.totalCount)} in all.
       </span>
       <span className="end">
         {after !== null && (

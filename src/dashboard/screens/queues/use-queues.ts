@@ -14,8 +14,6 @@ import { useView } from '../../time.ts';
 
 /** Queues on one page, as many as one request may ask for with all that a row shows (`test/graphql/dashboard-prices`). */
 export const PAGE = 90;
-/** The server orders no more queues by trouble; others follow. */
-export const MAX_ORDERED = 500;
 /** Numbers over time are counted by the server in spans of five minutes; a minute late is soon enough. */
 const EVERY_MS = 60_000;
 /** Price of a timeline: a row of statistics for each five minutes. So many queues fit into one request. */
@@ -59,9 +57,9 @@ export function useQueues({ search, after }: Place) {
   const view = useView();
   const states = queues.map((queue): ListedQueue => {
     const flow = flowOf(queue.recent, view.now);
-    return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.out };
+    return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.accepted };
   });
-  const recent = { all: 0, failed: 0 };
+  const recent = { all: 0, failed: 0, span: states[0]?.flow.span ?? null };
   for (const queue of queues) {
     const { all, failed } = recentOutcome(queue.recent, view.now);
     recent.all += all;

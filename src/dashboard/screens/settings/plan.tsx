@@ -4,7 +4,7 @@ import type { ResultOf } from '../../graphql/graphql.ts';
 import { PlanUse } from '../../graphql/operations/settings.ts';
 import { query } from '../../graphql/query.ts';
 import { number, percent, seconds, time } from '../../model/format.ts';
-import { headOfPlan, monthOf, nameOfMonth, projectedAttempts } from '../../model/usage.ts';
+import { createdAtOf, headOfPlan, monthOf, nameOfMonth, projectedAttempts } from '../../model/usage.ts';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -36,10 +36,10 @@ export function Plan({ tabs }: { tabs: ReactNode }) {
   );
 }
 
-function Use({ account: { plan, usage } }: { account: Account }) {
+function Use({ account: { id, plan, usage } }: { account: Account }) {
   const now = useNow();
   const view = { now, zone: 'utc' } as const;
-  const projected = projectedAttempts(usage.attempts, usage.month, now);
+  const projected = projectedAttempts(usage.attempts, usage.month, createdAtOf(id), now);
   const whole = plan.monthlyAttempts ?? plan.includedAttempts;
   return (
     <section aria-labelledby="use">

@@ -1,0 +1,54 @@
+import type { Database, Statement } from '../connection/database.ts';
+
+/** Queues that can be ordered by trouble: each of them is then judged exactly. */
+export const MAX_TROUBLED = 500;
+
+// Of each queue the head of its due jobs, and its statistics of the last hour. What has ended since the last roll-up, 15 s ago
+// at most, is left out. The order is that of `domain/trouble`, as far as it matters for which are left out.
+const TROUBLED: Statement = {
+  name: 'troubled-queues',
+  text: `
+    with clock as materialized (
+      select jobferry_now() as now
+    ), facts as materialized (
+      select q.id, q.paused_at is not null as paused,
+             q.hold_until is not null as held,
+             clock.now - (select min(j.scheduled_for) from (
+               select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
+                order by j.queue_id, j.scheduled_for, j.id limit 1) j) as due_for,
+             hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow
+        from clock, queue q cross join lateral (
+          select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) as failed,
+                 sum(s.unauthorized) as unauthorized, sum(s.deferred) as deferred,
+                 sum((select sum(n) from unnest(s.durations[$3 + 1:]) n)) as slow
+            from queue_stats s
+           where (s.queue_id, s.bucket) >= (q.id, jobferry_bucket(clock.now - interval '1 hour'))
+             and (s.queue_id, s.bucket) <= (q.id, 'infinity')) hour
+       where q.account_id = $1 and q.deleted_at is null and ($2::text is null or q.name ilike $2)
+    ), ranked as (
+      select id, due_for, case
+               when paused then 1
+               when unauthorized >= 3 then 4
+               when held then 2
+               when failed * 2 > attempts then 4
+               when due_for > interval '1 minute' or slow * 20 > attempts then 3
+               when deferred >= 3 then 2 end as severity
+        from facts
+    )
+    select id from ranked where severity is not null
+     order by severity desc, due_for desc nulls last, id limit ${MAX_TROUBLED}`,
+};
+
+/**
+ * Returns the queues of an account that may need a hand, of all live ones whose name is like `name`.
+ * @param name a pattern of `ilike`; null for all
+ * @param slowFrom element of the histogram of durations from which on a delivery is slow
+ */
+export async function troubledQueues(
+  db: Database,
+  accountId: string,
+  name: string | null,
+  slowFrom: number,
+): Promise<string[]> {
+  return (await db.query<{ id: string }>(TROUBLED, [accountId, name, slowFrom])).map(({ id }) => id);
+}
