@@ -121,7 +121,8 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const graphql =
     services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);
   const workerProblem = () => (worker !== null && release.refusal !== null ? 'stopped' : worker?.problem());
-  const ownReadiness = createReadiness({ db, log, release, workerProblem });
+  const egressProblem = () => worker?.egressProblem();
+  const ownReadiness = createReadiness({ db, log, release, workerProblem, egressProblem });
   let isStopping = false;
   const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
@@ -140,7 +141,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
     clockOffsetSeconds: clock.offsetSeconds(),
   }));
   started.add(stopHeartbeat);
-  const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, timeoutMs));
+  const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, { timeoutMs }));
   release.onRefused(stopAlerts);
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
@@ -187,7 +188,7 @@ async function startDelivering(
   { config, log, database, started }: Foundations,
   shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock' | 'release'>,
 ): Promise<Worker> {
-  const sender = openSender(config, started, 2 * config.workerCapacity);
+  const sender = openSender(config, started, 2 * config.workerCapacity, { log });
   warnOfAllowedAddresses(config, log);
   return startWorker(database.db, sender, log, {
     ...shared,
@@ -203,7 +204,7 @@ function openSender(
   config: Config,
   started: StartedParts,
   maxSockets: number,
-  timeoutMs: number = config.webhookTimeoutMs,
+  { timeoutMs = config.webhookTimeoutMs, log }: { timeoutMs?: number; log?: Logger } = {},
 ): Sender {
   const sender = createSender({
     timeoutMs,
@@ -212,6 +213,7 @@ function openSender(
     dnsServers: config.webhookDnsServers,
     maxSockets,
     proxyUrl: config.webhookProxyUrl,
+    log,
   });
   started.add(() => sender.close());
   return sender;

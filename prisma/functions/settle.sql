@@ -78,7 +78,8 @@ begin
       dead_at = case when d.final = 'dead' then p_now end,
       wait_reason = case when d.final <> 'pending' then null
                          when d."entryStatus" = 'deferred' then 'hold'
-                         when d."entryStatus" is not null then 'backoff' end,
+                         -- Without an entry if the delivery could not begin.
+                         when d."entryStatus" is not null or d."waitMs" > 0 then 'backoff' end,
       history_count = job.history_count + case when d."entryStatus" is null then 0 else 1 end,
       answer_status_code = case when d.final = 'awaiting_ack' then d."answerCode" end,
       answer_ms = case when d.final = 'awaiting_ack' then d."answerMs" end,

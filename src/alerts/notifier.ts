@@ -119,6 +119,6 @@ function outcomeOf(
   const { statusCode } = outcome;
   if (outcome.kind === 'accepted') return { isSent: true, retryMs: null, statusCode, error: null };
   const askedMs = outcome.kind === 'backpressure' ? outcome.retryAfterMs : null;
-  const error = outcome.kind === 'failed' ? outcome.error : `HTTP ${statusCode}`;
+  const error = outcome.kind === 'backpressure' ? `HTTP ${statusCode}` : outcome.error;
   return { isSent: false, retryMs: nextAttemptMs(attempts, askedMs), statusCode, error };
 }

@@ -1,8 +1,14 @@
-import type { DeliveryError } from '../domain/outcome.ts';
+import { isIPv4 } from 'node:net';
+import type { DeliveryError, OwnFailure } from '../domain/outcome.ts';
 import { AddressNotAllowedError } from './address-guard.ts';
+import { ProxyError } from './proxy.ts';
+import { NO_NAME_SERVER } from './resolver.ts';
 
 /** Error codes of Node and undici by their meaning for a delivery; the patterns below match groups of codes. */
-const BY_CODE: Readonly<Record<string, DeliveryError>> = {
+const BY_CODE: Readonly<Record<string, DeliveryError | OwnFailure>> = {
+  EMFILE: 'no_descriptors',
+  ENFILE: 'no_descriptors',
+  [NO_NAME_SERVER]: 'resolver_unreachable',
   ETIMEDOUT: 'timeout',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   UND_ERR_HEADERS_TIMEOUT: 'timeout',
@@ -32,10 +38,13 @@ const BY_PATTERN: readonly (readonly [RegExp, DeliveryError])[] = [
 const PROTOCOL_BREACH = /^bad (response|upgrade)$/;
 
 /** Classifies an error that ended a delivery without an answer under one of the short, stable names of D12. */
-export function classifyError(error: unknown): DeliveryError {
+export function classifyError(error: unknown): DeliveryError | OwnFailure {
   if (error instanceof AddressNotAllowedError) return 'address_not_allowed';
+  if (error instanceof ProxyError) return 'proxy_unreachable';
   if (!(error instanceof Error)) return 'network_error';
-  const { code, syscall } = error as NodeJS.ErrnoException;
+  const { code, syscall, address } = error as NodeJS.ErrnoException & { address?: string };
+  // Without IPv6, an address of that family has the same error.
+  if (code === 'EADDRNOTAVAIL' && isIPv4(address ?? '')) return 'no_local_port';
   if (code === 'UND_ERR_SOCKET' && PROTOCOL_BREACH.test(error.message)) return 'invalid_response';
   // The code of these errors is the parser's own, and sometimes absent.
   if (error.name === 'HTTPParserError') return 'invalid_response';

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import { type Lookup, NameLookupError } from './resolver.ts';
+import { type Lookup, NameLookupError, NO_NAME_SERVER } from './resolver.ts';
 import { hasGlobalIpv6, openSystemNames, type SystemNames } from './system-names.ts';
 
 interface DnsLookupOptions {
@@ -8,6 +8,8 @@ interface DnsLookupOptions {
   servers: readonly string[] | null;
   system?: SystemNames | undefined;
   times?: LookupTimes | undefined;
+  /** Called when name servers were queried: whether any of them works, for this name or another. */
+  onAnswer?: ((works: boolean) => void) | undefined;
 }
 
 interface LookupTimes {
@@ -36,7 +38,12 @@ const NO_HELP = new Set(['ESERVFAIL', 'EREFUSED', 'ENOTIMP', 'EFORMERR', 'EBADRE
  * has four of those, two of which can look names up, and a silent name server blocks one for 5 to 20 s. Here each look-up
  * has its own sockets, so a slow name server does not delay other look-ups.
  */
-export function createDnsLookup({ servers, system = systemNames(), times = TIMES }: DnsLookupOptions): Lookup {
+export function createDnsLookup({
+  servers,
+  system = systemNames(),
+  times = TIMES,
+  onAnswer,
+}: DnsLookupOptions): Lookup {
   return (hostname, _options, callback) => {
     const known = system.addresses(hostname);
     if (known.length > 0) {
@@ -44,8 +51,15 @@ export function createDnsLookup({ servers, system = systemNames(), times = TIMES
       return;
     }
     queryNameServers(system.candidates(hostname), servers, times).then(
-      (addresses) => callback(null, addresses),
-      (error: NodeJS.ErrnoException) => callback(error, []),
+      (addresses) => {
+        onAnswer?.(true);
+        callback(null, addresses);
+      },
+      async (error: NodeJS.ErrnoException) => {
+        const isOwn = error.code === 'EAI_AGAIN' && !(await answersAnything(servers, times.repeatMs));
+        onAnswer?.(!isOwn);
+        callback(isOwn ? new NameLookupError(NO_NAME_SERVER) : error, []);
+      },
     );
   };
 }
@@ -54,6 +68,19 @@ function systemNames(): SystemNames {
   const hosts =
     process.platform === 'win32' ? `${process.env.SystemRoot}\\System32\\drivers\\etc\\hosts` : '/etc/hosts';
   return openSystemNames({ hosts, resolvConf: '/etc/resolv.conf' });
+}
+
+/**
+ * Whether a name server answers a question that has nothing to do with the receiver: who is responsible for the root. One that
+ * fails for the receiver's name alone, whose zone may be broken, is the receiver's failure. A refusal is an answer.
+ */
+async function answersAnything(servers: readonly string[] | null, repeatMs: number): Promise<boolean> {
+  const resolver = new Resolver({ timeout: repeatMs, tries: 1 });
+  if (servers !== null) resolver.setServers(servers);
+  return resolver.resolveNs('.').then(
+    () => true,
+    ({ code = '' }: NodeJS.ErrnoException) => NOT_FOUND.has(code) || (NO_HELP.has(code) && code !== 'ESERVFAIL'),
+  );
 }
 
 async function queryNameServers(

@@ -1,7 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
-import type { DeliveryAnswer } from '../domain/outcome.ts';
+import { type DeliveryAnswer, isOwnFailure } from '../domain/outcome.ts';
 import { classifyError } from './delivery-error.ts';
+import type { Egress } from './egress.ts';
 import type { InterimUse } from './interim-answers.ts';
 
 /** How one send ended. `abandoned`: the claim was lost before the request was written. */
@@ -49,6 +50,7 @@ interface ExchangeSetup {
   pooled: Dispatcher;
   /** A new connection for every request. */
   fresh: Dispatcher;
+  egress: Egress;
   settle: (result: SendResult) => void;
 }
 
@@ -73,7 +75,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #isSettled = false;
   #isRetry = false;
+  /** 0 until the request is written. */
   #writtenAt = 0;
+  #wasHeldUp = false;
   #isReused = false;
   #statusCode: number | null = null;
   #retryAfter: string | null = null;
@@ -98,8 +102,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#remainingMs() <= 0) this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
-    else if (!this.#isMine()) this.#settle({ abandoned: true });
+    if (!this.#isMine()) this.#settle({ abandoned: true });
+    else if (this.#remainingMs() <= 0) this.#settleHeldUp();
     if (this.#isSettled) {
       controller.abort(CUT_OFF);
       return;
@@ -161,8 +165,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
    * time to be read. The lease lasts for some seconds longer than the time limit.
    */
   expireInTime(): void {
-    if (performance.now() - this.#dueAt > HELD_UP_MS) this.#expireAfter(READ_SOCKETS_MS);
-    else this.expire();
+    if (performance.now() - this.#dueAt > HELD_UP_MS) {
+      this.#wasHeldUp = true;
+      this.#expireAfter(READ_SOCKETS_MS);
+    } else this.expire();
   }
 
   #expireAfter(ms: number): void {
@@ -174,12 +180,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
   expire(): void {
     if (this.#isSettled) return;
     if (this.#statusCode !== null) this.#settleAnswered();
-    else this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
+    else if (this.#writtenAt > 0) this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
+    // Nothing was written, and not because of the receiver.
+    else if (this.#wasHeldUp) this.#settleHeldUp();
+    else {
+      const { hostname } = new URL(String(this.#setup.options.origin));
+      this.#settleUnanswered({ kind: 'no_answer', error: this.#setup.egress.keepsFrom(hostname) ?? 'timeout' });
+    }
     this.#controller?.abort(CUT_OFF);
   }
 
+  /** Without a claim, as for a test request, there is nothing to give back. */
+  #settleHeldUp(): void {
+    if (this.#setup.stillMine === undefined) this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
+    else this.#settle({ abandoned: true });
+  }
+
   fail(error: unknown): void {
-    this.#settleUnanswered({ kind: 'no_answer', error: classifyError(error) });
+    const name = classifyError(error);
+    if (isOwnFailure(name)) this.#setup.egress.failed(name);
+    this.#settleUnanswered({ kind: 'no_answer', error: name });
   }
 
   #isMine(): boolean {

@@ -2,6 +2,16 @@ import { isIP } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import { type AddressGuard, AddressNotAllowedError } from './address-guard.ts';
 
+/** The proxy itself cannot be used, so that no receiver can be reached. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+}
+
+/** Time in which the proxy must take a connection: less than a delivery has, so that a proxy that is gone is known as such. */
+const CONNECT_MS = 3000;
+/** Answers by which a proxy says that it could not reach the receiver. */
+const RECEIVERS: readonly number[] = [502, 503, 504];
+
 interface ProxiedConnector {
   connect: buildConnector.connector;
   close(): Promise<void>;
@@ -20,7 +30,10 @@ export function createProxiedConnector(
   const { origin, username, password } = new URL(proxyUrl);
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
   const authorization = username === '' ? {} : { 'proxy-authorization': `Basic ${credentials}` };
-  const proxy = new Pool(origin, { connect: { timeout: timeoutMs }, headersTimeout: timeoutMs });
+  const proxy = new Pool(origin, {
+    connect: { timeout: Math.min(CONNECT_MS, timeoutMs / 2) },
+    headersTimeout: timeoutMs,
+  });
   const secure = buildConnector({
     timeout: timeoutMs,
     rejectUnauthorized: true,
@@ -29,10 +42,15 @@ export function createProxiedConnector(
 
   async function tunnelTo({ hostname, protocol, port }: buildConnector.Options) {
     const path = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
-    const { socket, statusCode } = await proxy.connect({ path, headers: { host: path, ...authorization } });
+    const headers = { host: path, ...authorization };
+    const { socket, statusCode } = await proxy.connect({ path, headers }).catch((error: unknown) => {
+      throw isOfConnection(error) ? new ProxyError('the proxy cannot be reached', { cause: error }) : error;
+    });
     if (statusCode === 200) return socket;
     socket.on('error', () => undefined).destroy();
-    throw statusCode === 403 ? new AddressNotAllowedError() : new Error(`the proxy answered ${statusCode}`);
+    if (statusCode === 403) throw new AddressNotAllowedError();
+    const message = `the proxy answered ${statusCode}`;
+    throw RECEIVERS.includes(statusCode) ? new Error(message) : new ProxyError(message);
   }
 
   return {
@@ -51,6 +69,13 @@ export function createProxiedConnector(
     },
     close: () => proxy.destroy(),
   };
+}
+
+/** Whether no connection to the proxy came about. A proxy that cuts one that is open may have met a receiver that did. */
+function isOfConnection(error: unknown): boolean {
+  const { code = '', syscall = '', errors } = error as NodeJS.ErrnoException & { errors?: unknown[] };
+  if (errors !== undefined) return errors.every(isOfConnection);
+  return /^(connect|getaddrinfo)$/.test(syscall) || code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
 /** Whether a tunnel to this host may be requested. The proxy would resolve `localhost` to its own host. */

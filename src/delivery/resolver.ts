@@ -10,13 +10,22 @@ export type Lookup = (
 
 type LookupCallback = Parameters<Lookup>[2];
 
-/** `ENOTFOUND`: the name does not exist or has no address. `EAI_AGAIN`: no name server could be queried, or none answered. */
+/** Code of the error if no name server works, whatever the name. */
+export const NO_NAME_SERVER = 'ENONAMESERVER';
+
+const MESSAGES = {
+  ENOTFOUND: 'name not found',
+  EAI_AGAIN: 'name servers do not answer for this name',
+  [NO_NAME_SERVER]: 'no name server works',
+} as const;
+
+/** `ENOTFOUND`: the name does not exist or has no address. `EAI_AGAIN`: the name servers fail for this name, or it waited too long. */
 export class NameLookupError extends Error {
   override readonly name = 'NameLookupError';
-  readonly code: 'ENOTFOUND' | 'EAI_AGAIN';
+  readonly code: keyof typeof MESSAGES;
 
-  constructor(code: 'ENOTFOUND' | 'EAI_AGAIN') {
-    super(code === 'ENOTFOUND' ? 'name not found' : 'name servers do not answer');
+  constructor(code: keyof typeof MESSAGES) {
+    super(MESSAGES[code]);
     this.code = code;
   }
 }

@@ -2,6 +2,7 @@ import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undic
 import { traceHeaders } from '../domain/trace.ts';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
 import { createDnsLookup } from './dns-lookup.ts';
+import { Egress, type EgressLog } from './egress.ts';
 import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
 import { passOverInterimAnswers } from './interim-answers.ts';
 import { createProxiedConnector } from './proxy.ts';
@@ -26,6 +27,7 @@ export interface SenderOptions {
   maxSockets?: number | undefined;
   /** An HTTP proxy for all deliveries. It must itself refuse addresses that are not public (R7). */
   proxyUrl?: string | undefined;
+  log?: EgressLog | undefined;
 }
 
 export interface SendRequest {
@@ -49,6 +51,8 @@ export interface SendRequest {
 export interface Sender {
   /** Never rejects: every error becomes an answer of the kind `no_answer`. */
   send(request: SendRequest): Promise<SendResult>;
+  /** What keeps this process from reaching any receiver. */
+  readonly egress: Egress;
   /** Waits until the running sends have ended, each by its own deadline, then closes all connections. */
   close(): Promise<void>;
 }
@@ -72,9 +76,14 @@ export function createSender(options: SenderOptions): Sender {
   const { ca, proxyUrl } = options;
   const proxied = proxyUrl === undefined ? null : createProxiedConnector(guard, { proxyUrl, timeoutMs, ca });
   const opening: Opening = { accountId: '' };
-  const dnsLookup = options.lookup ?? createDnsLookup({ servers: options.dnsServers ?? null });
+  const egress = new Egress(options.log);
+  // A look-up may end after the deadline of its delivery, so what it shows is noted when it ends.
+  const onAnswer = (works: boolean) =>
+    works ? egress.works('resolver_unreachable') : egress.failed('resolver_unreachable');
+  const dnsLookup = options.lookup ?? createDnsLookup({ servers: options.dnsServers ?? null, onAnswer });
   const lookup = shareLookups(dnsLookup, () => opening.accountId);
-  const sockets = countSockets(proxied?.connect ?? createGuardedConnector(guard, { timeoutMs, lookup, ca }));
+  const connector = proxied?.connect ?? createGuardedConnector(guard, { timeoutMs, lookup, ca });
+  const sockets = countSockets(connector, () => egress.works('proxy_unreachable', 'no_descriptors', 'no_local_port'));
   const { connect } = sockets;
   const { maxSockets = Number.POSITIVE_INFINITY } = options;
   const pooled = createAgent({ connect, pipelining: 1 }, opening);
@@ -99,10 +108,19 @@ export function createSender(options: SenderOptions): Sender {
         else {
           const { stillMine } = request;
           const first = sockets.open < maxSockets ? pooled : fresh;
-          new Exchange({ options: exchangeOptions, timeoutMs, stillMine, pooled: first, fresh, settle }).start();
+          new Exchange({
+            options: exchangeOptions,
+            timeoutMs,
+            stillMine,
+            pooled: first,
+            fresh,
+            egress,
+            settle,
+          }).start();
         }
       });
     },
+    egress,
     async close() {
       if (inFlight > 0) {
         await new Promise<void>((resolve) => {
@@ -157,7 +175,10 @@ interface Opening {
 }
 
 /** Wraps a connector so that it counts its open sockets. */
-function countSockets(connector: buildConnector.connector): { connect: buildConnector.connector; open: number } {
+function countSockets(
+  connector: buildConnector.connector,
+  onOpen: () => void,
+): { connect: buildConnector.connector; open: number } {
   const counted = {
     open: 0,
     connect: ((target, callback) => {
@@ -166,6 +187,7 @@ function countSockets(connector: buildConnector.connector): { connect: buildConn
         const [error, socket] = args;
         if (error === null && socket) {
           counted.open += 1;
+          onOpen();
           socket.once('close', () => {
             counted.open -= 1;
           });

@@ -15,8 +15,20 @@ export const DELIVERY_ERRORS = [
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
+/**
+ * Why a delivery could not begin although no receiver is to blame: parts of the operator's own network, or limits of the
+ * process (D38). Such a delivery is no attempt.
+ */
+export const OWN_FAILURES = ['proxy_unreachable', 'resolver_unreachable', 'no_descriptors', 'no_local_port'] as const;
+export type OwnFailure = (typeof OWN_FAILURES)[number];
+
+export function isOwnFailure(error: string | null): error is OwnFailure {
+  return (OWN_FAILURES as readonly (string | null)[]).includes(error);
+}
+
 const OWN_ERRORS: ReadonlySet<string> = new Set([
   ...DELIVERY_ERRORS,
+  ...OWN_FAILURES,
   ...DEAD_REASONS,
   ...ATTEMPT_STATUSES,
   'worker_lost',
@@ -32,20 +44,33 @@ export function isOwnError(text: string): boolean {
 
 /** Returns a sentence on what to do about an error whose name does not say it; null for the others. */
 export function adviceOn(error: string | null): string | null {
+  if (isOwnFailure(error)) return `${OWN_ADVICE[error]} No attempt was used.`;
   if (error !== 'address_not_allowed') return null;
   return 'The address of the webhook is not public: the operator can allow it with WEBHOOK_ALLOW_CIDRS.';
 }
 
+const OWN_ADVICE: Readonly<Record<OwnFailure, string>> = {
+  proxy_unreachable: 'Jobferry cannot reach its own proxy (WEBHOOK_PROXY_URL).',
+  resolver_unreachable: 'None of Jobferry’s name servers answers.',
+  no_descriptors: 'The worker has no file descriptors left: raise its limit (ulimit -n).',
+  no_local_port: 'The worker’s machine has no local port left.',
+};
+
 /** The result of a request to the webhook, before it is classified. */
 export type DeliveryAnswer =
   | { kind: 'answered'; statusCode: number; retryAfter: string | null }
-  | { kind: 'no_answer'; error: DeliveryError };
+  | { kind: 'no_answer'; error: DeliveryError | OwnFailure };
 
 /** The classified result of one delivery. */
 export type Outcome =
   | { kind: 'accepted'; statusCode: number }
   | { kind: 'backpressure'; statusCode: number; retryAfterMs: number }
-  | { kind: 'failed'; statusCode: number | null; error: string };
+  | { kind: 'failed'; statusCode: number | null; error: string }
+  /** The delivery could not begin. */
+  | { kind: 'unsent'; statusCode: null; error: OwnFailure };
+
+/** The outcomes of an attempt. */
+export type AttemptOutcome = Exclude<Outcome, { kind: 'unsent' }>;
 
 /** Used when a backpressure answer has no usable Retry-After (spec "Receiver response rules"). */
 export const DEFAULT_HOLD_MS = 60_000;
@@ -54,7 +79,12 @@ const BACKPRESSURE_CODES: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /** @param now database time in milliseconds, for a Retry-After given as a date */
 export function classify(answer: DeliveryAnswer, now: number): Outcome {
-  if (answer.kind === 'no_answer') return { kind: 'failed', statusCode: null, error: answer.error };
+  if (answer.kind === 'no_answer') {
+    const { error } = answer;
+    return isOwnFailure(error)
+      ? { kind: 'unsent', statusCode: null, error }
+      : { kind: 'failed', statusCode: null, error };
+  }
   const { statusCode } = answer;
   if (statusCode >= 200 && statusCode <= 299) return { kind: 'accepted', statusCode };
   if (BACKPRESSURE_CODES.has(statusCode)) {

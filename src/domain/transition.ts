@@ -1,6 +1,6 @@
 import { backoffMs } from './backoff.ts';
 import type { AttemptStatus, DeadReason, JobStatus } from './job.ts';
-import { DEFAULT_HOLD_MS, type Outcome } from './outcome.ts';
+import { type AttemptOutcome, DEFAULT_HOLD_MS, type OwnFailure } from './outcome.ts';
 import type { AckTimeoutAction, BackoffType, QueueMode } from './queue.ts';
 import { countShortHolds, stretchedHoldMs } from './short-holds.ts';
 
@@ -48,7 +48,9 @@ export interface DeliveryRules {
 export type DeferScope = 'queue' | 'job';
 
 export type JobEvent =
-  | { type: 'answered'; outcome: Outcome }
+  | { type: 'answered'; outcome: AttemptOutcome }
+  /** The delivery could not begin, and no receiver is to blame (D38). */
+  | { type: 'unsent'; error: OwnFailure; waitMs: number }
   | { type: 'acked' }
   | { type: 'nacked'; retryable: boolean; reason: string | null }
   | { type: 'deferred'; retryAfterMs: number; scope: DeferScope; reason: string | null }
@@ -100,6 +102,7 @@ export const MAX_INTERRUPTIONS = 10;
 /** The statuses in which each event is allowed; in any other, `transition` returns null. */
 const EXPECTED_STATUS: Record<JobEvent['type'], readonly JobStatus[]> = {
   answered: ['processing'],
+  unsent: ['processing'],
   interrupted: ['processing'],
   acked: ['awaiting_ack'],
   nacked: ['awaiting_ack'],
@@ -117,6 +120,8 @@ export function transition(job: JobState, rules: DeliveryRules, event: JobEvent,
   switch (event.type) {
     case 'answered':
       return applyAnswer(job, rules, event.outcome, moment);
+    case 'unsent':
+      return putBack(job, rules, event);
     case 'acked':
       return complete(job, rules, job.webhookStatusCode);
     case 'nacked':
@@ -136,7 +141,7 @@ export function transition(job: JobState, rules: DeliveryRules, event: JobEvent,
   }
 }
 
-function applyAnswer(job: JobState, rules: DeliveryRules, outcome: Outcome, moment: Moment): Transition {
+function applyAnswer(job: JobState, rules: DeliveryRules, outcome: AttemptOutcome, moment: Moment): Transition {
   const { statusCode } = outcome;
   switch (outcome.kind) {
     case 'accepted':
@@ -191,6 +196,16 @@ function applyInterruption(job: JobState, rules: DeliveryRules, moment: Moment):
     interruptions,
     queueEffect: resumeIfProbe(rules),
   };
+}
+
+/** No request was sent, so no attempt ended: nothing is in the history, and only the lifetime goes on. */
+function putBack(
+  job: JobState,
+  rules: DeliveryRules,
+  { error, waitMs }: { error: string; waitMs: number },
+): Transition {
+  const attempts = job.attempts - 1;
+  return { ...keep(job), status: 'pending', attempts, waitMs, lastError: error, queueEffect: resumeIfProbe(rules) };
 }
 
 interface Failure {

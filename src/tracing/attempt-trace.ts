@@ -13,7 +13,7 @@ import { operation, traceIn, Work } from './span.ts';
 
 /** How a delivery ended. */
 export interface DeliveryEnd {
-  outcome: 'accepted' | 'backpressure' | 'failed' | 'abandoned';
+  outcome: 'accepted' | 'backpressure' | 'failed' | 'unsent' | 'abandoned';
   /** Status code of the answer; null without an answer. */
   statusCode: number | null;
   error: string | null;

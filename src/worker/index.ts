@@ -38,6 +38,8 @@ export interface Worker {
   wake(queueId: string, reason: WakeReason): boolean;
   /** For operators: why the worker does not deliver as it should; null when it does. */
   problem(): string | null;
+  /** For operators: what keeps this process from all receivers, and for how long; null when nothing does. */
+  egressProblem(): string | null;
   /** Number of running deliveries. */
   inFlight(): number;
   /** Stops claiming, waits for running deliveries, and writes their outcomes. */
@@ -100,6 +102,10 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       if (!runner.running) return 'restarting';
       if (!liveness.confirmed) return `the lease lock is not confirmed: ${liveness.problem}`;
       return dispatching.problem;
+    },
+    egressProblem: () => {
+      const { outage } = sender.egress;
+      return outage === null ? null : `${outage.error} for ${Math.round(outage.sinceMs / 1000)} s`;
     },
     inFlight: () => dispatching.inFlight,
     stop: async () => {

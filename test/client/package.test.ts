@@ -102,7 +102,8 @@ describe('the package', () => {
       .trim()
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
-    const expected = /^(dist\/(esm|cjs)\/(client|contract)\/.+\.(js|d\.ts)|((dist\/cjs|webhook)\/)?package\.json)$/;
+    const expected =
+      /^(dist\/(esm|cjs)\/(client|contract|domain)\/.+\.(js|d\.ts)|((dist\/cjs|webhook)\/)?package\.json)$/;
     expect(files.filter((file) => !expected.test(file)).sort()).toEqual(['LICENSE', 'README.md']);
     const sizes = await Promise.all(files.map(async (file) => (await stat(join(installed, file))).size));
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(MAX_BYTES);

@@ -204,8 +204,7 @@ it('says in the line below what outweighs the failures of the hour, and what bin
   expect(lead(stuck, QUIET)).toBe('No limit binds: 0 of 20 slots are busy. Look whether a worker runs.');
   const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, due: 4, awaitingAck: 5 } };
   expect(lead(awaiting, QUIET)).toMatch(/^Look whether the worker behind the receiver runs and reports/);
-  // Nothing can be delivered now, so nothing limits it and nothing needs to be said.
-  expect(lead({ depth: { ...depth, held: 10 } })).toBe('');
+  expect(lead({ depth: { ...depth, held: 10 } })).toBe('Nothing is due: 3 of 20 slots are busy.');
 });
 
 it('takes the first row that holds', () => {

@@ -130,7 +130,13 @@ it('says so in the readiness while statements hang on a primary that went silent
   const info = () => undefined;
   const said = { ...log, info };
   const release = new ReleaseWatch({ db, log: said, startsBeside: false });
-  const { checks } = await createReadiness({ db, log: said, release, workerProblem: () => undefined })();
+  const { checks } = await createReadiness({
+    db,
+    log: said,
+    release,
+    workerProblem: () => undefined,
+    egressProblem: () => undefined,
+  })();
   expect(checks).toEqual({ database: expect.stringMatching(/^none of 2 servers .*; looking for one for \d+ s$/) });
   await relay.cut();
   await db.close();

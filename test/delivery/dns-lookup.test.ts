@@ -24,14 +24,17 @@ async function system(hosts = '', resolvConf = '') {
 
 async function setup(
   answer: (query: DnsQuery) => DnsAnswer,
-  files: { hosts?: string; resolvConf?: string } = {},
+  files: { hosts?: string; resolvConf?: string; onAnswer?: (works: boolean) => void } = {},
 ): Promise<{ server: DnsServer; lookup: Lookup }> {
   const server = await startDnsServer(answer);
   opened.push(() => server.close());
   const names = await system(files.hosts, files.resolvConf);
   // Sooner than in the service.
   const times = { repeatMs: 250, limitMs: 1200 };
-  return { server, lookup: createDnsLookup({ servers: [server.address], system: names, times }) };
+  return {
+    server,
+    lookup: createDnsLookup({ servers: [server.address], system: names, times, onAnswer: files.onAnswer }),
+  };
 }
 
 /** Addresses, or the code of the failure. */
@@ -64,11 +67,25 @@ describe('a look-up', () => {
     expect(await ask(lookup, 'one.test')).toEqual(['127.0.0.1']);
   });
 
-  it('reports that there is no such name, or that no name server answers', async () => {
-    const { lookup } = await setup(({ name }) => (name === 'none.test' ? [] : name === 'bad.test' ? 'broken' : 'drop'));
-    const answers = ['none.test', 'bad.test', 'silent.test', `${'x'.repeat(64)}.test`].map((name) => ask(lookup, name));
-    expect(await Promise.all(answers)).toEqual(['ENOTFOUND', 'EAI_AGAIN', 'EAI_AGAIN', 'ENOTFOUND']);
-  });
+  // The root has an empty name. A name server that answers for it works, so the failure is that of the other name.
+  it.each<[what: string, root: DnsAnswer, code: string, works: boolean]>([
+    ['fails for one name only', [], 'EAI_AGAIN', true],
+    ['has no answer for the root', 'broken', 'ENONAMESERVER', false],
+    ['is silent', 'drop', 'ENONAMESERVER', false],
+  ])(
+    'reports that there is no such name, and what is wrong with a name server that %s',
+    async (_what, root, code, works) => {
+      const noted: boolean[] = [];
+      const answer = ({ name }: DnsQuery): DnsAnswer =>
+        name === '' ? root : name === 'none.test' ? [] : name === 'bad.test' ? 'broken' : 'drop';
+      const { lookup } = await setup(answer, { onAnswer: (each) => noted.push(each) });
+      expect(await ask(lookup, 'none.test')).toBe('ENOTFOUND');
+      expect(await ask(lookup, `${'x'.repeat(64)}.test`)).toBe('ENOTFOUND');
+      const answers = ['bad.test', 'silent.test'].map((name) => ask(lookup, name));
+      expect(await Promise.all(answers)).toEqual([code, code]);
+      expect(noted).toEqual([true, true, works, works]);
+    },
+  );
 
   it('survives that each query is lost once (F-37)', async () => {
     const { lookup, server } = await setup(({ count }) => (count === 1 ? 'drop' : ['127.0.0.1']));
@@ -123,12 +140,13 @@ describe('search domains', () => {
 
   it('continue after a domain whose name server fails, and end when no name server answers', async () => {
     const { lookup, server } = await setup(
-      ({ name }) => (name === 'hooks.ours.test' ? 'broken' : name.startsWith('silent') ? 'drop' : ['127.0.0.1']),
+      ({ name }) =>
+        name === '' ? [] : name === 'hooks.ours.test' ? 'broken' : name.startsWith('silent') ? 'drop' : ['127.0.0.1'],
       { resolvConf },
     );
     expect(await ask(lookup, 'hooks')).toEqual(['127.0.0.1']);
     expect(await ask(lookup, 'silent')).toBe('EAI_AGAIN');
-    expect(asked(server)).toEqual(['hooks.ours.test', 'hooks.cluster.test', 'silent.ours.test']);
+    expect(asked(server)).toEqual(['hooks.ours.test', 'hooks.cluster.test', 'silent.ours.test', '']);
   });
 });
 

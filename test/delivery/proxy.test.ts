@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 /** A proxy that takes every name for 127.0.0.1, or sends the given answer instead of opening the tunnel. */
-async function startProxy(answer?: string) {
+async function startProxy(answer?: string, at = 0) {
   const asked: { path: string | undefined; authorization: string | undefined }[] = [];
   const sockets = new Set<Socket>();
   let others = 0;
@@ -37,7 +37,7 @@ async function startProxy(answer?: string) {
     sockets.add(upstream);
     upstream.on('error', () => client.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const close = () =>
     new Promise<void>((resolve) => {
@@ -146,21 +146,31 @@ describe('through a proxy', () => {
   it.each([
     ['forbids it', 'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n', 'address_not_allowed'],
     ['cannot reach it', 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n', 'network_error'],
-    ['wants a password', 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', 'network_error'],
+    [
+      'wants a password',
+      'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n',
+      'proxy_unreachable',
+    ],
+    ['is broken', 'HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n', 'proxy_unreachable'],
     ['speaks no HTTP', 'hello\r\n\r\n', 'invalid_response'],
     ['says nothing', '', 'timeout'],
-  ])('a proxy that %s is a failed attempt', async (_name, answer, error) => {
+  ])('a proxy that %s is known by a name', async (_name, answer, error) => {
     const proxy = await startProxy(answer);
     const timeoutMs = error === 'timeout' ? 300 : 5000;
     expect(await post(setup({ proxyUrl: proxy.url, timeoutMs }), 'http://hooks.test/')).toMatchObject(noAnswer(error));
     expect(proxy.asked).toEqual([{ path: 'hooks.test:80', authorization: undefined }]);
   });
 
-  it('a proxy that is gone is a failed attempt', async () => {
-    const proxy = await startProxy();
-    await proxy.close();
-    const sender = setup({ proxyUrl: proxy.url });
-    expect(await post(sender, 'http://hooks.test/')).toMatchObject(noAnswer('connection_refused'));
+  it('a proxy that is gone is not the receiver, and is noted until a tunnel opens again', async () => {
+    const gone = await startProxy();
+    await gone.close();
+    const sender = setup({ proxyUrl: gone.url });
+    expect(await post(sender, 'http://hooks.test/')).toMatchObject(noAnswer('proxy_unreachable'));
+    expect(sender.egress).toMatchObject({ outage: { error: 'proxy_unreachable' }, isCutOff: true });
+    const receiver = await receiverWith();
+    await startProxy(undefined, gone.port);
+    expect(await post(sender, `http://hooks.test:${receiver.port}/`)).toMatchObject(answered);
+    expect(sender.egress).toMatchObject({ outage: null, isCutOff: false });
   });
 
   it('the claim is checked when the tunnel is open', async () => {

@@ -332,6 +332,31 @@ describe('a claim that is gone', () => {
   });
 });
 
+describe('a process that is held up before it writes', () => {
+  const holdUp = () => {
+    const until = performance.now() + 500;
+    while (performance.now() < until);
+  };
+
+  it.each([
+    ['connects too late', true],
+    ['never connects', false],
+  ])('and %s gives the job back, and says nothing of its receiver', async (_what, connects) => {
+    const server = await rawServer(() => {});
+    const lookup: Lookup = (_hostname, _options, callback) => {
+      setImmediate(() => {
+        holdUp();
+        if (connects) callback(null, [{ address: '127.0.0.1', family: 4 }]);
+      });
+    };
+    const url = `http://hooks.test:${server.port}/`;
+    expect(await post(setup({ lookup, timeoutMs: 100 }), url, () => true)).toEqual({ abandoned: true });
+    // A test request has no job to give back.
+    expect(await post(setup({ lookup, timeoutMs: 100 }), url)).toMatchObject({ answer: { error: 'timeout' } });
+    expect(server.received.join('')).toBe('');
+  });
+});
+
 describe('closing', () => {
   it('waits for open requests', async () => {
     let release = () => {};

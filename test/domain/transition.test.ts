@@ -35,6 +35,7 @@ const resume = { kind: 'resume' } as const;
 const acked = { type: 'acked' } as const;
 const ackTimedOut = { type: 'ack_timed_out' } as const;
 const interrupted = { type: 'interrupted' } as const;
+const unsent = { type: 'unsent', error: 'proxy_unreachable', waitMs: 7000 } as const;
 const cancelled = { type: 'cancelled' } as const;
 
 type Case = [rule: string, job: JobState, rules: DeliveryRules, event: JobEvent, expected: Expected];
@@ -309,6 +310,16 @@ const CASES: Case[] = [
     { status: 'dead', deadReason: 'attempts_exhausted' },
   ],
   [
+    'D38: a delivery that could not begin goes back without an attempt, however often',
+    job({ attempts: 3, interruptions: 9, lastError: 'HTTP 500' }),
+    rules({ isProbe: true }),
+    unsent,
+    {
+      ...{ status: 'pending', attempts: 2, interruptions: 9, waitMs: 7000, lastError: 'proxy_unreachable' },
+      ...{ entry: null, queueEffect: resume },
+    },
+  ],
+  [
     'D17: pending on a deleted queue',
     job({ status: 'pending', attempts: 0 }),
     rules(),
@@ -479,6 +490,7 @@ describe('transition', () => {
   const EVENTS: [JobEvent, ...JobStatus[]][] = [
     [accepted, 'processing'],
     [interrupted, 'processing'],
+    [unsent, 'processing'],
     [acked, 'awaiting_ack'],
     [nacked(true), 'awaiting_ack'],
     [deferred(1), 'awaiting_ack'],

@@ -1,6 +1,8 @@
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openReceiver, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** R7: no proxy but the one that WEBHOOK_PROXY_URL names. */
 
@@ -24,6 +26,10 @@ beforeAll(async () => {
 afterAll(() => {
   listener.close();
 });
+
+interface Ready {
+  checks: { egress: string };
+}
 
 describe('a proxy', () => {
   it('in the usual variables is not used', async () => {
@@ -53,5 +59,38 @@ describe('a proxy', () => {
       expect.objectContaining({ proxy: new URL(url).host, msg: expect.stringContaining('itself must refuse') }),
     );
     expect(JSON.stringify(jobferry.logs)).not.toContain('secret');
+  });
+
+  it('that is gone uses up no attempt, is named, and does not make the process unready', async () => {
+    const gone = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    const { api, jobferry } = await startService({ WEBHOOK_PROXY_URL: `http://127.0.0.1:${port}` });
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
+    const { id } = await api.publish(queue.name);
+    await waitFor(async () => (await api.getJob(id)).lastError === 'proxy_unreachable');
+    expect(await api.getJob(id)).toMatchObject({ status: 'pending', attempts: 0, history: [] });
+    // The answer is kept for a second.
+    const ready = () => fetch(`${jobferry.baseUrl}/readyz`);
+    await waitFor(async () => ((await (await ready()).json()) as Ready).checks.egress !== 'ok');
+    expect((await ready()).status).toBe(200);
+    expect(await (await ready()).json()).toMatchObject({
+      checks: { egress: expect.stringMatching(/^proxy_unreachable for \d+ s$/) },
+    });
+
+    const proxy = createHttpServer().on('connect', (req: IncomingMessage, client: Socket) => {
+      const upstream = connect(Number(req.url?.split(':').at(-1)), '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        client.pipe(upstream).pipe(client);
+      });
+      for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve));
+    expect(await api.waitForStatus(id, 'completed')).toMatchObject({ attempts: 1, history: [{ attempt: 1 }] });
+    await waitFor(async () => ((await (await ready()).json()) as Ready).checks.egress === 'ok');
+    proxy.closeAllConnections();
+    proxy.close();
   });
 });

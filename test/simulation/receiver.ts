@@ -1,3 +1,4 @@
+import { Egress } from '../../src/delivery/egress.ts';
 import type { EnvelopeFields } from '../../src/delivery/envelope.ts';
 import type { Sender, SendRequest, SendResult } from '../../src/delivery/send.ts';
 import { DELIVERY_ERRORS, type DeliveryAnswer } from '../../src/domain/outcome.ts';
@@ -70,7 +71,7 @@ export class Receiver {
   }
 
   senderOf(process: Process): Sender {
-    return { send: (request) => this.#send(process, request), close: () => Promise.resolve() };
+    return { send: (request) => this.#send(process, request), egress: new Egress(), close: () => Promise.resolve() };
   }
 
   #send(process: Process, request: SendRequest): Promise<SendResult> {

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
 import type { ClaimRequest } from '../../src/db/delivery/claim.ts';
+import { Egress } from '../../src/delivery/egress.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/worker/dispatch/dispatcher.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -107,6 +108,7 @@ const accountOf = (queueId: string) => `account of ${queueId.replace(/-.*/, '')}
 
 /** Ends each delivery when the test decides. */
 class FakeSender implements Sender {
+  readonly egress = new Egress();
   readonly underWay: ((answer: SendResult) => void)[] = [];
   highest = 0;
 

@@ -31,8 +31,7 @@ export const MAX_PROBLEMS = 9;
 
 /** Queues that need a look first, worst first; then those that move, then idle ones; equal ones by name. */
 export function worstFirst<State extends QueueState>(states: readonly State[]): State[] {
-  const rank = ({ condition }: QueueState) =>
-    needsLook(condition) ? 0 : condition === 'moving' ? 1 : condition === 'waiting' ? 2 : 3;
+  const rank = ({ condition }: QueueState) => (needsLook(condition) ? 0 : condition === 'idle' ? 2 : 1);
   // The oldest due job of a queue that is well changes from second to second.
   const trouble = (a: State, b: State) => (needsLook(a.condition) ? compareTrouble(a, b) : 0);
   return [...states].sort((a, b) => rank(a) - rank(b) || trouble(a, b) || (a.queue.name < b.queue.name ? -1 : 1));

@@ -120,7 +120,6 @@ const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs w
 /** The line below: the limit that binds, and a way out. Null when the condition itself says it. */
 export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | null {
   if (queue.paused || queue.deletedAt != null || queue.hold !== null) return null;
-  if (!canMove(queue) && openJobs(queue) > 0) return null;
   const inFlight = queue.inFlight ?? 0;
   const { rateWindow } = queue;
   const at = rateWindow === null ? 0 : Date.parse(rateWindow.resetsAt);
@@ -133,7 +132,9 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   if (conditionOf(queue, flow, view) === 'stuck') {
     return phrase`No limit binds: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy. Look whether a worker runs.`;
   }
-  return phrase`Nothing limits it: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
+  // What waits for a time is not limited, but nothing could be delivered either.
+  const why = !canMove(queue) && openJobs(queue) > 0 ? 'Nothing is due' : 'Nothing limits it';
+  return phrase`${why}: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
 }
 
 /** Slots that would also work off what waits, as a factor of those that keep up. */

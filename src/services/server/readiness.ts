@@ -11,6 +11,9 @@ const ANSWER_MS = 800;
 /** Does not make a process unready. */
 const DISK_FULL = 'refused: the disk of the database is full';
 
+/** Checks that do not make a process unready. */
+const REPORTED: ReadonlySet<string> = new Set(['connections', 'egress']);
+
 interface Readiness {
   ready: boolean;
   /** The result of each check by its name: `ok`, or a description of the problem. */
@@ -23,6 +26,8 @@ interface ReadinessOptions {
   release: Pick<ReleaseWatch, 'check' | 'refusal'>;
   /** Why the worker of this process cannot deliver; null when it can, undefined without a worker. */
   workerProblem(): string | null | undefined;
+  /** What keeps the worker of this process from all receivers; null when nothing does, undefined without a worker. */
+  egressProblem(): string | null | undefined;
 }
 
 /**
@@ -30,9 +35,16 @@ interface ReadinessOptions {
  * database is the exception: it is said, and the process stays ready. The other processes have the same database, so a load
  * balancer that takes this one out gains nothing, and loses the reads and the answers that name the cause. And it is known
  * from refused writes only, so a process without requests would forget it, come back, and be taken out again. What its worker
- * cannot do meanwhile has the same cause. Connections that are in use without a statement are reported, and closed soon.
+ * cannot do meanwhile has the same cause. Connections that are in use without a statement are reported, and closed soon. A way
+ * to the receivers that is cut off is reported, too: publishes are stored, and another process has most likely the same way.
  */
-export function createReadiness({ db, log, release, workerProblem }: ReadinessOptions): () => Promise<Readiness> {
+export function createReadiness({
+  db,
+  log,
+  release,
+  workerProblem,
+  egressProblem,
+}: ReadinessOptions): () => Promise<Readiness> {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let answer: Promise<Readiness>;
   let wasReady = true;
@@ -51,12 +63,12 @@ export function createReadiness({ db, log, release, workerProblem }: ReadinessOp
     };
     const problem = workerProblem();
     if (problem !== undefined) checks.worker = problem ?? 'ok';
+    const egress = egressProblem();
+    if (egress !== undefined) checks.egress = egress ?? 'ok';
     const unused = db.poolUse().reduce((sum, pool) => sum + pool.unused, 0);
     if (unused > 0) checks.connections = `${unused} in use without a statement`;
     const { isFull } = db.fullDisk;
-    const counting = Object.entries(checks).filter(
-      ([name]) => name !== 'connections' && !(isFull && name === 'worker'),
-    );
+    const counting = Object.entries(checks).filter(([name]) => !REPORTED.has(name) && !(isFull && name === 'worker'));
     const ready = counting.every(([, result]) => result === 'ok');
     if (ready !== wasReady) {
       wasReady = ready;

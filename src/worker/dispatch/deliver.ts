@@ -3,8 +3,8 @@ import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { buildEnvelope } from '../../delivery/envelope.ts';
 import type { Sender, SendResult } from '../../delivery/send.ts';
-import { classify } from '../../domain/outcome.ts';
-import { transition } from '../../domain/transition.ts';
+import { classify, type Outcome } from '../../domain/outcome.ts';
+import { type JobEvent, transition } from '../../domain/transition.ts';
 import type { AttemptTrace } from '../../tracing/attempt-trace.ts';
 import { elapsedMs, type Moment } from '../moment.ts';
 
@@ -26,7 +26,7 @@ export interface Lease {
 export interface Delivery {
   settlement: Settlement;
   /** For the log. */
-  outcome: 'accepted' | 'backpressure' | 'failed' | 'abandoned';
+  outcome: 'accepted' | 'backpressure' | 'failed' | 'unsent' | 'abandoned';
   durationMs: number;
 }
 
@@ -57,7 +57,8 @@ export async function deliver(
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
   // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
-  const delivery = decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
+  const now = claimed.now + performance.now() - claimed.startedAt.monotonic;
+  const delivery = decide(job, result, now, () => sender.egress.pauseMs(Math.random()));
   const { outcome, durationMs, settlement } = delivery;
   const statusCode = settlement.answer?.statusCode ?? null;
   const waitedMs = claimed.now - job.scheduledFor.getTime();
@@ -75,10 +76,11 @@ function takeEnvelope(job: ClaimedJob): Buffer {
   return body;
 }
 
-function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {
+/** @param pauseMs until a delivery is tried again that could not begin */
+function decide(job: ClaimedJob, result: SendResult, now: number, pauseMs: () => number): Delivery {
   const moment = { now, random: Math.random() };
   const outcome = 'abandoned' in result ? null : classify(result.answer, now);
-  const event = outcome === null ? ({ type: 'interrupted' } as const) : ({ type: 'answered', outcome } as const);
+  const event = eventOf(outcome, pauseMs);
   const decided = transition(job.state, job.rules, event, moment);
   if (decided === null) throw new Error(`job ${job.id} was claimed but is ${job.state.status}`);
   const durationMs = 'abandoned' in result ? 0 : Math.round(result.durationMs);
@@ -102,4 +104,11 @@ function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {
     outcome: outcome?.kind ?? 'abandoned',
     durationMs,
   };
+}
+
+function eventOf(outcome: Outcome | null, pauseMs: () => number): JobEvent {
+  if (outcome === null) return { type: 'interrupted' };
+  return outcome.kind === 'unsent'
+    ? { type: 'unsent', error: outcome.error, waitMs: pauseMs() }
+    : { type: 'answered', outcome };
 }

@@ -25,6 +25,7 @@ import {
 import { RecentFailure } from './recent-failure.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 import { FIRST_POLL_MS, pollForSlot } from './slot-polls.ts';
+import { Trickle } from './trickle.ts';
 
 export interface DispatcherOptions {
   db: Database;
@@ -81,6 +82,7 @@ export class Dispatcher {
   #runningClaims = 0;
   readonly #claimFailure = new RecentFailure();
   readonly #attempts: AttemptLog;
+  readonly #trickle: Trickle;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -88,6 +90,7 @@ export class Dispatcher {
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     this.#attempts = new AttemptLog(log);
+    this.#trickle = new Trickle(options.sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
   }
@@ -140,6 +143,7 @@ export class Dispatcher {
   /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
   async drain(): Promise<void> {
     this.#draining = true;
+    this.#trickle.stop();
     this.#planner.clear();
     for (const queue of this.#queues.values()) if (queue.timer !== null) clearTimeout(queue.timer);
     await this.#accounts.stop();
@@ -177,6 +181,7 @@ export class Dispatcher {
 
   #claimReady(): void {
     while (!this.#draining && this.#planner.hasReady && this.#runningClaims < MAX_CLAIMS && this.#options.mayClaim()) {
+      if (!this.#trickle.letsPass()) return;
       const plans = this.#planner.next();
       if (plans.length === 0) return;
       this.#claims.begin();

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { Egress } from '../../src/delivery/egress.ts';
+
+let now = 0;
+const lines: string[] = [];
+const log = {
+  warn: (_f: object, text: string) => lines.push(text),
+  info: (_f: object, text: string) => lines.push(text),
+};
+
+function open(): Egress {
+  now = 0;
+  lines.length = 0;
+  return new Egress(log as never, () => now);
+}
+
+it('pauses longer the longer an outage lasts, within bounds', () => {
+  const egress = open();
+  const pauses = [0, 10_000, 60_000, 110_000, 200_000, 300_000].map((at) => {
+    now = at;
+    egress.failed('proxy_unreachable');
+    return egress.pauseMs(0.5);
+  });
+  expect(pauses).toEqual([1000, 5000, 30_000, 55_000, 60_000, 60_000]);
+  expect([egress.pauseMs(0), egress.pauseMs(0.999)].map(Math.round)).toEqual([30_000, 89_940]);
+  expect(lines).toEqual(['deliveries cannot begin; they use up no attempt and will be retried']);
+});
+
+it('is over when the way works, or when nothing has failed for two minutes', () => {
+  const egress = open();
+  egress.failed('resolver_unreachable');
+  now = 5000;
+  egress.failed('no_descriptors');
+  expect(egress.outage).toEqual({ error: 'resolver_unreachable', sinceMs: 5000 });
+  egress.works('proxy_unreachable', 'resolver_unreachable');
+  expect(egress.outage).toEqual({ error: 'no_descriptors', sinceMs: 0 });
+  now = 125_000;
+  expect(egress.outage).toBeNull();
+  expect(egress.isCutOff).toBe(false);
+  expect(lines.at(-1)).toBe('deliveries can begin again');
+});
+
+it('without name servers keeps from names only', () => {
+  const egress = open();
+  egress.failed('resolver_unreachable');
+  expect(['hooks.test', '10.0.0.1', '[::1]'].map((host) => egress.keepsFrom(host))).toEqual([
+    'resolver_unreachable',
+    null,
+    null,
+  ]);
+  expect(egress.isCutOff).toBe(false);
+  egress.failed('no_local_port');
+  expect(egress.isCutOff).toBe(true);
+});
