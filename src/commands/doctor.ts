@@ -15,6 +15,7 @@ import {
   standbyFacts,
   vacuumFacts,
 } from '../db/operator/facts.ts';
+import { lockHolders } from '../db/operator/locks.ts';
 import { type SchemaState, schemaReport } from '../db/schema/migrate.ts';
 import { OWN_RELEASE } from '../db/schema/release.ts';
 import { UnusableSchema } from '../db/schema/sql-functions.ts';
@@ -32,6 +33,7 @@ import {
   judgeUnreachable,
   judgeVacuum,
 } from '../domain/doctor.ts';
+import { judgeLocks } from '../domain/doctor-locks.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
 import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
 import { openDatabase } from '../open-database.ts';
@@ -68,6 +70,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['schema', async () => schema.findings],
     // Those of migrations that are missing are missing, too.
     ['indexes', async () => (schema.state === 'behind' ? [] : judgeIndexes(await indexFacts(db)))],
+    ['locks', async () => judgeLocks(await lockHolders(db))],
     ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
     ['clock', async () => judgeClock(await clockOffset(db))],

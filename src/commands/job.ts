@@ -8,6 +8,8 @@ import {
   MAX_EXAMINED,
   type ShownJob,
 } from '../db/operator/jobs.ts';
+import { lockHolders } from '../db/operator/locks.ts';
+import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { adviceOn } from '../domain/outcome.ts';
 import { whyWaiting } from '../domain/waiting.ts';
 import { command, UsageError } from './command.ts';
@@ -69,10 +71,11 @@ const show = command({
       const life = lifeOf(shown);
       const waiting = waitingOf(shown);
       const workerRunning = await isWorkerRunning(db);
+      const locks = waiting?.reason === 'due' && workerRunning ? await lockHolders(db) : [];
       const lines = life.map(({ at, what }) => `${time(at)}  ${printable(what)}`);
       return {
-        json: { job, queue: queue?.name ?? null, waiting, workerRunning, deadLetter, attempts, life },
-        text: `${describe(shown, sentence(waiting, workerRunning))}\n\n${lines.join('\n')}`,
+        json: { job, queue: queue?.name ?? null, waiting, workerRunning, locks, deadLetter, attempts, life },
+        text: `${describe(shown, sentence(waiting, workerRunning), locks)}\n\n${lines.join('\n')}`,
       };
     }),
 });
@@ -106,7 +109,7 @@ function sentence(waiting: ReturnType<typeof waitingOf>, workerRunning: boolean)
   return waiting.reason === 'due' ? `${NO_WORKER}.` : `${NO_WORKER}. ${waiting.message}`;
 }
 
-function describe({ job, queue }: ShownJob, waiting: string | undefined): string {
+function describe({ job, queue }: ShownJob, waiting: string | undefined, locks: readonly LockHolder[]): string {
   const isOpen = job.completedAt === null && job.deadAt === null;
   return facts([
     ['id', job.id],
@@ -114,6 +117,7 @@ function describe({ job, queue }: ShownJob, waiting: string | undefined): string
     ['account', job.accountId],
     ['status', job.status],
     ['waits', waiting],
+    ...locks.map((holder) => ['perhaps locked by', `${lockedBy(holder)}: ${wayOutOf(holder)}`] as const),
     ['attempts', `${job.attempts} of ${job.maxAttempts}`],
     ['holds', job.deferCount],
     ['interruptions', job.interruptions > 0 ? job.interruptions : undefined],

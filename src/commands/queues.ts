@@ -1,8 +1,10 @@
 import type { Database } from '../db/connection/database.ts';
 import { findAccount } from '../db/operator/accounts.ts';
+import { lockHolders } from '../db/operator/locks.ts';
 import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
 import { endHold, pauseQueue, resumeQueue } from '../db/queues/operations.ts';
 import { OPERATOR } from '../domain/audit.ts';
+import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { command, UsageError } from './command.ts';
 import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
@@ -47,7 +49,8 @@ const show = command({
     withDatabase(environment, async ({ db }) => {
       const shown = await queueOf(db, argument, account);
       const workerRunning = await isWorkerRunning(db);
-      return { json: { ...shown, workerRunning }, text: describe(shown, workerRunning) };
+      const locks = isUnexplained(shown) ? await lockHolders(db) : [];
+      return { json: { ...shown, workerRunning, locks }, text: describe(shown, workerRunning, locks) };
     }),
 });
 
@@ -114,12 +117,25 @@ async function liveQueue(db: Database, argument: string, account: string | undef
   return { id: queue.id, name: printable(queue.name), by: { accountId: queue.accountId, actor: OPERATOR }, held };
 }
 
+/** Jobs that are due for longer are looked into. */
+const LATE_MS = 10_000;
+
 function stateOf({ pausedAt, holdUntil }: Pick<QueueSummary, 'pausedAt' | 'holdUntil'>): string {
   if (pausedAt !== null) return 'paused';
   return holdUntil === null ? 'running' : `held until ${time(holdUntil)}`;
 }
 
-function describe({ queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: ShownQueue, workerRunning: boolean) {
+/** Whether jobs have been due for a while, and nothing of the queue itself keeps them. */
+function isUnexplained({ queue, now, oldestDueAt, inFlight }: ShownQueue): boolean {
+  const isStopped = queue.pausedAt !== null || queue.holdUntil !== null || queue.deletedAt !== null;
+  return !isStopped && inFlight === 0 && oldestDueAt !== null && now.getTime() - oldestDueAt.getTime() > LATE_MS;
+}
+
+function describe(
+  { queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: ShownQueue,
+  workerRunning: boolean,
+  locks: readonly LockHolder[],
+) {
   const count = (name: keyof QueueJobs) => atMost(jobs[name]);
   const isHeld = queue.holdUntil !== null && (queue.holdUntil > now || queue.probeJobId !== null);
   const { rateLimitMax, rateLimitWindow, nextSigningSecretAt: rotation } = queue;
@@ -133,6 +149,7 @@ function describe({ queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: 
     ['mode', queue.mode],
     ['state', queue.deletedAt === null ? state : `deleted at ${time(queue.deletedAt)}`],
     ['workers', workerRunning ? undefined : NO_WORKER],
+    ...locks.map((holder) => ['perhaps locked by', `${lockedBy(holder)}: ${wayOutOf(holder)}`] as const),
     ['paused since', queue.pausedAt ?? undefined],
     ['paused by', queue.pausedBy ?? undefined],
     ['held since', isHeld ? queue.holdSince : undefined],

@@ -13,6 +13,7 @@ import { AttemptLog } from './attempt-log.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
 import { type ClaimTime, type Delivery, deliver } from './deliver.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
+import { LockedQueues } from './locked-queues.ts';
 import { QueueAccounts } from './queue-accounts.ts';
 import {
   createQueueState,
@@ -52,8 +53,6 @@ export interface DispatcherOptions {
 const MAX_CLAIMS = 3;
 /** Delay before a failed claim is retried. */
 const RETRY_MS = 250;
-/** Approximate delay before a queue is retried that another transaction had locked, or whose due jobs it had locked. */
-const LOCKED_MS = 25;
 /** Pace at which deliveries start: each start takes a few tenths of a millisecond, and a claim has up to 320. */
 const PACE = { items: 16, ms: 5 };
 /** `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for. */
@@ -83,6 +82,7 @@ export class Dispatcher {
   readonly #claimFailure = new RecentFailure();
   readonly #attempts: AttemptLog;
   readonly #trickle: Trickle;
+  readonly #locked: LockedQueues;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -90,6 +90,7 @@ export class Dispatcher {
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     this.#attempts = new AttemptLog(log);
+    this.#locked = new LockedQueues(log);
     this.#trickle = new Trickle(options.sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
@@ -254,9 +255,7 @@ export class Dispatcher {
       await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes, () => !this.#draining);
       return null;
     }
-    // Random, because processes that retry at the same moment would lock each other out again.
-    if (claimed.waitMs === 0 && claimed.jobs.length === 0) return LOCKED_MS * (0.5 + Math.random());
-    return claimed.waitMs;
+    return this.#locked.delayOf(queueId, claimed) ?? claimed.waitMs;
   }
 
   #scheduleNext(queue: QueueState, waitMs: number | null): void {

@@ -1,0 +1,38 @@
+import type { LockHolder } from '../../domain/doctor-locks.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+// Locks of rows are seen only where a session waits for them, and a claim does not wait: it passes over. So every session counts
+// that has had locks on a table for a while, whether or not another one waits. Reads lock a table, too, but only a change of the
+// schema waits for them; then all others wait behind it.
+const HOLDERS: Statement = {
+  name: 'lock-holders',
+  text: `
+    with waiting as materialized (
+      select pid, pg_blocking_pids(pid) as blockers from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' limit 1000
+    ), blocking as (
+      select b.pid, count(distinct w.pid)::integer as waiting from waiting w, unnest(w.blockers) b(pid) group by 1
+    )
+    select a.pid, coalesce(a.usename, '') as user, coalesce(a.application_name, '') as program,
+           a.state = 'active' as "isActive", extract(epoch from clock_timestamp() - a.xact_start)::float8 as seconds,
+           coalesce(blocking.waiting, 0) as waiting, held.tables
+      from pg_stat_activity a
+      left join blocking on blocking.pid = a.pid
+      cross join lateral (
+        select array_agg(distinct c.relname::text) as tables, bool_or(l.granted and l.mode <> 'AccessShareLock') as locks
+          from pg_locks l join pg_class c on c.oid = l.relation
+         where l.pid = a.pid and l.locktype = 'relation' and c.relkind = 'r'
+           and c.relnamespace = current_schema()::regnamespace) held
+     where a.datname = current_database() and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
+       and a.xact_start <= clock_timestamp() - $1 * interval '1 ms' and held.tables is not null
+       and (held.locks or blocking.waiting > 0)
+     order by 6 desc, a.xact_start limit 10`,
+};
+
+/**
+ * Returns the sessions whose transaction has had locks on tables of Jobferry for some time: those that others wait for first.
+ * Sessions of other users are seen only by a role that may read `pg_stat_activity` whole (`pg_read_all_stats`).
+ */
+export function lockHolders(db: Database, olderThanMs = 10_000): Promise<LockHolder[]> {
+  return db.query<LockHolder & Record<string, unknown>>(HOLDERS, [olderThanMs]);
+}

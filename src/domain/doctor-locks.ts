@@ -1,0 +1,37 @@
+import { type Finding, orOk, problem, warning } from './doctor.ts';
+
+/** A session whose transaction has had locks on tables for a while. */
+export interface LockHolder {
+  pid: number;
+  user: string;
+  program: string;
+  /** Whether a statement of it runs; false for a session that is idle in its transaction. */
+  isActive: boolean;
+  /** Age of its transaction. */
+  seconds: number;
+  /** Sessions that wait for it. */
+  waiting: number;
+  tables: readonly string[];
+}
+
+/** A session that does nothing has most likely been forgotten. One that works ends by itself. */
+export function judgeLocks(holders: readonly LockHolder[]): Finding[] {
+  const check = 'locks';
+  const found = holders.map((holder) => {
+    const judge = holder.waiting > 0 || !holder.isActive ? problem : warning;
+    return judge(check, lockedBy(holder), wayOutOf(holder));
+  });
+  return orOk(found, check, 'no other session has had locks on the tables for 10 s');
+}
+
+/** "a transaction of ann (psql, pid 123), which is idle, has had locks on queue for 98 s; 3 sessions wait for it" */
+export function lockedBy({ pid, user, program, isActive, seconds, waiting, tables }: LockHolder): string {
+  const what = `a transaction of ${user} (${program || 'no program name'}, pid ${pid})${isActive ? '' : ', which is idle,'}`;
+  const others = waiting === 0 ? '' : `; ${waiting === 1 ? '1 session waits' : `${waiting} sessions wait`} for it`;
+  return `${what} has had locks on ${tables.join(', ')} for ${Math.round(seconds)} s${others}`;
+}
+
+/** The statement that ends it. */
+export function wayOutOf({ pid, isActive }: LockHolder): string {
+  return `${isActive ? 'wait for its end, or' : 'end it there, or'}: select pg_terminate_backend(${pid})`;
+}
