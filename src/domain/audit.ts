@@ -33,7 +33,10 @@ export function labelOfKey({ name, prefix, lastFour }: { name: string | null; pr
   return name === null ? ends : `${name} (${ends})`;
 }
 
-/** Returns what the audit log calls a member: the most telling of what the provider has sent. */
+/**
+ * Returns what the audit log calls a member: the address, which the provider has verified, or else the subject, by which the
+ * provider knows the person. People choose their names, so a name alone could be that of another person, of a key or of the operator.
+ */
 export function labelOfMember({
   email,
   name,
@@ -43,7 +46,8 @@ export function labelOfMember({
   name: string | null;
   subject: string;
 }) {
-  return email ?? name ?? subject;
+  if (email?.includes('@')) return email;
+  return name === null ? `person ${subject}` : `${name} (person ${subject})`;
 }
 
 const AUDIT_ACTIONS = [

@@ -1,6 +1,5 @@
 /** The GraphQL shell: executes the operation in a JSON body for an account, with the services. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import type { SignedIn } from '../domain/session.ts';
@@ -62,13 +61,13 @@ export function createGraphQL(
       acceptable(),
       counted(),
       documentLimits,
-      ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
+      ...(graphiql ? [] : [withoutIntrospection]),
       affordable,
       ...(replica === null ? [] : [readingFrom(replica)]),
       withRoom,
       stillAllowed,
       badRequests,
-      named(unexpected, log),
+      named(unexpected, log, graphiql),
       unbuffered,
     ],
   });
@@ -108,8 +107,11 @@ function masked(error: unknown, unexpected: Unexpected): Error {
   return shown;
 }
 
-/** Adds the request's id to each error, and logs unexpected errors with it. */
-function named(unexpected: Unexpected, log: GraphQLOptions['log']): Plugin<object, ServerContext> {
+/**
+ * Adds the request's id to each error, and logs unexpected errors with it.
+ * @param suggests whether the schema is shown, and so GraphQL's suggestions of fields, types, arguments and values
+ */
+function named(unexpected: Unexpected, log: GraphQLOptions['log'], suggests: boolean): Plugin<object, ServerContext> {
   const withId = (result: ExecutionResult, requestId: string): ExecutionResult => {
     if (result.errors === undefined) return result;
     const errors = result.errors.map((error) => {
@@ -117,7 +119,8 @@ function named(unexpected: Unexpected, log: GraphQLOptions['log']): Plugin<objec
       // A copy: errors of a document are cached with the document.
       const { message, nodes = null, source = null, positions = null, path = null, extensions } = error;
       const same = { nodes, source, positions, path, originalError: error.originalError ?? null };
-      return new GraphQLError(shortened(message), { ...same, extensions: { ...extensions, requestId } });
+      const text = suggests ? message : message.replace(/ Did you mean .*\?$/s, '');
+      return new GraphQLError(shortened(text), { ...same, extensions: { ...extensions, requestId } });
     });
     return { ...result, errors };
   };

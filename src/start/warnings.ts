@@ -25,6 +25,16 @@ export function warnOfAllowedAddresses(
   log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
 }
 
+/** With https in front there is a proxy, from whose address all people come unless it is trusted. */
+export function warnOfUntrustedProxy({ publicUrl, trustedProxies, role }: Config, log: Logger): void {
+  if (role === 'worker' || publicUrl?.protocol !== 'https:' || trustedProxies.length > 0) return;
+  log.warn(
+    {},
+    'PUBLIC_URL has https and TRUSTED_PROXIES is not set: all people count as one address, so wrong keys and failed sign-ins of ' +
+      'one can keep others from signing in for a minute',
+  );
+}
+
 export const SHORT_RETENTION =
   'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
   'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that';

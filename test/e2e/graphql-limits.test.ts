@@ -241,8 +241,18 @@ describe('the way in', () => {
     const client = createGraphQLClient(quiet.baseUrl, KEY);
     const introspection = await client.send('{ __schema { types { name } } }');
     expect(introspection.status).toBe(400);
-    const typo = await client.send('{ queuez { totalCount } }');
-    expect(typo.text).not.toContain('Did you mean');
+    const typos: [document: string, variables?: object][] = [
+      ['{ queuez { totalCount } }'],
+      ['{ queues(orderBy: TROUBEL) { totalCount } }'],
+      ['{ queues(firts: 1) { totalCount } }'],
+      ['query ($f: JobFilters) { count(filter: $f) { count } }'],
+      ['query ($f: JobFilter) { count(filter: $f) { count } }', { f: { statuses: ['DAED'] } }],
+      ['query ($f: JobFilter) { count(filter: $f) { count } }', { f: { statusse: [] } }],
+    ];
+    for (const [document, variables] of typos) {
+      const { status, text } = await client.send(document, variables);
+      expect([status, text.includes('Did you mean')], document).toEqual([400, false]);
+    }
   });
 
   it('shows the explorer to browsers, with nothing of another host', async () => {

@@ -93,7 +93,7 @@ describe('an e-mail address', () => {
     async (verified) => {
       const name = 'Eve\u202e\n\u0000 x';
       idp.person = { sub: 'eve', name, email: 'ada@example.com', email_verified: verified, groups: ['ops'] };
-      expect(await signInAsMe()).toMatchObject({ label: 'Eve  x', person: { email: null } });
+      expect(await signInAsMe()).toMatchObject({ label: 'Eve  x (person eve)', person: { email: null } });
     },
   );
 

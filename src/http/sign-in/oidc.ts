@@ -10,8 +10,8 @@ import { type OidcSignIn, type SignIn, setSession, userAgentOf } from './sign-in
 /** Time for which a sign-in that has begun can be completed. */
 const PENDING_SECONDS = 600;
 const MAX_PATH = 1500;
-/** Failures about which the provider was asked, and that are not its own. */
-const COUNTED: ReadonlySet<SignInFailureCode> = new Set(['refused', 'invalid', 'no_role', 'too_many_members']);
+/** Failures about which the provider was asked, and that are not its own. It is not asked about `refused`, which a browser can claim. */
+const COUNTED: ReadonlySet<SignInFailureCode> = new Set(['invalid', 'no_role', 'too_many_members']);
 
 /** The content of the cookie of a sign-in that has begun. */
 interface Pending extends PendingSignIn {

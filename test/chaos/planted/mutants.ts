@@ -161,6 +161,14 @@ export const MUTANTS: Mutant[] = [
     seenBy: { file: 'test/http/arrivals.test.ts', test: 'I-51 accepts new connections before the work' },
   },
   {
+    id: 'I-52',
+    what: 'a person is called by the name that the person chose',
+    file: 'src/domain/audit.ts',
+    from: "if (email?.includes('@')) return email;",
+    to: "if ((email ?? name) !== null) return email ?? name ?? '';",
+    seenBy: { file: 'test/domain/audit.test.ts', test: 'labels never look alike' },
+  },
+  {
     id: 'I-53',
     what: 'a restore inserts jobs of any account',
     file: 'src/db/operator/backup/restoration.ts',
