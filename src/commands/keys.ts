@@ -113,9 +113,21 @@ const signInLink = command({
     return withDatabase(environment, async ({ db }) => {
       if (id !== null) found(await findAccount(db, id), 'account', id);
       const link = await createLink(db, id, address);
-      return { json: { link }, text: link };
+      const doubt = publicUrl !== null || (await isHere(address)) ? '' : `\n\n${NOT_HERE}`;
+      return { json: { link }, text: link + doubt };
     });
   },
 });
+
+const NOT_HERE =
+  'No Jobferry answers at this address: set PORT and HOST as the service has them, or PUBLIC_URL to its address in browsers.';
+
+/** Whether a Jobferry answers there: this command knows the variables of its own shell only. */
+async function isHere(address: URL): Promise<boolean> {
+  const answer = await fetch(new URL('healthz', address), { signal: AbortSignal.timeout(1000) }).catch(() => null);
+  return (
+    answer?.ok === true && ((await answer.json().catch(() => null)) as { status?: unknown } | null)?.status === 'ok'
+  );
+}
 
 export const KEY_COMMANDS = [list, create, revoke, signInLink];

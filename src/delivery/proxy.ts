@@ -30,10 +30,8 @@ export function createProxiedConnector(
   const { origin, username, password } = new URL(proxyUrl);
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
   const authorization = username === '' ? {} : { 'proxy-authorization': `Basic ${credentials}` };
-  const proxy = new Pool(origin, {
-    connect: { timeout: Math.min(CONNECT_MS, timeoutMs / 2) },
-    headersTimeout: timeoutMs,
-  });
+  const timeout = Math.min(CONNECT_MS, timeoutMs / 2);
+  const proxy = new Pool(origin, { connect: toProxy(buildConnector({ timeout })), headersTimeout: timeoutMs });
   const secure = buildConnector({
     timeout: timeoutMs,
     rejectUnauthorized: true,
@@ -43,9 +41,7 @@ export function createProxiedConnector(
   async function tunnelTo({ hostname, protocol, port }: buildConnector.Options) {
     const path = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
     const headers = { host: path, ...authorization };
-    const { socket, statusCode } = await proxy.connect({ path, headers }).catch((error: unknown) => {
-      throw isOfConnection(error) ? new ProxyError('the proxy cannot be reached', { cause: error }) : error;
-    });
+    const { socket, statusCode } = await proxy.connect({ path, headers });
     if (statusCode === 200) return socket;
     socket.on('error', () => undefined).destroy();
     if (statusCode === 403) throw new AddressNotAllowedError();
@@ -71,11 +67,17 @@ export function createProxiedConnector(
   };
 }
 
-/** Whether no connection to the proxy came about. A proxy that cuts one that is open may have met a receiver that did. */
-function isOfConnection(error: unknown): boolean {
-  const { code = '', syscall = '', errors } = error as NodeJS.ErrnoException & { errors?: unknown[] };
-  if (errors !== undefined) return errors.every(isOfConnection);
-  return /^(connect|getaddrinfo)$/.test(syscall) || code === 'UND_ERR_CONNECT_TIMEOUT';
+/** Limits of this process, which have names of their own. */
+const OWN_LIMITS: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL'];
+
+/** Tells a connection to the proxy that did not come about, its certificate included, from what happens in the tunnel. */
+function toProxy(connect: buildConnector.connector): buildConnector.connector {
+  return (target, callback) =>
+    connect(target, (...[error, socket]) => {
+      if (error === null) callback(null, socket);
+      else if (OWN_LIMITS.includes((error as NodeJS.ErrnoException).code)) callback(error, null);
+      else callback(new ProxyError('the proxy cannot be reached', { cause: error }), null);
+    });
 }
 
 /** Whether a tunnel to this host may be requested. The proxy would resolve `localhost` to its own host. */

@@ -16,6 +16,8 @@ export interface SettingFacts extends ServerSettings {
   /** Of new sessions; also of those of a standby. */
   read_only: boolean;
   max_connections: number;
+  /** Of new sessions, in milliseconds; only those that are set. */
+  timeouts: Readonly<Partial<Record<'idle_session_timeout' | 'lock_timeout', number>>>;
   /** Sessions of all databases. */
   sessions: number;
 }
@@ -83,6 +85,11 @@ export function judgeSettings(facts: SettingFacts): Finding[] {
       ),
     );
   }
+  for (const [name, ms] of Object.entries(facts.timeouts)) {
+    const effect =
+      name === 'lock_timeout' ? 'ends statements that wait for each other' : 'ends connections that wait for work';
+    found.push(warning(check, `${name} is ${ms} ms, which ${effect}`, `alter role … set ${name} = 0`));
+  }
   if (sessions > FULL * max) {
     const fix = 'raise max_connections, or run fewer processes: each takes up to 23 connections';
     found.push(warning(check, `${sessions} of ${max} connections of the server are in use`, fix));
@@ -126,6 +133,8 @@ export interface TableFacts {
   live: number;
   dead: number;
   bytes: number;
+  /** Whether autovacuum is off for it. */
+  unattended: boolean;
 }
 
 export interface VacuumFacts {
@@ -144,7 +153,11 @@ const OLD_XID = 1_000_000_000;
 export function judgeVacuum({ tables, oldTransactions, idleSlots, xidAge }: VacuumFacts): Finding[] {
   const check = 'bloat';
   const found: Finding[] = [];
-  for (const { table, live, dead } of tables) {
+  for (const { table, live, dead, unattended } of tables) {
+    if (unattended) {
+      const fix = `alter table ${table} reset (autovacuum_enabled)`;
+      found.push(problem(check, `autovacuum is off for ${table}: it grows without end`, fix));
+    }
     if (dead < MANY_DEAD.rows || dead < MANY_DEAD.share * (live + dead)) continue;
     const share = Math.round((100 * dead) / (live + dead));
     found.push(warning(check, `${share} % of the rows of ${table} are dead (${dead})`, `vacuum (analyze) ${table}`));
@@ -239,7 +252,7 @@ export function judgeLags(
         check,
         what,
         workerRunning
-          ? `see: jobferry queue show ${oldestDue.queueId}; then start workers, or raise its concurrency`
+          ? `jobferry queue show ${oldestDue.queueId} says what its slots do, and who locks it`
           : NO_WORKER_FIX,
       ),
     );

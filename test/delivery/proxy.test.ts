@@ -173,6 +173,12 @@ describe('through a proxy', () => {
     expect(sender.egress).toMatchObject({ outage: null, isCutOff: false });
   });
 
+  it('a proxy whose certificate is refused is not the receiver either', async () => {
+    const proxy = await receiverWith(createCertificate({ names: ['127.0.0.1'] }));
+    const sender = setup({ proxyUrl: `https://127.0.0.1:${proxy.port}` });
+    expect(await post(sender, 'http://hooks.test/')).toMatchObject(noAnswer('proxy_unreachable'));
+  });
+
   it('the claim is checked when the tunnel is open', async () => {
     const receiver = await receiverWith();
     const proxy = await startProxy();

@@ -27,10 +27,11 @@ const settings = {
   autovacuum: 'on',
   max_connections: 100,
   sessions: 20,
+  timeouts: {},
 };
 const standbys = { synchronous_commit: 'on', synchronous_standby_names: '*', standbys: 2, synchronous: 1 };
 const vacuum = { tables: [], oldTransactions: [], idleSlots: [], xidAge: 1000 };
-const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1 };
+const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1, unattended: false };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
 const due = { queueId: 'q1', name: 'mails', seconds: 59 };
 const GIB = 2 ** 30;

@@ -63,6 +63,10 @@ it('a process on all IPv6 addresses prints addresses that can be opened', async 
   await waitFor(() => jobferry.output.join('\n').includes(`${address}/sign-in#`), { message: 'a link' });
   const { stdout } = await runJobferry(['sign-in-link'], { DATABASE_URL: databaseUrl, HOST: '::', PORT: '8080' });
   expect(stdout).toContain('http://[::1]:8080/sign-in#');
+  expect(stdout).toContain('No Jobferry answers at this address: set PORT');
+  const { port } = new URL(address);
+  const found = await runJobferry(['sign-in-link'], { DATABASE_URL: databaseUrl, HOST: '::', PORT: port });
+  expect(found.stdout.trim()).toMatch(/^http:\/\/\[::1\]:\d+\/sign-in#\S+$/);
 });
 
 it('with LISTEN_WHEN=ready the port is closed during the start, and METRICS_PORT is not', async () => {

@@ -80,17 +80,22 @@ describe('a proxy', () => {
       checks: { egress: expect.stringMatching(/^proxy_unreachable for \d+ s$/) },
     });
 
+    const open = new Set<Socket>();
     const proxy = createHttpServer().on('connect', (req: IncomingMessage, client: Socket) => {
       const upstream = connect(Number(req.url?.split(':').at(-1)), '127.0.0.1', () => {
         client.write('HTTP/1.1 200 Connection established\r\n\r\n');
         client.pipe(upstream).pipe(client);
       });
-      for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
+      for (const socket of [client, upstream]) open.add(socket.on('error', () => socket.destroy()));
     });
     await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve));
     expect(await api.waitForStatus(id, 'completed')).toMatchObject({ attempts: 1, history: [{ attempt: 1 }] });
     await waitFor(async () => ((await (await ready()).json()) as Ready).checks.egress === 'ok');
-    proxy.closeAllConnections();
-    proxy.close();
+    // Killed while it works: tunnels that are open are cut, and no new one comes about.
+    for (const socket of open) socket.destroy();
+    await new Promise((resolve) => proxy.close(resolve));
+    const next = await api.publish(queue.name);
+    await waitFor(async () => (await api.getJob(next.id)).lastError === 'proxy_unreachable');
+    expect(await api.getJob(next.id)).toMatchObject({ status: 'pending', attempts: 0, history: [] });
   });
 });

@@ -50,3 +50,21 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
   await wake(false);
   await waitFor(() => delivered.length === 1, { message: 'a wake-up that arrives' });
 });
+
+it('a queue of wake-ups that refuses every change is in the log', async () => {
+  const { url } = await createTestDatabase();
+  const { log, messages } = logThat(() => false);
+  const db = new Database(url, { warn: () => undefined }, new Cipher([]));
+  const nothing = async () => undefined;
+  const runner = new WakeUpRunner(db, log, { deliver: nothing, timeout: nothing, bulk: nothing, bulk_2: nothing });
+  onTestFinished(async () => {
+    await runner.stop();
+    await db.close();
+  });
+  await db.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+    create trigger refuse before update on graphile_worker._private_jobs for each row execute function refuse()`);
+  await runner.start();
+  await db.query(`select from graphile_worker.add_job('deliver', '{}')`);
+  await waitFor(() => messages.includes('a wake-up could not be taken; this will be retried'));
+});

@@ -27,6 +27,8 @@ export async function settingFacts(db: Database): Promise<SettingFacts> {
     select ${SERVER_SETTINGS}, current_setting('autovacuum') as autovacuum,
            current_setting('transaction_read_only') = 'on' as read_only,
            current_setting('max_connections')::integer as max_connections,
+           (select coalesce(json_object_agg(name, setting::integer), '{}') from pg_settings
+             where name in ('idle_session_timeout', 'lock_timeout') and setting::integer > 0) as timeouts,
            (select coalesce(sum(numbackends), 0)::integer from pg_stat_database) as sessions`);
   return only(row);
 }
@@ -49,8 +51,9 @@ export async function indexFacts(db: Database): Promise<IndexFacts> {
 
 export async function vacuumFacts(db: Database): Promise<VacuumFacts> {
   const tables = await db.query<TableFacts & Record<string, unknown>>(`
-    select relname as table, n_live_tup as live, n_dead_tup as dead, pg_total_relation_size(relid) as bytes
-      from pg_stat_user_tables order by pg_total_relation_size(relid) desc`);
+    select s.relname as table, s.n_live_tup as live, s.n_dead_tup as dead, pg_total_relation_size(s.relid) as bytes,
+           exists (select from unnest(c.reloptions) o where o ~* '^autovacuum_enabled=(off|false|no|0)$') as unattended
+      from pg_stat_user_tables s join pg_class c on c.oid = s.relid order by pg_total_relation_size(s.relid) desc`);
   const oldTransactions = await db.query<VacuumFacts['oldTransactions'][number]>(`
     select pid, coalesce(usename, '') as user, coalesce(application_name, '') as program,
            extract(epoch from clock_timestamp() - xact_start)::float8 as seconds

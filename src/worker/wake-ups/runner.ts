@@ -1,4 +1,5 @@
-import { Logger as GraphileLogger, type Runner, run, runMigrations } from 'graphile-worker';
+import { EventEmitter } from 'node:events';
+import { Logger as GraphileLogger, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import { type Address, createPool } from '../../db/connection/address.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { UNLIMITED } from '../../db/connection/keep-alive.ts';
@@ -97,7 +98,16 @@ export class WakeUpRunner {
   }
 
   #run(): Promise<Runner> {
+    // The library logs neither: it tries again by itself, for as long as it fails. Equal lines of the log are left out.
+    const events: WorkerEvents = new EventEmitter();
+    events.on('worker:getJob:error', ({ error }) => {
+      this.#log.warn({ err: error }, 'a wake-up could not be taken; this will be retried');
+    });
+    events.on('worker:fatalError', ({ error }) => {
+      this.#log.warn({ err: error }, 'the end of a wake-up could not be written; it will be repeated');
+    });
     return run({
+      events,
       pgPool: this.#db.sessionPool,
       taskList: { ...this.#tasks },
       concurrency: 4,
