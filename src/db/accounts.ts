@@ -5,6 +5,7 @@ import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
 import { exclusively, guarded } from './connection/transactions.ts';
 import { MARK_OPERATORS_ACCOUNT, operatorsAccountId } from './operator-account.ts';
+import { MIGRATION_LOCK } from './schema/migrate.ts';
 
 interface AccountRow {
   id: string;
@@ -96,6 +97,8 @@ export async function createAccount(
 ): Promise<AccountRow> {
   return guarded(() =>
     prisma.$transaction(async (tx) => {
+      // Two that are created at the same moment, or one beside a first start, would both be marked.
+      await tx.$executeRaw`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
       const account = await tx.account.create({ data: input, select: { id: true, name: true, plan: true } });
       // The first account of a database that no `serve` has used yet.
       await tx.$executeRawUnsafe(MARK_OPERATORS_ACCOUNT);

@@ -51,6 +51,13 @@ it('is the first one that a command creates, before any start', async () => {
   expect(warnings).toEqual([]);
 });
 
+it('is one of those that several commands create at the same moment', async () => {
+  const { db, commands } = await open();
+  const names = ['a', 'b', 'c', 'd'];
+  await Promise.all(names.map((name) => commands.run('account', 'create', '--name', name, '--plan', 'pro')));
+  expect(await db.query('select id from account where is_operator')).toHaveLength(1);
+});
+
 it('is another one only with a warning, after the row was removed by hand', async () => {
   const { db, serve, warnings } = await open();
   await serve();

@@ -41,7 +41,7 @@ export async function rowsOf(db: Pick<Database, 'query'>, tables: readonly strin
 }
 
 /** Sets the clock of the database forward, so that a restore need not wait until the statistics have passed the backup. */
-export async function aheadOfBackup(db: Pick<Database, 'query'>): Promise<void> {
+export async function aheadOfBackup(db: Pick<Database, 'query'>, minutes = 2): Promise<void> {
   await db.query(`create or replace function jobferry_now() returns timestamptz language sql volatile parallel safe
-    as $$ select date_trunc('milliseconds', clock_timestamp() + interval '2 minutes') $$`);
+    as $$ select date_trunc('milliseconds', clock_timestamp() + interval '${minutes} minutes') $$`);
 }

@@ -39,7 +39,7 @@ interface Migrated {
 export type SchemaState = 'current' | 'behind' | 'newer';
 
 /** Key of the session advisory lock with which only one process at a time migrates a database. */
-const MIGRATION_LOCK = 0x6a666d;
+export const MIGRATION_LOCK = 0x6a666d;
 
 /**
  * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
