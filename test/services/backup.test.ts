@@ -291,15 +291,18 @@ describe('beside a service that runs', () => {
     await op.db.query(`insert into account (name, plan) values ('first', 'pro')`);
     const { id, queueId } = await fill(op, 'small');
     const other = await fill(op, 'large');
-    await op.db.query(`insert into job (id, account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, payload,
+    // Without the time limit of the service's statements, which a busy machine may reach.
+    const seeding = await connect(url);
+    await seeding.query(`insert into job (id, account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, payload,
                                         scheduled_for, deliver_by, created_at, dead_reason)
       select jobferry_id(now() - n * interval '1 s'), '${other.id}', '${other.queueId}', 'dead', 3, 'fixed', 0, '{}', now(), now(),
              now(), 'nacked' from generate_series(1, 20000) n`);
-    await op.db.query(`insert into attempt (job_id, ordinal, queue_id, attempt, status, "timestamp")
+    await seeding.query(`insert into attempt (job_id, ordinal, queue_id, attempt, status, "timestamp")
       select id, 1, queue_id, 1, 'failed', created_at - interval '1 hour' from job where status = 'dead' on conflict do nothing`);
-    await op.db.query(`insert into dead_letter (job_id, queue_id, reason, fingerprint, dead_at)
+    await seeding.query(`insert into dead_letter (job_id, queue_id, reason, fingerprint, dead_at)
       select id, queue_id, 'nacked', '', now() from job where status = 'dead' on conflict do nothing`);
-    await op.db.query('analyze');
+    await seeding.query('analyze');
+    await seeding.end();
     // What each session has counted is known at its end.
     const [pool, sessions] = [op.db.pool, 'select pg_stat_force_next_flush()'];
     const scans = async () => {
