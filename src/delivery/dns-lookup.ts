@@ -21,12 +21,20 @@ interface LookupTimes {
   repeatMs: number;
   /** Time-out of a look-up, over all search domains and both families. */
   limitMs: number;
+  /**
+   * A look-up that succeeded within this proves that name servers work. Those of a closed network never answer the question about
+   * the root, because the servers above them cannot be reached.
+   */
+  provenMs: number;
 }
 
-const TIMES: LookupTimes = { repeatMs: 500, limitMs: 3000 };
+const TIMES: LookupTimes = { repeatMs: 500, limitMs: 3000, provenMs: 2000 };
 const TRIES = 3;
 /** How long the answer for one family waits for the other family. Some name servers never answer AAAA queries. */
 const OTHER_FAMILY_MS = 500;
+
+/** Look-ups that fail at the same time share one question about the root. */
+const SHARED_MS = 1000;
 
 /** The name does not exist, or has no address of the family. */
 const NOT_FOUND = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
@@ -44,6 +52,16 @@ export function createDnsLookup({
   times = TIMES,
   onAnswer,
 }: DnsLookupOptions): Lookup {
+  let workedAt = Number.NEGATIVE_INFINITY;
+  let probe = { at: Number.NEGATIVE_INFINITY, answers: Promise.resolve(true) };
+
+  async function doWork(): Promise<boolean> {
+    const now = performance.now();
+    if (now - workedAt < times.provenMs) return true;
+    if (now - probe.at >= SHARED_MS) probe = { at: now, answers: answersAnything(servers, times.repeatMs) };
+    return probe.answers;
+  }
+
   return (hostname, _options, callback) => {
     const known = system.addresses(hostname);
     if (known.length > 0) {
@@ -52,11 +70,12 @@ export function createDnsLookup({
     }
     queryNameServers(system.candidates(hostname), servers, times).then(
       (addresses) => {
+        workedAt = performance.now();
         onAnswer?.(true);
         callback(null, addresses);
       },
       async (error: NodeJS.ErrnoException) => {
-        const isOwn = error.code === 'EAI_AGAIN' && !(await answersAnything(servers, times.repeatMs));
+        const isOwn = error.code === 'EAI_AGAIN' && !(await doWork());
         onAnswer?.(!isOwn);
         callback(isOwn ? new NameLookupError(NO_NAME_SERVER) : error, []);
       },

@@ -6,6 +6,10 @@ const FORGOTTEN_MS = 120_000;
 /** A delivery that could not begin is tried again after half of the time that the outage has lasted, within these bounds. */
 const MIN_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
+/** The pause is random between half of this and one and a half of it, so that the jobs of an outage do not come back together. */
+const MIDDLE = { min: MIN_PAUSE_MS / 0.5, max: MAX_PAUSE_MS / 1.5 };
+/** An outage that ends and begins again within this is logged once: a receiver's name may do that as often as it is looked up. */
+const LOG_EVERY_MS = 10_000;
 
 export interface EgressLog {
   warn(fields: object, text: string): void;
@@ -21,6 +25,7 @@ export interface Outage {
 interface Noted {
   since: number;
   lastAt: number;
+  isLogged: boolean;
 }
 
 /**
@@ -31,6 +36,7 @@ export class Egress {
   readonly #log: EgressLog | null;
   readonly #now: () => number;
   readonly #outages = new Map<OwnFailure, Noted>();
+  readonly #loggedAt = new Map<OwnFailure, number>();
 
   constructor(log: EgressLog | null = null, now: () => number = () => performance.now()) {
     this.#log = log;
@@ -45,7 +51,10 @@ export class Egress {
       known.lastAt = now;
       return;
     }
-    this.#outages.set(error, { since: now, lastAt: now });
+    const isLogged = now - (this.#loggedAt.get(error) ?? Number.NEGATIVE_INFINITY) >= LOG_EVERY_MS;
+    this.#outages.set(error, { since: now, lastAt: now, isLogged });
+    if (!isLogged) return;
+    this.#loggedAt.set(error, now);
     this.#log?.warn({ error }, 'deliveries cannot begin; they use up no attempt and will be retried');
   }
 
@@ -56,6 +65,7 @@ export class Egress {
       const known = this.#outages.get(error);
       if (known === undefined) continue;
       this.#outages.delete(error);
+      if (!known.isLogged) continue;
       const lastedMs = Math.round(this.#now() - known.since);
       this.#log?.info({ error, lastedMs }, 'deliveries can begin again');
     }
@@ -79,18 +89,17 @@ export class Egress {
     return error === 'resolver_unreachable' && isAddress ? null : error;
   }
 
-  /** Whether no delivery at all can begin: without name servers, those to addresses can. */
+  /**
+   * Whether no delivery at all can begin. Without name servers, those to addresses can; descriptors and local ports may be missing
+   * for a moment, or for one receiver.
+   */
   get isCutOff(): boolean {
-    return (
-      this.#outages.size > 0 &&
-      this.outage !== null &&
-      [...this.#outages.keys()].some((error) => error !== 'resolver_unreachable')
-    );
+    return this.outage !== null && this.#outages.has('proxy_unreachable');
   }
 
-  /** @param random uniform in [0, 1), so that the jobs of an outage do not come back together */
+  /** @param random uniform in [0, 1) */
   pauseMs(random: number): number {
     const half = (this.outage?.sinceMs ?? 0) / 2;
-    return Math.min(Math.max(half, MIN_PAUSE_MS), MAX_PAUSE_MS) * (0.5 + random);
+    return Math.min(Math.max(half, MIDDLE.min), MIDDLE.max) * (0.5 + random);
   }
 }

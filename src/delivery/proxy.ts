@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import { type AddressGuard, AddressNotAllowedError } from './address-guard.ts';
 
-/** The proxy itself cannot be used, so that no receiver can be reached. */
+/** The proxy itself cannot be used, so no receiver can be reached. */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
 }
@@ -11,6 +11,11 @@ export class ProxyError extends Error {
 const CONNECT_MS = 3000;
 /** Answers by which a proxy says that it could not reach the receiver. */
 const RECEIVERS: readonly number[] = [502, 503, 504];
+/**
+ * Another refusal is the proxy's own failure only if it has opened no tunnel for this long. A proxy that opens tunnels for others
+ * refuses this receiver: smokescreen answers 407 for an address that it forbids, and a client chooses the address.
+ */
+const OPENS_TUNNELS_MS = 300_000;
 
 interface ProxiedConnector {
   connect: buildConnector.connector;
@@ -38,15 +43,21 @@ export function createProxiedConnector(
     ...(ca === undefined ? {} : { ca }),
   } as buildConnector.BuildOptions);
 
+  let openedAt = Number.NEGATIVE_INFINITY;
+
   async function tunnelTo({ hostname, protocol, port }: buildConnector.Options) {
     const path = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
     const headers = { host: path, ...authorization };
     const { socket, statusCode } = await proxy.connect({ path, headers });
-    if (statusCode === 200) return socket;
+    if (statusCode === 200) {
+      openedAt = performance.now();
+      return socket;
+    }
     socket.on('error', () => undefined).destroy();
-    if (statusCode === 403) throw new AddressNotAllowedError();
+    const opensOthers = performance.now() - openedAt < OPENS_TUNNELS_MS;
+    if (statusCode === 403 || (opensOthers && statusCode === 407)) throw new AddressNotAllowedError();
     const message = `the proxy answered ${statusCode}`;
-    throw RECEIVERS.includes(statusCode) ? new Error(message) : new ProxyError(message);
+    throw opensOthers || RECEIVERS.includes(statusCode) ? new Error(message) : new ProxyError(message);
   }
 
   return {

@@ -24,13 +24,13 @@ async function system(hosts = '', resolvConf = '') {
 
 async function setup(
   answer: (query: DnsQuery) => DnsAnswer,
-  files: { hosts?: string; resolvConf?: string; onAnswer?: (works: boolean) => void } = {},
+  files: { hosts?: string; resolvConf?: string; onAnswer?: (works: boolean) => void; provenMs?: number } = {},
 ): Promise<{ server: DnsServer; lookup: Lookup }> {
   const server = await startDnsServer(answer);
   opened.push(() => server.close());
   const names = await system(files.hosts, files.resolvConf);
   // Sooner than in the service.
-  const times = { repeatMs: 250, limitMs: 1200 };
+  const times = { repeatMs: 250, limitMs: 1200, provenMs: files.provenMs ?? 0 };
   return {
     server,
     lookup: createDnsLookup({ servers: [server.address], system: names, times, onAnswer: files.onAnswer }),
@@ -86,6 +86,16 @@ describe('a look-up', () => {
       expect(noted).toEqual([true, true, works, works]);
     },
   );
+
+  it('reports the failure of one name where a name server has just answered for another, but never for the root', async () => {
+    const noted: boolean[] = [];
+    const answer = ({ name }: DnsQuery): DnsAnswer => (name === 'inside.test' ? ['127.0.0.1'] : 'broken');
+    const { lookup } = await setup(answer, { onAnswer: (each) => noted.push(each), provenMs: 60_000 });
+    expect(await ask(lookup, 'outside.test')).toBe('ENONAMESERVER');
+    expect(await ask(lookup, 'inside.test')).toEqual(['127.0.0.1']);
+    expect(await ask(lookup, 'outside.test')).toBe('EAI_AGAIN');
+    expect(noted).toEqual([false, true, true]);
+  });
 
   it('survives that each query is lost once (F-37)', async () => {
     const { lookup, server } = await setup(({ count }) => (count === 1 ? 'drop' : ['127.0.0.1']));

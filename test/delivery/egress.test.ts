@@ -21,8 +21,8 @@ it('pauses longer the longer an outage lasts, within bounds', () => {
     egress.failed('proxy_unreachable');
     return egress.pauseMs(0.5);
   });
-  expect(pauses).toEqual([1000, 5000, 30_000, 55_000, 60_000, 60_000]);
-  expect([egress.pauseMs(0), egress.pauseMs(0.999)].map(Math.round)).toEqual([30_000, 89_940]);
+  expect(pauses).toEqual([2000, 5000, 30_000, 40_000, 40_000, 40_000]);
+  expect([egress.pauseMs(0), egress.pauseMs(0.999)].map(Math.round)).toEqual([20_000, 59_960]);
   expect(lines).toEqual(['deliveries cannot begin; they use up no attempt and will be retried']);
 });
 
@@ -49,6 +49,21 @@ it('without name servers keeps from names only', () => {
     null,
   ]);
   expect(egress.isCutOff).toBe(false);
-  egress.failed('no_local_port');
+  for (const error of ['no_descriptors', 'no_local_port'] as const) egress.failed(error);
+  expect(egress.isCutOff, 'others can still be reached').toBe(false);
+  egress.failed('proxy_unreachable');
   expect(egress.isCutOff).toBe(true);
+});
+
+it('is logged once in ten seconds, however often it ends and begins again', () => {
+  const egress = open();
+  for (let n = 0; n < 100; n += 1) {
+    now += 50;
+    egress.failed('resolver_unreachable');
+    egress.works('resolver_unreachable');
+  }
+  expect(lines).toHaveLength(2);
+  now += 10_000;
+  egress.failed('resolver_unreachable');
+  expect(lines).toHaveLength(3);
 });

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 /** A proxy that takes every name for 127.0.0.1, or sends the given answer instead of opening the tunnel. */
-async function startProxy(answer?: string, at = 0) {
+async function startProxy(answer?: string | ((path: string | undefined) => string | undefined), at = 0) {
   const asked: { path: string | undefined; authorization: string | undefined }[] = [];
   const sockets = new Set<Socket>();
   let others = 0;
@@ -26,8 +26,9 @@ async function startProxy(answer?: string, at = 0) {
   server.on('connect', (req: IncomingMessage, client: Socket) => {
     asked.push({ path: req.url, authorization: req.headers['proxy-authorization'] });
     client.on('error', () => undefined);
-    if (answer !== undefined) {
-      client.write(answer);
+    const own = typeof answer === 'function' ? answer(req.url) : answer;
+    if (own !== undefined) {
+      client.write(own);
       return;
     }
     const upstream = connect(Number(req.url?.split(':').at(-1)), '127.0.0.1', () => {
@@ -159,6 +160,20 @@ describe('through a proxy', () => {
     const timeoutMs = error === 'timeout' ? 300 : 5000;
     expect(await post(setup({ proxyUrl: proxy.url, timeoutMs }), 'http://hooks.test/')).toMatchObject(noAnswer(error));
     expect(proxy.asked).toEqual([{ path: 'hooks.test:80', authorization: undefined }]);
+  });
+
+  it.each([
+    ['407 Proxy Authentication Required', 'address_not_allowed'],
+    ['500 Internal Server Error', 'network_error'],
+  ])('a proxy that opens tunnels for others, and answers %s for this receiver, forbids it', async (status, error) => {
+    const receiver = await receiverWith();
+    const proxy = await startProxy((path) =>
+      path === 'denied.test:80' ? `HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n` : undefined,
+    );
+    const sender = setup({ proxyUrl: proxy.url });
+    expect(await post(sender, `http://hooks.test:${receiver.port}/`)).toMatchObject(answered);
+    expect(await post(sender, 'http://denied.test/')).toMatchObject(noAnswer(error));
+    expect(sender.egress).toMatchObject({ outage: null, isCutOff: false });
   });
 
   it('a proxy that is gone is not the receiver, and is noted until a tunnel opens again', async () => {
