@@ -21,7 +21,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   counts: ['domain'],
   db: ['pacing', 'counts', 'domain', 'version'],
-  delivery: ['domain'],
+  delivery: ['pacing', 'domain'],
   pacing: ['domain'],
   live: ['db', 'domain'],
   oidc: ['domain'],

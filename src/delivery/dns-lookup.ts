@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
+import { decideAfter } from '../pacing/decide-after.ts';
 import { type Lookup, NameLookupError, NO_NAME_SERVER } from './resolver.ts';
 import { hasGlobalIpv6, openSystemNames, type SystemNames } from './system-names.ts';
 
@@ -111,10 +112,10 @@ async function queryNameServers(
   if (servers !== null) resolver.setServers(servers);
   let failure = new NameLookupError('ENOTFOUND');
   let isOver = false;
-  const limit = setTimeout(() => {
+  const withdrawLimit = decideAfter(limitMs, () => {
     isOver = true;
     resolver.cancel();
-  }, limitMs);
+  });
   try {
     for (const candidate of candidates) {
       const { addresses, code } = await queryBothFamilies(resolver, candidate);
@@ -124,7 +125,7 @@ async function queryNameServers(
     }
     throw failure;
   } finally {
-    clearTimeout(limit);
+    withdrawLimit();
     resolver.cancel();
   }
 }

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
 import { type DeliveryAnswer, isOwnFailure } from '../domain/outcome.ts';
+import { HELD_UP_MS } from '../pacing/decide-after.ts';
 import { classifyError } from './delivery-error.ts';
 import type { Egress } from './egress.ts';
 import type { InterimUse } from './interim-answers.ts';
@@ -16,9 +17,7 @@ const RESPONSE_BODY_BYTES = 4096;
 /** The status line decides the outcome, so a body that takes longer than this after it is cut off. */
 const BODY_GRACE_MS = 500;
 
-/** A timer that fires later than this fires in a process that was suspended or blocked. */
-const HELD_UP_MS = 250;
-/** Time in which such a process reads what its sockets have received. */
+/** Time in which a process that was suspended or blocked reads what its sockets have received. */
 const READ_SOCKETS_MS = 250;
 
 /**
@@ -198,6 +197,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     const name = classifyError(error);
+    // The time limit of the connect has passed in the same suspension.
+    if (name === 'timeout' && this.#wasHeldUp && this.#writtenAt === 0) {
+      this.#settleHeldUp();
+      return;
+    }
     if (isOwnFailure(name)) this.#setup.egress.failed(name);
     this.#settleUnanswered({ kind: 'no_answer', error: name });
   }

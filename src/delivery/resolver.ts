@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { allowance } from '../domain/fair-share.ts';
+import { decideAfter } from '../pacing/decide-after.ts';
 
 /** `dns.lookup` as the address guard calls it, so that tests can replace it. */
 export type Lookup = (
@@ -48,8 +49,8 @@ interface NameQuery {
   callbacks: LookupCallback[];
   /** Accounts that requested the name while its look-up was waiting. */
   accounts: Set<string>;
-  /** Ends the wait; null once the look-up runs. */
-  giveUp: NodeJS.Timeout | null;
+  /** Withdraws the limit of the wait; null once the look-up runs. */
+  withdrawLimit: (() => void) | null;
 }
 
 /**
@@ -85,12 +86,12 @@ class SharedLookups {
     }
     let query = this.#queries.get(hostname);
     if (query === undefined) {
-      query = { hostname, callbacks: [], accounts: new Set(), giveUp: null };
-      query.giveUp = setTimeout(() => this.#giveUp(hostname), MAX_WAIT_MS);
+      query = { hostname, callbacks: [], accounts: new Set(), withdrawLimit: null };
+      query.withdrawLimit = decideAfter(MAX_WAIT_MS, () => this.#giveUp(hostname));
       this.#queries.set(hostname, query);
     }
     query.callbacks.push(callback);
-    if (query.giveUp === null || query.accounts.has(account)) return;
+    if (query.withdrawLimit === null || query.accounts.has(account)) return;
     query.accounts.add(account);
     const waiting = this.#waiting.get(account);
     if (waiting === undefined) this.#waiting.set(account, new Set([query]));
@@ -138,8 +139,8 @@ class SharedLookups {
   }
 
   #stopWaiting(query: NameQuery): void {
-    clearTimeout(query.giveUp ?? undefined);
-    query.giveUp = null;
+    query.withdrawLimit?.();
+    query.withdrawLimit = null;
     for (const account of query.accounts) {
       const waiting = this.#waiting.get(account);
       waiting?.delete(query);

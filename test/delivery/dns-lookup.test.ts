@@ -58,6 +58,14 @@ describe('a look-up', () => {
     ]);
   });
 
+  it('I-49: does not reach its limit before the answers that have come are read', async () => {
+    const { lookup } = await setup(() => ['127.0.0.1']);
+    const asking = ask(lookup, 'one.test');
+    const blockedUntil = performance.now() + 1700;
+    while (performance.now() < blockedUntil);
+    expect(await asking).toEqual(['127.0.0.1']);
+  });
+
   it.each([
     ['there is none of the other', () => ['127.0.0.1'] as DnsAnswer],
     ['the other is never answered', ({ family }: DnsQuery): DnsAnswer => (family === 4 ? ['127.0.0.1'] : 'drop')],

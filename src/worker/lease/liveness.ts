@@ -9,6 +9,7 @@ import {
   takeLeaseLock,
 } from '../../db/delivery/lease-locks.ts';
 import type { Logger } from '../../log.ts';
+import { HELD_UP_MS } from '../../pacing/decide-after.ts';
 import { untilSuccess } from '../../pacing/retry.ts';
 import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
 
@@ -27,8 +28,6 @@ const REPLY_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
 const TAKEN_BACK_AFTER_MS = SILENT_SECONDS.least * 1000;
 
-/** A timer that fires this late shows that the process was held up. The reply may have arrived, but not been read yet. */
-const HELD_UP_MS = 250;
 const RETRY_MS = 250;
 /**
  * The event that made this process take its lock may have cost other workers theirs, as the restart of a proxy does. For
@@ -289,6 +288,7 @@ async function within<T>(ms: number, reply: Promise<T>): Promise<T | null> {
   const late = async () => {
     const startedAt = performance.now();
     await sleep(ms, undefined, { signal });
+    // Held up: the reply may have arrived, but not been read yet.
     if (performance.now() - startedAt > ms + HELD_UP_MS) await sleep(HELD_UP_MS, undefined, { signal });
     return null;
   };
