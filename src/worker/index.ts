@@ -60,7 +60,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const dispatching = new Dispatcher({
-    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs },
+    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs, locks: listener },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),

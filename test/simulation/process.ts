@@ -101,6 +101,7 @@ export class Process implements Host {
       mayStart: (claimedAt) => Promise.resolve(this.lock.covers(claimedAt)),
       stillHolds: (claimedAt) => this.lock.stillHolds(claimedAt),
       onRefused: () => undefined,
+      locks: { lock: async () => true, unlock: async () => undefined },
     });
     const wake = (queueId: string) => this.dispatcher.wake(queueId);
     this.deadlines = new Deadlines(this.db, this.#log, wake, NO_CHANGES);

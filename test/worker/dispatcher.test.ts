@@ -144,6 +144,7 @@ function setup(options: Partial<DispatcherOptions> = {}) {
     mayStart: async () => true,
     stillHolds: () => true,
     onRefused: () => undefined,
+    locks: { lock: async () => true, unlock: async () => undefined },
     ...options,
   });
   onTestFinished(async () => {
@@ -345,5 +346,25 @@ describe('drain', () => {
     const { sweeps } = db;
     await turns();
     expect(db.sweeps).toBe(sweeps);
+  });
+
+  it('leaves a deleted queue to the worker that empties it', async () => {
+    const taken = new Set<string>();
+    const locksOf = () => ({
+      lock: async (name: string) => !taken.has(name) && taken.add(name).has(name),
+      unlock: async (name: string) => void taken.delete(name),
+    });
+    const [one, other] = [setup({ locks: locksOf() }), setup({ locks: locksOf() })];
+    for (const { db, dispatcher } of [one, other]) {
+      db.deletedQueue = 'mails';
+      dispatcher.wake('mails');
+      await until(() => db.claims.length === 1 && one.db.sweeps > 0, 'its claim');
+    }
+    await turns();
+    expect(other.db.sweeps).toBe(0);
+    await one.dispatcher.drain();
+    // The reconciler's next round.
+    other.dispatcher.wake('mails');
+    await until(() => other.db.sweeps > 0, 'the other worker');
   });
 });

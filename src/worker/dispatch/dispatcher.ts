@@ -7,7 +7,7 @@ import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
 import { Starts } from '../../pacing/starts.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
-import { emptyDeletedQueue } from '../maintenance/recover.ts';
+import { emptyAlone, type Locks } from '../maintenance/recover.ts';
 import { thisMoment } from '../moment.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
@@ -45,6 +45,8 @@ export interface DispatcherOptions {
   mayStart: (claimedAt: number) => Promise<boolean>;
   /** Whether a request may still be written: no other process can have taken back a claim that was sent at `claimedAt`. */
   stillHolds: (claimedAt: number) => boolean;
+  /** Locks of this process: of all workers, one empties a deleted queue. */
+  locks: Locks;
   /** The database refused an outcome although the lease of its claim had not ended. */
   onRefused: (claimedAt: number) => void;
 }
@@ -251,8 +253,9 @@ export class Dispatcher {
   async #afterClaim(queueId: string, claimed: Claim | undefined): Promise<number | null> {
     if (claimed === undefined) return RETRY_MS;
     if (claimed.queueDeleted) {
-      // What is left when the process stops is found by another worker, or after the next start.
-      await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes, () => !this.#draining);
+      const { db, changes, locks } = this.#options;
+      // What is left when the process stops or loses its lock, the reconciler of a worker finds.
+      await emptyAlone(db, locks, queueId, changes, () => !this.#draining);
       return null;
     }
     return this.#locked.delayOf(queueId, claimed) ?? claimed.waitMs;

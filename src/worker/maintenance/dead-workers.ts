@@ -18,6 +18,7 @@ interface Parts {
 export class DeadWorkers {
   readonly #parts: Parts;
   readonly #watch: LockWatch;
+  #stopped = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -36,15 +37,22 @@ export class DeadWorkers {
     const { seen, dead } = await this.#watch.poll();
     if (!seen) liveness.wasNotSeen(sentAt);
     if (dead.length === 0) return;
-    const queues = await takeBack(db, dead, liveness.workerId, changes);
+    const queues = await takeBack(db, dead, liveness.workerId, changes, () => !this.#stopped);
     // Most workers were stopped in order, and have no claims left.
     if (queues.size > 0) {
       log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
       for (const queueId of queues) wake(queueId);
       await notifyDead(db, dead);
     }
+    // The next worker goes on.
+    if (this.#stopped) return;
     // Last: if this fails, the jobs are delivered again all the same, and the next round forgets.
     await forgetConfirmations(db, dead);
     for (const id of dead) this.#watch.forget(id);
+  }
+
+  /** Starts no further batch. */
+  stop(): void {
+    this.#stopped = true;
   }
 }

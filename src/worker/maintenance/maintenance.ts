@@ -54,6 +54,7 @@ const KEEP_BULK_MS = 1500;
 /** Runs everything that a worker does besides deliveries, from one table. */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
+  readonly #deadWorkers: DeadWorkers;
   readonly #reconciler: Reconciler;
   readonly #sweeper: Sweeper;
   readonly #searchIndexing: SearchIndexing;
@@ -64,6 +65,7 @@ export class Maintenance {
   constructor(parts: MaintenanceParts) {
     this.#parts = parts;
     const { db, log, clock, release, periods, retentionSweepMs } = parts;
+    this.#deadWorkers = new DeadWorkers(parts);
     this.#reconciler = new Reconciler(parts);
     this.#sweeper = new Sweeper(db, log, { clock, release, periods, everyMs: retentionSweepMs });
     this.#searchIndexing = new SearchIndexing(db, log, parts.isDelivering);
@@ -82,6 +84,7 @@ export class Maintenance {
   /** Resolves when no round is running any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#deadWorkers.stop();
     this.#reconciler.stop();
     this.#sweeper.stop();
     this.#searchIndexing.stop();
@@ -91,7 +94,7 @@ export class Maintenance {
   #loops(): Loop[] {
     const { db, retentionSweepMs, bulkActions } = this.#parts;
     const reconciler = this.#reconciler;
-    const deadWorkers = new DeadWorkers(this.#parts);
+    const deadWorkers = this.#deadWorkers;
     return [
       { name: 'finding dead workers', everyMs: () => deadWorkers.nextMs, round: () => deadWorkers.round() },
       { name: 'ending lifetimes', everyMs: RECONCILE_MS, round: () => reconciler.endLifetimes() },

@@ -1,6 +1,7 @@
 import { counts } from '../../counts/counts.ts';
 import { isClockTrusted } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
+import type { Listener } from '../../db/connection/notifications.ts';
 import { type Settlement, settle, settleLost, settleOverdue } from '../../db/delivery/settle.ts';
 import {
   jobsOfWorkers,
@@ -42,18 +43,23 @@ export async function expireDeadlines(
   return { queues, nextMs: await nextDeadlineMs(db, queueId) };
 }
 
-/** Takes back the claims of dead workers. Applies only if the server has the lease lock of `self`, and not theirs. */
+/**
+ * Takes back the claims of dead workers. Applies only if the server has the lease lock of `self`, and not theirs.
+ * @param goesOn called before each further batch; false stops
+ */
 export async function takeBack(
   db: Database,
   workerIds: number[],
   self: number,
   changes: ChangeFeed = NO_CHANGES,
+  goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
   return inBatches(db, changes, {
     next: () => jobsOfWorkers(db, workerIds, BATCH),
     eventFor: () => ({ type: 'interrupted' }),
     write: (_db, settlements) => settleLost(db, self, settlements),
     interruption: 'dead_worker',
+    goesOn,
   });
 }
 
@@ -107,6 +113,26 @@ export async function emptyDeletedQueue(
     goesOn,
   });
   while (goesOn()) if (!(await sweepDeadLetters(db, queueId))) return;
+}
+
+/** Locks of this process, which end with it. */
+export type Locks = Pick<Listener, 'lock' | 'unlock'>;
+
+/** Empties a deleted queue unless another process does: a wake-up of it comes to every worker. */
+export async function emptyAlone(
+  db: Database,
+  locks: Locks,
+  queueId: string,
+  changes: ChangeFeed,
+  goesOn: () => boolean,
+): Promise<void> {
+  const name = `jobferry empty queue ${queueId}`;
+  if (!(await locks.lock(name))) return;
+  try {
+    await emptyDeletedQueue(db, queueId, changes, goesOn);
+  } finally {
+    await locks.unlock(name);
+  }
 }
 
 type Write = (db: Database, settlements: Settlement[]) => Promise<Set<string>>;
