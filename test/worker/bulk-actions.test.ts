@@ -91,6 +91,19 @@ describe('bulk actions', () => {
     expect(row?.idle).toBe(false);
   });
 
+  it('go on when the clock of the database has gone back, also those of a dead process', async () => {
+    const [id = ''] = await startReplays(1, 10);
+    await fixture.db.query(
+      `update bulk_action set rate_per_second = 50, position = '', updated_at = jobferry_now() + interval '1 hour',
+                              kept_at = jobferry_now() + interval '1 hour' where id = $1`,
+      [id],
+    );
+    const idle = await idleBulkActions(fixture.db, 5000);
+    expect(idle.map((action) => action.id)).toContain(id);
+    await open().run(id);
+    await waitFor(async () => (await status(id)) === 'completed');
+  });
+
   it('do less at once after a batch that took too long', async () => {
     const [id = ''] = await startReplays(1, 600);
     const { db } = fixture;

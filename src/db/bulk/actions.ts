@@ -219,7 +219,9 @@ const IDLE: Statement = {
   text: `
     select id, account_id as "accountId" from bulk_action
      where status = 'running' and revision <= ${BULK_REVISION}
-       and ${KEPT_AT} <= (select jobferry_now()) - $1 * interval '1 ms'
+       and (${KEPT_AT} <= (select jobferry_now()) - $1 * interval '1 ms'
+            -- The database's clock went back, and no worker has kept the action since.
+            or ${KEPT_AT} > (select jobferry_now()) + $1 * interval '1 ms')
      order by ${KEPT_AT}, id limit 100`,
 };
 

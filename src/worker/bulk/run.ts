@@ -87,10 +87,10 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
   }
 }
 
-/** The pace of an action with a rate, and how long its next batch must wait. */
+/** The pace of an action with a rate, and how long its next batch must wait: not until a clock that went back is right again. */
 function paceNow({ ratePerSecond, sinceLastMs }: Action) {
   const { batchSize, intervalMs } = paceOf(ratePerSecond);
-  return { batchSize, intervalMs, tooEarlyMs: sinceLastMs === null ? 0 : intervalMs - sinceLastMs };
+  return { batchSize, intervalMs, tooEarlyMs: sinceLastMs === null || sinceLastMs < 0 ? 0 : intervalMs - sinceLastMs };
 }
 
 async function runNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
