@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { addressOf } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { fillWith } from './disk.ts';
 import { type Fault, note, underWay, untilBusyAgain, untilWorking } from './faults.ts';
-import type { FaultRecord } from './records.ts';
+import type { DeliveryRecord, FaultRecord } from './records.ts';
 import type { Rig } from './rig.ts';
 import type { ServerPair } from './server-pair.ts';
+import type { Slot } from './supervisor.ts';
 
-/** F-34, F-35 and F-38 to F-40: faults of databases other than crashes. */
+/** F-34, F-35, F-38 to F-40, F-43 and F-44: faults of databases other than crashes. */
 
 function pairOf({ server }: Rig): ServerPair {
   if (!('failOver' in server)) throw new Error('this server has no standby');
@@ -178,3 +180,49 @@ export function hangStandby(ms: number): Fault {
     await untilBusyAgain(rig);
   };
 }
+
+/** Deliveries of other queues while one is locked. */
+const OTHERS = 10;
+/** More than a process has connections. */
+const READERS = 40;
+const TERMINATE = `select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name like 'jobferry%' and datname = current_database()`;
+
+/**
+ * F-43: statements hang, and callers wait for connections. The server ends all sessions, and the first statements on new
+ * connections hang until the time of the callers that wait for them is over.
+ */
+export const stallOpening: Fault = async (rig) => {
+  const record = note(rig, 'stall-opening', { underWay: underWay(rig) });
+  for (const relay of rig.relays) relay.stallStatements();
+  const read = ({ process }: Slot) => rig.client.call('GET', '/v1/queues', undefined, process?.baseUrl);
+  const reads = rig.apis.flatMap((slot) => Array.from({ length: READERS }, () => read(slot)));
+  await wait(rig.random.between(2000, 2800));
+  await rig.readings.query(TERMINATE);
+  await wait(rig.random.between(2600, 3300));
+  await Promise.all(rig.relays.map((relay) => relay.heal()));
+  const overAt = Date.now();
+  await Promise.all(reads);
+  await untilWorking(rig, overAt);
+  heal(record, overAt);
+  await untilBusyAgain(rig);
+};
+
+/** F-44: another session keeps the row of a queue until the other queues have gone on. */
+export const lockQueue: Fault = async (rig) => {
+  const client = new pg.Client({ connectionString: rig.server.url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query(`begin; select from queue where name = 'plain' for update`);
+    const record = note(rig, 'foreign-lock', { underWay: underWay(rig) });
+    const isOther = ({ at, raw }: DeliveryRecord) => at > record.at && !raw.includes('"queue":"plain"');
+    const goOn = () => rig.receiver.deliveries.filter(isOther).length >= OTHERS;
+    await waitFor(goOn, { timeoutMs: 60_000, message: 'deliveries of the queues that are not locked' });
+    await wait(rig.random.between(0, 3000));
+    record.healedAt = Date.now();
+  } finally {
+    await client.end();
+  }
+  await untilBusyAgain(rig);
+};

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { cpus, totalmem } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,10 +8,9 @@ import { POSTGRES_MAJOR } from '../../src/db/embedded/binaries.ts';
 import type { Summary } from './summary.ts';
 
 export interface Evidence {
-  /** Its files' name, after the date. */
-  file: 'chaos' | 'silence';
+  /** The test file's part of the report. */
+  part: 'matrix' | 'silence';
   seed: number;
-  counts: Record<string, number>;
   perSecond: number;
   phases: Summary[];
   /** The phases that ran when the run was interrupted; the checker has not seen them. */
@@ -31,18 +30,24 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = process.env.CHAOS_EVIDENCE ?? 'docs/evidence';
 const EMBEDDED = `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`;
 
-/** Writes the results of a run, for people and for programs. It names no path and no machine. */
-export async function writeEvidence(evidence: Evidence): Promise<void> {
-  const date = new Date().toISOString().slice(0, 10);
-  const about = { date, ...(await versionsWith(EMBEDDED)), ...evidence, totals: totalsOf(evidence.phases) };
-  await writeFiles(`${date}-${evidence.file}`, about, describe(about));
+/** Parts of the report, which other test files of the run have written. `vitest.chaos.config.ts` names the run. */
+const PARTS = join(tmpdir(), `jobferry-chaos-run-${process.env.CHAOS_RUN ?? process.pid}`);
+
+/** Writes the report of all parts of the run so far: figures only, no path and no machine. */
+export async function writeEvidence(part: Evidence): Promise<void> {
+  await mkdir(PARTS, { recursive: true });
+  await writeFile(join(PARTS, `${part.part}.json`), JSON.stringify(part));
+  const parts: Evidence[] = [];
+  for (const file of (await readdir(PARTS)).sort()) {
+    parts.push(JSON.parse(await readFile(join(PARTS, file), 'utf8')) as Evidence);
+  }
+  await writeReport('chaos', describe(await versionsWith(EMBEDDED), parts));
 }
 
-/** @param name of the files, without an ending */
-export async function writeFiles(name: string, about: object, text: string): Promise<void> {
+/** @param name of the file, without an ending */
+export async function writeReport(name: string, text: string): Promise<void> {
   const folder = resolve(ROOT, FOLDER);
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(about, null, 2)}\n`);
   await writeFile(join(folder, `${name}.md`), text);
 }
 
@@ -80,13 +85,14 @@ export function totalsOf(phases: Summary[]) {
     faultsThatHitWork: sum((phase) => Object.values(phase.faults).reduce((all, { hitWork }) => all + hitWork, 0)),
     violations: sum((phase) => Object.values(phase.violations).reduce((all, n) => all + n, 0)),
     lost: sum(({ lost }) => lost),
+    slowestExitMs: Math.max(0, ...phases.map(({ slowestExitMs }) => slowestExitMs ?? Number.POSITIVE_INFINITY)),
   };
 }
 
 type Versions = Awaited<ReturnType<typeof versionsWith>>;
 
 /** The rows of a table that say what ran, and where. */
-export function originRows(about: Versions & { seed: number }): string {
+export function originRows(about: Versions & { seed: number | string }): string {
   return `| Seed | ${about.seed} |
 | Jobferry | ${about.jobferry}, commit ${about.commit}${about.uncommittedChanges ? ' with uncommitted changes' : ''} |
 | Node.js | ${about.node} |
@@ -94,27 +100,27 @@ export function originRows(about: Versions & { seed: number }): string {
 | Machine | ${about.machine} |`;
 }
 
-type About = Versions & Evidence & { date: string; totals: ReturnType<typeof totalsOf> };
+function describe(versions: Versions, parts: Evidence[]): string {
+  const phases = parts.flatMap((part) => part.phases);
+  const totals = totalsOf(phases);
+  const seed = parts.map((part) => `${part.seed} (${part.part})`).join(', ');
+  return `# Chaos run, ${new Date().toISOString().slice(0, 10)}
 
-function describe(about: About): string {
-  const { totals } = about;
-  return `# ${about.file === 'chaos' ? 'Chaos run' : 'Chaos run with silence, failovers and wrong clocks'}, ${about.date}
-
-Written by \`npm run chaos\`; [the JSON](${about.date}-${about.file}.json) has all numbers. What the run does and how it is checked:
-[delivery promise](../delivery-promise.md), \`test/chaos/\`.
+Written by \`npm run chaos\`. What the run does and how it is checked: [delivery promise](../delivery-promise.md), \`test/chaos/\`.
 
 | | |
 |---|---|
-${originRows(about)}
-| Duration | ${Math.round(totals.seconds / 60)} min |
-| Webhook timeout, lease | 1 s, 6 s (15 s, 20 s where names are not answered) |
-| Load | ${about.perSecond} jobs or key races per second |
+${originRows({ ...versions, seed })}
+| Duration of all phases, some of which run side by side | ${Math.round(totals.seconds / 60)} min |
+| Webhook timeout, lease | 1 s, 6 s; up to 15 s, 20 s where names are not answered |
+| Load | up to ${Math.max(...parts.map(({ perSecond }) => perSecond))} jobs or key races per second |
 
 **Lost: ${totals.lost}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered}
 delivered (replays and publishes without an answer included), in ${totals.deliveries} deliveries, of which
-${totals.duplicates} were repeated. ${totals.faults} faults, ${totals.faultsThatHitWork} of them while work was under way.
+${totals.duplicates} were repeated. ${totals.faults} faults, ${totals.faultsThatHitWork} of them while work was under way. The
+slowest end of a process after SIGTERM took ${totals.slowestExitMs} ms.
 
-${about.phases.map(describePhase).join('\n')}${about.unfinished.map(describeUnfinished).join('')}`;
+${phases.map(describePhase).join('\n')}${parts.flatMap((part) => part.unfinished.map(describeUnfinished)).join('')}`;
 }
 
 export function describePhase(phase: Summary): string {

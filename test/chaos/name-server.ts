@@ -6,6 +6,8 @@ export interface NameServer {
   address: string;
   /** Which questions about a name stay without an answer. Nothing is named: all are answered. */
   drop(host: string, which: 'all' | 'every second' | 'none'): void;
+  /** Whether any question is answered. */
+  silent: boolean;
   /** Questions so far, by name. */
   asked: Map<string, number>;
   close(): Promise<void>;
@@ -23,16 +25,18 @@ export async function startNameServer(): Promise<NameServer> {
     const count = (asked.get(host) ?? 0) + 1;
     asked.set(host, count);
     const which = dropped.get(host) ?? 'none';
-    if (which === 'all' || (which === 'every second' && count % 2 === 1)) return;
+    if (server.silent || which === 'all' || (which === 'every second' && count % 2 === 1)) return;
     socket.send(answerTo(question.subarray(0, end), type === A), port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-  return {
+  const server: NameServer = {
+    silent: false,
     address: `127.0.0.1:${socket.address().port}`,
     drop: (host, which) => dropped.set(host, which),
     asked,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
+  return server;
 }
 
 /** The first question of a DNS message: its name, its type, and where it ends. */

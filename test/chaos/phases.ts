@@ -46,7 +46,7 @@ export async function runPhase(evidence: Evidence, { least, ...phase }: Phase): 
   for (const [kind, times] of Object.entries(least)) {
     expect(summary.faults[kind]?.count ?? 0, kind).toBeGreaterThanOrEqual(times);
   }
-  for (const kind of ['kill-worker', 'kill-api', 'freeze-worker', 'suspend-worker']) {
+  for (const kind of ['kill-worker', 'kill-api', 'freeze-worker', 'suspend-worker', 'stall-worker']) {
     const struck = summary.faults[kind];
     if (struck === undefined || struck.count < 20) continue;
     expect(struck.hitWork / struck.count, `${kind} that hit work`).toBeGreaterThanOrEqual(HIT_SHARE);

@@ -114,8 +114,14 @@ export type FaultKind =
   | 'clock'
   | 'disk-full'
   | 'standby-hangs'
-  /** F-47. */
+  /** F-43, F-44, F-47 and F-50. */
+  | 'stall-opening'
+  | 'foreign-lock'
   | 'connect-many'
+  | 'stall-worker'
+  /** F-45 and F-46: the operator's own way to the receivers. */
+  | 'proxy-away'
+  | 'names-away'
   /** Not caused by the run: a process that ended by itself. */
   | 'unexpected-exit';
 
@@ -250,6 +256,12 @@ export interface Snapshot {
   inFlight: number;
 }
 
+/** The end of a process that got SIGTERM when all work was done; null when it did not end. */
+export interface ExitRecord {
+  process: string;
+  tookMs: number | null;
+}
+
 export interface Run {
   webhookTimeoutMs: number;
   leaseMs: number;
@@ -276,6 +288,8 @@ export interface Run {
   sessions: SessionCount[];
   /** Changes in a server after it was failed over from. */
   pastWrites: { at: number; what: string }[];
+  /** Of the processes that ran until the end. */
+  exits: ExitRecord[];
 }
 
 export interface Violation {

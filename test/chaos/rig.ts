@@ -8,7 +8,7 @@ import { createLoad, type Load } from './load.ts';
 import { createRandom, type Random } from './random.ts';
 import { openReadings, type Readings } from './readings.ts';
 import { type ChaosReceiver, startReceiver } from './receiver.ts';
-import type { FaultRecord, ProbeRecord, QueueRecord, ReadRecord, Run } from './records.ts';
+import type { ExitRecord, FaultRecord, ProbeRecord, QueueRecord, ReadRecord, Run } from './records.ts';
 import { type ChaosServer, startServer } from './server.ts';
 import type { ServerPair } from './server-pair.ts';
 import { type Slot, supervise } from './supervisor.ts';
@@ -39,7 +39,7 @@ export interface Rig {
   leaseMs: number;
   /** The last output of processes that ended by themselves. */
   lastWords: string[];
-  /** Ends the load, heals everything, waits until all work has ended, and reads the final state. */
+  /** Ends the load, heals everything, waits until all work has ended, ends the processes, and reads the final state. */
   drain(withinMs?: number): Promise<Run>;
   close(): Promise<void>;
 }
@@ -210,6 +210,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     if (isMoved) await catchUp(withinMs);
     await load.stop();
     await Promise.all([watch.stop(), keys?.stop()]);
+    const reads = await readBack(client, load, random);
+    const exits = await stopAll();
     const jobs = await readings.jobs();
     return {
       webhookTimeoutMs,
@@ -218,7 +220,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       publishes: load.publishes,
       reports: load.reports,
       replays: load.replays,
-      reads: await readBack(client, load, random),
+      reads,
       deliveries: receiver.deliveries,
       faults,
       jobs,
@@ -234,7 +236,17 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       revocations: keys?.revocations ?? [],
       sessions: watch.sessions(),
       pastWrites,
+      exits,
     };
+  }
+
+  /** One after the other: on a machine with few cores all together would only show how long it takes to end so many. */
+  async function stopAll(): Promise<ExitRecord[]> {
+    const exits: ExitRecord[] = [];
+    for (const [n, slot] of [...workerSlots, ...apiSlots].entries()) {
+      exits.push({ process: `${slot.role} ${n + 1}`, tookMs: await slot.stop() });
+    }
+    return exits;
   }
 
   return {

@@ -1,18 +1,27 @@
 import { afterAll, describe, it } from 'vitest';
-import { failOver, fillDisk, goBack, hangStandby, moveClock, readOnly } from './database-faults.ts';
+import {
+  failOver,
+  fillDisk,
+  goBack,
+  hangStandby,
+  lockQueue,
+  moveClock,
+  readOnly,
+  stallOpening,
+} from './database-faults.ts';
 import { CAN_MOUNT, mountSmallDisk } from './disk.ts';
+import { dropNames, loseWay, startProxy } from './egress-faults.ts';
 import { type Evidence, writeEvidence } from './evidence.ts';
 import { type Fault, strike } from './faults.ts';
-import { dropNames } from './name-faults.ts';
 import { startNameServer } from './name-server.ts';
 import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
 import { startServer } from './server.ts';
 import { startServerPair } from './server-pair.ts';
-import { silenceAll, silenceOne, suspendWorker } from './silences.ts';
+import { silenceAll, silenceOne, stallWorker, suspendWorker } from './silences.ts';
 
 /**
- * Tier 2 for F-31 to F-40 (docs/invariants.md): silence, failovers, suspensions, wrong clocks. Started by
- * `npm run chaos`, or alone by `npx vitest run --config vitest.chaos.config.ts test/chaos/silence.chaos.ts`; `-t F-34`
+ * Tier 2 for F-31 to F-50 (docs/invariants.md), but for F-47: silence, failovers, suspensions, wrong clocks, stalls, lost
+ * ways. Started by `npm run chaos`, or alone by `npx vitest run --config vitest.chaos.config.ts test/chaos/silence.chaos.ts`; `-t F-34`
  * runs one fault only, and each count is a variable.
  */
 
@@ -35,15 +44,18 @@ const COUNTS = {
   diskSeconds: count('DISK_SECONDS', 30),
   standbys: count('STANDBYS', 10),
   standbySeconds: count('STANDBY_SECONDS', 40),
+  stalls: count('STALLS', 50),
+  openings: count('OPENINGS', 20),
+  locks: count('LOCKS', 30),
+  proxies: count('PROXIES', 20),
+  resolvers: count('RESOLVERS', 20),
 };
 const SEED = count('SEED', Date.now() % 2 ** 31);
 const PER_SECOND = count('PER_SECOND', 40);
 /** Where several services run side by side. */
 const SMALL_LOAD = Math.min(10, PER_SECOND);
 
-const evidence: Evidence = {
-  ...{ file: 'silence', seed: SEED, counts: COUNTS, perSecond: PER_SECOND, phases: [], unfinished: [] },
-};
+const evidence: Evidence = { part: 'silence', seed: SEED, perSecond: PER_SECOND, phases: [], unfinished: [] };
 
 afterAll(() => writeEvidence(evidence));
 
@@ -109,6 +121,62 @@ const SUSPENDED: Phase = {
   faults: (rig) => strike(rig, suspendWorker, { times: COUNTS.suspensions, atOnce: 5, until: within(15 * MINUTES) }),
   least: { 'suspend-worker': COUNTS.suspensions },
 };
+
+const STALLED: Phase = {
+  name: 'F-50: answers in the sockets of a stalled process',
+  ...{ seed: SEED + 7, workers: 6, apis: 1, perSecond: PER_SECOND },
+  faults: (rig) => strike(rig, stallWorker, { times: COUNTS.stalls, atOnce: 3, until: within(5 * MINUTES) }),
+  least: { 'stall-worker': COUNTS.stalls },
+};
+
+const OPENING: Phase = {
+  name: 'F-43: a database that stalls while connections are opened',
+  ...{ seed: SEED + 8, workers: 2, apis: 2, perSecond: SMALL_LOAD * 2, relayEach: true, ...SIDE_BY_SIDE },
+  faults: (rig) => strike(rig, stallOpening, { times: COUNTS.openings, atOnce: 1, until: within(10 * MINUTES) }),
+  least: { 'stall-opening': COUNTS.openings },
+};
+
+const LOCKED: Phase = {
+  name: 'F-44: a foreign lock on a queue',
+  ...{ seed: SEED + 9, workers: 1, apis: 1, perSecond: SMALL_LOAD * 2, ...SIDE_BY_SIDE },
+  faults: (rig) => strike(rig, lockQueue, { times: COUNTS.locks, atOnce: 1, until: within(10 * MINUTES) }),
+  least: { 'foreign-lock': COUNTS.locks },
+};
+
+async function playProxy(): Promise<void> {
+  const proxy = await startProxy();
+  try {
+    await runPhase(evidence, {
+      name: 'F-45: a proxy that goes away',
+      ...{ seed: SEED + 20, workers: 1, apis: 1, perSecond: SMALL_LOAD, ...SIDE_BY_SIDE },
+      env: { WEBHOOK_PROXY_URL: proxy.url },
+      faults: (rig) => strike(rig, loseWay('proxy-away', proxy), { times: COUNTS.proxies, atOnce: 1 }),
+      least: { 'proxy-away': COUNTS.proxies },
+    });
+  } finally {
+    await proxy.end();
+  }
+}
+
+async function playResolvers(): Promise<void> {
+  const names = await startNameServer();
+  const silence = (silent: boolean) => async () => void Object.assign(names, { silent });
+  try {
+    await runPhase(evidence, {
+      name: 'F-46: no name server answers',
+      ...{ seed: SEED + 21, workers: 1, apis: 1, perSecond: SMALL_LOAD },
+      // A look-up takes 3 s, and then a second to learn that no name server works.
+      ...{ hosts: HOSTS, env: { WEBHOOK_DNS_SERVERS: names.address }, webhookTimeoutMs: 6000 },
+      faults: (rig) => {
+        const way = { begin: silence(false), end: silence(true) };
+        return strike(rig, loseWay('names-away', way), { times: COUNTS.resolvers, atOnce: 1 });
+      },
+      least: { 'names-away': COUNTS.resolvers },
+    });
+  } finally {
+    await names.close();
+  }
+}
 
 const HOSTS = ['one.test', 'two.test', 'three.test', 'four.test', 'quiet.test'];
 
@@ -176,6 +244,8 @@ describe('faults that processes do not notice', () => {
   it(SILENCE.name, timeout, () => show(SILENCE));
   it(FAILOVER.name, timeout, () => show(FAILOVER));
   it(SUSPENDED.name, timeout, () => show(SUSPENDED));
+  it(STALLED.name, timeout, () => show(STALLED));
+  it(OPENING.name, timeout, () => show(OPENING));
 });
 
 // These wait most of the time, so they do it side by side.
@@ -184,6 +254,9 @@ describe.concurrent('what takes long', () => {
   it('F-37: a name server that drops', timeout, playNames);
   it.each(CLOCKS)('$name', timeout, show);
   it(STANDBY.name, timeout, () => show(STANDBY));
+  it(LOCKED.name, timeout, () => show(LOCKED));
+  it('F-45: a proxy that goes away', timeout, playProxy);
+  it('F-46: no name server answers', timeout, playResolvers);
   if (!CAN_MOUNT) console.warn('F-39 IS LEFT OUT: mounting a small disk needs root on Linux');
   it.runIf(CAN_MOUNT)('F-39: a full disk', timeout, playDisk);
 });

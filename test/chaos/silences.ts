@@ -5,7 +5,10 @@ import { claimsOf, type Fault, note, untilBusy, withSlot } from './faults.ts';
 import type { Rig } from './rig.ts';
 import type { Slot } from './supervisor.ts';
 
-/** F-31 to F-33: connections that die while one or both ends do not notice; F-36: processes that notice it late. */
+/**
+ * F-31 to F-33: connections that die while one or both ends do not notice; F-36 and F-50: processes that
+ * notice it late.
+ */
 
 /** Each long-lived connection of a process by its application name, and all of them at once. */
 const CONNECTIONS = {
@@ -106,5 +109,24 @@ export const suspendWorker: Fault = (rig) =>
     } finally {
       process.kill(suspended.pid, 'SIGCONT');
       record.healedAt = Date.now();
+    }
+  });
+
+/**
+ * F-50: stopped for longer than a webhook may take, and shorter than its lease: answers come meanwhile and lie in its sockets.
+ */
+export const stallWorker: Fault = (rig) =>
+  withSlot(rig.workers, rig, async (slot) => {
+    await untilBusy(rig, slot);
+    const stalled = slot.process;
+    if (stalled === null) return;
+    const record = note(rig, 'stall-worker', { pid: stalled.pid, workerId: slot.workerId });
+    process.kill(stalled.pid, 'SIGSTOP');
+    try {
+      record.underWay = (await claimsOf(rig, slot)).length;
+      await wait(rig.leaseMs / 4 + rig.random.between(0, rig.leaseMs / 4));
+    } finally {
+      record.healedAt = Date.now();
+      process.kill(stalled.pid, 'SIGCONT');
     }
   });

@@ -28,13 +28,15 @@ export interface Summary {
   recoveryMs: Record<string, { jobs: number; median: number; worst: number }>;
   /** From the end of a fault's cause until work went on, or a silent connection was replaced. */
   resumedMs: Record<string, { median: number; worst: number }>;
+  /** Milliseconds that the slowest process took to end after SIGTERM; null when one had to be killed. */
+  slowestExitMs: number | null;
   /** Of each kill, the job that was delivered again last: milliseconds after it, in the order of the kills. */
   kills: number[];
 }
 
 /** Faults that are healed when what they broke works again. */
 const RESUMED =
-  /postgres$|-leader$|^switch-over$|^fail-over$|^went-back$|^read-only$|^disk-full$|^standby-hangs$|-gone$|^black-hole$/;
+  /postgres$|-leader$|^switch-over$|^fail-over$|^went-back$|^read-only$|^disk-full$|^standby-hangs$|-gone$|^black-hole$|^stall-opening$|-away$/;
 
 export function summarise(
   about: { name: string; seed: number; startedAt: number; healedAt: number; failure: string | null },
@@ -78,6 +80,10 @@ export function summarise(
       Object.entries(recovery).map(([kind, times]) => [kind, { jobs: times.length, ...spread(times) }]),
     ),
     kills: killsOf(verdict),
+    slowestExitMs: run.exits.reduce<number | null>(
+      (most, { tookMs }) => (most === null || tookMs === null ? null : Math.max(most, tookMs)),
+      0,
+    ),
     resumedMs: Object.fromEntries(Object.entries(resumed).map(([kind, times]) => [kind, spread(times)])),
   };
 }

@@ -10,6 +10,8 @@ export interface Slot {
   /** Ends it on purpose; the supervisor starts another. Resolves when it is gone. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   ready(): Promise<void>;
+  /** Ends it in order and for good. @returns milliseconds from SIGTERM until it was gone; null when it had to be killed */
+  stop(): Promise<number | null>;
   /** Ends it for good. */
   close(): Promise<void>;
 }
@@ -69,6 +71,17 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
     },
     async ready() {
       await waitFor(() => current !== null, { timeoutMs: START_MS, message: `a ready ${options.role}` });
+    },
+    async stop() {
+      await slot.ready();
+      closed = true;
+      const since = performance.now();
+      const hasEnded = await current?.kill('SIGTERM').then(
+        () => true,
+        () => false,
+      );
+      await keeping;
+      return hasEnded ? Math.round(performance.now() - since) : null;
     },
     async close() {
       closed = true;

@@ -1,4 +1,4 @@
-import { describePhase, originRows, totalsOf, type versionsWith, writeFiles } from '../chaos/evidence.ts';
+import { describePhase, originRows, totalsOf, type versionsWith, writeReport } from '../chaos/evidence.ts';
 import type { Summary } from '../chaos/summary.ts';
 import type { Freeze } from './faults.ts';
 import type { Noticed } from './outages.ts';
@@ -15,15 +15,15 @@ export interface TrialEvidence {
   freezes: Freeze[];
 }
 
-/** Writes the results of the trial, for people and for programs. It names no path and no machine. */
+/** Writes the results of the trial: figures only, no path and no machine. */
 export async function writeTrial({ versions, ...evidence }: TrialEvidence): Promise<void> {
   if (versions === null) return;
   const date = new Date().toISOString().slice(0, 10);
-  const about = { date, ...versions, ...evidence, totals: totalsOf(evidence.phases) };
-  const { totals } = about;
+  const about = { ...versions, ...evidence };
+  const totals = totalsOf(evidence.phases);
   const text = `# Failovers of a Patroni cluster, ${date}
 
-Written by \`npm run trial:patroni\`; [the JSON](${date}-patroni.json) has all numbers. Three servers, \`ttl 20, loop_wait 5,
+Written by \`npm run trial:patroni\`. Three servers, \`ttl 20, loop_wait 5,
 retry_timeout 5\`, \`synchronous_mode: true\`, no watchdog, no proxy: two API processes and two workers have all three hosts in
 \`DATABASE_URL\`. A kill ends Patroni and PostgreSQL of the leader at once; a freeze stops both (\`SIGSTOP\`) until another server has been
 the leader for 15 s. The invariants are those of \`npm run chaos\`.
@@ -51,7 +51,7 @@ ${evidence.outages.map(line).join('\n')}
 ${evidence.freezes.map(freezeLine).join('\n')}
 
 ${evidence.phases.map(describePhase).join('\n')}`;
-  await writeFiles(`${date}-patroni`, about, text);
+  await writeReport(`${date}-patroni`, text);
 }
 
 function line(one: Noticed): string {

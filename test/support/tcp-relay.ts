@@ -35,6 +35,11 @@ export interface TcpRelay {
   cut(): Promise<void>;
   /** Passes nothing on, without an error, as when packets are dropped on the way. */
   stall(): void;
+  /**
+   * Passes nothing more on to PostgreSQL, but its messages, and what it takes to make a connection: statements hang, as when the
+   * server has just come back and its disk is slow.
+   */
+  stallStatements(): void;
   /** Ends a cut or a stall. What was broken stays so. */
   heal(): Promise<void>;
   /**
@@ -62,7 +67,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
   const pairs = new Set<Pair>();
   const portsEver = new Set<number>();
   let target = first;
-  let stalled = false;
+  let stalled: 'all' | 'statements' | null = null;
   let server: Server | null = null;
   let port = 0;
 
@@ -86,6 +91,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
     ] as const) {
       socket.on('data', (data) => {
         if (pair.broken === null) other.write(data);
+        if (stalled === 'statements' && socket === upstream && isReadyForQuery(data)) client.pause();
       });
       socket.on('error', () => undefined); // it closes, which is what counts
       socket.once('close', () => {
@@ -94,7 +100,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
         if (client.destroyed && upstream.destroyed) pairs.delete(pair);
       });
       // `on('data')` made it flow.
-      if (stalled) socket.pause();
+      if (stalled === 'all') socket.pause();
     }
   }
 
@@ -138,11 +144,15 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
     connections: () => [...pairs],
     cut,
     stall() {
-      stalled = true;
+      stalled = 'all';
       for (const { client, upstream } of pairs) for (const socket of [client, upstream]) socket.pause();
     },
+    stallStatements() {
+      stalled = 'statements';
+      for (const { client } of pairs) client.pause();
+    },
     async heal() {
-      stalled = false;
+      stalled = null;
       for (const { client, upstream } of pairs) for (const socket of [client, upstream]) socket.resume();
       if (server === null) await open();
     },
@@ -164,6 +174,11 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
       }
     },
   };
+}
+
+/** Whether a server's data ends with its message that it waits for a statement. */
+function isReadyForQuery(data: Buffer): boolean {
+  return data.at(-6) === 0x5a && data.readUInt32BE(data.length - 5) === 5;
 }
 
 /** A relay to a database, and the address of the database by way of it. */

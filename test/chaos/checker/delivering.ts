@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { QueueRecord } from '../records.ts';
+import type { FaultRecord, HistoryRow, QueueRecord } from '../records.ts';
 import { isMoved } from './clocks.ts';
 import { type Arrival, type Facts, groupBy, isTerminal } from './facts.ts';
 import { isLeftOut } from './leases.ts';
@@ -209,4 +209,52 @@ interface TerminalState {
   historyCount: number;
   completedAt: number | null;
   deadReason: string | null;
+}
+
+/** A delivery that arrived this long before its worker stalled cannot have reached its time limit then. */
+const ARRIVED_MS = 500;
+
+/**
+ * I-49: an answer that the receiver wrote while the process of its delivery was stalled is read before the time limit is said
+ * to have passed.
+ */
+export function checkAnswersRead({ run, arrivals, history, changes }: Facts): string[] {
+  const stalls = run.faults.filter(({ kind }) => kind === 'stall-worker');
+  if (stalls.length === 0) return [];
+  const found: string[] = [];
+  for (const [id, list] of arrivals) {
+    for (const { at, end, endedAt, envelope } of list) {
+      if (end !== 'answered' || endedAt === null) continue;
+      const claim = changes.get(id)?.findLast((change) => change.to === 'processing' && change.at <= at);
+      const isUnread = ({ workerId, at: from, healedAt }: FaultRecord) =>
+        workerId === claim?.workerId && from - ARRIVED_MS < at && from < endedAt && endedAt < (healedAt ?? 0);
+      const isTimeout = (entry: HistoryRow) =>
+        entry.attempt === envelope.attempt && entry.error === 'timeout' && entry.at > endedAt;
+      if (stalls.some(isUnread) && history.get(id)?.some(isTimeout)) {
+        found.push(`${id} counts as timeout, although its answer had arrived`);
+      }
+    }
+  }
+  return found;
+}
+
+/** A delivery that had begun before the fault may fail until then. */
+const BEGUN_MS = 1500;
+
+/** I-50: while the operator's own way is gone, no attempt fails that did not reach a receiver. */
+export function checkOwnWay({ run, arrivals, history }: Facts): string[] {
+  const outages = run.faults.filter(({ kind }) => kind === 'proxy-away' || kind === 'names-away');
+  if (outages.length === 0) return [];
+  const found: string[] = [];
+  for (const [id, entries] of history) {
+    for (const { at, attempt, code, error, status } of entries) {
+      if (code !== null || status !== 'failed' || error === 'ack_timeout' || error === 'worker_lost') continue;
+      const isAway = outages.some(
+        (fault) => fault.at + BEGUN_MS < at && at < (fault.overAt ?? Number.POSITIVE_INFINITY),
+      );
+      const hasArrived = arrivals.get(id)?.some(({ envelope }) => envelope.attempt === attempt);
+      if (isAway && !hasArrived) found.push(`${id} lost attempt ${attempt} to ${error} while no delivery could begin`);
+    }
+  }
+  return found;
 }

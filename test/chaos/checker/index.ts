@@ -43,6 +43,9 @@ export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
   'I-43': telling.checkHonestRefusal,
   'I-44': telling.checkNoPast,
   'I-45': telling.checkRevokedEnds,
+  'I-48': telling.checkEnds,
+  'I-49': delivering.checkAnswersRead,
+  'I-50': delivering.checkOwnWay,
 };
 
 /** Checks that use the database's time. All others use the machine's, which has no gaps. */

@@ -16,11 +16,15 @@ const MANY_KILLS = 10;
 
 /** Faults that concern one worker. All others may have concerned any. */
 const OF_ONE_WORKER: readonly FaultKind[] = [
-  ...(['kill-worker', 'freeze-worker', 'suspend-worker', 'term-worker'] as const),
+  ...(['kill-worker', 'freeze-worker', 'suspend-worker', 'stall-worker', 'term-worker'] as const),
   ...(['server-gone', 'client-gone', 'black-hole'] as const),
 ];
 /** Faults that keep no worker from holding its lease lock. */
-const HARMLESS: readonly FaultKind[] = ['kill-api', 'lose-wake-ups', 'name-server', 'connect-many', 'unexpected-exit'];
+const HARMLESS: readonly FaultKind[] = [
+  ...(['kill-api', 'lose-wake-ups', 'foreign-lock', 'connect-many', 'unexpected-exit'] as const),
+  // But not `proxy-away`: a request may have reached its receiver before its tunnel is cut.
+  ...(['name-server', 'names-away'] as const),
+];
 
 interface TakenBack {
   claim: ChangeRow;

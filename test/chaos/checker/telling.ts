@@ -95,6 +95,16 @@ export function checkRevokedEnds({ run }: Facts): string[] {
   });
 }
 
+/** What docker waits for after SIGTERM. Without work, a process needs a part of a second. */
+const ENDS_MS = 10_000;
+
+/** I-48: a connection that was lost would keep its process from ending. */
+export function checkEnds({ run }: Facts): string[] {
+  return run.exits
+    .filter(({ tookMs }) => tookMs === null || tookMs > ENDS_MS)
+    .map(({ process, tookMs }) => `${process} ${tookMs === null ? 'did not end' : `ended ${tookMs} ms`} after SIGTERM`);
+}
+
 /** I-37, for a database that takes no writes: reads succeed, and /readyz answers 503. */
 export function checkProbes({ run }: Facts): string[] {
   return run.probes.flatMap(({ kind, status, at, since }) => {

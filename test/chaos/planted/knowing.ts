@@ -1,5 +1,6 @@
-import type { ChangeRow, FaultRecord, Run } from '../records.ts';
-import { type Bug, changesOf, deliveryOf, first, ordinaryJob } from './bug.ts';
+import { readEnvelope } from '../checker/envelope.ts';
+import type { ChangeRow, FaultRecord, HistoryRow, Run } from '../records.ts';
+import { type Bug, changesOf, deliveriesOf, deliveryOf, first, ordinaryJob } from './bug.ts';
 
 /** Bugs in what processes know of themselves and of each other, and in what they answer and log about it. */
 export const KNOWING: Bug[] = [
@@ -150,6 +151,37 @@ export const KNOWING: Bug[] = [
     what: 'events reach a key that was revoked',
     plant(run) {
       run.revocations.push({ revokedAt: 0, lastEventAt: 6000, lastAnswerAt: 100 });
+    },
+  },
+  {
+    id: 'I-48',
+    what: 'a process does not end, because a connection is never released',
+    plant(run) {
+      run.exits.push({ process: 'worker 1', tookMs: null });
+    },
+  },
+  {
+    id: 'I-49',
+    what: 'an answer that came while its process was stalled counts as timeout',
+    plant(run) {
+      const { id } = ordinaryJob(run);
+      const { at, endedAt } = deliveryOf(run, id);
+      const { workerId } = first(changesOf(run, id), ({ to }) => to === 'processing', 'claim');
+      run.faults.push({ ...faultOf('stall-worker', at), workerId, healedAt: (endedAt ?? 0) + 1 });
+      const entry = first(run.history, ({ jobId }) => jobId === id, 'entry');
+      Object.assign(entry, { error: 'timeout', code: null, at: (endedAt ?? 0) + 2 });
+    },
+  },
+  {
+    id: 'I-50',
+    what: 'a delivery that could not begin without the proxy uses up an attempt',
+    plant(run) {
+      const isUnanswered = ({ jobId, code, error }: HistoryRow) =>
+        code === null && (error === 'reset' || error === 'timeout') && deliveriesOf(run, jobId).length > 1;
+      const { jobId, attempt, at } = first(run.history, isUnanswered, 'attempt without an answer, and another one');
+      const sent = deliveriesOf(run, jobId).filter((delivery) => readEnvelope(delivery)?.attempt === attempt);
+      run.deliveries = run.deliveries.filter((delivery) => !sent.includes(delivery));
+      run.faults.push({ ...faultOf('proxy-away', at - 5000), overAt: at + 1 });
     },
   },
 ];
