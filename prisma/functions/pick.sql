@@ -147,8 +147,8 @@ end
 $$;
 
 -- The same for a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few of
--- the jobs that have been due for longest, and a few hundred of those whose lifetime ends next: deliverable jobs are
--- found there behind any number of others.
+-- the jobs that have been due for longest, a few of those that became due last, and a few hundred of those whose lifetime
+-- ends next: deliverable jobs are found there behind any number of others, also of those that wait for a retry.
 create or replace function jobferry_pick_in_time(p_queue text, p_at timestamptz, p_max integer, p_bytes integer) returns text[]
 language sql
 as $$
@@ -158,6 +158,12 @@ as $$
         where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
         order by job.scheduled_for, job.id limit p_max + 50) due
       where due.deliver_by > p_at)
+     union
+    (select newest.id from (
+       select job.id, job.deliver_by from job
+        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+        order by job.scheduled_for desc, job.id desc limit p_max + 50) newest
+      where newest.deliver_by > p_at)
      union
     (select in_time.id from (
        select job.id, job.scheduled_for from job

@@ -7,6 +7,7 @@ const WAITING = 5000;
 let fixture: Fixture;
 let busy: TestQueue;
 let late: TestQueue;
+let retrying: TestQueue;
 
 beforeAll(async () => {
   fixture = await openFixture();
@@ -14,7 +15,7 @@ beforeAll(async () => {
   // Each connection has counters and plans of its own.
   db.pool.options.max = 1;
   await db.query('alter table job set (autovacuum_enabled = off)');
-  [busy, late] = [await fixture.createQueue(), await fixture.createQueue()];
+  [busy, late, retrying] = [await fixture.createQueue(), await fixture.createQueue(), await fixture.createQueue()];
   // A session keeps the plans that it made for the first deliveries of a new database.
   await fixture.publishJobs(busy, 200);
   for (const job of (await fixture.claim(busy, 12)).jobs) await fixture.settle(job, DELIVERED);
@@ -23,6 +24,11 @@ beforeAll(async () => {
   await fixture.insertJobs(busy, WAITING, 1);
   await fixture.insertJobs(late, WAITING, 30);
   await fixture.insertJobs(late, 100, 1);
+  // Older jobs wait for a retry: their lifetime ends before that of the jobs that are due.
+  await fixture.insertJobs(retrying, 1000, 20);
+  await db.query(`update job set scheduled_for = jobferry_now() + interval '1 hour' where queue_id = $1`, [retrying.id]);
+  await fixture.insertJobs(retrying, 1000, 30);
+  await fixture.insertJobs(retrying, 100, 1);
 });
 
 it('reads little with the plans of the first deliveries', async () => {
@@ -58,13 +64,18 @@ describe.each(['as it was never analysed', 'analysed'])('a table %s', (state) =>
     }
   });
 
-  it.each(['force_generic_plan', 'auto'])('finds jobs in time behind those past their lifetime, %s', async (mode) => {
+  it.each([
+    ['force_generic_plan', 'those past their lifetime', () => late],
+    ['auto', 'those past their lifetime', () => late],
+    ['force_generic_plan', 'those that wait for a retry, too', () => retrying],
+    ['auto', 'those that wait for a retry, too', () => retrying],
+  ])('finds jobs in time, %s, behind %s', async (mode, _others, queue) => {
     const { db } = fixture;
     await db.query(`set plan_cache_mode = ${mode}`);
     await db.query('discard plans');
     for (let round = 0; round < 10; round += 1) {
       const read = await fixture.rowsRead(async () => {
-        const { jobs, now } = await fixture.claim(late, 2);
+        const { jobs, now } = await fixture.claim(queue(), 2);
         expect(jobs.map(({ state: { deliverBy } }) => deliverBy > now)).toEqual([true, true]);
         for (const job of jobs) await fixture.settle(job, DELIVERED);
       });
