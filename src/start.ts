@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
+import { counts } from './counts/counts.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
@@ -134,12 +135,15 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const onFront = metricsFront === null ? metrics : null;
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
   const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard, metrics: onFront, onChange });
+  const addressNow = () => addressOf(config, front.url);
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
     version: VERSION,
     inFlight: worker?.inFlight() ?? 0,
     capacity: worker === null || release.refusal !== null ? 0 : config.workerCapacity,
     clockOffsetSeconds: clock.offsetSeconds(),
+    address: dashboard === null ? null : (addressNow()?.href ?? null),
+    ignored: counts.ignored.recent(),
   }));
   started.add(stopHeartbeat);
   const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, { timeoutMs }));
@@ -148,8 +152,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
   await front.open();
 
-  const local = localUrl(front.url);
-  const address = config.publicUrl ?? (local === null ? null : new URL(local));
+  const address = addressNow();
   return {
     url: front.url,
     address,
@@ -167,6 +170,12 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
       await started.stop();
     },
   };
+}
+
+/** Where people reach the process; null for a unix socket. */
+function addressOf({ publicUrl }: Config, bound: string): URL | null {
+  const local = localUrl(bound);
+  return publicUrl ?? (local === null ? null : new URL(local));
 }
 
 function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {

@@ -10,6 +10,7 @@ import {
 } from '../db/operator/jobs.ts';
 import { lockHolders } from '../db/operator/locks.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
+import { statusMeantBy } from '../domain/job.ts';
 import { adviceOn } from '../domain/outcome.ts';
 import { whyWaiting } from '../domain/waiting.ts';
 import { command, UsageError } from './command.ts';
@@ -40,8 +41,11 @@ const list = command({
   run: ({ options: { queue: wanted, account, status: text, limit } }, environment) =>
     withDatabase(environment, async ({ db }) => {
       const status = LISTED_STATUSES.find((known) => known === text) ?? null;
-      if (text !== undefined && status === null)
-        throw new UsageError(`--status must be one of ${LISTED_STATUSES.join(', ')}`);
+      if (text !== undefined && status === null) {
+        const meant = statusMeantBy(text);
+        const doubt = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+        throw new UsageError(`--status must be one of ${LISTED_STATUSES.join(', ')}${doubt}`);
+      }
       const page = pageOf({ limit, after: undefined });
       const { queue } = await queueOf(db, wanted, account);
       const jobs = await listJobs(db, queue.id, { status, limit: page.limit });

@@ -1,6 +1,7 @@
 import { createApiKey, revokeApiKey } from '../db/accounts.ts';
 import { databaseTime } from '../db/connection/clock.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
+import { servedAddress } from '../db/insight/instances.ts';
 import { findAccount } from '../db/operator/accounts.ts';
 import { type KeySummary, keyAccount, listKeys } from '../db/operator/keys.ts';
 import { missingQueues } from '../db/operator/queues.ts';
@@ -106,11 +107,12 @@ const signInLink = command({
   run: ({ options: { account } }, environment) => {
     const { host, port, publicUrl, oidc } = environment.settings().config;
     if (oidc?.only === true) throw new UsageError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
-    const local = localUrl(boundUrl(host, port));
-    const address = publicUrl ?? (local === null ? null : new URL(local));
-    if (address === null) throw new UsageError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
     const id = account === undefined ? null : idOf(account, 'account');
     return withDatabase(environment, async ({ db }) => {
+      // A process that runs knows its address. This command has the variables of its own shell only.
+      const local = publicUrl === null ? ((await servedAddress(db)) ?? localUrl(boundUrl(host, port))) : null;
+      const address = publicUrl ?? (local === null ? null : new URL(local));
+      if (address === null) throw new UsageError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
       if (id !== null) found(await findAccount(db, id), 'account', id);
       const link = await createLink(db, id, address);
       const doubt = publicUrl !== null || (await isHere(address)) ? '' : `\n\n${NOT_HERE}`;
@@ -119,10 +121,9 @@ const signInLink = command({
   },
 });
 
-const NOT_HERE =
-  'No Jobferry answers at this address: set PORT and HOST as the service has them, or PUBLIC_URL to its address in browsers.';
+const NOT_HERE = 'No Jobferry answers at this address: start one, or set PUBLIC_URL to its address in browsers.';
 
-/** Whether a Jobferry answers there: this command knows the variables of its own shell only. */
+/** Whether a Jobferry answers there. */
 async function isHere(address: URL): Promise<boolean> {
   const answer = await fetch(new URL('healthz', address), { signal: AbortSignal.timeout(1000) }).catch(() => null);
   return (

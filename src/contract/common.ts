@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ATTEMPT_STATUSES, JOB_STATUSES } from '../domain/job.ts';
+import { ATTEMPT_STATUSES, JOB_STATUSES, statusMeantBy } from '../domain/job.ts';
 import { isStorableText } from '../domain/text.ts';
 import { answer, named, onWire } from './documentation.ts';
 import { lean } from './lean.ts';
@@ -41,6 +41,24 @@ export const errorFields = named(
   }),
 );
 
+/**
+ * One of some texts. zod's own message would repeat all that a client sent.
+ * @param meantBy returns the one that another text probably means
+ */
+export function oneOf<const Value extends string>(
+  values: readonly [Value, ...Value[]],
+  meantBy: (text: string) => Value | undefined = () => undefined,
+) {
+  return z.enum(values, {
+    errorMap: (issue, { data, defaultError }) => {
+      if (issue.code !== 'invalid_enum_value') return { message: defaultError };
+      const meant = typeof data === 'string' ? meantBy(data) : undefined;
+      const doubt = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+      return { message: `must be one of ${values.join(', ')}${doubt}` };
+    },
+  });
+}
+
 /** Answers that every route may send (D22). */
 export const commonResponses = {
   400: answer(errorMessage, 'The path or the query is not valid.'),
@@ -70,7 +88,7 @@ export const commonResponses = {
 export function idParam(what: 'queue' | 'job' | 'dead letter') {
   return z
     .string()
-    .regex(/^[0-9a-f]{24}$/, `${what} not found`)
+    .regex(/^[0-9a-f]{24}$/, `${what} not found: an id has 24 hexadecimal digits`)
     .describe(`\`id\` of the ${what}.`);
 }
 
@@ -83,12 +101,10 @@ export const timestamp = lean(z.date().transform((date) => date.toISOString()));
 /** A count. */
 export const count = z.number().int().min(0);
 
-export const jobStatus = z
-  .enum(JOB_STATUSES)
-  .describe(
-    'A job is `pending` while it waits for its delay, its turn, a back-off or the end of a hold. Only queues in ack mode ' +
-      'have jobs in `awaiting_ack`. `completed` and `dead` are final.',
-  );
+export const jobStatus = oneOf(JOB_STATUSES, statusMeantBy).describe(
+  'A job is `pending` while it waits for its delay, its turn, a back-off or the end of a hold. Only queues in ack mode ' +
+    'have jobs in `awaiting_ack`. `completed` and `dead` are final.',
+);
 
 /** A payload in an answer: the services return source text, and the client receives an object. */
 export const payloadOut = onWire(

@@ -8,10 +8,12 @@ interface Given {
   body: unknown;
 }
 
-/** What other services call the members of a publish, in lower case without separators. */
+/** What other services call these members and parameters, in lower case without separators. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...{ scheduledfor: 'delay', scheduledat: 'delay', runat: 'delay', delayseconds: 'delay', delayms: 'delay' },
   ...{ data: 'payload', body: 'payload', key: 'idempotencyKey', dedupekey: 'idempotencyKey' },
+  ...{ url: 'webhookUrl', endpoint: 'webhookUrl', retries: 'maxAttempts', attempts: 'maxAttempts' },
+  ...{ ratelimit: 'rateLimitMax', backoff: 'backoffType', ids: 'jobIds', pagesize: 'limit', offset: 'page' },
 };
 
 /** Longer names are cut, so that an error or a header never repeats all that a client sent. */
@@ -25,22 +27,26 @@ const MAX_NAMES = 5;
  */
 export function ignoredIn(route: AppRoute, { query, body }: Given): string | null {
   const known = knownOf(route);
-  const ignored = [...unknownIn(query, known.query), ...unknownIn(body, known.body)];
-  if (ignored.length === 0) return null;
-  const more = ignored.length > MAX_NAMES ? [`and ${ignored.length - MAX_NAMES} more`] : [];
-  return [...ignored.slice(0, MAX_NAMES), ...more].join(', ');
+  const inQuery = unknownIn(query, known.query);
+  const inBody = unknownIn(body, known.body);
+  const count = inQuery.length + inBody.length;
+  if (count === 0) return null;
+  // A body can have a hundred thousand names: only those that are shown are compared with the known ones.
+  const shown = [
+    ...inQuery.slice(0, MAX_NAMES).map((name) => described(name, known.query)),
+    ...inBody.slice(0, MAX_NAMES).map((name) => described(name, known.body)),
+  ].slice(0, MAX_NAMES);
+  return [...shown, ...(count > MAX_NAMES ? [`and ${count - MAX_NAMES} more`] : [])].join(', ');
 }
 
 function unknownIn(given: unknown, known: ReadonlySet<string> | null): string[] {
   if (known === null || typeof given !== 'object' || given === null || Array.isArray(given)) return [];
-  const unknown: string[] = [];
-  for (const name of Object.keys(given)) if (!known.has(name)) unknown.push(described(name, known));
-  return unknown;
+  return Object.keys(given).filter((name) => !known.has(name));
 }
 
-function described(name: string, known: ReadonlySet<string>): string {
+function described(name: string, known: ReadonlySet<string> | null): string {
   const shown = name.slice(0, MAX_NAME_LENGTH).replace(/[^!-'*+\--~]/g, '?');
-  const meant = name.length > MAX_NAME_LENGTH ? undefined : meantBy(name, known);
+  const meant = known === null || name.length > MAX_NAME_LENGTH ? undefined : meantBy(name, known);
   return meant === undefined ? shown : `${shown} (did you mean ${meant}?)`;
 }
 

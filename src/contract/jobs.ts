@@ -9,6 +9,7 @@ import {
   id,
   idParam,
   jobStatus,
+  oneOf,
   payloadOut,
   publishedJob,
   type RouteMetadata,
@@ -89,8 +90,7 @@ const deferBody = named(
   'A report of backpressure.',
   z.object({
     retryAfter: z.number().finite().min(0).describe('Length of the hold, in seconds.'),
-    scope: z
-      .enum(['queue', 'job'])
+    scope: oneOf(['queue', 'job'])
       .describe(
         '`queue`: no job of the queue is delivered during the hold. Then one job is released as a probe, and if it ' +
           'succeeds, the queue resumes. `job`: only this job is held.',

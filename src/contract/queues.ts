@@ -9,6 +9,7 @@ import {
   id,
   idParam,
   integerWithin,
+  oneOf,
   type RouteMetadata,
   secondsWithin,
   timestamp,
@@ -58,12 +59,10 @@ const settings = z.object({
       `${LIMITS.accountConcurrency}.`,
   ),
   dlqEnabled: z.boolean().describe('Whether a dead job leaves a dead letter.'),
-  mode: z
-    .enum(QUEUE_MODES)
-    .describe(
-      'Meaning of a 2xx answer of the webhook. `standard`: it completes the job. `ack`: it confirms receipt, and the ' +
-        'outcome is reported by ack, nack or defer.',
-    ),
+  mode: oneOf(QUEUE_MODES).describe(
+    'Meaning of a 2xx answer of the webhook. `standard`: it completes the job. `ack`: it confirms receipt, and the ' +
+      'outcome is reported by ack, nack or defer.',
+  ),
   rateLimitMax: integerWithin(LIMITS.rateLimitMax)
     .nullable()
     .describe('Maximum number of deliveries per rate window, including retries; null if there is no limit.'),
@@ -71,16 +70,14 @@ const settings = z.object({
   ackTimeout: secondsWithin(LIMITS.ackTimeout).describe(
     'Time for which a job may be `awaiting_ack`, in seconds; for ack mode.',
   ),
-  ackTimeoutAction: z
-    .enum(ACK_TIMEOUT_ACTIONS)
-    .describe('Effect of a passed `ackTimeout`. `retry`: the attempt has failed. `dead`: the job is dead.'),
-  backoffType: z
-    .enum(BACKOFF_TYPES)
-    .describe(
-      'Growth of the back-off from retry to retry. `fixed`: always `backoffDelay`. `exponential`: starts with ' +
-        '`backoffDelay` and doubles with every failure, up to one hour. Up to 10 % is added at random. Jobs keep the ' +
-        'value with which they were published.',
-    ),
+  ackTimeoutAction: oneOf(ACK_TIMEOUT_ACTIONS).describe(
+    'Effect of a passed `ackTimeout`. `retry`: the attempt has failed. `dead`: the job is dead.',
+  ),
+  backoffType: oneOf(BACKOFF_TYPES).describe(
+    'Growth of the back-off from retry to retry. `fixed`: always `backoffDelay`. `exponential`: starts with ' +
+      '`backoffDelay` and doubles with every failure, up to one hour. Up to 10 % is added at random. Jobs keep the ' +
+      'value with which they were published.',
+  ),
   backoffDelay: secondsWithin(LIMITS.backoffDelay).describe(
     'Back-off before the first retry, in seconds. Jobs keep the value with which they were published.',
   ),

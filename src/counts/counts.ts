@@ -3,6 +3,7 @@ import { isOwnError } from '../domain/outcome.ts';
 import type { Transition, TransitionEntry } from '../domain/transition.ts';
 import { AccountCounts } from './account-counts.ts';
 import { Distribution, Distributions, SECONDS, SIZES, WAIT_SECONDS } from './distribution.ts';
+import { IgnoredNames } from './ignored-names.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { keyOf, Tally } from './tally.ts';
 
@@ -43,6 +44,7 @@ interface EndedDelivery {
 export class Counts {
   readonly queues = new QueueCounts();
   readonly accounts = new AccountCounts();
+  readonly ignored = new IgnoredNames();
   readonly refusedPublishes = new Tally([
     ...['unavailable', 'disk_full', 'unknown', 'busy', 'over_share', 'error'],
     ...['limit_reached', 'forbidden', 'not_found', 'invalid', 'unauthorized', 'too_many_requests'],

@@ -3,6 +3,20 @@
 export const JOB_STATUSES = ['pending', 'processing', 'awaiting_ack', 'completed', 'dead'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
+/** What the statuses are called elsewhere. */
+const OTHER_STATUSES: readonly [RegExp, JobStatus][] = [
+  [/^(?:fail|error|dlq|cancel|dead)/i, 'dead'],
+  [/^(?:success|succe|complete|done|delivered)/i, 'completed'],
+  [/^(?:queued|waiting|scheduled|delayed|retrying|held|pending)/i, 'pending'],
+  [/^(?:running|active|in.?flight|processing)/i, 'processing'],
+  [/^(?:awaiting|acked$)/i, 'awaiting_ack'],
+];
+
+/** Returns the status that a text probably means that is none. */
+export function statusMeantBy(text: string): JobStatus | undefined {
+  return OTHER_STATUSES.find(([pattern]) => pattern.test(text))?.[1];
+}
+
 export const ATTEMPT_STATUSES = ['success', 'failed', 'nacked', 'deferred'] as const;
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 

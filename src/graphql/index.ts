@@ -119,7 +119,9 @@ function named(unexpected: Unexpected, log: GraphQLOptions['log'], suggests: boo
       // A copy: errors of a document are cached with the document.
       const { message, nodes = null, source = null, positions = null, path = null, extensions } = error;
       const same = { nodes, source, positions, path, originalError: error.originalError ?? null };
-      const text = suggests ? message : message.replace(/ Did you mean .*\?$/s, '');
+      const text = suggests
+        ? message.replace(NO_STATUS, '$& Did you mean the enum value "DEAD"?')
+        : message.replace(/ Did you mean .*\?$/s, '');
       return new GraphQLError(shortened(text), { ...same, extensions: { ...extensions, requestId } });
     });
     return { ...result, errors };
@@ -134,6 +136,8 @@ function named(unexpected: Unexpected, log: GraphQLOptions['log'], suggests: boo
 
 /** Maximum length of a message in characters. GraphQL's own messages quote the request. */
 const MAX_MESSAGE = 400;
+/** A job whose attempts have all failed is dead; only attempts are failed. */
+const NO_STATUS = /Value "FAILED" does not exist in "Job(?:Status|State)" enum\.$/;
 /** The beginning and the end of a message name the place and the problem; what is quoted stands between them. */
 const MESSAGE_HEAD = 120;
 

@@ -7,7 +7,7 @@ import type { WarningStarts } from '../domain/health.ts';
 import type { JobFilter } from '../domain/job-filter.ts';
 import type { Position } from '../domain/page.ts';
 import type { ErrorGroup } from '../services/dead-letters/search.ts';
-import type { ShownWaiting } from '../services/insight/queues.ts';
+import type { IgnoredNames, ShownWaiting } from '../services/insight/queues.ts';
 import type { JobRow } from '../services/jobs/rows.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
@@ -48,6 +48,8 @@ export interface Loaders extends QueueLoaders {
   /** When the last attempt of queues ended. */
   lastDelivery: DataLoader<string, Date | null>;
   waiting: DataLoader<string, ShownWaiting | null>;
+  /** Names that publishes have and the API ignores, by the name of the queue. */
+  ignoredNames: DataLoader<string, IgnoredNames | null>;
   /** Number of jobs that are due before a pending job; null if there are more than 1000. */
   ahead: DataLoader<string, number | null>;
   /** The actor that cancelled a job; the key is the id of the job, a colon, and the time in milliseconds. */
@@ -204,6 +206,7 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     warningStarts: batched((ids) => services.insight.warningStarts(account, ids), null),
     lastDelivery: batched((ids) => services.insight.lastDeliveries(account, ids), null),
     waiting,
+    ignoredNames: batched((names) => services.insight.ignoredNames(account, names), null),
     ahead: batched<number, null>(async (ids) => {
       const counts = await services.insight.aheads(account, ids);
       return new Map([...counts].filter((entry): entry is [string, number] => entry[1] !== null));

@@ -12,9 +12,9 @@ import { counted } from './counted.ts';
 import { type Dashboard, mountDashboard } from './dashboard.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
-import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './errors.ts';
+import { errorHandler, type Log, refuseInvalidRequest } from './errors.ts';
 import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
-import { jobRoutes } from './jobs.ts';
+import { IGNORED, jobRoutes } from './jobs.ts';
 import type { OpenApiOptions } from './openapi/index.ts';
 import { mountPlaces, placesOf } from './pages.ts';
 import { withoutPrefix } from './path-prefix.ts';
@@ -28,6 +28,7 @@ import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
+import { unknownPath } from './unknown-path.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
 interface Readiness {
@@ -90,7 +91,7 @@ export function createApp(options: AppOptions): Express {
   const answer = withoutPrefix(basePath, withCors(config.corsOrigins ?? [], listener.handle.bind(app)));
   listener.handle = counted(answer);
 
-  app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
+  app.use((req, _res, next) => next(unknownPath(req)));
   app.use(errorHandler(log));
   return app;
 }
@@ -137,7 +138,7 @@ function mountApi(app: Express, { services, log, authenticated, unread, maxBodyB
 /** The contract ignores unknown names (D24). The answer says which, so that a misspelling is noticed. */
 const namingIgnored: RequestHandler = (req, res, next) => {
   const ignored = ignoredIn((req as unknown as { tsRestRoute: AppRoute }).tsRestRoute, req);
-  if (ignored !== null) res.setHeader('x-jobferry-ignored', ignored);
+  if (ignored !== null) res.setHeader(IGNORED, ignored);
   next();
 };
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type BodyRule, VerbatimJson } from '../contract/index.ts';
+import { jsonErrorIn } from '../domain/json-error.ts';
 import { scanJson } from '../domain/json-source.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { HttpRefusal, metadataOf } from './errors.ts';
@@ -126,7 +127,7 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's own message quotes the body, and differs between versions of Node.
-    throw new HttpRefusal(400, 'malformed JSON');
+    throw new HttpRefusal(400, `malformed JSON: ${jsonErrorIn(text)}`);
   }
 }
 

@@ -1,17 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { initServer } from '@ts-rest/express';
 import { contract } from '../contract/index.ts';
+import { counts } from '../counts/counts.ts';
 import { traceOf } from '../domain/trace.ts';
 import { accountOf } from './authentication.ts';
 import type { Log } from './errors.ts';
 import { pageBody } from './long-page.ts';
 import type { RestServices } from './rest-services.ts';
 
+/** Header of an answer: the names in the request that the API ignores (D37). */
+export const IGNORED = 'x-jobferry-ignored';
+
 export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
   return initServer().router(contract.jobs, {
     publish: async ({ params, body, req, res }) => {
       const published = await services.jobs.publish(accountOf(res), params.queueName, traced(body, req));
       const { created, payloadDiffers, job } = published;
+      const ignored = res.getHeader(IGNORED);
+      if (ignored !== undefined) counts.ignored.add(accountOf(res).id, params.queueName, String(ignored));
       if (payloadDiffers) res.setHeader('x-jobferry-payload', 'differs');
       return { status: created ? 201 : 200, body: job };
     },

@@ -19,16 +19,22 @@ beforeAll(async () => {
 
 let queuesMade = 0;
 
+interface QueueOptions {
+  ackTimeout?: number;
+  told?: boolean;
+  key?: string;
+}
+
 /** A queue that delivers to a helper whose reports pass a proxy. */
-async function createAckQueue(run: HandlerFunction<object>, options: { ackTimeout?: number; told?: boolean } = {}) {
-  const { ackTimeout = 60, told = false } = options;
+async function createAckQueue(run: HandlerFunction<object>, options: QueueOptions = {}) {
+  const { ackTimeout = 60, told = false, key = apiKey } = options;
   const proxy = await startFlakyProxy(serviceUrl);
   const name = `reports-${++queuesMade}`;
   const settings = { mode: 'ack', ackTimeout, backoffDelay: 0, maxAttempts: 3 } as const;
   const queue = await unwrap(client.queues.create({ body: { name, webhookUrl: 'http://127.0.0.1:9/', ...settings } }));
   const errors: unknown[] = [];
   const webhook: WebhookOptions = {
-    ...{ secret: queue.signingSecret, mode: 'ack', baseUrl: proxy.url, apiKey },
+    ...{ secret: queue.signingSecret, mode: 'ack', baseUrl: proxy.url, apiKey: key },
     ...(told ? { ackTimeout } : {}),
     onError: (error) => errors.push(error),
   };
@@ -124,6 +130,27 @@ describe.concurrent('a report', () => {
     expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
     expect(aborted).toEqual([false]);
     expect(errors).toEqual([]);
+  });
+
+  it('counts with a key that may report and not read, and the signal is not aborted', async () => {
+    const graphql = createGraphQLClient(serviceUrl, apiKey);
+    const made = await graphql.query(
+      'mutation { createApiKey(scopes: [REPORT]) { ... on CreateApiKeyPayload { key } } }',
+    );
+    const aborted: boolean[] = [];
+    const { proxy, publish } = await createAckQueue(
+      async ({ job, signal }) => {
+        await extendAck(job.id);
+        await waitFor(() => proxy.requests.some((request) => request.startsWith('GET')));
+        // The refusal of the read has been handled when another request has been answered.
+        await client.jobs.get({ params: { id: job.id } });
+        await new Promise((resolve) => setImmediate(resolve));
+        aborted.push(signal.aborted);
+      },
+      { ackTimeout: 1, told: true, key: made.createApiKey.key },
+    );
+    await waitForJob(client, await publish(), isCompleted);
+    expect(aborted).toEqual([false]);
   });
 
   it('of a run that was too slow ends no later attempt', async () => {

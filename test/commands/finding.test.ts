@@ -181,7 +181,15 @@ it('commands say that no worker runs, until one does', async () => {
   expect(await operator.text('job', 'show', later)).toMatch(/^waits +No worker is running: .*\. Delayed until/m);
   expect(await operator.text('queue', 'show', 'alone')).toMatch(/^workers +No worker is running/m);
   expect(await operator.text('queue', 'list')).toMatch(/\n\nNo worker is running: nothing is delivered\.$/);
-  await reportInstance(op.db, null, { role: 'api', version: '1', inFlight: 0, capacity: 1, clockOffsetSeconds: null });
+  await reportInstance(op.db, null, {
+    role: 'api',
+    version: '1',
+    inFlight: 0,
+    capacity: 1,
+    clockOffsetSeconds: null,
+    address: null,
+    ignored: [],
+  });
   expect(await operator.json('queue', 'show', 'alone')).toMatchObject({ workerRunning: false });
   await reportInstance(op.db, null, {
     role: 'worker',
@@ -189,6 +197,8 @@ it('commands say that no worker runs, until one does', async () => {
     inFlight: 0,
     capacity: 1,
     clockOffsetSeconds: null,
+    address: null,
+    ignored: [],
   });
   expect(await operator.json('queue', 'show', 'alone')).toMatchObject({ workerRunning: true });
   expect(await operator.text('queue', 'show', 'alone')).toMatch(/^state +running$/m);

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { type InstanceReport, removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
+import { type InstanceReport, ignoredNames, removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { startHeartbeat } from '../../src/services/server/heartbeat.ts';
 import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -15,7 +15,10 @@ beforeAll(async () => {
   setClock = await takeOverClock(fixture.db, START);
 });
 
-const report: InstanceReport = { role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000, clockOffsetSeconds: 0.5 };
+const report: InstanceReport = {
+  ...{ role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000, clockOffsetSeconds: 0.5 },
+  ...{ address: 'http://127.0.0.1:8080/', ignored: [] },
+};
 const rows = () => fixture.db.query<{ id: string; in_flight: number }>('select * from instance order by started_at');
 
 it('is one row per process, as its last heartbeat wrote it', async () => {
@@ -32,6 +35,8 @@ it('is one row per process, as its last heartbeat wrote it', async () => {
       in_flight: 4,
       capacity: 1000,
       clock_offset_seconds: 0.5,
+      address: 'http://127.0.0.1:8080/',
+      ignored: null,
     },
   ]);
   await removeInstance(fixture.db, identity.id);
@@ -53,6 +58,29 @@ it('removes a process without a heartbeat for five minutes; its next heartbeat r
   expect(await reportInstance(fixture.db, frozen, report)).toEqual(frozen);
   expect(await ids()).toEqual([frozen.id, other.id]);
   for (const { id } of [frozen, other]) await removeInstance(fixture.db, id);
+});
+
+it('has the names that publishes to a queue had and the API ignores, of all processes together', async () => {
+  const of = (queue: string, count: number, names: string, lastMs: number) => ({
+    ...{ accountId: 'a', queue, names, count, firstMs: lastMs + MINUTE, lastMs },
+  });
+  await setClock(START);
+  const one = { ...report, ignored: [of('mails', 3, 'old', 2000), of('others', 5, 'x', 0)] };
+  const two = { ...report, ignored: [of('mails', 4, 'dealy (did you mean delay?)', 1000)] };
+  const ids = [await reportInstance(fixture.db, null, one), await reportInstance(fixture.db, null, two)];
+  expect(await ignoredNames(fixture.db, 'a', ['mails', 'none'])).toEqual(
+    new Map([
+      [
+        'mails',
+        {
+          ...{ names: 'dealy (did you mean delay?)', count: 7 },
+          ...{ since: new Date(START - 2000 - MINUTE), lastAt: new Date(START - 1000) },
+        },
+      ],
+    ]),
+  );
+  expect((await ignoredNames(fixture.db, 'b', ['mails'])).size).toBe(0);
+  for (const { id } of ids) await removeInstance(fixture.db, id);
 });
 
 it('is reported again and again until the process stops, whatever fails in between', async () => {

@@ -83,6 +83,7 @@ describe.concurrent('a command that cannot be done', () => {
     [['key', 'revoke', UNKNOWN_ID], new RegExp(`key ${UNKNOWN_ID} does not exist`)],
     [['account', 'create', '--plan', 'free', '--name', 'x'.repeat(65)], /--name must have 1 to 64 characters/],
     [['account', 'list', '--after', 'zzz'], /--after must be an id/],
+    [['job', 'list', '--queue', 'x', '--status', 'FAILED'], /--status must be one of .*dead \(did you mean dead\?\)/],
     [['sign-in-link', '--account', 'zzz'], /account zzz does not exist: an id has 24 hexadecimal digits/],
     [['sign-in-link', '--account', UNKNOWN_ID], new RegExp(`account ${UNKNOWN_ID} does not exist`)],
     [['--account', UNKNOWN_ID, 'queue', 'list'], /options follow the command, as in: jobferry COMMAND --account …$/m],

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { openReceiver, startService } from '../support/service.ts';
+import { DATE_TIME } from '../support/shapes.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const KEY = 'key-of-the-bootstrap-account';
 const { api, jobferry } = await startService({ BOOTSTRAP_API_KEY: KEY });
@@ -17,6 +19,19 @@ const PUBLISH_JOBS = `mutation ($jobs: [PublishJobsInput!]!) {
     } }
   }
 }`;
+
+it('shows a queue whose publishes over REST have names that the API ignores', async () => {
+  const { name } = await api.createQueue({ name: 'typos', webhookUrl: receiver.url });
+  const QUEUE = '{ queue(name: "typos") { ignoredNames { names count since lastAt } } }';
+  for (const body of [{ dealy: 1 }, { scheduledFor: 'x' }, { scheduledFor: 'x', key: 'y' }]) {
+    await api.call('POST', `/v1/queues/${name}/jobs`, { payload: {}, ...body });
+  }
+  const shown = await waitFor(async () => (await graphql.query(QUEUE)).queue.ignoredNames);
+  expect(shown).toEqual({
+    names: 'scheduledFor (did you mean delay?), key (did you mean idempotencyKey?)',
+    ...{ count: 3, since: DATE_TIME, lastAt: DATE_TIME },
+  });
+});
 
 it('accepts or refuses each job by itself', async () => {
   const { name: queue } = await api.createQueue({ name: 'mails', webhookUrl: receiver.url });

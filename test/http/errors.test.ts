@@ -76,21 +76,22 @@ describe('ids', () => {
     '%7B%22$gt%22:%22%22%7D',
     `${ID}%0a`,
   ];
-  it.each<[method: string, path: (id: string) => string, error: string]>([
-    ['GET', (id) => `/v1/queues/${id}`, 'queue not found'],
-    ['PUT', (id) => `/v1/queues/${id}`, 'queue not found'],
-    ['DELETE', (id) => `/v1/queues/${id}`, 'queue not found'],
-    ['GET', (id) => `/v1/queues/${id}/jobs`, 'queue not found'],
-    ['GET', (id) => `/v1/queues/${id}/dlq`, 'queue not found'],
-    ['POST', (id) => `/v1/queues/${id}/dlq/replay`, 'queue not found'],
-    ['POST', (id) => `/v1/queues/${id}/dlq/${ID}/replay`, 'queue not found'],
-    ['POST', (id) => `/v1/queues/${ID}/dlq/${id}/replay`, 'dead letter not found'],
-    ['GET', (id) => `/v1/jobs/${id}`, 'job not found'],
-    ['POST', (id) => `/v1/jobs/${id}/ack`, 'job not found'],
-    ['POST', (id) => `/v1/jobs/${id}/nack`, 'job not found'],
-    ['POST', (id) => `/v1/jobs/${id}/defer`, 'job not found'],
-  ])('H86 that are malformed are unknown: %s %s', async (method, path, error) => {
+  it.each<[method: string, path: (id: string) => string, what: string]>([
+    ['GET', (id) => `/v1/queues/${id}`, 'queue'],
+    ['PUT', (id) => `/v1/queues/${id}`, 'queue'],
+    ['DELETE', (id) => `/v1/queues/${id}`, 'queue'],
+    ['GET', (id) => `/v1/queues/${id}/jobs`, 'queue'],
+    ['GET', (id) => `/v1/queues/${id}/dlq`, 'queue'],
+    ['POST', (id) => `/v1/queues/${id}/dlq/replay`, 'queue'],
+    ['POST', (id) => `/v1/queues/${id}/dlq/${ID}/replay`, 'queue'],
+    ['POST', (id) => `/v1/queues/${ID}/dlq/${id}/replay`, 'dead letter'],
+    ['GET', (id) => `/v1/jobs/${id}`, 'job'],
+    ['POST', (id) => `/v1/jobs/${id}/ack`, 'job'],
+    ['POST', (id) => `/v1/jobs/${id}/nack`, 'job'],
+    ['POST', (id) => `/v1/jobs/${id}/defer`, 'job'],
+  ])('H86 that are malformed are unknown: %s %s', async (method, path, what) => {
     const api = await testApi();
+    const error = `${what} not found: an id has 24 hexadecimal digits`;
     const sent = method === 'GET' || method === 'DELETE' ? {} : { body: '{"all":true,"retryAfter":1}' };
     for (const id of malformed) {
       expect(await api.send(method, path(id), sent)).toMatchObject({ status: 404, json: { error } });
@@ -112,20 +113,22 @@ describe('ids', () => {
 
 describe('every answer', () => {
   it.each([
-    ['POST', '/'],
-    ['GET', '/v1'],
-    ['GET', '/V1/queues'],
-    ['GET', '/v1/nothing'],
-    ['PATCH', `/v1/queues/${ID}`],
-    ['DELETE', `/v1/jobs/${ID}`],
-    ['OPTIONS', '/v1/queues'],
-    ['TRACE', '/v1/queues'],
-    ['GET', '/favicon.ico'],
-    ['GET', '//v1/queues'],
-  ])('is JSON, that to an unknown path too: %s %s', async (method, path) => {
+    ['POST', '/', ''],
+    ['GET', '/v1', ''],
+    ['GET', '/V1/queues', ''],
+    ['GET', '/v1/nothing', ''],
+    ['PATCH', `/v1/queues/${ID}`, ': this path has GET and PUT and DELETE, not PATCH'],
+    ['DELETE', `/v1/jobs/${ID}`, ': this path has GET, not DELETE'],
+    ['PUT', '/v1/queues/hello/jobs', ': this path has POST and GET, not PUT'],
+    ['OPTIONS', '/v1/queues', ': this path has GET and POST, not OPTIONS'],
+    ['TRACE', '/v1/queues', ': this path has GET and POST, not TRACE'],
+    ['POST', '/queues/hello/jobs', ': the paths of the API begin with /v1'],
+    ['GET', '/favicon.ico', ''],
+    ['GET', '//v1/queues', ''],
+  ])('is JSON, that to an unknown path too: %s %s', async (method, path, hint) => {
     const api = await testApi();
     const answer = await api.send(method, path);
-    expect(answer).toMatchObject({ status: 404, json: { error: 'not found' } });
+    expect(answer).toMatchObject({ status: 404, json: { error: `not found${hint}` } });
     expect(answer.headers['content-type']).toBe(JSON_TYPE);
   });
 

@@ -30,7 +30,13 @@ import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { dismissCause, restoreCause } from '../../src/db/dismissals.ts';
 import { accountMarks, WATCHED_LISTS } from '../../src/db/insight/account-marks.ts';
-import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
+import {
+  type InstanceReport,
+  ignoredNames,
+  removeInstance,
+  reportInstance,
+  servedAddress,
+} from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
 import {
@@ -377,6 +383,8 @@ const CASES: Case[] = [
   ['encrypt payloads', 200, () => operations.encryptPayloads(db, by(), NONE, false)],
   ['delete a queue', 200, () => deleteQueue(db, by(), NONE)],
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
+  ['ignored names', 50, () => ignoredNames(db, by().accountId, ['a'])],
+  ['where a process serves', 50, () => servedAddress(db)],
   ['the positions of a replica', 10, () => db.query(SAMPLE)],
   ['notify', 0, () => notify(db, 'none', ['x'])],
 ];
@@ -480,7 +488,10 @@ async function sweepTurn(): Promise<void> {
   db.pool.options.max = 1;
 }
 
-const INSTANCE = { role: 'api', version: '0', inFlight: 0, capacity: 0, clockOffsetSeconds: null } as const;
+const INSTANCE: InstanceReport = {
+  ...{ role: 'api', version: '0', inFlight: 0, capacity: 0 },
+  ...{ clockOffsetSeconds: null, address: null, ignored: [] },
+};
 
 function letters(includeReplayed: boolean) {
   return listDeadLetterDocuments(db, { queueId: q.dead.id, from, includeReplayed, periods }, page);

@@ -29,13 +29,13 @@ export function watchAttempt(
   const stopped = new AbortController();
   untilOver(calls, job.attempt, ackTimeoutMs, stopped.signal).then(
     () => over.abort(new DOMException('The attempt is over: its ack deadline has passed.', 'TimeoutError')),
-    // It was stopped.
+    // It was stopped, or cannot know.
     () => undefined,
   );
   return { signal: over.signal, stop: () => stopped.abort() };
 }
 
-/** @throws the reason of `stopped` */
+/** @throws the reason of `stopped`, and an Error if the key may not read the job */
 async function untilOver(
   calls: Pick<JobCalls, 'get'>,
   attempt: number,
@@ -48,6 +48,7 @@ async function untilOver(
     await sleep(pauseMs, stopped, true);
     const answer = await calls.get().catch(() => null);
     stopped.throwIfAborted();
+    if (answer?.status === 403) throw new Error('the API key has no scope to read jobs');
     if (answer !== null && !RETRIED_STATUSES.has(answer.status)) {
       heardAt = performance.now();
       if (!isAwaited(answer, attempt)) return;

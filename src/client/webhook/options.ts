@@ -20,7 +20,8 @@ interface CommonOptions {
   apiKey?: Late<string>;
   /**
    * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed and the ack
-   * deadline was not extended, `signal` is aborted. Without it, `signal` is never aborted.
+   * deadline was not extended, `signal` is aborted. Without it, or with a key without the scope `read`, `signal` is
+   * never aborted.
    */
   ackTimeout?: number;
   /**

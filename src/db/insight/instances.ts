@@ -1,3 +1,4 @@
+import type { IgnoredOfQueue } from '../../counts/ignored-names.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** The heartbeat of a process. */
@@ -8,6 +9,9 @@ export interface InstanceReport {
   capacity: number;
   /** How far the clock of the database is ahead of that of the process; null if it does not know. */
   clockOffsetSeconds: number | null;
+  /** Where the process serves the dashboard, for people; null if it does not. */
+  address: string | null;
+  ignored: readonly IgnoredOfQueue[];
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
@@ -18,11 +22,12 @@ const REPORT: Statement = {
       delete from instance
        where id is distinct from $1 and last_seen_at < (select jobferry_now()) - interval '5 minutes'
     )
-    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds)
-    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7)
+    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds, address, ignored)
+    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7, $8, $9)
     on conflict (id) do update set last_seen_at = jobferry_now(), in_flight = excluded.in_flight,
                                    capacity = excluded.capacity,
-                                   clock_offset_seconds = excluded.clock_offset_seconds
+                                   clock_offset_seconds = excluded.clock_offset_seconds,
+                                   address = excluded.address, ignored = excluded.ignored
     returning i.id, i.started_at`,
 };
 
@@ -40,7 +45,7 @@ export async function reportInstance(
   identity: InstanceIdentity | null,
   report: InstanceReport,
 ): Promise<InstanceIdentity> {
-  const { role, version, inFlight, capacity, clockOffsetSeconds } = report;
+  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored } = report;
   const values = [
     identity?.id ?? null,
     identity?.startedAt ?? null,
@@ -49,6 +54,8 @@ export async function reportInstance(
     inFlight,
     capacity,
     clockOffsetSeconds,
+    address,
+    ignored.length === 0 ? null : JSON.stringify(ignored),
   ];
   const row = await db.one<{ id: string; started_at: Date }>(REPORT, values);
   if (row === null) throw new Error('the heartbeat of this process returned no row');
@@ -62,6 +69,50 @@ export const RUNNING = `
   select role, version, started_at as "startedAt",
          (to_jsonb(instance) ->> 'clock_offset_seconds')::float8 as "clockOffsetSeconds"
     from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`;
+
+/** Publishes to a queue with names that the API ignores. */
+export interface IgnoredNames {
+  /** The names of the last one, each with the known one that was probably meant. */
+  names: string;
+  count: number;
+  since: Date;
+  lastAt: Date;
+}
+
+const IGNORED: Statement = {
+  name: 'ignored-names',
+  text: `
+    select one.queue, (array_agg(one.names order by one."lastMs"))[1] as names, sum(one.count)::integer as count,
+           min(i.last_seen_at - one."firstMs" * interval '1 ms') as since,
+           max(i.last_seen_at - one."lastMs" * interval '1 ms') as "lastAt"
+      from instance i
+      cross join lateral jsonb_to_recordset(i.ignored)
+        as one("accountId" text, queue text, names text, count bigint, "firstMs" float8, "lastMs" float8)
+     where one."accountId" = $1 and one.queue = any ($2::text[])
+     group by one.queue`,
+};
+
+/** @returns publishes of the last hour to queues that get several of them, by the name of the queue */
+export async function ignoredNames(
+  db: Pick<Database, 'query'>,
+  accountId: string,
+  queues: readonly string[],
+): Promise<Map<string, IgnoredNames>> {
+  const rows = await db.query<IgnoredNames & { queue: string }>(IGNORED, [accountId, queues]);
+  return new Map(rows.map(({ queue, ...ignored }) => [queue, ignored]));
+}
+
+const ADDRESS: Statement = {
+  name: 'served-address',
+  text: `
+    select address from instance
+     where address is not null and last_seen_at > jobferry_now() - interval '30 s' order by last_seen_at desc limit 1`,
+};
+
+/** @returns where a running process serves the dashboard; null if none does */
+export async function servedAddress(db: Database): Promise<string | null> {
+  return (await db.one<{ address: string }>(ADDRESS, []))?.address ?? null;
+}
 
 export async function removeInstance(db: Database, id: string): Promise<void> {
   await db.query(REMOVE, [id]);

@@ -4,6 +4,7 @@ import type {
   QueueMode as Mode,
   AckTimeoutAction as TimeoutAction,
 } from '../../domain/queue.ts';
+import type { IgnoredNames as IgnoredNamesShape } from '../../services/insight/queues.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from '../dead-letters/filter.ts';
@@ -65,6 +66,22 @@ async function jobOfHold(
   // No other field is selected.
   return id === null ? null : ({ id, accountId } as JobRow);
 }
+
+const IgnoredNames = builder.objectRef<IgnoredNamesShape>('IgnoredNames').implement({
+  description: 'Publishes over REST that have names which the API ignores, most likely misspelt ones.',
+  fields: (t) => ({
+    message: t.string({
+      description: 'A sentence for people.',
+      resolve: ({ names, count }) => `${count} publishes had names that Jobferry ignores. The last one had ${names}.`,
+    }),
+    names: t.exposeString('names', {
+      description: 'The names in the last such publish, as in the header `x-jobferry-ignored` of its answer.',
+    }),
+    count: t.exposeInt('count', { description: 'Number of such publishes since `since`.' }),
+    since: t.expose('since', { type: 'DateTime', description: 'Time of the first of them.' }),
+    lastAt: t.expose('lastAt', { type: 'DateTime', description: 'Time of the last of them.' }),
+  }),
+});
 
 const QueuePause = builder.objectRef<{ pausedAt: Date; pausedBy: string }>('QueuePause').implement({
   description: 'A pause of a queue. No job of the queue is claimed during it.',
@@ -195,6 +212,16 @@ Queue.implement({
       nullable: true,
       description: 'The present rate window; null if there is no rate limit.',
       resolve: async ({ id }, _args, { loaders }) => (await loaders.use.load(id))?.rate ?? null,
+    }),
+    ignoredNames: t.field({
+      type: IgnoredNames,
+      nullable: true,
+      description:
+        'Publishes with names that the API ignores; null unless running processes got three or more, the last within an hour.',
+      resolve: async ({ name, createdAt }, _args, { loaders }) => {
+        const ignored = await loaders.ignoredNames.load(name);
+        return ignored === null || ignored.lastAt < createdAt ? null : ignored;
+      },
     }),
     health: t.field({
       type: QueueHealth,

@@ -13,12 +13,18 @@ export interface OpenApiOptions {
 /** A JSON value, which only tests read again. */
 type OpenApiDocument = Record<string, unknown>;
 
+/** Set by the spec, and not the version of Jobferry. */
+const CONTRACT_VERSION = '0.0.1';
+
 const DESCRIPTION = `A job queue that delivers to webhooks. Publish a JSON object to a queue. Jobferry stores it and posts it to the
 queue's \`webhookUrl\`, signed, with retries, limits, backpressure, dead letters and a history of every attempt.
 
 **Authentication.** Every operation needs \`Authorization: Bearer <API key>\`.
 
-**Bodies** are JSON in UTF-8. Unknown fields are ignored. Durations are in seconds, with decimals if the type is
+**Version** ${CONTRACT_VERSION} is that of this interface. The releases of Jobferry have versions of their own.
+
+**Bodies** are JSON in UTF-8. Unknown fields and query parameters are ignored, and named by the answer's header
+\`x-jobferry-ignored\`, each with the known name that was probably meant. Durations are in seconds, with decimals if the type is
 \`number\`. Times in answers are in UTC with milliseconds.
 
 **Errors** are JSON, including those that no operation lists: 404 for an unknown path or method, 400 for a malformed HTTP
@@ -53,7 +59,7 @@ export function openApiDocument({ signatureHeader, templates }: OpenApiOptions):
     {
       info: {
         title: 'Jobferry',
-        version: '0.0.1',
+        version: CONTRACT_VERSION,
         description: DESCRIPTION,
         license: { name: 'MIT', identifier: 'MIT' } as { name: string },
       },

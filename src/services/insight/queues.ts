@@ -1,4 +1,5 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
+import { type IgnoredNames, ignoredNames } from '../../db/insight/instances.ts';
 import { lastAttempts } from '../../db/insight/last-attempts.ts';
 import {
   type DepthRow,
@@ -40,6 +41,7 @@ import {
 import { type Waiting, waitingMessageWithoutTexts, whyWaiting } from '../../domain/waiting.ts';
 import type { Context } from '../context.ts';
 
+export type { IgnoredNames } from '../../db/insight/instances.ts';
 export type { QueueRow } from '../../db/rows.ts';
 
 /** Numbers of jobs by state. */
@@ -217,6 +219,11 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       const parts = new Set<QueuePart>(['attempts']);
       const queues = await read(account, queueIds, { parts, range: warningRange(now) });
       return mapped(queues, ({ attempts = [] }) => warningStarts(attempts, now, server.webhookTimeoutMs));
+    },
+
+    /** Returns names that publishes to queues have and the API ignores (D37), by the name of the queue. */
+    async ignoredNames(account: Account, names: readonly string[]): Promise<Map<string, IgnoredNames>> {
+      return ignoredNames(db.reading(account.id), account.id, names);
     },
 
     /** Returns when the last attempt of queues ended; queues without one are left out. */

@@ -11,6 +11,7 @@ export const QueuePage = graphql(
     queue(name: $name) {
       ...QueueNow
       webhookUrl signingSecretRotatesAt lastDeliveryAt
+      ignoredNames { message }
       timeline(from: $from, bucketSeconds: $bucket) {
         at success failed nacked deferred dead published duration { p50 p95 p99 } wait { p50 p95 p99 }
       }

@@ -19,7 +19,8 @@ import { useView } from '../../time.ts';
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {
   const warnings = queue.health?.warnings ?? [];
   const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
-  const hasAny = warnings.length > 0 || queue.hold !== null || queue.signingSecretRotatesAt !== null;
+  const hasAny =
+    warnings.length > 0 || queue.hold !== null || queue.signingSecretRotatesAt !== null || queue.ignoredNames !== null;
   if (!hasAny) return null;
   return (
     <div className="queue-notes">
@@ -27,6 +28,7 @@ export function QueueNotes({ queue }: { queue: QueueOfPage }) {
       {warnings.map(({ warning, message }) => (
         <WarningNote key={warning} name={queue.name} warning={warning} message={message} since={since.get(warning)} />
       ))}
+      {queue.ignoredNames !== null && <Note signal="warn">{queue.ignoredNames.message}</Note>}
       {queue.signingSecretRotatesAt !== null && (
         <Note icon="key" action={<SettingsLink name={queue.name} hash="secret" label="Signing secret" />}>
           A new signing secret takes over at <Time at={queue.signingSecretRotatesAt} />. Until then both sign.
