@@ -15,6 +15,11 @@ type CountedAnswer =
 
 /** The attempts of the last hour, counted by the receiver's answer. */
 export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
+  attempts: number;
+  /** With those that the worker nacked, whatever the receiver had answered. */
+  failed: number;
+  /** By the receiver's answer, or by the worker. */
+  deferred: number;
   duration: Percentiles;
   warnings: readonly { warning: QueueWarning; message: string }[];
   /** The last failure, and how many attempts have succeeded since; null unless most of the hour failed or was rejected. */
@@ -53,11 +58,14 @@ export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): Queue
     unauthorized,
     backpressure,
     unanswered,
+    attempts: attemptsOf(totals),
+    failed: failuresOf(totals),
+    deferred: totals.deferred,
     duration,
     lastFailure: null,
     warnings: [
       ...signatureRejected(totals),
-      ...slowReceiver(duration, webhookTimeoutMs),
+      ...slowReceiver(totals, duration, webhookTimeoutMs),
       ...failing(totals),
       ...underPressure(totals),
     ],
@@ -117,15 +125,22 @@ function signatureRejected({ unauthorized, ...totals }: AttemptTotals): Warnings
   return [{ warning: 'signature_rejected', message }];
 }
 
-function slowReceiver({ p95 }: Percentiles, webhookTimeoutMs: number): Warnings {
+/** Of fewer attempts, one in twenty is none. */
+const TWENTY = 20;
+
+function slowReceiver(totals: AttemptTotals, { p95 }: Percentiles, webhookTimeoutMs: number): Warnings {
   if (p95 === null || p95 <= webhookTimeoutMs / 2) return [];
-  const message = `One delivery in twenty took about ${seconds(p95)} or longer, and at ${seconds(webhookTimeoutMs)} deliveries fail. Let the receiver confirm receipt at once and work afterwards: that is what ack mode is for.`;
+  const which =
+    attemptsOf(totals) < TWENTY
+      ? `The slowest delivery of the last hour took about ${seconds(p95)}`
+      : `One delivery in twenty of the last hour took about ${seconds(p95)} or longer`;
+  const message = `${which}, and at ${seconds(webhookTimeoutMs)} deliveries fail. Let the receiver confirm receipt at once and work afterwards: that is what ack mode is for.`;
   return [{ warning: 'slow_receiver', message }];
 }
 
 function failing(totals: AttemptTotals): Warnings {
   const attempts = attemptsOf(totals);
-  const failures = totals.failed + totals.nacked;
+  const failures = failuresOf(totals);
   if (attempts < LEAST_ATTEMPTS || failures <= attempts / 2) return [];
   const message = `${failures} of ${attempts} attempts of the last hour failed. Look at the error groups and the receiver’s log; pause the queue so that jobs do not use up their attempts meanwhile.`;
   return [{ warning: 'failing', message }];
@@ -138,6 +153,8 @@ function underPressure(totals: AttemptTotals): Warnings {
   const message = `${totals.deferred} of ${attempts} attempts of the last hour were deferred by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
   return [{ warning: 'backpressure', message }];
 }
+
+const failuresOf = ({ failed, nacked }: AttemptTotals) => failed + nacked;
 
 function attemptsOf({ success, failed, nacked, deferred }: AttemptTotals): number {
   return success + failed + nacked + deferred;

@@ -17,7 +17,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
   const SENTENCES: readonly [job: keyof SeededService['jobs'], sentence: RegExp][] = [
     ['retrying', /^Retries in .+, at .+, because the receiver did not answer within 15 s\.$/],
     ['held', /^Held for .+ more, until .+, because the receiver answered 429\. No attempt is used\.$/],
-    ['delayed', /^Scheduled for .+, in .+\. It was published with a delay\.$/],
+    ['delayed', /^Scheduled for .+, in .+\.$/],
     ['paused', /^Waits because jf_.+ paused the queue at .+\.$/],
     ['due', /^(Next in line: nothing stands in its way|Waits for its turn: .+ before it)\.$/],
     ['noSlot', /^Waits for a free slot: 2 of 2 are busy\.$/],
@@ -147,7 +147,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     const [id = ''] = service.stranger.jobIds;
     await page.goto(`/jobs/${id}`);
     await settled(watched);
-    expect(await page.locator('h1').innerText()).toMatch(/^No job has this id|^Published .+, gone since/);
+    expect(await page.locator('h1').innerText()).toMatch(/^No job has this id\. Jobs are kept for 72.h\.$/);
     expect(await page.locator('main').innerText()).not.toMatch(/of another account|of-another-account/);
   });
 });

@@ -44,11 +44,18 @@ describe('a kind of alert rule', () => {
 
 describe('the page of alerts', () => {
   it('says what fires', () => {
-    expect(headOfAlerts(null).h1).toBe('Alerts');
-    expect(headOfAlerts([]).h1).toBe('Nothing is watched yet.');
-    expect(headOfAlerts([{ firing: [] }])).toMatchObject({ h1: 'No alert fires.', signal: 'ok' });
-    expect(headOfAlerts([{ firing: [1] }])).toMatchObject({ h1: 'One alert fires.', signal: 'bad' });
-    expect(headOfAlerts([{ firing: [1] }, { firing: [2] }]).h1).toBe('Two alerts fire.');
+    const rule = (firing: number[], evaluatedAt: string | null = before(5)) => ({ firing, evaluatedAt, problem: null });
+    const head = (...rules: ReturnType<typeof rule>[]) => headOfAlerts(rules, VIEW);
+    expect(headOfAlerts(null, VIEW).h1).toBe('Alerts');
+    expect(head().h1).toBe('Nothing is watched yet.');
+    expect(head(rule([]))).toMatchObject({ h1: 'No alert fires.', signal: 'ok' });
+    expect(head(rule([1]))).toMatchObject({ h1: 'One alert fires.', signal: 'bad' });
+    expect(head(rule([1]), rule([2])).h1).toBe('Two alerts fire.');
+    // What is not evaluated cannot fire.
+    for (const evaluatedAt of [before(300), null]) {
+      const { h1, signal } = head(rule([]), rule([], evaluatedAt));
+      expect([plain(h1), signal]).toEqual(['No alert fires, but 1 rule is not evaluated.', 'warn']);
+    }
   });
 
   it('says why a rule may be silent', () => {

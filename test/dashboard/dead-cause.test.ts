@@ -7,9 +7,7 @@ import {
   headOfCauses,
   leadOfCause,
   newCauses,
-  roughlyAgo,
   saidOfCause,
-  timesOfCause,
 } from '../../src/dashboard/model/dead/cause.ts';
 import {
   deedOfReplay,
@@ -21,6 +19,7 @@ import {
   safetyOfReplays,
   termsOfReplay,
 } from '../../src/dashboard/model/dead/replay.ts';
+import { spanOfDeath } from '../../src/dashboard/model/death.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
 
 const NOW = Date.parse('2026-11-12T12:04:11Z');
@@ -38,6 +37,8 @@ const answers = (ok: number, failed: number): Answers => ({
     unauthorized: 0,
   },
 });
+/** The same as what became of attempts. */
+const health = (ok: number, failed: number, deferred = 0) => ({ attempts: ok + failed + deferred, failed, deferred });
 const QUEUE = { id: 'q1', name: 'order-events', maxDefers: 50, ackTimeout: 300, health: answers(99, 1) };
 
 function cause(
@@ -105,10 +106,14 @@ describe('the condition of a cause', () => {
   it('is over ten minutes after the last death, if the receiver is well', () => {
     const at = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
     expect(conditionOfCause(cause({ lastSeen: at(11) }), NOW)).toBe('over');
-    expect(conditionOfCause(cause({ lastSeen: at(9) }), NOW)).toBe('failing');
+    expect(conditionOfCause(cause({ lastSeen: at(9) }), NOW)).toBe('recent');
     const ill = { ...QUEUE, health: answers(94, 6) };
     expect(conditionOfCause(cause({ lastSeen: at(11), queue: ill }), NOW)).toBe('unknown');
     expect(conditionOfCause(cause({ lastSeen: at(11), queue: null }), NOW)).toBe('unknown');
+    // Repaired a minute ago: ten in a row say more than the death before.
+    const mended = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 10 } } };
+    expect(conditionOfCause(cause({ lastSeen: at(1), queue: mended }), NOW)).toBe('mended');
+    expect(conditionOfCause(cause({ lastSeen: at(1), queue: mended, reason: 'NACKED' }), NOW)).toBe('recent');
     // A worker that does not report says nothing about the receiver.
     expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
   });
@@ -125,33 +130,35 @@ describe('the condition of a cause', () => {
   });
 
   it('says from when to when', () => {
-    const { range, since } = timesOfCause(cause(), VIEW);
-    expect(plain(textOfPhrase(range))).toBe('09:12 to 09:41');
-    expect(plain(textOfPhrase(since))).toBe('over for 2 h 23 min');
-    const fresh = timesOfCause(cause({ lastSeen: '2026-11-12T12:03:51Z' }), VIEW);
-    expect(plain(textOfPhrase(fresh.range))).toBe('09:12 to now');
-    expect(plain(textOfPhrase(fresh.since))).toBe('last one 20 s ago');
-    const short = timesOfCause(cause({ lastSeen: '2026-11-12T09:12:59Z' }), VIEW);
-    expect(plain(textOfPhrase(short.range))).toBe('at 09:12');
-    expect(plain(roughlyAgo(NOW - 90 * 60_000, VIEW))).toBe('1 h ago');
-    expect(roughlyAgo(NOW, VIEW)).toBe('now');
+    const { when, state } = spanOfDeath(cause(), VIEW);
+    expect(plain(textOfPhrase(when))).toBe('09:12 to 09:41');
+    expect(plain(state)).toBe('none for 2 h 23 min');
+    const fresh = spanOfDeath(cause({ lastSeen: '2026-11-12T12:03:51Z' }), VIEW);
+    expect(plain(textOfPhrase(fresh.when))).toBe('09:12 to 12:03');
+    expect(plain(fresh.state)).toBe('last one 20 s ago');
+    const short = spanOfDeath(cause({ lastSeen: '2026-11-12T09:12:59Z' }), VIEW);
+    expect(plain(textOfPhrase(short.when))).toBe('at 09:12');
   });
 });
 
 describe('the first line of Dead letters', () => {
   const head = (causes: CauseNow[], isDefault = true) => {
-    const { first, more } = headOfCauses(causes, { isDefault, now: NOW });
+    const { first, more } = headOfCauses(causes, { isDefault, view: VIEW });
     return plain(`${first} ${more}`.trim());
   };
 
   it('has the number, the causes, and the one that is most of them', () => {
     const small = cause({ count: 228, lastSeen: '2026-11-12T12:04:00Z' });
     expect(head([cause(), small])).toBe(
-      '2 226 jobs died and were not replayed, of 2 causes. One cause is 90 % of them, and it is over.',
+      '2 226 jobs died and were not replayed, of 2 causes. One cause is 90 % of them, none for 2 h 23 min.',
     );
     expect(head([small, small, small])).toBe('684 jobs died and were not replayed, of 3 causes.');
-    expect(head([small])).toBe('228 jobs died and were not replayed, of one cause. Jobs still die of it.');
-    expect(head([cause({ count: 1 })], false)).toBe('1 dead letter matches, of one cause. It is over.');
+    expect(head([small])).toBe('228 jobs died and were not replayed, of one cause. Last one 11 s ago.');
+    expect(head([cause({ count: 1 })], false)).toBe('1 dead letter matches, of one cause. None for 2 h 23 min.');
+    // As many as were asked for: there may be more.
+    expect(head(Array.from({ length: 20 }, () => small))).toBe(
+      '4 560 jobs died and were not replayed, of the 20 largest causes.',
+    );
   });
 
   it('says what happened, and how the receiver is now', () => {
@@ -168,7 +175,7 @@ describe('the first line of Dead letters', () => {
 describe('the price of a replay', () => {
   const queue: ReplayQueue = {
     ...{ name: 'order-events', paused: false, hold: null, concurrency: 10, rateLimitMax: null, rateLimitWindow: 60 },
-    ...{ maxAttempts: 5, backoffType: 'EXPONENTIAL', backoffDelay: 4, health: answers(99, 1) },
+    ...{ maxAttempts: 5, backoffType: 'EXPONENTIAL', backoffDelay: 4, health: health(99, 1) },
   };
 
   it('takes as long as the lower of speed and rate limit', () => {
@@ -182,34 +189,42 @@ describe('the price of a replay', () => {
 
   it('says whether the jobs would die again', () => {
     const strong = (change: Partial<ReplayQueue>) => safetyOfReplay({ ...queue, ...change }).strong;
-    expect(strong({})).toBe('The receiver works.');
-    expect(strong({ health: answers(2, 98) })).toBe('The receiver fails.');
-    expect(strong({ health: answers(80, 20) })).toBe('The receiver is not well.');
-    const since = (succeededSince: number) => ({ health: { ...answers(80, 240), lastFailure: { succeededSince } } });
+    expect(strong({})).toBe('The receiver was well in the last hour.');
+    expect(strong({ health: health(2, 98) })).toBe('The receiver was not well in the last hour.');
+    expect(strong({ health: health(80, 20) })).toBe('The receiver was not well in the last hour.');
+    // What is put off does not die of it.
+    expect(strong({ health: health(40, 0, 60) })).toBe('The receiver puts jobs off.');
+    expect(strong({ health: health(0, 0) })).toMatch(/not known/);
+    const since = (succeededSince: number) => ({ health: { ...health(80, 240), lastFailure: { succeededSince } } });
     expect(strong(since(80))).toBe('The receiver works again.');
     expect(safetyOfReplay({ ...queue, ...since(9) }).text).toMatch(/The last 9 succeeded: send 1 first\.$/);
-    expect(safetyOfReplay({ ...queue, ...since(0) }).text).toMatch(/Most of these jobs would die again\.$/);
-    expect(strong({ health: answers(5, 0) })).toMatch(/not known/);
+    expect(safetyOfReplay({ ...queue, ...since(0) }).text).toMatch(/The jobs may die again: send 1 first\.$/);
+    expect(strong({ health: health(5, 0) })).toMatch(/not known/);
     expect(strong({ paused: true })).toBe('The queue is paused.');
-    expect(plain(safetyOfReplay(queue).text)).toBe('It answered 2xx to 99 % of 100 deliveries of the last hour.');
+    expect(plain(safetyOfReplay(queue).text)).toBe('99 % of 100 attempts of the last hour succeeded.');
   });
 
   it('of several queues is as safe as the worst of them', () => {
-    const receiver = (name: string, health: Answers | null, change: Partial<ReplayQueue> = {}) => {
-      return { name, paused: false, hold: null, health, ...change };
+    const receiver = (name: string, of: ReplayQueue['health'], change: Partial<ReplayQueue> = {}) => {
+      return { name, paused: false, hold: null, health: of, ...change };
     };
-    const [well, ill] = [receiver('a', answers(99, 1)), receiver('b', answers(2, 98))];
-    const quiet = receiver('c', answers(1, 0));
-    expect(safetyOfReplays([well, well])).toMatchObject({ signal: 'ok', strong: 'Of 2 receivers, all work.' });
-    expect(safetyOfReplays([well, well], false)?.strong).toBe('Of the 2 receivers with the most jobs, all work.');
+    const [well, ill] = [receiver('a', health(99, 1)), receiver('b', health(2, 98))];
+    const quiet = receiver('c', health(1, 0));
+    expect(safetyOfReplays([well, well])).toMatchObject({
+      signal: 'ok',
+      strong: 'Of 2 receivers, all were well in the last hour.',
+    });
+    expect(safetyOfReplays([well, well], false)?.strong).toBe(
+      'Of the 2 receivers with the most jobs, all were well in the last hour.',
+    );
     expect(safetyOfReplays([well, ill, quiet])).toMatchObject({
       signal: 'bad',
-      strong: 'Of 3 receivers, 1 fails.',
-      text: 'Jobs of b would die again. Replay the others by their cause, or send 1 first.',
+      strong: 'Of 3 receivers, 1\u00a0was not well in the last hour.',
+      text: 'Jobs of b may die again. Replay the others by their cause, or send 1 first.',
     });
     expect(safetyOfReplays([well, quiet, receiver('d', null, { paused: true })])).toMatchObject({
-      strong: 'Of 3 receivers, 1 works.',
-      text: 'Not known: c and d. They are paused or held, or had too few deliveries in the last hour.',
+      strong: 'Of 3 receivers, 1\u00a0was well in the last hour.',
+      text: 'Not known: c and d. They are paused, held or put jobs off, or too few attempts ended in the last hour.',
     });
     expect(safetyOfReplays([well])).toEqual(safetyOfReplay(well));
     expect(safetyOfReplays([])).toBeNull();

@@ -47,7 +47,7 @@ describe('the sentence of a list', () => {
     expect(sentence({ count: 3, exact: true }, { DEAD: 3 }, true)).toBe('3 jobs match, and all are dead.');
     expect(sentence({ count: 1, exact: true }, { DEAD: 1 }, true)).toBe('1 job matches, and is dead.');
     expect(sentence({ count: 0, exact: true }, null, true)).toBe('No job matches.');
-    expect(sentence({ count: 0, exact: true }, null, false)).toBe('No job has been published yet.');
+    expect(sentence({ count: 0, exact: true }, null, false)).toBe('No job is kept.');
   });
 
   it('takes the hint of the server about an empty page as it is', () => {

@@ -89,7 +89,7 @@ describe('the headline of Overview', () => {
 
   it('says since when all is quiet', () => {
     expect(headline([idle], 1, '2026-11-12T11:58:02Z')).toBe('All is quiet. The last attempt ended at 11:58:02.');
-    expect(headline([idle], 1, null)).toBe('All is quiet. Nothing has been delivered.');
+    expect(headline([idle], 1, null)).toBe('All is quiet. No attempt is kept.');
     expect(headline([idle], 1, undefined)).toBe('All is quiet.');
   });
 
@@ -126,7 +126,7 @@ describe('the line below', () => {
 
   it('says of which queues, if it is not of all', () => {
     expect(lead([state('a', 'stuck', { due: 5 })], { all: 0, failed: 0 }, 897)).toBe(
-      'Of the 1 queues below: 5 jobs wait.',
+      'Of the 1 queue below: 5 jobs wait.',
     );
   });
 });
@@ -153,6 +153,8 @@ describe('a cause of death', () => {
     const { when, state: past } = spanOfDeath(death, view);
     expect([textOfPhrase(when), plain(past)]).toEqual(['09:12 to 09:41', 'none for 2 h 23 min']);
     const present = spanOfDeath({ ...death, lastSeen: '2026-11-12T12:00:00Z' }, view);
-    expect([textOfPhrase(present.when), present.state]).toEqual(['09:12 to now', 'still going on']);
+    expect([textOfPhrase(present.when), plain(present.state)]).toEqual(['09:12 to 12:00', 'last one 4 min ago']);
+    const single = spanOfDeath({ firstSeen: death.lastSeen, lastSeen: death.lastSeen }, view);
+    expect(textOfPhrase(single.when)).toBe('at 09:41');
   });
 });

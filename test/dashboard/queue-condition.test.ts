@@ -31,6 +31,7 @@ const health: NonNullable<QueueNow['health']> = {
     backpressure: 0,
     unanswered: 0,
   },
+  ...{ attempts: 100, failed: 0, deferred: 0 },
   ...{ duration: { p50: 200, p95: 4200 }, lastFailure: null, warnings: [] },
 };
 const queue: QueueNow = {
@@ -58,7 +59,8 @@ const ROWS: Row[] = [
   ],
   [
     'signature',
-    warned('SIGNATURE_REJECTED', { answered2xx: 2, unauthorized: 118 }),
+    // Attempts without an answer are no answers.
+    warned('SIGNATURE_REJECTED', { answered2xx: 2, unauthorized: 118, unanswered: 30 }),
     'The receiver rejects the signature: 118 of 120 answers of the last hour were 401.',
   ],
   [
@@ -73,7 +75,7 @@ const ROWS: Row[] = [
   ],
   [
     'failing',
-    warned('FAILING', { answered2xx: 10, answered5xx: 80, unanswered: 10 }),
+    warned('FAILING', { answered2xx: 10, answered5xx: 80, unanswered: 10, failed: 90 }),
     '90 of 100 attempts of the last hour failed.',
   ],
   [
@@ -89,11 +91,11 @@ const ROWS: Row[] = [
     'Catches up: 600 are due; at this pace until about 12:05.',
     { in: 2, out: 12, accepted: 12, span: SPAN },
   ],
-  ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty takes longer than 4.2 s.'],
+  ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty of the last hour took about 4.2 s or longer.'],
   [
     'pressure',
-    warned('BACKPRESSURE', { answered2xx: 60, backpressure: 40 }),
-    '40 of 100 attempts were put off by the receiver.',
+    warned('BACKPRESSURE', { answered2xx: 60, backpressure: 40, deferred: 40 }),
+    '40 of 100 attempts of the last hour were put off by the receiver.',
   ],
   [
     'moving',
@@ -130,7 +132,7 @@ const EXTREMES: Row[] = [
   [
     'behind',
     { concurrency: 5, inFlight: 5, oldestDueSeconds: 61, depth: { ...depth, due: 4, awaitingAck: 5 } },
-    'Behind: the oldest for 1 min 1 s.',
+    'Behind: 4 are due, the oldest for 1 min 1 s.',
     { ...QUIET, moves: true, lastAt: at('12:03:00') },
   ],
   // Half of the time for a report has passed without any.
@@ -150,15 +152,46 @@ const EXTREMES: Row[] = [
   [
     'behind',
     { oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
-    'Behind: the oldest for 1 min 1 s.',
+    'Behind: 1 is due, the oldest for 1 min 1 s.',
     { ...QUIET, in: 3, out: 3, accepted: 3 },
   ],
   // All attempts fail, and none of the jobs ends.
   [
     'behind',
     { oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
-    'Behind: the oldest for 1 min 1 s.',
+    'Behind: 1 is due, the oldest for 1 min 1 s.',
     { ...QUIET, moves: true },
+  ],
+  // The same, with none in the present five minutes yet: attempts have ended, only no job has.
+  [
+    'behind',
+    { oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
+    'Behind: 1 is due, the oldest for 1 min 1 s.',
+    { ...QUIET, quietSince: Date.parse(at('12:00:00')) },
+  ],
+  // The receiver answered all of them with 2xx, and its worker refused, or never reported on, nearly all.
+  ['failing', warned('FAILING', { answered2xx: 100, failed: 90 }), '90 of 100 attempts of the last hour failed.'],
+  ['failing', warned('FAILING', { attempts: 1, failed: 1 }), '1 of 1 attempt of the last hour failed.'],
+  // The worker deferred what its receiver had answered with 2xx.
+  [
+    'pressure',
+    warned('BACKPRESSURE', { answered2xx: 100, deferred: 50 }),
+    '50 of 100 attempts of the last hour were put off by the receiver.',
+  ],
+  // One of one: no delivery in twenty.
+  ['slow', warned('SLOW_RECEIVER', { attempts: 1 }), 'The slowest delivery of the last hour took about 4.2 s.'],
+  // What is being delivered does not wait.
+  [
+    'paused',
+    { paused: true, pause: { since: at('12:04:00'), by: 'ann' }, depth: { ...depth, processing: 3, awaitingAck: 1 } },
+    'Paused since 12:04:00 by ann. 0 jobs wait, nothing is lost.',
+  ],
+  // A job does not live for longer than a day.
+  [
+    'catching-up',
+    { oldestDueSeconds: 300, depth: { ...depth, due: 18_204 } },
+    'Catches up: 18 204 are due; at this pace not within a day.',
+    { in: 3.33, out: 3.34, accepted: 3.34, span: SPAN },
   ],
   [
     'waiting',
@@ -201,7 +234,9 @@ it('says in the line below what outweighs the failures of the hour, and what bin
     'It failed until 11:21:07; since then 80 attempts succeeded, and none failed. Nothing limits it: 3 of 20 slots are busy.',
   );
   const stuck = { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } };
-  expect(lead(stuck, QUIET)).toBe('No limit binds: 0 of 20 slots are busy. Look whether a worker runs.');
+  expect(lead(stuck, { ...QUIET, quietSince: SPAN.from })).toBe(
+    'No limit binds: 0 of 20 slots are busy. Look whether a worker runs.',
+  );
   const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, due: 4, awaitingAck: 5 } };
   expect(lead(awaiting, QUIET)).toMatch(/^Look whether the worker behind the receiver runs and reports/);
   expect(lead({ depth: { ...depth, held: 10 } })).toBe('Nothing is due: 3 of 20 slots are busy.');
@@ -266,6 +301,11 @@ describe('what limits it', () => {
     expect(limit({ inFlight: 20 })).toBe(
       'All 20 slots are busy. More slots, or a faster receiver, would deliver more.',
     );
+    expect(limit({ concurrency: 1, inFlight: 1 })).toMatch(/^The only slot is busy\./);
+    // A slot is taken until the report: the duration of a delivery says nothing of how many are needed.
+    expect(limit({ inFlight: 20, depth: { ...depth, awaitingAck: 19 } }, { in: 200, out: 31 })).toBe(
+      '20 of 20 slots are in use, 19 of them for a report. More slots, or reports that come sooner, would deliver more.',
+    );
     expect(limit({ inFlight: 20 }, { in: 200 })).toBe('All 20 slots are busy. At this rate it needs about 44.');
     expect(
       limit(
@@ -273,7 +313,7 @@ describe('what limits it', () => {
         { in: 35, out: 31 },
       ),
     ).toBe(
-      'All 20 slots are busy and half of the deliveries take longer than 640 ms, so 31 a second is all it can do. 25 slots would keep up; 32 would also clear the backlog in about 21 min, if the receiver can take them.',
+      'All 20 slots are busy and half of the deliveries take longer than 640 ms, so 31 a second is all it can do. 25 slots would keep up, if the receiver can take them.',
     );
     expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:29') } })).toBe(
       'The rate limit binds: all 100 deliveries per 1 min are used, the next begin in 18 s.',

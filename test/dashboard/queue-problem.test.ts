@@ -20,7 +20,7 @@ const depth: Depth = {
 const health: NonNullable<QueueNow['health']> = {
   ...{ answered2xx: 0, answered3xx: 0, answered4xx: 0, answered5xx: 0 },
   ...{ unauthorized: 0, backpressure: 0, unanswered: 0, duration: { p50: 200, p95: 4200 }, warnings: [] },
-  lastFailure: null,
+  ...{ lastFailure: null, attempts: 100, failed: 0, deferred: 0 },
 };
 const queue = {
   ...{
@@ -63,17 +63,17 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   ],
   [
     'failing',
-    { health: { ...health, answered2xx: 10, answered5xx: 80, unanswered: 10 } },
+    { health: { ...health, answered2xx: 10, answered5xx: 80, unanswered: 10, failed: 90 } },
     'Failing. | 90 of 100 attempts of the last hour failed. 80 were answered 5xx.',
   ],
   [
     'failing',
-    { health: { ...health, unanswered: 7 } },
+    { health: { ...health, unanswered: 7, failed: 7, attempts: 7 } },
     'Failing. | 7 of 7 attempts of the last hour failed. All of them had no answer.',
   ],
   [
     'failing',
-    { health: { ...health, answered4xx: 5, answered5xx: 5 } },
+    { health: { ...health, answered4xx: 5, answered5xx: 5, failed: 10, attempts: 10 } },
     'Failing. | 10 of 10 attempts of the last hour failed.',
   ],
   [
@@ -96,7 +96,7 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
-    'Catches up. | 600 are due, the oldest for 5 min. At this pace it is done at about 12:05:11.',
+    'Catches up. | 600 are due, the oldest for 5 min; at this pace until about 12:05.',
     { in: 2, out: 12 },
   ],
   [
@@ -111,13 +111,13 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   [
     'stuck',
     { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 4 } },
-    'Stuck. | 4 are due, the oldest for 11 min 40 s. No attempt has ended in ten minutes.',
-    { in: 0, out: 0 },
+    'Stuck. | 4 are due, the oldest for 11 min 40 s. No attempt has ended since 11:45:00.',
+    { in: 0, out: 0, quietSince: Date.parse(at('11:45:00')) },
   ],
-  ['slow', {}, 'Slow receiver. | One delivery in twenty takes longer than 4.2 s.'],
+  ['slow', {}, 'Slow receiver. | One delivery in twenty of the last hour took about 4.2 s or longer.'],
   [
     'pressure',
-    { health: { ...health, answered2xx: 60, backpressure: 40 } },
+    { health: { ...health, answered2xx: 60, backpressure: 40, deferred: 40 } },
     'Backpressure. | The receiver put off 40 of 100 attempts of the last hour.',
   ],
   ['moving', { depth: { ...depth, due: 2 } }, 'Well again. | 2 jobs are open.'],
@@ -158,8 +158,10 @@ describe('the figures of a row', () => {
   });
 
   it('say the share that failed, and never none where there is one', () => {
-    const share = (answered5xx: number, answered2xx: number) => {
-      const { text, worry } = failedShare({ ...queue, health: { ...health, answered5xx, answered2xx } });
+    // Whatever the receiver answered: in ack mode a worker fails what was answered with 2xx.
+    const share = (failed: number, succeeded: number) => {
+      const attempts = failed + succeeded;
+      const { text, worry } = failedShare({ ...queue, health: { ...health, failed, attempts, answered2xx: attempts } });
       return `${plain(text)} ${worry}`.trim();
     };
     expect([share(0, 0), share(0, 5), share(1, 9999), share(1, 999), share(5, 95), share(92, 8)]).toEqual([

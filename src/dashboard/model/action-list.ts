@@ -2,20 +2,22 @@ import { type ActionState, sentenceOfAction, wordsOfKind } from './action.ts';
 import { many, time, type View } from './format.ts';
 import { type Phrase, phrase } from './phrase.ts';
 
-/** The first line of the list of actions: what runs, else how the last one ended. */
+/** The first line of the list of actions: what runs, here or on other pages, else how the last one ended. */
 export function sentenceOfActions(
   actions: readonly (ActionState & { queue: { name: string } | null })[],
   isFirstPage: boolean,
   view: View,
+  elsewhere = 0,
 ): Phrase {
   const running = actions.filter(({ status }) => status === 'RUNNING');
   const [only] = running;
-  if (only !== undefined && running.length === 1) {
+  if (only !== undefined && running.length + elsewhere === 1) {
     const { noun, others } = wordsOfKind(only.kind);
     const progress = sentenceOfAction(only, { rate: null, stoppedBy: null });
     return phrase`The ${noun} of ${only.queue?.name ?? others} is running. ${progress}`;
   }
-  if (running.length > 1) return phrase`${many(running.length, 'action is', 'actions are')} running.`;
+  const all = running.length + elsewhere;
+  if (all > 0) return phrase`${many(all, 'action is', 'actions are')} running.`;
   const [last] = actions;
   if (last === undefined) return phrase`No action is running.`;
   if (!isFirstPage) return phrase`Earlier actions.`;

@@ -121,7 +121,8 @@ export function rateOfAction(action: ActionState, samples: readonly Sample[], no
 /** Milliseconds until it ends, by the lower of its rate and its limit; null when that cannot be told. */
 export function timeLeft(action: ActionState, rate: number | null): number | null {
   const perSecond = Math.min(rate ?? Number.POSITIVE_INFINITY, action.ratePerSecond ?? Number.POSITIVE_INFINITY);
-  if (perSecond === 0 || perSecond === Number.POSITIVE_INFINITY) return null;
+  // Of so many there may be more.
+  if (perSecond === 0 || perSecond === Number.POSITIVE_INFINITY || action.matched >= MAX_MATCHED) return null;
   return (toGo(action) / perSecond) * 1000;
 }
 
@@ -147,7 +148,7 @@ export function sentenceOfAction(
           : `The first one was sent ahead. The other ${rest} follow when it has completed.`;
       }
       const left = timeLeft(action, rate);
-      const progress = `${number(action.processed)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.`;
+      const progress = `${number(action.succeeded)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.`;
       return left === null ? progress : `${progress} About ${span(left)} to go.`;
     }
     case 'PAUSED':
@@ -176,11 +177,10 @@ const withStop = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** For the tab: short, and it does not change more than it has to. */
 export function titleOfAction(action: ActionState): string {
-  const { done } = wordsOfKind(action.kind);
   if (action.status !== 'RUNNING') {
     return { PAUSED: 'Paused', COMPLETED: 'Done', CANCELLED: 'Stopped', FAILED: 'Failed' }[action.status];
   }
-  return `${action.matched === 0 ? 0 : Math.floor((action.processed / action.matched) * 100)}\u00a0% ${done}`;
+  return `${action.matched === 0 ? 0 : Math.floor((action.processed / action.matched) * 100)}\u00a0% done`;
 }
 
 /** "10.0 a second, the limit that was asked for" */

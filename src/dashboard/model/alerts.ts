@@ -89,8 +89,13 @@ export function sentenceOfRule({ kind, threshold, windowSeconds, queue }: RuleFa
   }
 }
 
+type Evaluated = Parameters<typeof doubtOfRule>[0];
+
 /** The head of the page. @param rules null while they are not known */
-export function headOfAlerts(rules: readonly { firing: readonly unknown[] }[] | null): {
+export function headOfAlerts(
+  rules: readonly (Evaluated & { firing: readonly unknown[] })[] | null,
+  view: View,
+): {
   h1: string;
   icon: IconName;
   signal: Signal;
@@ -102,6 +107,12 @@ export function headOfAlerts(rules: readonly { firing: readonly unknown[] }[] | 
     return { h1, icon: 'failing', signal: 'bad' };
   }
   if (rules.length === 0) return { h1: 'Nothing is watched yet.', icon: 'info', signal: 'idle' };
+  // What is not evaluated cannot fire.
+  const doubtful = rules.filter((rule) => rule.evaluatedAt === null || doubtOfRule(rule, view) !== null).length;
+  if (doubtful > 0) {
+    const h1 = `No alert fires, but ${many(doubtful, 'rule is', 'rules are')} not evaluated.`;
+    return { h1, icon: 'info', signal: 'warn' };
+  }
   return { h1: 'No alert fires.', icon: 'done', signal: 'ok' };
 }
 

@@ -40,6 +40,15 @@ export function sumOfAnswers(answers: Answers): number {
   return OTHERS.reduce((sum, [field]) => sum + answers[field], answers.answered2xx);
 }
 
+/** What outweighs the hour; the fragment `QueueNow` has it. */
+export interface SinceFailure {
+  lastFailure?: { succeededSince: number } | null;
+}
+
+/** Whether the receiver failed in the last hour, and has accepted at least ten since, and failed none. */
+export const isMended = (health: SinceFailure | null): boolean =>
+  (health?.lastFailure?.succeededSince ?? 0) >= MIN_ANSWERS;
+
 const MIN_ANSWERS = 10;
 const WELL_SHARE = 0.95;
 

@@ -25,6 +25,7 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   const code = codeOf(error);
   if (code !== null) return `the receiver answered ${code}`;
   if (error === 'timeout') return `the receiver did not answer within ${seconds(webhookTimeoutSeconds)}`;
+  if (/^(proxy|resolver)_unr|^no_(desc|local)/.test(error)) return `Jobferry’s own way failed: ${error}`;
   return CAUSES[error] ?? `the worker said ${quote(error)}`;
 }
 
@@ -32,7 +33,7 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
 export const sentenceOfSilence = (error: string | null) =>
   /refused|dns|tls|allowed/.test(error ?? '')
     ? 'Nothing was sent.'
-    : 'No answer came back. The receiver may still have done the work: look for the job’s id in its log before you run it again.';
+    : 'No answer came back. The receiver may have done the work: look for the id in its log.';
 
 /** In a row: the code, else the error without its underscores. */
 export function shortCause(error: string | null): string {

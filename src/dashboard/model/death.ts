@@ -1,10 +1,10 @@
-import { minute, span, type View } from './format.ts';
+import { ago, minute, span, type View } from './format.ts';
 import { type Phrase, phrase } from './phrase.ts';
 
-/** A cause without a death for so long is over, if the receiver is well. */
-const OVER_AFTER_MS = 10 * 60_000;
+/** Of a death that was later, its age is said: whether the next one comes is not known. */
+export const RECENT_MS = 10 * 60_000;
 
-/** When jobs died of a cause, and whether it goes on. */
+/** When jobs died of a cause, and how long ago the last one did. */
 export function spanOfDeath(
   { firstSeen, lastSeen }: { firstSeen: string; lastSeen: string },
   view: View,
@@ -12,7 +12,8 @@ export function spanOfDeath(
   const [first, last] = [Date.parse(firstSeen), Date.parse(lastSeen)];
   const since = view.now - last;
   const at = (ms: number) => ({ at: ms, text: minute(ms, view) });
-  return since < OVER_AFTER_MS
-    ? { when: phrase`${at(first)} to now`, state: 'still going on' }
-    : { when: phrase`${at(first)} to ${at(last)}`, state: `none for ${span(Math.floor(since / 60_000) * 60_000)}` };
+  const state =
+    since < RECENT_MS ? `last one ${ago(last, view)}` : `none for ${span(Math.floor(since / 60_000) * 60_000)}`;
+  const isOneMinute = minute(first, view) === minute(last, view);
+  return { when: isOneMinute ? phrase`at ${at(last)}` : phrase`${at(first)} to ${at(last)}`, state };
 }

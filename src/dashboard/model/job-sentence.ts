@@ -2,7 +2,7 @@ import { causeOf } from './cause.ts';
 import { many, NONE, quote, seconds, span, time, times, took, type View } from './format.ts';
 import type { AttemptNow, JobWhole } from './job.ts';
 import { backoffMs } from './job.ts';
-import { shortId, timeOfId } from './job-id.ts';
+import { shortId } from './job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece, textOfPhrase } from './phrase.ts';
 
 /** The first line of a job's page: what happens next and when, or what became of it. */
@@ -45,13 +45,13 @@ function pending(job: JobWhole, context: JobContext): Phrase {
     case 'PROBE_IN_FLIGHT':
       return phrase`Waits for the probe: ${queue.hold?.probe ? `job ${shortId(queue.hold.probe.id)}` : 'one job'} finds out whether the queue may go on.`;
     case 'DELAYED':
-      return phrase`Scheduled for ${moment(at, context)}, in ${left(at, context)}. It was published with a delay.`;
+      return phrase`Scheduled for ${moment(at, context)}, in ${left(at, context)}.`;
     case 'PAUSED':
       return queue.pause === null
         ? phrase`Waits because its queue is paused.`
         : phrase`Waits because ${queue.pause.by} paused the queue at ${moment(queue.pause.since, context)}.`;
     case 'CONCURRENCY':
-      return phrase`Waits for a free slot: ${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} are busy.`;
+      return phrase`Waits for a free slot: ${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} are busy${awaited(queue)}.`;
     case 'RATE_LIMIT':
       return phrase`Waits until ${moment(at, context)}, ${left(at, context)} more: all ${queue.rateWindow?.max ?? queue.rateLimitMax ?? NONE} deliveries per ${seconds(queue.rateLimitWindow)} are used.`;
     case 'QUEUE_DELETED':
@@ -69,6 +69,9 @@ function holder(hold: JobWhole['queue']['hold']): string {
   const id = shortId(hold.askedBy.id);
   return hold.reason === null ? `, because job ${id} was deferred` : `, because job ${id} said ${quote(hold.reason)}`;
 }
+
+const awaited = ({ depth }: JobWhole['queue']) =>
+  depth?.awaitingAck ? `, ${depth.awaitingAck} wait for a report` : '';
 
 function processing(job: JobWhole, context: JobContext): Phrase {
   const elapsed = Math.max(0, context.now - Date.parse(job.startedAt ?? job.scheduledFor));
@@ -222,13 +225,9 @@ export function shortSentence(sentence: Phrase): string {
   return textOfPhrase(sentence).split(/[,:;.](?: |$)/, 1)[0] ?? '';
 }
 
-/** What an id alone says of a job that is not there. */
-export function sentenceOfMissingJob(id: string, retentionSeconds: number, view: View): Phrase {
-  const published = timeOfId(id);
-  const gone = published + retentionSeconds * 1000;
-  if (gone > view.now || published > view.now) return phrase`No job has this id.`;
-  return phrase`Published ${piece(published, view)}, gone since ${piece(gone, view)}: jobs are kept for ${seconds(retentionSeconds)}.`;
-}
+/** The id may be of a job that was removed, or of none. */
+export const sentenceOfMissingJob = (retentionSeconds: number) =>
+  `No job has this id. Jobs are kept for ${seconds(retentionSeconds)}.`;
 
 const piece = (at: number, view: View): TimePiece => ({ at, text: time(at, view) });
 

@@ -58,6 +58,7 @@ export interface AttemptNow {
 export interface QueueOfJob {
   mode: 'STANDARD' | 'ACK';
   concurrency: number;
+  depth?: { awaitingAck: number } | null;
   inFlight: number | null;
   rateLimitMax: number | null;
   rateLimitWindow: number;

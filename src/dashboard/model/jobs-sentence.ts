@@ -26,7 +26,7 @@ export function sentenceOfJobs(
   byState: Partial<Record<JobState | 'CANCELLED', number>> | null,
   hasFilter: boolean,
 ): string {
-  if (all.count === 0) return hasFilter ? 'No job matches.' : 'No job has been published yet.';
+  if (all.count === 0) return hasFilter ? 'No job matches.' : 'No job is kept.';
   const one = all.count === 1;
   const start = hasFilter
     ? `${count(all.count, all.exact)} ${one ? 'job matches' : 'jobs match'}`

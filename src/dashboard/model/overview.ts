@@ -91,7 +91,7 @@ export function headlineOf(
   if (moves) return { strong: phrase`${all} well.`, soft: null };
   if (lastDeliveryAt === undefined) return { strong: phrase`All is quiet.`, soft: null };
   if (lastDeliveryAt === null) {
-    return { strong: phrase`All is quiet.`, soft: phrase`Nothing has been delivered.` };
+    return { strong: phrase`All is quiet.`, soft: phrase`No attempt is kept.` };
   }
   const at = Date.parse(lastDeliveryAt);
   return {
@@ -119,7 +119,7 @@ export function leadOfOverview(
       ? null
       : phrase`${rate(out)} deliveries a second from ${spanOf(recent.span, view)}, ${share(recent.failed, recent.all)} of the attempts failed.`;
   const lead = sentences(pace, waitingOf(states));
-  return total > shown ? sentences(phrase`Of the ${number(shown)} queues below:`, lead) : lead;
+  return total > shown ? sentences(phrase`Of the ${many(shown, 'queue')} below:`, lead) : lead;
 }
 
 const share = (failed: number, all: number) => (failed === 0 ? 'none' : failed === all ? 'all' : percent(failed, all));

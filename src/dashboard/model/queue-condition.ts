@@ -1,6 +1,6 @@
 import { allAwaitReports, slotsInUse } from '../../domain/queue-slots.ts';
-import type { Answers } from './answers.ts';
-import { many, minute, number, span, time, type View } from './format.ts';
+import { type Answers, sumOfAnswers } from './answers.ts';
+import { many, minute, number, span, time, took, type View } from './format.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import type { Signal, Word } from './words.ts';
 
@@ -24,6 +24,10 @@ export interface Depth extends Jobs {
 }
 
 interface Health extends Answers {
+  /** By what became of them: in ack mode a worker may fail what its receiver has answered with 2xx. */
+  attempts: number;
+  failed: number;
+  deferred: number;
   duration: { p50: number | null; p95: number | null };
   /** Set if most of the hour failed: the last failure, and how many attempts have succeeded since. */
   lastFailure: { at: string; succeededSince: number } | null;
@@ -137,16 +141,17 @@ function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
   // Of a flow that is not known, the worse is said, but not that nothing moves.
   if (flow.in === null || flow.out === null) return 'behind';
   if (flow.out > 0 && flow.out > flow.in) return 'catching-up';
-  return flow.out === 0 && flow.accepted === 0 && !flow.moves ? 'stuck' : 'behind';
+  const last = lastAtOf(flow);
+  return last !== null && now - last >= QUIET_MS ? 'stuck' : 'behind';
 }
 
-/** Reports that have not come for so long may not come at all. */
-const NO_REPORT_MS = 5 * 60_000;
+/** Nothing moves, and reports may not come at all, if none has come for so long. */
+const QUIET_MS = 5 * 60_000;
 
 function awaitsReports({ concurrency, depth, ackTimeout }: QueueNow, flow: Flow, now: number): boolean {
   if (depth === null || !allAwaitReports({ awaitingAck: depth.awaitingAck, concurrency })) return false;
   const last = lastAtOf(flow);
-  return last !== null && now - last >= Math.min(NO_REPORT_MS, (ackTimeout * 1000) / 2);
+  return last !== null && now - last >= Math.min(QUIET_MS, (ackTimeout * 1000) / 2);
 }
 
 /** When the last attempt ended: a moment after which none has, in milliseconds; null while attempts end. */
@@ -171,11 +176,11 @@ export function waitingJobs({ depth }: Pick<QueueNow, 'depth'>): number {
   return depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
 }
 
-/** Attempts of the last hour, and how many of them failed. */
-export function attemptsOf({ health }: Pick<QueueNow, 'health'>): { all: number; failed: number } {
-  if (health === null) return { all: 0, failed: 0 };
-  const failed = health.answered3xx + health.answered4xx + health.answered5xx + health.unauthorized + health.unanswered;
-  return { all: failed + health.answered2xx + health.backpressure, failed };
+/** Attempts of the last hour, how many of them failed or were put off, and how many had an answer. */
+export function attemptsOf({ health }: Pick<QueueNow, 'health'>) {
+  if (health === null) return { all: 0, failed: 0, deferred: 0, answers: 0 };
+  const { attempts: all, failed, deferred } = health;
+  return { all, failed, deferred, answers: sumOfAnswers(health) - health.unanswered };
 }
 
 /** Whether a queue in this condition belongs in the list of what needs a look. */
@@ -197,6 +202,33 @@ export const momentOf = (at: number, view: View): TimePiece => ({ at, text: time
 /** 11:50 to 12:00 */
 export function spanOf({ from, to }: { from: number; to: number }, view: View): string {
   return `${minute(from, view)} to ${minute(to, view)}`;
+}
+
+/** "18 204 are due, the oldest for 8 min 40 s"; null if none is. */
+export function dueText({ depth, oldestDueSeconds }: QueueNow): string | null {
+  if (depth === null || depth.due === 0) return null;
+  const oldest = oldestDueSeconds === null ? '' : `, the oldest for ${span(oldestDueSeconds * 1000)}`;
+  return `${many(depth.due, 'is', 'are')} due${oldest}`;
+}
+
+const DAY_S = 86_400;
+
+/** When a backlog is worked off: "at this pace until about 12:05". Jobs do not live for much longer than a day. */
+export function paceText({ depth }: QueueNow, flow: Flow, view: View): Phrase {
+  const seconds = (depth?.due ?? 0) / ((flow.out ?? 0) - (flow.in ?? 0));
+  if (seconds > DAY_S) return phrase`at this pace not within a day`;
+  const end = view.now + seconds * 1000;
+  return phrase`at this pace until about ${{ at: end, text: minute(end, view) }}`;
+}
+
+const TWENTY = 20;
+
+/** Of fewer than twenty, one in twenty is none. */
+export function slowText({ health }: Pick<QueueNow, 'health'>): string {
+  const p95 = took(health?.duration.p95 ?? 0);
+  return (health?.attempts ?? 0) < TWENTY
+    ? `The slowest delivery of the last hour took about ${p95}.`
+    : `One delivery in twenty of the last hour took about ${p95} or longer.`;
 }
 
 export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;

@@ -1,5 +1,5 @@
 import { slotsInUse } from '../../domain/queue-slots.ts';
-import { many, number, quote, span, time, took, type View } from './format.ts';
+import { many, number, quote, span, time, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { jobsPath, queuePath } from './job-links.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
@@ -7,12 +7,17 @@ import {
   attemptsOf,
   awaitingText,
   type Condition,
+  dueText,
   type Flow,
   mendedText,
   openJobs,
+  paceText,
   type QueueNow,
   rate,
+  sinceText,
+  slowText,
   spanOf,
+  waitingJobs,
 } from './queue-condition.ts';
 import type { Deed } from './rights.ts';
 
@@ -26,7 +31,7 @@ export interface Problem {
 
 export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, view: View): Problem {
   const { health, hold, pause } = queue;
-  const { all, failed } = attemptsOf(queue);
+  const { all, failed, deferred, answers } = attemptsOf(queue);
   const moment = (at: number): TimePiece => ({ at, text: time(at, view) });
   switch (condition) {
     case 'paused':
@@ -37,7 +42,7 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
             rest: phrase`by ${pause.by}. ${jobsWait(queue)}; nothing is lost.`,
           };
     case 'signature': {
-      const said = phrase`${number(health?.unauthorized ?? 0)} of ${number(all)} answers of the last hour were 401.`;
+      const said = phrase`${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
       return { lead: phrase`Signature rejected.`, rest: said };
     }
     case 'held': {
@@ -70,7 +75,7 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
     case 'stuck':
       return {
         lead: phrase`Stuck.`,
-        rest: sentences(dueOf(queue), phrase`No attempt has ended in ten minutes.`, limitOf(queue)),
+        rest: sentences(dueOf(queue), phrase`No attempt has ended since ${sinceText(flow, view)}.`, limitOf(queue)),
       };
     case 'behind': {
       const grows = flow.in !== null && flow.out !== null && flow.in > flow.out;
@@ -83,24 +88,21 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
         rest: sentences(pace, dueOf(queue), limitOf(queue)),
       };
     }
-    case 'catching-up': {
-      const pace = (flow.out ?? 0) - (flow.in ?? 0);
-      const end = view.now + ((queue.depth?.due ?? 0) / pace) * 1000;
-      const until = pace > 0 ? phrase`At this pace it is done at about ${moment(end)}.` : null;
-      return { lead: phrase`Catches up.`, rest: sentences(dueOf(queue), until) };
-    }
+    case 'catching-up':
+      return {
+        lead: phrase`Catches up.`,
+        rest: phrase`${dueText(queue) ?? 'None is due'}; ${paceText(queue, flow, view)}.`,
+      };
     case 'slow':
       return {
         lead: phrase`Slow receiver.`,
-        rest: phrase`One delivery in twenty takes longer than ${took(health?.duration.p95 ?? 0)}.`,
+        rest: [slowText(queue)],
       };
-    case 'pressure': {
-      const put = number(health?.backpressure ?? 0);
+    case 'pressure':
       return {
         lead: phrase`Backpressure.`,
-        rest: phrase`The receiver put off ${put} of ${many(all, 'attempt')} of the last hour.`,
+        rest: phrase`The receiver put off ${number(deferred)} of ${many(all, 'attempt')} of the last hour.`,
       };
-    }
     default: {
       const jobs = openJobs(queue);
       const rest = jobs === 0 ? phrase`Nothing waits.` : phrase`${many(jobs, 'job is', 'jobs are')} open.`;
@@ -109,12 +111,11 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
   }
 }
 
-const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs wait');
+const jobsWait = (queue: QueueNow) => many(waitingJobs(queue), 'job waits', 'jobs wait');
 
-function dueOf({ depth, oldestDueSeconds }: QueueNow): Phrase | null {
-  if (depth === null || depth.due === 0) return null;
-  const oldest = oldestDueSeconds === null ? '' : `, the oldest for ${span(oldestDueSeconds * 1000)}`;
-  return phrase`${number(depth.due)} ${depth.due === 1 ? 'is' : 'are'} due${oldest}.`;
+function dueOf(queue: QueueNow): Phrase | null {
+  const due = dueText(queue);
+  return due === null ? null : phrase`${due}.`;
 }
 
 function limitOf({ concurrency, inFlight, rateWindow, depth }: QueueNow): Phrase | null {
@@ -134,7 +135,7 @@ function mostOf({ health }: QueueNow, failed: number): Phrase | null {
     [health.unanswered, 'had no answer'],
   ];
   const [most, said] = classes.reduce((best, one) => (one[0] > best[0] ? one : best));
-  if (most * 2 <= failed) return null;
+  if (most * 2 <= failed || most > failed) return null;
   return most === failed ? phrase`All of them ${said}.` : phrase`${number(most)} ${said}.`;
 }
 

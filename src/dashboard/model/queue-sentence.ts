@@ -1,5 +1,5 @@
-import { allAwaitReports, REPORTS_ADVICE } from '../../domain/queue-slots.ts';
-import { many, minute, number, quote, seconds, span, took, type View } from './format.ts';
+import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../../domain/queue-slots.ts';
+import { many, number, quote, seconds, span, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import {
@@ -7,20 +7,24 @@ import {
   awaitingText,
   canMove,
   conditionOf,
+  dueText,
   type Flow,
   momentOf,
   oldestText,
   openJobs,
+  paceText,
   type QueueNow,
   rate,
   sinceText,
+  slowText,
   spanOf,
+  waitingJobs,
 } from './queue-condition.ts';
 
 /** The first lines of a queue's page: how it is, and what limits it. */
 
 export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
-  const { all, failed } = attemptsOf(queue);
+  const { all, failed, deferred, answers } = attemptsOf(queue);
   const { health, hold, pause } = queue;
   const moment = (at: string): TimePiece => momentOf(Date.parse(at), view);
   switch (conditionOf(queue, flow, view)) {
@@ -33,7 +37,7 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
         ? phrase`Paused. ${jobsWait(queue)}, nothing is lost.`
         : phrase`Paused since ${moment(pause.since)} by ${pause.by}. ${jobsWait(queue)}, nothing is lost.`;
     case 'signature':
-      return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${number(all)} answers of the last hour were 401.`;
+      return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
     case 'held': {
       const until = hold?.until ?? '';
       const reason = hold?.reason == null ? '' : `: ${quote(hold.reason)}`;
@@ -42,21 +46,21 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
     case 'probing':
       return phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on.`;
     case 'failing':
-      return phrase`${number(failed)} of ${number(all)} attempts of the last hour failed.`;
+      return phrase`${number(failed)} of ${many(all, 'attempt')} of the last hour failed.`;
     case 'awaiting':
       return phrase`Waiting for reports: ${awaitingText(queue, flow, view)}`;
     case 'stuck':
       return phrase`Stuck: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due, ${oldestText(queue)}, and no attempt has ended since ${sinceText(flow, view)}.`;
     case 'behind':
       return flow.in === null || flow.out === null || flow.span === null || flow.in <= flow.out
-        ? phrase`Behind: ${oldestText(queue)}.`
+        ? phrase`Behind: ${dueText(queue) ?? oldestText(queue)}.`
         : phrase`Falls behind: ${rate(flow.in)} jobs a second came in from ${spanOf(flow.span, view)}, ${rate(flow.out)} ended.`;
     case 'catching-up':
-      return catchingUp(queue, flow, view);
+      return phrase`Catches up: ${many(queue.depth?.due ?? 0, 'is', 'are')} due; ${paceText(queue, flow, view)}.`;
     case 'slow':
-      return phrase`One delivery in twenty takes longer than ${took(health?.duration.p95 ?? 0)}.`;
+      return [slowText(queue)];
     case 'pressure':
-      return phrase`${number(health?.backpressure ?? 0)} of ${number(all)} attempts were put off by the receiver.`;
+      return phrase`${number(deferred)} of ${many(all, 'attempt')} of the last hour were put off by the receiver.`;
     case 'moving': {
       const late = flow.wait === null ? '' : `, ${took(flow.wait)} late`;
       if (flow.accepted !== null && flow.accepted > 0 && flow.span !== null) {
@@ -107,15 +111,7 @@ function waitingText(queue: QueueNow, view: View): Phrase {
   return phrase`${openText(queue)}${one ? '' : ','} ${which} ${momentOf(Date.parse(next), view)}.`;
 }
 
-function catchingUp(queue: QueueNow, flow: Flow, view: View): Phrase {
-  const due = queue.depth?.due ?? 0;
-  const pace = (flow.out ?? 0) - (flow.in ?? 0);
-  if (pace <= 0) return phrase`Catches up: ${number(due)} are due.`;
-  const end = view.now + (due / pace) * 1000;
-  return phrase`Catches up: ${number(due)} are due; at this pace until about ${{ at: end, text: minute(end, view) }}.`;
-}
-
-const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs wait');
+const jobsWait = (queue: QueueNow) => many(waitingJobs(queue), 'job waits', 'jobs wait');
 
 /** The line below: the limit that binds, and a way out. Null when the condition itself says it. */
 export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | null {
@@ -137,34 +133,24 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   return phrase`${why}: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
 }
 
-/** Slots that would also work off what waits, as a factor of those that keep up. */
-const CLEARING_FACTOR = 1.25;
-
 function slotsBind(queue: QueueNow, flow: Flow): Phrase {
   const { concurrency, depth, health } = queue;
+  const awaitingAck = depth?.awaitingAck ?? 0;
+  if (awaitingAck > 0) {
+    // A slot is taken until the report, so the duration of a delivery says nothing of how many are needed.
+    const slots = slotsInUse({ inFlight: queue.inFlight ?? 0, awaitingAck, concurrency });
+    return phrase`${slots}. More slots, or reports that come sooner, would deliver more.`;
+  }
   const p50 = health?.duration.p50 ?? null;
   const needed = slotsNeeded(flow.in, p50);
-  const all = phrase`All ${many(concurrency, 'slot is', 'slots are')} busy`;
+  const all = concurrency === 1 ? phrase`The only slot is busy` : phrase`All ${number(concurrency)} slots are busy`;
   if (needed === null || needed <= concurrency)
     return phrase`${all}. More slots, or a faster receiver, would deliver more.`;
   if (flow.out === null || flow.out === 0 || p50 === null) {
     return phrase`${all}. At this rate it needs about ${number(needed)}.`;
   }
-  const why = phrase`${all} and half of the deliveries take longer than ${took(p50)}, so ${rate(flow.out)} a second is all it can do.`;
-  const clearing = Math.ceil(needed * CLEARING_FACTOR);
-  const surplus = (flow.out * clearing) / concurrency - (flow.in ?? 0);
-  const due = depth?.due ?? 0;
-  const clears =
-    surplus > 0 && due > 0
-      ? `; ${number(clearing)} would also clear the backlog in about ${roughly((due / surplus) * 1000)}`
-      : '';
-  return phrase`${why} ${many(needed, 'slot')} would keep up${clears}, if the receiver can take them.`;
+  return phrase`${all} and half of the deliveries take longer than ${took(p50)}, so ${rate(flow.out)} a second is all it can do. ${many(needed, 'slot')} would keep up, if the receiver can take them.`;
 }
-
-const MINUTE_MS = 60_000;
-
-/** A guess has no seconds. */
-const roughly = (ms: number) => span(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
 
 /** Slots that the incoming jobs keep busy, with 10 % to spare. */
 export function slotsNeeded(inPerSecond: number | null, p50Ms: number | null): number | null {

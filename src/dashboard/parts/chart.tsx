@@ -59,13 +59,18 @@ export function Chart(props: ChartProps) {
   const [hovered, setHovered] = useState<number | null>(null);
   const hasValues = series.some(({ values }) => values.some((value) => value !== null));
   const index = hovered === null || hovered >= times.length ? null : hovered;
+  const zone = useStore(preferences, (all) => all.zone);
+  // All values of the legend are of one bucket, whose start it says: of one there may be none.
+  const said = index ?? times.findLastIndex((_, n) => series.some(({ values }) => values[n] != null));
+  const from = times[said];
   return (
     <figure className="chart" aria-labelledby={id}>
       <div className="sec-head">
         <h2 id={id}>{title}</h2>
         <span className="legend">
+          {from !== undefined && <span className="q3">from {minute(from, { now: from, zone })}</span>}
           {series.map((one) => (
-            <LegendItem key={one.label} series={one} index={index} format={format} />
+            <LegendItem key={one.label} series={one} index={said} format={format} />
           ))}
         </span>
         <span className="end">
@@ -104,10 +109,9 @@ function LegendItem({
   format,
 }: {
   series: Series;
-  index: number | null;
+  index: number;
   format: ChartProps['format'];
 }) {
-  const value = index === null ? values.findLast((one) => one !== null) : values[index];
   return (
     <span>
       <i
@@ -115,7 +119,7 @@ function LegendItem({
         style={{ '--m': `var(${colour})` } as CSSProperties}
         aria-hidden="true"
       />
-      {label} <b>{shown(value, format)}</b>
+      {label} <b>{shown(values[index], format)}</b>
     </span>
   );
 }

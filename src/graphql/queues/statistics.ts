@@ -123,6 +123,15 @@ export const QueueHealth = builder.objectRef<QueueHealthShape & { queueId: strin
     unanswered: t.exposeInt('unanswered', {
       description: 'Number of attempts without an answer in time, or without any answer.',
     }),
+    attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
+    failed: t.exposeInt('failed', {
+      description:
+        'Number of attempts that failed or that the worker nacked. In ack mode the receiver answered most of them with 2xx.',
+    }),
+    deferred: t.exposeInt('deferred', {
+      description:
+        'Number of attempts that ended in backpressure: by the receiver’s answer, or because the worker deferred the job.',
+    }),
     duration: t.field({
       type: Percentiles,
       description: 'Durations of the deliveries.',

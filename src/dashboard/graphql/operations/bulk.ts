@@ -48,7 +48,7 @@ export const ReplayReceivers = graphql(`
           name paused hold { until }
           health {
           answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized
-          lastFailure { succeededSince }
+          attempts failed deferred lastFailure { succeededSince }
         }
         }
       }

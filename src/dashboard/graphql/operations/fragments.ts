@@ -14,7 +14,7 @@ export const QueueNow = graphql(`
     depth { due scheduled retrying held processing awaitingAck nextDueAt firstAckDeadline }
     health {
       answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
-      duration { p50 p95 } lastFailure { at succeededSince } warnings { warning message }
+      attempts failed deferred duration { p50 p95 } lastFailure { at succeededSince } warnings { warning message }
     }
   }
 `);
@@ -40,7 +40,7 @@ export const JobCourse = graphql(`
       attempt status at startedAt durationMs waitMs webhookStatusCode error responseBody retryAt heldUntil
     }
     queue {
-      __typename id name mode concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
+      __typename id name mode concurrency inFlight depth { awaitingAck } rateLimitMax rateLimitWindow maxDefers ackTimeout
       ackTimeoutAction pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
     }
   }

@@ -1,7 +1,8 @@
-import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
+import { type Answers, isMended, isWell, type SinceFailure, sumOfAnswers } from '../answers.ts';
 import { codeOf, type DeadReason, isOfWorker, shortCause, titleOfDeath } from '../cause.ts';
-import { firstLineOf, lowerFirst, minute, NONE, number, percent, span, upperFirst, type View } from '../format.ts';
-import { type Phrase, phrase, sentences, type TimePiece } from '../phrase.ts';
+import { RECENT_MS, spanOfDeath } from '../death.ts';
+import { firstLineOf, lowerFirst, NONE, number, percent, upperFirst, type View } from '../format.ts';
+import { type Phrase, phrase, sentences } from '../phrase.ts';
 import type { Signal } from '../words.ts';
 
 /** A cause of death: dead letters of one queue with the same reason, code and error. */
@@ -16,7 +17,13 @@ export interface CauseNow {
   /** The first line of the receiver's answer, if the causes are told apart by it. */
   answer?: string | null;
   /** Null if it has been removed. */
-  queue: { id: string; name: string; maxDefers: number; ackTimeout: number; health?: Answers | null } | null;
+  queue: {
+    id: string;
+    name: string;
+    maxDefers: number;
+    ackTimeout: number;
+    health?: (Answers & SinceFailure) | null;
+  } | null;
   /** Null if it has been removed. */
   sample: { lastAttempt: { attempt: number; responseBody: string | null } | null } | null;
 }
@@ -29,24 +36,26 @@ export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'
   return isVisible ? 'an answer without a body' : NONE;
 }
 
-/** Below this age of its last death a cause is taken to go on. */
-const RECENT_MS = 10 * 60_000;
-
-/** `over`: nothing died of it for 10 min, and the receiver is well. `failing`: jobs still die of it. */
-export type CauseCondition = 'over' | 'failing' | 'unknown';
+/**
+ * `mended`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min. `over`:
+ * none did, and the receiver was well in the last hour.
+ */
+export type CauseCondition = 'mended' | 'over' | 'recent' | 'unknown';
 
 export function conditionOfCause(
   { reason, error, lastSeen, queue }: Pick<CauseNow, 'reason' | 'error' | 'lastSeen' | 'queue'>,
   now: number,
 ): CauseCondition {
-  if (now - Date.parse(lastSeen) < RECENT_MS) return 'failing';
-  if (isOfWorker(reason, error)) return 'unknown';
-  return isWell(queue?.health ?? null) ? 'over' : 'unknown';
+  const isAboutReceiver = !isOfWorker(reason, error);
+  if (isAboutReceiver && isMended(queue?.health ?? null)) return 'mended';
+  if (now - Date.parse(lastSeen) < RECENT_MS) return 'recent';
+  return isAboutReceiver && isWell(queue?.health ?? null) ? 'over' : 'unknown';
 }
 
 export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal: Signal } | null>> = {
-  over: { word: 'receiver is well', signal: 'ok' },
-  failing: { word: 'still failing', signal: 'bad' },
+  mended: { word: 'receiver works again', signal: 'ok' },
+  over: { word: 'receiver well in the last hour', signal: 'ok' },
+  recent: { word: 'recent', signal: 'bad' },
   unknown: null,
 };
 
@@ -58,58 +67,33 @@ export function newCauses<Cause extends { firstSeen: string }>(causes: readonly 
   return found.size * 2 > causes.length ? new Set() : found;
 }
 
-const at = (ms: number, view: View): TimePiece => ({ at: ms, text: minute(ms, view) });
-
-/** When jobs died of it: "09:12 to 09:41", and "over for 2 h 23 min". */
-export function timesOfCause(cause: CauseNow, view: View): { range: Phrase; since: Phrase } {
-  const [first, last] = [Date.parse(cause.firstSeen), Date.parse(cause.lastSeen)];
-  const condition = conditionOfCause(cause, view.now);
-  const end = condition === 'failing' ? 'now' : at(last, view);
-  const since =
-    condition === 'over'
-      ? phrase`over for ${span(view.now - last)}`
-      : phrase`last one ${{ at: last, text: roughlyAgo(last, view) }}`;
-  const isOneMinute = end !== 'now' && minute(first, view) === minute(last, view);
-  return { range: isOneMinute ? phrase`at ${end}` : phrase`${at(first, view)} to ${end}`, since };
-}
-
-const UNITS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
-] as const;
-
-/** The largest unit only: 17 min ago. */
-export function roughlyAgo(ms: number, { now }: View): string {
-  const passed = now - ms;
-  const [unit, word] = UNITS.find(([size]) => passed >= size) ?? [0, ''];
-  return unit === 0 ? 'now' : `${Math.floor(passed / unit)}\u00a0${word}\u00a0ago`;
-}
+/** So many causes are asked for, the largest. If there are more, what is counted of them is a lower bound. */
+export const MOST_CAUSES = 20;
 
 /** "2 226 jobs died and were not replayed, of 6 causes." and what is to know of the largest of them. */
 export function headOfCauses(
   causes: readonly CauseNow[],
-  { isDefault, now }: { isDefault: boolean; now: number },
+  { isDefault, view }: { isDefault: boolean; view: View },
 ): { first: string; more: string } {
   const sum = causes.reduce((total, { count }) => total + count, 0);
   const [largest] = [...causes].sort((a, b) => b.count - a.count);
-  const of = causes.length === 1 ? 'one cause' : `${number(causes.length)} causes`;
+  const [the, largestOf] = causes.length < MOST_CAUSES ? ['', ''] : ['the ', 'largest '];
+  const of = causes.length === 1 ? 'one cause' : `${the}${number(causes.length)} ${largestOf}causes`;
   const first = isDefault
     ? `${number(sum)} ${sum === 1 ? 'job died and was' : 'jobs died and were'} not replayed, of ${of}.`
     : `${number(sum)} dead ${sum === 1 ? 'letter matches' : 'letters match'}, of ${of}.`;
   if (largest === undefined || largest.count * 2 < sum) return { first, more: '' };
-  const how = { over: 'it is over', failing: 'jobs still die of it', unknown: '' }[conditionOfCause(largest, now)];
-  if (causes.length === 1) return { first, more: how === '' ? '' : `${upperFirst(how)}.` };
-  return { first, more: `One cause is ${percent(largest.count, sum)} of them${how === '' ? '' : `, and ${how}`}.` };
+  const { state } = spanOfDeath(largest, view);
+  if (causes.length === 1) return { first, more: `${upperFirst(state)}.` };
+  return { first, more: `One cause is ${percent(largest.count, sum)} of them, ${state}.` };
 }
 
 /** Of the largest cause: what happened when, and how the receiver is now. Null without a queue. */
 export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view: View): Phrase | null {
   const { queue } = cause;
   if (queue === null) return null;
-  const { range } = timesOfCause(cause, view);
-  const when = range.length > 2 || range[0] !== 'at ' ? phrase`from ${range}` : range;
+  const { when: range } = spanOfDeath(cause, view);
+  const when = range[0] === 'at ' ? range : phrase`from ${range}`;
   const title = titleOfDeath(cause, webhookTimeoutSeconds).replace(/^Receiver |, [a-z0-9\u202f]+( times)?$/g, '');
   const isOfReceiver = /^(answered|refused|did|cut|rejected|asked)/.test(title);
   const what = isOfReceiver ? phrase`${queue.name} ${title}` : phrase`${queue.name}: ${lowerFirst(title)}`;

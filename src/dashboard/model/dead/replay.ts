@@ -1,4 +1,4 @@
-import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
+import { isMended, type SinceFailure } from '../answers.ts';
 import { many, NONE, number, percent, seconds, span } from '../format.ts';
 import type { IconName, Signal } from '../words.ts';
 
@@ -21,7 +21,8 @@ export interface Receiver {
   name: string;
   paused: boolean;
   hold: { until: string } | null;
-  health: (Answers & { lastFailure?: { succeededSince: number } | null }) | null;
+  /** Of the attempts of the last hour. */
+  health: (SinceFailure & { attempts: number; failed: number; deferred: number }) | null;
 }
 
 /** With the settings that the replayed jobs get. */
@@ -70,10 +71,10 @@ export interface Safety {
   text: string;
 }
 
-/** So many successes since the last failure outweigh the hour. */
-const MIN_SINCE = 10;
+const MIN_ATTEMPTS = 10;
+const [WELL_SHARE, DEFERRED_SHARE] = [0.95, 0.2];
 
-/** Whether the jobs would die again, by the receiver's answers of the last hour. */
+/** Whether the jobs may die again, by what became of the attempts of the last hour. */
 export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>): Safety {
   if (paused) {
     return {
@@ -91,32 +92,36 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
       text: 'The jobs wait for the end of the hold.',
     };
   }
-  const all = health === null ? 0 : sumOfAnswers(health);
-  if (health === null || all < 10) {
+  const all = health?.attempts ?? 0;
+  if (health === null || all < MIN_ATTEMPTS) {
     return {
       signal: 'idle',
       icon: 'info',
       strong: 'Whether the receiver works is not known.',
       text:
         all === 0
-          ? 'It had no delivery in the last hour. Send 1 first.'
-          : `It had ${many(all, 'delivery', 'deliveries')} in the last hour. Send 1 first.`,
+          ? 'No attempt ended in the last hour. Send 1 first.'
+          : `${many(all, 'attempt')} ended in the last hour. Send 1 first.`,
     };
   }
   const since = health.lastFailure?.succeededSince ?? 0;
-  if (since >= MIN_SINCE) {
-    const text = `It failed in the last hour, and all ${many(since, 'delivery', 'deliveries')} since succeeded.`;
+  if (isMended(health)) {
+    const text = `Attempts failed in the last hour, and all ${number(since)} since succeeded.`;
     return { signal: 'ok', icon: 'done', strong: 'The receiver works again.', text };
   }
-  const answered = `It answered 2xx to ${percent(health.answered2xx, all)} of ${many(all, 'delivery', 'deliveries')} of the last hour.`;
-  if (isWell(health)) return { signal: 'ok', icon: 'done', strong: 'The receiver works.', text: answered };
-  const isBad = health.answered2xx * 2 < all;
-  return {
-    signal: isBad ? 'bad' : 'warn',
-    icon: 'failing',
-    strong: isBad ? 'The receiver fails.' : 'The receiver is not well.',
-    text: `${answered} ${since > 0 ? `The last ${number(since)} succeeded: send 1 first.` : isBad ? 'Most of these jobs would die again.' : 'Some of these jobs would die again.'}`,
-  };
+  const { failed, deferred } = health;
+  const good = all - failed - deferred;
+  const ended = `${percent(good, all)} of ${many(all, 'attempt')} of the last hour succeeded.`;
+  if (good >= all * WELL_SHARE) {
+    return { signal: 'ok', icon: 'done', strong: 'The receiver was well in the last hour.', text: ended };
+  }
+  const isBad = failed * 2 > all;
+  if (!isBad && deferred > all * DEFERRED_SHARE) {
+    return { signal: 'hold', icon: 'pressure', strong: 'The receiver puts jobs off.', text: ended };
+  }
+  const then = since > 0 ? `The last ${number(since)} succeeded` : 'The jobs may die again';
+  const strong = 'The receiver was not well in the last hour.';
+  return { signal: isBad ? 'bad' : 'warn', icon: 'failing', strong, text: `${ended} ${then}: send 1 first.` };
 }
 
 /** The same for several queues: the worst of them decides. `isAll` is false if only those with the most jobs are known. */
@@ -129,14 +134,15 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
   const [ill, bad, unknown] = [of('bad', 'warn'), of('bad'), of('idle', 'hold')];
   const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} receivers${isAll ? '' : ' with the most jobs'}`;
   if (ill.length > 0) {
-    const text = `Jobs of ${namesText(ill)} would die again. Replay the others by their cause, or send 1 first.`;
-    const strong = `${all}, ${ill.length === 1 ? '1 fails' : `${number(ill.length)} fail`}.`;
+    const text = `Jobs of ${namesText(ill)} may die again. Replay the others by their cause, or send 1 first.`;
+    const strong = `${all}, ${many(ill.length, 'was', 'were')} not well in the last hour.`;
     return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
   }
-  if (unknown.length === 0) return { signal: 'ok', icon: 'done', strong: `${all}, all work.`, text: '' };
-  const text = `Not known: ${namesText(unknown)}. They are paused or held, or had too few deliveries in the last hour.`;
+  if (unknown.length === 0)
+    return { signal: 'ok', icon: 'done', strong: `${all}, all were well in the last hour.`, text: '' };
+  const text = `Not known: ${namesText(unknown)}. They are paused, held or put jobs off, or too few attempts ended in the last hour.`;
   const well = receivers.length - unknown.length;
-  const strong = `${all}, ${number(well)} ${well === 1 ? 'works' : 'work'}.`;
+  const strong = `${all}, ${many(well, 'was', 'were')} well in the last hour.`;
   return { signal: 'idle', icon: 'info', strong, text };
 }
 

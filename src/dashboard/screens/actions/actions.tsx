@@ -13,6 +13,7 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { Page } from '../../shell/page.tsx';
+import { useShell } from '../../shell/server.ts';
 import { useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
 import { ActionsTable } from './actions-table.tsx';
@@ -60,13 +61,17 @@ function Head({
   children: React.ReactNode;
 }) {
   const view = useView();
+  const here = new Set(actions?.map(({ id }) => id));
+  const elsewhere = useShell()?.running.nodes.filter(({ id }) => !here.has(id)).length ?? 0;
   const running = actions?.filter(({ status }) => status === 'RUNNING').length ?? 0;
   return (
     <Page
       title={running === 0 ? 'Actions' : `${running} running`}
       crumbs={[{ label: 'Actions' }]}
       sign={{ icon: 'actions', signal: running === 0 ? 'idle' : 'run' }}
-      h1={actions === undefined ? 'Actions' : <Phrase pieces={sentenceOfActions(actions, isFirstPage, view)} />}
+      h1={
+        actions === undefined ? 'Actions' : <Phrase pieces={sentenceOfActions(actions, isFirstPage, view, elsewhere)} />
+      }
       lead="An action works on many jobs at once: a replay, a cancellation, a purge. It goes on without this page."
     >
       {children}

@@ -42,7 +42,7 @@ export default function Alerts() {
   const make = () => setEdited(null);
   const { data } = asked;
   useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, deed: 'createAlertRule' }]);
-  const { h1, icon, signal } = headOfAlerts(data?.alertRules ?? null);
+  const { h1, icon, signal } = headOfAlerts(data?.alertRules ?? null, useView());
   return (
     <Page
       title="Alerts"

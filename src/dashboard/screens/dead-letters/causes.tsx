@@ -3,8 +3,9 @@ import { Link } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import type { CauseRow } from '../../graphql/operations/dead-letters.ts';
 import { titleOfDeath } from '../../model/cause.ts';
-import { CAUSE_TAGS, conditionOfCause, newCauses, saidOfCause, timesOfCause } from '../../model/dead/cause.ts';
+import { CAUSE_TAGS, conditionOfCause, newCauses, saidOfCause } from '../../model/dead/cause.ts';
 import { addDeadChip, type DeadChip, type DeadFilter } from '../../model/dead/filter.ts';
+import { spanOfDeath } from '../../model/death.ts';
 import { number } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
@@ -139,7 +140,7 @@ function Cause({
   const timeout = useWebhookTimeout();
   const { queue, answer = null } = cause;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
-  const { range, since } = timesOfCause(cause, view);
+  const { when, state } = spanOfDeath(cause, view);
   const chips: DeadChip[] = [{ word: 'cause', values: [cause.fingerprint] }];
   if (queue !== null) chips.push({ word: 'queue', values: [queue.name] });
   if (isByAnswer) chips.push({ word: 'answer', text: answer ?? '' });
@@ -167,11 +168,9 @@ function Cause({
       </div>
       <p className="when">
         <b>
-          <Phrase pieces={range} />
+          <Phrase pieces={when} />
         </b>
-        <span>
-          <Phrase pieces={since} />
-        </span>
+        <span>{state}</span>
       </p>
       <span className="deeds">
         <May deed="replayDeadLetters">

@@ -7,7 +7,7 @@ import { textOf } from '../../graphql/graphql.ts';
 import { type CauseRow, Causes, DeadLetters as DeadLettersPage } from '../../graphql/operations/dead-letters.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
-import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
+import { headOfCauses, leadOfCause, MOST_CAUSES } from '../../model/dead/cause.ts';
 import { isDefaultFilter, isReplayable, isValidDeadFilter } from '../../model/dead/filter.ts';
 import { count, many, time } from '../../model/format.ts';
 import type { Phrase as Pieces } from '../../model/phrase.ts';
@@ -202,7 +202,7 @@ function Head({
     if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
     if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
     if (all.length > 0) {
-      const head = headOfCauses(all, { isDefault, now: view.now });
+      const head = headOfCauses(all, { isDefault, view });
       const [largest] = [...all].sort((a, b) => b.count - a.count);
       return { ...head, lead: head.more === '' || largest === undefined ? null : leadOfCause(largest, timeout, view) };
     }
@@ -211,7 +211,7 @@ function Head({
     return {
       first:
         newestAt === null
-          ? 'No job has died.'
+          ? 'No dead letter is kept.'
           : `Every job that died was replayed${hasDismissed ? ', or its cause dismissed' : ''}.`,
       more: since,
       lead: null,
@@ -221,7 +221,7 @@ function Head({
   const isWell = causes?.length === 0 && isDefault;
   return (
     <Page
-      title={causes === undefined ? 'Dead letters' : `${count(sum)} dead letters`}
+      title={causes === undefined ? 'Dead letters' : `${count(sum, causes.length < MOST_CAUSES)} dead letters`}
       crumbs={[{ label: 'Dead letters' }]}
       sign={isWell ? { icon: 'done', signal: 'ok' } : { icon: 'dead', signal: sum > 0 ? 'bad' : 'idle' }}
       h1={

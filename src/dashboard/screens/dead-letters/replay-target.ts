@@ -1,5 +1,6 @@
 import type { CauseRow } from '../../graphql/operations/dead-letters.ts';
 import { titleOfDeath } from '../../model/cause.ts';
+import { MOST_CAUSES } from '../../model/dead/cause.ts';
 import type { DeadLetterFilter } from '../../model/dead/filter.ts';
 import type { Receiver } from '../../model/dead/replay.ts';
 import type { JobFilter } from '../../model/filter/job-filter.ts';
@@ -37,10 +38,7 @@ export function targetOfCause(
   };
 }
 
-/** As many as `Causes` asks for: if there are so many, there can be more, of other queues. */
-const MOST_CAUSES = 20;
-
-/** Everything that the filter lets through, of all queues in one action. */
+/** Everything that the filter lets through, of all queues in one action. If causes are left out, they may be of other queues. */
 export function targetOfAll(causes: readonly CauseRow[], filter: DeadLetterFilter): ReplayTarget {
   const { replayed: _, ...rest } = filter;
   const queues = new Map(causes.flatMap(({ queue }) => (queue === null ? [] : [[queue.id, queue] as const])));

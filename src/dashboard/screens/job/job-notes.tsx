@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
-import { isWell } from '../../model/answers.ts';
+import { isWell, sumOfAnswers } from '../../model/answers.ts';
 import { isOfWorker } from '../../model/cause.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { many, minute, number, percent } from '../../model/format.ts';
@@ -20,39 +20,35 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
   const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
   const { health } = queue;
-  if (health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', job.lastError)) {
-    const all = health.answered2xx + health.answered3xx + health.answered4xx + health.answered5xx + health.unauthorized;
-    const answers = all + health.backpressure + health.unanswered;
-    return (
-      <div className="job-note">
-        <Note
-          signal="ok"
-          icon="done"
-          action={
-            <Link className="btn tiny" href={together}>
-              {others === 0 || !canReplay ? 'See its cause' : `Replay all ${number(cause.count)}…`}
-            </Link>
-          }
-        >
-          <b>The receiver works again.</b> It answered 2xx to {percent(health.answered2xx, answers)} of{' '}
-          {many(answers, 'delivery', 'deliveries')} of the last hour, and nothing died of this since {last}.
-        </Note>
-      </div>
-    );
-  }
-  if (others === 0) return null;
+  const isWellNow = health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', job.lastError);
+  if (!isWellNow && others === 0) return null;
   return (
     <div className="job-note">
       <Note
-        icon="dead"
+        signal={isWellNow ? 'ok' : 'idle'}
+        icon={isWellNow ? 'done' : 'dead'}
         action={
           <Link className="btn tiny" href={together}>
-            See them together
+            {!isWellNow
+              ? 'See them together'
+              : others === 0 || !canReplay
+                ? 'See its cause'
+                : `Replay all ${number(cause.count)}…`}
           </Link>
         }
       >
-        {many(others, 'other job', 'other jobs')} of {queue.name} died of the same{' '}
-        {first === last ? `at ${first}` : `between ${first} and ${last}`}.
+        {isWellNow ? (
+          <>
+            <b>The receiver was well in the last hour:</b> it answered 2xx to{' '}
+            {percent(health.answered2xx, sumOfAnswers(health))} of {number(sumOfAnswers(health))} deliveries, and none
+            died of this since {last}.
+          </>
+        ) : (
+          <>
+            {many(others, 'other job', 'other jobs')} of {queue.name} died of the same{' '}
+            {first === last ? `at ${first}` : `between ${first} and ${last}`}.
+          </>
+        )}
       </Note>
     </div>
   );

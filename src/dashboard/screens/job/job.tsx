@@ -128,15 +128,14 @@ function pathsOf(from: string): string[] {
 }
 
 function MissingJob({ id, from, server }: { id: string; from: string; server: ServerFacts }) {
-  const view = useView();
   const sentence = isJobId(id)
-    ? sentenceOfMissingJob(id, server.retentionSeconds, view)
-    : ['No job has this id: an id has 24 digits of 0-9 and a-f.'];
+    ? sentenceOfMissingJob(server.retentionSeconds)
+    : 'No job has this id: ids have 24 digits, 0-9 and a-f.';
   return (
     <Page
       title="No such job"
       crumbs={[{ label: 'Jobs', to: `/jobs${from}` }, { label: <Id id={id} /> }]}
-      h1={<Phrase pieces={sentence} />}
+      h1={sentence}
     />
   );
 }

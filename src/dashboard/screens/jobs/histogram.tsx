@@ -192,5 +192,6 @@ function sentenceOf(points: readonly Point[], starts: readonly number[], view: {
     (best, point, index) => (totalOf(point) > totalOf(points[best] ?? point) ? index : best),
     0,
   );
-  return `${number(sum)} in this range, most of them around ${minute(starts[top] ?? 0, view)}.`;
+  if (sum === 0) return 'None in this range.';
+  return `${number(sum)} in this range, the most from ${minute(starts[top] ?? 0, view)}.`;
 }

@@ -108,7 +108,7 @@ function FlowChart({
   return (
     <Chart
       title={`In and out, a ${word}`}
-      sentence={`Published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.`}
+      sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.`}
       times={times}
       bucketMs={bucketMs}
       unit="number"
@@ -215,7 +215,7 @@ function Percentiles({
       sentence={
         isEmpty
           ? NOTHING
-          : `Half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.`
+          : `Of the newest ${took(bucketMs)} with a delivery: half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.`
       }
       unit="duration"
       format={took}

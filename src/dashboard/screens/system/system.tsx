@@ -70,15 +70,17 @@ function Facts({ data: { server, queues, tookMs } }: { data: SystemData & { took
           <dd className={lateSeconds > 60 ? 'worry' : undefined}>
             {late === null ? 'none waits' : span(lateSeconds * 1000)}
           </dd>
-          {late !== null && (
-            <dd className="sub">
-              in{' '}
-              <Link className="link" href={queuePath(late.name)}>
-                {late.name}
-              </Link>
-              {queues.totalCount > queues.nodes.length && ', of the first 100 queues'}
-            </dd>
-          )}
+          <dd className="sub">
+            {late !== null && (
+              <>
+                in{' '}
+                <Link className="link" href={queuePath(late.name)}>
+                  {late.name}
+                </Link>
+              </>
+            )}
+            {queues.totalCount > queues.nodes.length && ' of the first 100 queues'}
+          </dd>
         </div>
         <div>
           <dt>Answer to this page</dt>
