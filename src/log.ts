@@ -20,6 +20,9 @@ const PASSWORD_IN_URL = /(:\/\/[^\s:/@]*):[^\s@]+@/g;
 const MAX_REPEATS = 5;
 const REPEATS_MS = 10_000;
 
+/** Unlike the codes of Node, such as `EPIPE`, each has a digit. */
+const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
+
 /** Said instead of the lines of all background work while the database is away. */
 const AWAY = 'the database is not available: background work fails, and is retried';
 
@@ -135,7 +138,9 @@ function causesOf(error: unknown): string {
 /** What the innermost error says. */
 function rootOf(error: Error): string {
   if (error.cause instanceof Error) return rootOf(error.cause);
-  return withoutPasswords(error.message || String((error as NodeJS.ErrnoException).code ?? error.name));
+  const { code } = error as NodeJS.ErrnoException;
+  const state = code !== undefined && SQLSTATE.test(code) ? ` (SQLSTATE ${code})` : '';
+  return withoutPasswords((error.message || (code ?? error.name)) + state);
 }
 
 function withoutStack(described: unknown): unknown {

@@ -40,7 +40,13 @@ import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
 import { startReplica } from './start/replica.ts';
-import { warnOfAllowedAddresses, warnOfPlans, warnOfShortRetention, warnOfUntrustedProxy } from './start/warnings.ts';
+import {
+  warnOfAllowedAddresses,
+  warnOfConnections,
+  warnOfPlans,
+  warnOfShortRetention,
+  warnOfUntrustedProxy,
+} from './start/warnings.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { VERSION } from './version.ts';
@@ -117,6 +123,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   started.add(() => liveUpdates.stop());
   const context = createContext(foundations, { periods, changes, tracing, worker });
   await warnOfPlans(foundations);
+  await warnOfConnections(foundations);
   warnOfUntrustedProxy(config, log);
   const services = config.role === 'worker' ? null : createServices(context);
   const replica = services === null ? null : startReplica(foundations, context);

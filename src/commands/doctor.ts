@@ -4,6 +4,7 @@ import { databaseTime } from '../db/connection/clock.ts';
 import type { Database } from '../db/connection/database.ts';
 import { poolingFaults, poolModeOf } from '../db/connection/pooler.ts';
 import { unreachableReason } from '../db/connection/preflight.ts';
+import { connectionFacts } from '../db/insight/server-connections.ts';
 import {
   databaseBytes,
   indexFacts,
@@ -30,9 +31,9 @@ import {
   judgeSequence,
   judgeSettings,
   judgeStandbys,
-  judgeUnreachable,
   judgeVacuum,
 } from '../domain/doctor.ts';
+import { judgeConnections, judgeUnreachable } from '../domain/doctor-connections.ts';
 import { judgeLocks } from '../domain/doctor-locks.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
 import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
@@ -65,6 +66,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
   const schema = await examineSchema(db);
   const checks: [name: string, check: () => Promise<Finding[]>][] = [
     ['settings', async () => judgeSettings(await settingFacts(db))],
+    ['sessions', async () => judgeConnections(await connectionFacts(db), await processesOf(db), db.isPooled)],
     ['standbys', async () => judgeStandbys(await standbyFacts(db))],
     ['pooler', async () => judgePooler(await poolerFacts(db))],
     ['schema', async () => schema.findings],
@@ -82,12 +84,18 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
   for (const [name, check] of checks) {
     if (schema.state === 'unusable' && NEEDS_TABLES.has(name)) continue;
     // A database of another version may lack a table; the other checks still help.
+    const hasProblem = findings.some(({ status }) => status === 'problem');
     const found = check().catch((error: unknown) => [
-      couldNot(name, error instanceof Error ? error.message : String(error)),
+      couldNot(name, error instanceof Error ? error.message : String(error), hasProblem),
     ]);
     findings.push(...(await found));
   }
   return findings;
+}
+
+/** Of a database without tables there are none. */
+function processesOf(db: Database) {
+  return processFacts(db).catch(() => []);
 }
 
 /** Checks that say nothing, or too much, about a database without the tables of a release. */
@@ -101,7 +109,7 @@ async function examineSchema(db: Database): Promise<{ state: SchemaState | 'unus
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UnusableSchema) return { state: 'unusable', findings: judgeUnusable(reason) };
-    return { state: 'current', findings: [couldNot('schema', reason)] };
+    return { state: 'current', findings: [couldNot('schema', reason, false)] };
   }
 }
 

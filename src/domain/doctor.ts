@@ -15,26 +15,12 @@ export interface SettingFacts extends ServerSettings {
   autovacuum: string;
   /** Of new sessions; also of those of a standby. */
   read_only: boolean;
-  max_connections: number;
   /** Of new sessions, in milliseconds; only those that are set. */
   timeouts: Readonly<Partial<Record<'idle_session_timeout' | 'lock_timeout', number>>>;
-  /** Sessions of all databases. */
-  sessions: number;
 }
-
-/** @param embedded whether the database is the one of DATA_DIR */
-export function judgeUnreachable(reason: string, embedded: boolean): Finding {
-  const fix = embedded
-    ? 'read the log of the embedded PostgreSQL in DATA_DIR'
-    : 'compare DATABASE_URL (host, port, user, password, database) with the server, and see whether it runs';
-  return problem('database', `cannot be reached: ${reason}`, fix);
-}
-
-/** Share of the server's connections above which new ones may soon be refused. */
-const FULL = 0.8;
 
 export function judgeSettings(facts: SettingFacts): Finding[] {
-  const { version, encoding, standby, max_connections: max, sessions } = facts;
+  const { version, encoding, standby } = facts;
   const check = 'settings';
   const found: Finding[] = [];
   if (version < OLDEST_SERVER * 10_000) {
@@ -90,12 +76,7 @@ export function judgeSettings(facts: SettingFacts): Finding[] {
       name === 'lock_timeout' ? 'ends statements that wait for each other' : 'ends connections that wait for work';
     found.push(warning(check, `${name} is ${ms} ms, which ${effect}`, `alter role … set ${name} = 0`));
   }
-  if (sessions > FULL * max) {
-    const fix = 'raise max_connections, or run fewer processes: each takes up to 23 connections';
-    found.push(warning(check, `${sessions} of ${max} connections of the server are in use`, fix));
-  }
-  const text = `PostgreSQL ${Math.floor(version / 10_000)}, durable, ${sessions} of ${max} connections`;
-  return orOk(found, check, text);
+  return orOk(found, check, `PostgreSQL ${Math.floor(version / 10_000)}, durable`);
 }
 
 export function judgeStandbys(facts: ReplicationFacts): Finding[] {
@@ -283,13 +264,16 @@ export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[]
   return [problem(check, text, 'free space, move DATA_DIR to a larger disk, or shorten JOB_RETENTION_SECONDS')];
 }
 
-/** A check that could not be made: a missing table or right is itself worth knowing. */
-export function couldNot(check: string, message: string): Finding {
-  return problem(
-    check,
-    `could not be checked: ${message}`,
-    'mend the problems above first; the role must own the database',
-  );
+/**
+ * A check that could not be made: a missing table or right is itself worth knowing.
+ * @param hasProblem whether an earlier check found a problem
+ */
+export function couldNot(check: string, message: string, hasProblem: boolean): Finding {
+  const fix = hasProblem
+    ? 'mend the problems above first, and run doctor again'
+    : 'run doctor again: after 10 s it names a session that locks the tables. If there is none, the database is overloaded, or ' +
+      'the role may not read the tables';
+  return problem(check, `could not be checked: ${message}`, fix);
 }
 
 export function ok(check: string, what: string): Finding {

@@ -145,6 +145,16 @@ function serverMetrics(server: () => ServerMeasures | null): Definition[] {
       'WAL that the replication slot keeps that is furthest behind; 0 without a slot',
       ({ slotWalBytes }) => slotWalBytes,
     ),
+    gauge(
+      'jobferry_database_server_connections',
+      'Connections of all programs that count for the limit with the least room',
+      ({ connections }) => connections.used,
+    ),
+    gauge(
+      'jobferry_database_server_connections_max',
+      'The limit of connections with the least room: of the server, of the role or of the database',
+      ({ connections }) => connections.max,
+    ),
   ];
 }
 

@@ -1,4 +1,7 @@
 import type { Config } from '../config.ts';
+import { connectionFacts } from '../db/insight/server-connections.ts';
+import { processFacts } from '../db/operator/facts.ts';
+import { connectionsMissing } from '../domain/doctor-connections.ts';
 import type { Periods } from '../domain/periods.ts';
 import { LIMITS } from '../domain/queue.ts';
 import type { Logger } from '../log.ts';
@@ -12,6 +15,16 @@ export async function warnOfPlans({ config, log, database }: Foundations): Promi
   await warnOfUnknownPlans(database.db, config.plans, log).catch((error: unknown) => {
     log.warn({ err: error }, 'reading the plans of the accounts failed');
   });
+}
+
+/** Before the first heartbeat of this process, so it is counted apart. */
+export async function warnOfConnections({ config: { role }, log, database: { db } }: Foundations): Promise<void> {
+  try {
+    const missing = connectionsMissing(await connectionFacts(db), [...(await processFacts(db)), { role }], db.isPooled);
+    if (missing !== null) log.warn({ fix: missing.fix }, missing.what);
+  } catch (error) {
+    log.warn({ err: error }, 'reading the limits of connections failed');
+  }
 }
 
 export function warnOfAllowedAddresses(

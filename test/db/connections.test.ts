@@ -246,6 +246,42 @@ describe('a connection that is in use without a statement', () => {
   });
 });
 
+it('keeps some idle connections, which are there when the server takes no new ones', async () => {
+  const connections = new Connections(url, 4, log, new OriginGuard(log), { kept: 2 });
+  const { pool } = connections;
+  pool.options.idleTimeoutMillis = 20;
+  const clients = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
+  for (const client of clients) client.release();
+  await waitFor(() => pool.totalCount === 2, { message: 'the end of the others' });
+  // Nothing else closes them: their timers have fired by then.
+  await connections.run({ text: 'select pg_sleep(0.2)' });
+  expect(pool.totalCount).toBe(2);
+  await connections.close();
+});
+
+it('waits for a connection that it has when the server has no other left', async () => {
+  const { rows } = await admin.query<{ name: string }>(`select 'crowded_' || pg_backend_pid() as name`);
+  const role = rows[0]?.name ?? '';
+  await admin.query(`create role ${role} login password 'secret' connection limit 2`);
+  const limited = new URL(url);
+  [limited.username, limited.password] = [role, 'secret'];
+  const connections = new Connections(limited.href, 8, log, { check: async () => undefined });
+  const sleep = () => connections.run({ text: 'select pg_sleep(0.02)' });
+  // The second one while the first is idle, so that both are there.
+  await Promise.all([sleep(), sleep()]);
+  await Promise.all(Array.from({ length: 30 }, sleep));
+  expect(connections.pool.totalCount).toBe(2);
+  await connections.close();
+  await waitFor(
+    () =>
+      admin.query(`drop role ${role}`).then(
+        () => true,
+        () => false,
+      ),
+    { message: 'the end of its sessions' },
+  );
+});
+
 describe('what fails while connecting', () => {
   it.each(['XX000', '3D000', '28P01', '53300'])('is unavailable with SQLSTATE %s, and stored nothing', async (code) => {
     const connections = new Connections(url, 1, log, new OriginGuard(log));

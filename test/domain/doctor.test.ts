@@ -8,9 +8,9 @@ import {
   judgeSequence,
   judgeSettings,
   judgeStandbys,
-  judgeUnreachable,
   judgeVacuum,
 } from '../../src/domain/doctor.ts';
+import { judgeConnections, judgeUnreachable } from '../../src/domain/doctor-connections.ts';
 import { judgeFleet, judgeSchema } from '../../src/domain/doctor-releases.ts';
 
 /** By default no earlier one may run beside it. */
@@ -25,8 +25,6 @@ const settings = {
   synchronous_commit: 'on',
   full_page_writes: 'on',
   autovacuum: 'on',
-  max_connections: 100,
-  sessions: 20,
   timeouts: {},
 };
 const standbys = { synchronous_commit: 'on', synchronous_standby_names: '*', standbys: 2, synchronous: 1 };
@@ -34,6 +32,7 @@ const vacuum = { tables: [], oldTransactions: [], idleSlots: [], xidAge: 1000 };
 const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1, unattended: false };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
 const due = { queueId: 'q1', name: 'mails', seconds: 59 };
+const room = { limit: 'server' as const, used: 20, max: 97, allowed: 97 };
 const GIB = 2 ** 30;
 const all = {
   ...{ role: 'all', version: '1.0.0' },
@@ -42,6 +41,8 @@ const all = {
 
 const fine: [what: string, findings: Finding[]][] = [
   ['the usual settings', judgeSettings(settings)],
+  ['enough connections', judgeConnections(room, [all, { role: 'worker' }, { role: 'api' }], false)],
+  ['few connections past a pooler', judgeConnections({ ...room, allowed: 20 }, [all, all], true)],
   ['a synchronous standby', judgeStandbys(standbys)],
   ['a schema of this version', judgeSchema({ state: 'current', release: release('1.0.0') }, release('1.0.0'))],
   ['all indexes', judgeIndexes({ missing: [], invalid: [] })],
@@ -90,7 +91,48 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
   ['pages', judgeSettings({ ...settings, full_page_writes: 'off' }), 'problem', /full_page_writes/, /= on/],
   ['commits', judgeSettings({ ...settings, synchronous_commit: 'off' }), 'problem', /synchronous_commit/, /= on/],
   ['vacuum', judgeSettings({ ...settings, autovacuum: 'off' }), 'problem', /autovacuum/, /= on/],
-  ['connections', judgeSettings({ ...settings, sessions: 81 }), 'warning', /81 of 100/, /max_connections/],
+  [
+    'a lock_timeout',
+    judgeSettings({ ...settings, timeouts: { lock_timeout: 50 } }),
+    'warning',
+    /lock_timeout is 50 ms/,
+    /set lock_timeout = 0/,
+  ],
+  [
+    'an idle_session_timeout',
+    judgeSettings({ ...settings, timeouts: { idle_session_timeout: 5000 } }),
+    'warning',
+    /which ends connections that wait/,
+    /set idle_session_timeout = 0/,
+  ],
+  [
+    'a table without autovacuum',
+    judgeVacuum({ ...vacuum, tables: [{ ...table, unattended: true }] }),
+    'problem',
+    /autovacuum is off for job/,
+    /reset \(autovacuum_enabled\)/,
+  ],
+  [
+    'used connections',
+    judgeConnections({ ...room, used: 81 }, [all], false),
+    'warning',
+    /^81 of 97 connections of the server are in use$/,
+    /application_name.*max_connections/,
+  ],
+  [
+    'more processes than connections',
+    judgeConnections({ ...room, limit: 'role', max: 40, allowed: 40 }, [all, { role: 'api' }], false),
+    'warning',
+    /^2 processes need up to 47 connections when busy, and the server allows 40$/,
+    /max_connections/,
+  ],
+  [
+    'a server without a free connection',
+    [judgeUnreachable('no connection is left on the server (SQLSTATE 53300): sorry, too many clients already', false)],
+    'problem',
+    /53300.*too many clients/,
+    /^as a superuser, .*application_name/,
+  ],
   [
     'commits that wait for no standby',
     judgeStandbys({ ...standbys, synchronous_commit: 'local' }),

@@ -24,6 +24,8 @@ const REPLY_TIMEOUT_MS = 4500;
 const RENEW_AFTER_MS = 1000;
 /** A connection that is in use without a statement for this much longer than the longest statement is closed. */
 const UNUSED_FOR_MS = 10_000;
+/** Time for which a pool opens no further connections after the server has refused one because it has none left. */
+const CROWDED_MS = 1000;
 /** Pause between lines about lost connections of a pool. */
 const LOST_EVERY_MS = 5000;
 
@@ -60,6 +62,8 @@ export interface PoolUse {
 interface ConnectionsOptions {
   usualMs?: number;
   isPooled?: boolean;
+  /** Idle connections that are not closed. */
+  kept?: number;
 }
 
 /** A pool of connections that never has more than `max` sessions on the server, including abandoned ones. */
@@ -75,19 +79,22 @@ export class Connections {
   /** Time limit of connections whose limit is not the usual one. After a statement it is never below the usual one. */
   readonly #timeOf = new WeakMap<pg.ClientBase, number>();
   readonly #connectedAt = new WeakMap<pg.ClientBase, number>();
+  /** Unlike those of `totalCount`, these have been made. */
+  readonly #open = new Set<pg.ClientBase>();
 
-  /** @param options `usualMs`: default time limit of a statement; `isPooled`: the address is that of a pooler */
+  /** @param options `usualMs`: default time limit of a statement; `isPooled`: the address is that of a pooler; `kept` as above */
   constructor(
     address: Address,
     max: number,
     log: DatabaseLog,
     guard: Pick<OriginGuard, 'check'>,
-    { usualMs = STATEMENT_TIMEOUT_MS, isPooled = false }: ConnectionsOptions = {},
+    { usualMs = STATEMENT_TIMEOUT_MS, isPooled = false, kept = 0 }: ConnectionsOptions = {},
   ) {
     this.#usualMs = usualMs;
     this.#isPooled = isPooled;
     this.pool = createPool(address, {
       max,
+      min: kept,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: REPLY_TIMEOUT_MS,
       application_name: 'jobferry',
@@ -108,7 +115,9 @@ export class Connections {
     };
     // Without these handlers a connection that dies while idle ends the process.
     this.pool.on('error', (error) => warn(error, 'idle database connection lost'));
+    this.pool.on('remove', (client) => this.#open.delete(client));
     this.pool.on('connect', (client) => {
+      this.#open.add(client);
       this.#connectedAt.set(client, performance.now());
       client.on('error', (error) => warn(error, 'database connection lost'));
     });
@@ -149,7 +158,7 @@ export class Connections {
 
   async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>, assertMaySend?: () => void): Promise<T> {
     const since = performance.now();
-    const client = await this.pool.connect().catch((error: unknown) => {
+    const client = await this.#connect().catch((error: unknown) => {
       this.waits.observe((performance.now() - since) / 1000);
       throw new DatabaseAway('nothing', error);
     });
@@ -164,6 +173,29 @@ export class Connections {
     } finally {
       client.release(broken as Error | undefined);
     }
+  }
+
+  /** If the server has no connection left, the statement waits for one that this pool has. */
+  async #connect(): Promise<pg.PoolClient> {
+    const giveUpAt = performance.now() + CONNECT_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return await this.pool.connect();
+      } catch (error) {
+        const isCrowded = error instanceof pg.DatabaseError && error.code === TOO_MANY_CONNECTIONS;
+        if (!isCrowded || this.#open.size === 0 || performance.now() > giveUpAt) throw error;
+        this.#openNoMore();
+      }
+    }
+  }
+
+  /** For a while the pool has no room for further connections. */
+  #openNoMore(): void {
+    const { options } = this.pool;
+    const room = options.max - this.#open.size;
+    if (room <= 0) return;
+    options.max -= room;
+    setTimeout(() => (options.max += room), CROWDED_MS).unref();
   }
 
   /** A session that began while the default of its role or database was read-only stays so, whatever the default is now. */
@@ -221,6 +253,9 @@ async function inOneSession<Row extends pg.QueryResultRow>(
 
 /** query_canceled: nearly always by the statement's time-out. */
 export const CANCELLED = '57014';
+
+/** too_many_connections: the limit of the server, of the role or of the database */
+export const TOO_MANY_CONNECTIONS = '53300';
 
 /** read_only_sql_transaction: the server is a standby, or an operator has stopped writes. */
 export const READ_ONLY = '25006';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { DatabaseAway, JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
-import { CANCELLED, Connections, type PoolUse, READ_ONLY } from './connections.ts';
+import { CANCELLED, Connections, type PoolUse, READ_ONLY, TOO_MANY_CONNECTIONS } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
 import { DISK_FULL, FullDisk } from './full-disk.ts';
@@ -22,6 +22,11 @@ export interface Statement {
 
 /** Connections per process for publish, claim, settle, keys and all other writes. */
 const MAX_CONNECTIONS = 16;
+/**
+ * Idle connections that stay open: when other programs use up the connections of the server, health checks, the page of metrics
+ * and a few statements go on.
+ */
+const KEPT = { main: 2, reading: 1 };
 /** Connections per process past a pooler: graphile-worker has four tasks and listens, and one is for the sweep. */
 const MAX_DIRECT_CONNECTIONS = 6;
 
@@ -69,8 +74,8 @@ export class Database {
     for (const hosts of this.#hosts) hosts.onPrimary((origin) => this.origin.advance(origin));
     const isPooled = direct !== null;
     this.isPooled = isPooled;
-    this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin, { isPooled });
-    const reading = { usualMs: GRAPHQL_MS, isPooled };
+    this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin, { isPooled, kept: KEPT.main });
+    const reading = { usualMs: GRAPHQL_MS, isPooled, kept: KEPT.reading };
     this.readingConnections = new Connections(address, MAX_READING_CONNECTIONS, log, this.origin, reading);
     this.directConnections = direct === null ? null : new Connections(direct, MAX_DIRECT_CONNECTIONS, log, this.origin);
     this.sessionPool = (this.directConnections ?? this.connections).pool;
@@ -171,6 +176,12 @@ export function translated(error: unknown): unknown {
     return unavailable('the database is not available', stored, error);
   }
   return error;
+}
+
+/** Whether a connection was refused because all that the server allows are in use. */
+export function isNoConnectionLeft(error: unknown): boolean {
+  if (sqlStateOf(error) === TOO_MANY_CONNECTIONS) return true;
+  return error instanceof Error && error.cause !== undefined && isNoConnectionLeft(error.cause);
 }
 
 /** The SQLSTATE of a refusal by the server; null when the server did not refuse. */

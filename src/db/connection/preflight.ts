@@ -1,6 +1,8 @@
 import type pg from 'pg';
+import { NO_CONNECTION_LEFT } from '../../domain/doctor-connections.ts';
 import { type ReplicationFacts, type ReplicationFault, replicationFaults } from '../../domain/replication.ts';
 import { OLDEST_SERVER, type ServerSettings } from '../../domain/server-settings.ts';
+import { isNoConnectionLeft } from './database.ts';
 import { POOLER } from './pooler.ts';
 import { replicationFacts } from './replication.ts';
 
@@ -79,7 +81,8 @@ function unreachable(name: string, reason: string, cause?: unknown): Error {
 
 function reasonOf(error: unknown): string {
   // Of PgBouncer, before a query could show that it is one.
-  return describe(error).startsWith('unsupported startup parameter') ? POOLER : describe(error);
+  if (describe(error).startsWith('unsupported startup parameter')) return POOLER;
+  return isNoConnectionLeft(error) ? `${NO_CONNECTION_LEFT}: ${describe(error)}` : describe(error);
 }
 
 /** For a host with several addresses, Node throws one error without a message that contains an error per address. */

@@ -1,4 +1,6 @@
+import type { ConnectionFacts } from '../../domain/doctor-connections.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { connectionFacts } from './server-connections.ts';
 
 /** Facts about the server of the database that announce trouble hours or days before it comes. */
 export interface ServerMeasures {
@@ -17,6 +19,8 @@ export interface ServerMeasures {
   idsAge: number;
   /** Bytes of WAL that the replication slot keeps that is furthest behind; 0 without a slot. */
   slotWalBytes: number;
+  /** The limit of connections with the least room. */
+  connections: Pick<ConnectionFacts, 'used' | 'max'>;
 }
 
 const IDLE_MS = 60_000;
@@ -50,7 +54,7 @@ const OF_SERVER: Statement = {
 
 /** @param idleMs a transaction is idle if its session has done nothing for this long */
 export async function measuresOfServer(db: Database, idleMs = IDLE_MS): Promise<ServerMeasures> {
-  const row = await db.one<ServerMeasures & Record<string, unknown>>(OF_SERVER, [idleMs]);
+  const row = await db.one<Omit<ServerMeasures, 'connections'> & Record<string, unknown>>(OF_SERVER, [idleMs]);
   if (row === null) throw new Error('the measures of the server returned no row');
-  return row;
+  return { ...row, connections: await connectionFacts(db) };
 }

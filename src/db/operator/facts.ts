@@ -26,10 +26,8 @@ export async function settingFacts(db: Database): Promise<SettingFacts> {
   const row = await db.one<SettingFacts & Record<string, unknown>>(`
     select ${SERVER_SETTINGS}, current_setting('autovacuum') as autovacuum,
            current_setting('transaction_read_only') = 'on' as read_only,
-           current_setting('max_connections')::integer as max_connections,
            (select coalesce(json_object_agg(name, setting::integer), '{}') from pg_settings
-             where name in ('idle_session_timeout', 'lock_timeout') and setting::integer > 0) as timeouts,
-           (select coalesce(sum(numbackends), 0)::integer from pg_stat_database) as sessions`);
+             where name in ('idle_session_timeout', 'lock_timeout') and setting::integer > 0) as timeouts`);
   return only(row);
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, DatabaseLog } from '../../db/connection/database.ts';
+import { type Database, type DatabaseLog, isNoConnectionLeft } from '../../db/connection/database.ts';
 import { isWritable } from '../../db/connection/server.ts';
+import { NO_CONNECTION_LEFT } from '../../domain/doctor-connections.ts';
 import type { ReleaseWatch } from './release-watch.ts';
 
 /** Lifetime of a cached answer in milliseconds. `/readyz` needs no API key, so any client may request it very often. */
@@ -93,7 +94,8 @@ async function checkDatabase(db: Database, release: ReadinessOptions['release'])
     // The next release may already have migrated the database while it replaces this one.
     const schema = release.refusal ?? (state === 'behind' ? 'not migrated' : 'ok');
     return { database: writable ? 'ok' : 'read-only', schema };
-  } catch {
-    return { database: db.refusal ?? 'not reachable' };
+  } catch (error) {
+    const reason = isNoConnectionLeft(error) ? NO_CONNECTION_LEFT : 'not reachable';
+    return { database: db.refusal ?? reason };
   }
 }
