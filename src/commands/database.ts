@@ -1,4 +1,7 @@
 import type { Config } from '../config.ts';
+import { lockHolders } from '../db/operator/locks.ts';
+import { lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
+import { isUnavailable, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts';
 import { type Environment, UsageError } from './command.ts';
@@ -16,9 +19,21 @@ export async function withDatabase<T>(
   const database = await openDatabase(config, log, { guest: true, migrates });
   try {
     return await work(database, config);
+  } catch (error) {
+    throw await withLocks(error, database);
   } finally {
     await database.close();
   }
+}
+
+/** A statement that took too long may have waited for a lock: the message then names the session that has it. */
+async function withLocks(error: unknown, { db }: OpenDatabase): Promise<unknown> {
+  if (!isUnavailable(error)) return error;
+  const holders = await lockHolders(db).catch(() => []);
+  const names = holders.map((holder) => `\n- ${lockedBy(holder)}: ${wayOutOf(holder)}`);
+  return names.length === 0
+    ? error
+    : unavailable(`${error.message}. Perhaps because of${names.join('')}`, error.stored, error);
 }
 
 /** Returns a result of the database. @throws UsageError if there is none */

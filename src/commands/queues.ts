@@ -128,7 +128,12 @@ function stateOf({ pausedAt, holdUntil }: Pick<QueueSummary, 'pausedAt' | 'holdU
 /** Whether jobs have been due for a while, and nothing of the queue itself keeps them. */
 function isUnexplained({ queue, now, oldestDueAt, inFlight }: ShownQueue): boolean {
   const isStopped = queue.pausedAt !== null || queue.holdUntil !== null || queue.deletedAt !== null;
-  return !isStopped && inFlight === 0 && oldestDueAt !== null && now.getTime() - oldestDueAt.getTime() > LATE_MS;
+  return (
+    !isStopped &&
+    inFlight < queue.concurrency &&
+    oldestDueAt !== null &&
+    now.getTime() - oldestDueAt.getTime() > LATE_MS
+  );
 }
 
 function describe(

@@ -7,6 +7,8 @@ export interface LockHolder {
   program: string;
   /** Whether a statement of it runs; false for a session that is idle in its transaction. */
   isActive: boolean;
+  /** Whether it waits for a lock itself, as a change of the schema does behind a dump; all others then wait behind it. */
+  isWaiting: boolean;
   /** Age of its transaction. */
   seconds: number;
   /** Sessions that wait for it. */
@@ -25,13 +27,15 @@ export function judgeLocks(holders: readonly LockHolder[]): Finding[] {
 }
 
 /** "a transaction of ann (psql, pid 123), which is idle, has had locks on queue for 98 s; 3 sessions wait for it" */
-export function lockedBy({ pid, user, program, isActive, seconds, waiting, tables }: LockHolder): string {
+export function lockedBy({ pid, user, program, isActive, isWaiting, seconds, waiting, tables }: LockHolder): string {
   const what = `a transaction of ${user} (${program || 'no program name'}, pid ${pid})${isActive ? '' : ', which is idle,'}`;
   const others = waiting === 0 ? '' : `; ${waiting === 1 ? '1 session waits' : `${waiting} sessions wait`} for it`;
-  return `${what} has had locks on ${tables.join(', ')} for ${Math.round(seconds)} s${others}`;
+  const locks = isWaiting ? 'has waited for a lock, with others on' : 'has had locks on';
+  return `${what} ${locks} ${tables.join(', ')} for ${Math.round(seconds)} s${others}`;
 }
 
 /** The statement that ends it. */
-export function wayOutOf({ pid, isActive }: LockHolder): string {
+export function wayOutOf({ pid, isActive, isWaiting }: LockHolder): string {
+  if (isWaiting) return `end what it waits for, or take it back: select pg_cancel_backend(${pid})`;
   return `${isActive ? 'wait for its end, or' : 'end it there, or'}: select pg_terminate_backend(${pid})`;
 }

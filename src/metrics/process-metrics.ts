@@ -6,6 +6,14 @@ import type { AccountSeries } from './account-series.ts';
 import type { QueueSeries } from './queue-series.ts';
 import type { Buckets, Definition, Sample } from './registry.ts';
 
+interface WorkerFacts {
+  inFlight: number;
+  capacity: number;
+  delivers: boolean;
+  /** Queues that another session has kept locked for some time. */
+  lockedQueues: number;
+}
+
 /** What a page shows of its process. */
 export interface ProcessFacts {
   version: string;
@@ -13,7 +21,7 @@ export interface ProcessFacts {
   commit: string;
   role: string;
   /** Null for a process that does not deliver. */
-  worker: () => { inFlight: number; capacity: number; delivers: boolean } | null;
+  worker: () => WorkerFacts | null;
   /** Null for a process without a replica. */
   replica: () => { lagSeconds: number | null; inUse: boolean } | null;
   /** How far the clock of the database is ahead of that of the process; null if that is not known. */
@@ -166,7 +174,7 @@ export function stateMetrics(
   { version, commit, role, worker, replica, clockOffsetSeconds }: ProcessFacts,
   poolUse: () => readonly PoolUse[],
 ): Definition[] {
-  const ofWorker = (read: (facts: { inFlight: number; capacity: number; delivers: boolean }) => number): Sample[] => {
+  const ofWorker = (read: (facts: WorkerFacts) => number): Sample[] => {
     const facts = worker();
     return facts === null ? [] : [[[], read(facts)]];
   };
@@ -204,6 +212,12 @@ export function stateMetrics(
       help: 'Deliveries that this worker can have in flight at once.',
       type: 'gauge',
       read: () => ofWorker(({ capacity }) => capacity),
+    },
+    {
+      name: 'jobferry_locked_queues',
+      help: 'Queues that this worker cannot claim from because another session has kept them locked for 10 s or longer.',
+      type: 'gauge',
+      read: () => ofWorker(({ lockedQueues }) => lockedQueues),
     },
     {
       name: 'jobferry_replica_in_use',

@@ -21,7 +21,10 @@ export function startMetrics(
   { listener, worker, clock, retentionMs, replica }: MetricsSources,
 ): RequestListener {
   const { role, workerCapacity: capacity } = config;
-  const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
+  const stateOf = (of: Worker) => ({
+    ...{ inFlight: of.inFlight(), lockedQueues: of.lockedQueues(), capacity },
+    delivers: of.problem() === null,
+  });
   const process = {
     version: VERSION,
     commit: COMMIT ?? '',

@@ -3,6 +3,7 @@ import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
 import { readWake, WAKE_CHANNEL, type WakeReason } from '../db/delivery/wake-ups.ts';
+import { lockHolders } from '../db/operator/locks.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
@@ -42,6 +43,8 @@ export interface Worker {
   egressProblem(): string | null;
   /** Number of running deliveries. */
   inFlight(): number;
+  /** Number of queues that another session has kept locked for some time. */
+  lockedQueues(): number;
   /** Stops claiming, waits for running deliveries, and writes their outcomes. */
   stop(): Promise<void>;
 }
@@ -65,6 +68,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
+    whoLocks: () => lockHolders(db.reading('locks')),
   });
   dispatcher = dispatching;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
@@ -108,6 +112,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       return outage === null ? null : `${outage.error} for ${Math.round(outage.sinceMs / 1000)} s`;
     },
     inFlight: () => dispatching.inFlight,
+    lockedQueues: () => dispatching.locked.count,
     stop: async () => {
       deadlines.stop();
       await Promise.all([runner.stop(), bulkActions.stop(), dispatching.drain(), maintenance.stop()]);

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { lockHolders } from '../../src/db/operator/locks.ts';
 import { judgeLocks } from '../../src/domain/doctor-locks.ts';
+import { connect } from '../support/database.ts';
 import { openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -16,7 +17,7 @@ it('of a session that is idle in its transaction are found, with who waits and t
   await holder.query('begin');
   await holder.query('select from queue where id = $1 for update', [queue.id]);
   const [pid] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
-  const held = { pid: pid?.pid, program: 'a laptop', isActive: false, tables: ['queue'] };
+  const held = { pid: pid?.pid, program: 'a laptop', isActive: false, isWaiting: false, tables: ['queue'] };
   expect(await lockHolders(db, 0)).toMatchObject([{ ...held, waiting: 0 }]);
   // Not yet for long enough.
   expect(await lockHolders(db)).toEqual([]);
@@ -27,7 +28,7 @@ it('of a session that is idle in its transaction are found, with who waits and t
   expect(finding).toMatchObject({
     status: 'problem',
     what: expect.stringMatching(
-      /^a transaction of \w+ \(a laptop, pid \d+\), which is idle, has had locks on queue for 0 s; 1 session waits for it$/,
+      /^a transaction of \w+ \(a laptop, pid \d+\), which is idle, has had locks on queue for \d+ s; 1 session waits for it$/,
     ),
     fix: `end it there, or: select pg_terminate_backend(${pid?.pid})`,
   });
@@ -42,6 +43,7 @@ it('are a problem if another session waits or the holder does nothing, and else 
     user: 'ann',
     program: '',
     isActive: true,
+    isWaiting: false,
     seconds: 98.4,
     waiting: 0,
     tables: ['job', 'queue'],
@@ -55,4 +57,23 @@ it('are a problem if another session waits or the holder does nothing, and else 
     expect.objectContaining({ status: 'problem', what: expect.stringMatching(/; 3 sessions wait for it$/) }),
     expect.objectContaining({ status: 'problem', fix: 'end it there, or: select pg_terminate_backend(7)' }),
   ]);
+});
+
+it('of a change of the schema behind a dump: both are named, and which of them waits', async () => {
+  const { db, url } = await openFixture();
+  const [dump, change] = await Promise.all([connect(url), connect(url)]);
+  await dump.query('begin; lock table job in access share mode');
+  const changed = change.query('begin; alter table job add column note text').catch(() => undefined);
+  await waitFor(async () => (await lockHolders(db, 0))[0]?.waiting === 1, { message: 'the change that waits' });
+  const read = db.query('select from job limit 1').catch(() => undefined);
+  const found = () =>
+    lockHolders(db, 0).then((holders) => holders.map(({ waiting, isWaiting }) => [waiting, isWaiting]));
+  await waitFor(async () => (await found()).flat().join() === '1,false,1,true', { message: 'the reader' });
+  const said = judgeLocks(await lockHolders(db, 0)).map(({ status, what, fix }) => `${status}: ${what} -> ${fix}`);
+  expect(said).toEqual([
+    expect.stringMatching(/^problem: .* has had locks on job for \d+ s; 1 session waits for it -> end it there/),
+    expect.stringMatching(/^problem: .* has waited for a lock, with others on job .* select pg_cancel_backend/),
+  ]);
+  await dump.query('rollback');
+  await Promise.all([changed, read]);
 });

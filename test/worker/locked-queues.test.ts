@@ -1,9 +1,18 @@
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import type { LockHolder } from '../../src/domain/doctor-locks.ts';
 import { LockedQueues } from '../../src/worker/dispatch/locked-queues.ts';
 
 const LOCKED = { waitMs: 0, jobs: [] } as never;
 const FREE = { waitMs: Number.POSITIVE_INFINITY, jobs: [] } as never;
 const warned: object[] = [];
+/** Who has locks is read meanwhile. */
+const read = () => new Promise(setImmediate);
+const log = { warn: (...line: [object, string]) => warned.push(line) } as never;
+const holder: LockHolder = {
+  ...{ pid: 7, user: 'ann', program: 'psql', isActive: false, isWaiting: false },
+  ...{ seconds: 12, waiting: 0, tables: ['queue'] },
+};
+const named = { lockedBy: [expect.stringMatching(/^a transaction of ann .* select pg_terminate_backend\(7\)$/)] };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -13,17 +22,41 @@ beforeEach(() => {
   warned.length = 0;
 });
 
-it('are claimed again soon, less often the longer they are locked, and a person is told after 10 s and each minute', () => {
-  const locked = new LockedQueues({ warn: (fields: object) => warned.push(fields) } as never);
-  const delays = [0, 100, 5000, 4900, 50_000, 10_000].map((ms) => {
+it('are claimed again soon, less often the longer they are locked, and a person is told after 10 s and each minute', async () => {
+  const locked = new LockedQueues(log, async () => [holder]);
+  const delays = [0, 100, 4900, 4900, 100, ...Array<number>(15).fill(4000)].map((ms) => {
     vi.advanceTimersByTime(ms);
     return locked.delayOf('q', LOCKED);
   });
-  expect(delays).toEqual([25, 25, 510, 1000, 1000, 1000]);
+  expect(delays).toEqual([25, 25, 500, 990, ...Array<number>(16).fill(1000)]);
+  await read();
   expect(warned).toEqual([
-    { queueId: 'q', lockedMs: 10_000 },
-    { queueId: 'q', lockedMs: 70_000 },
+    [{ queueId: 'q', lockedMs: 10_000, ...named }, expect.any(String)],
+    [{ queueId: 'q', lockedMs: 70_000, ...named }, expect.any(String)],
   ]);
+  expect(locked.count).toBe(1);
+  vi.advanceTimersByTime(5000);
+  expect(locked.count).toBe(0);
   expect(locked.delayOf('q', FREE)).toBeNull();
   expect(locked.delayOf('q', LOCKED)).toBe(25);
+});
+
+it('are told apart from locked tables, for which claims fail: at once if a session has them, and then once a minute', async () => {
+  let holders: LockHolder[] = [];
+  let reads = 0;
+  const locked = new LockedQueues(log, async () => {
+    reads += 1;
+    return holders;
+  });
+  const fail = async (afterMs: number) => {
+    vi.advanceTimersByTime(afterMs);
+    locked.claimFailed();
+    await read();
+    return warned.length;
+  };
+  expect([await fail(0), await fail(250), await fail(4000)]).toEqual([0, 0, 0]);
+  expect(reads).toBe(1);
+  holders = [holder];
+  expect([await fail(1000), await fail(30_000), await fail(30_000)]).toEqual([1, 1, 2]);
+  expect(warned[0]).toEqual([named, 'claims fail while another session has locks on the tables']);
 });

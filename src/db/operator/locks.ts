@@ -14,7 +14,7 @@ const HOLDERS: Statement = {
       select b.pid, count(distinct w.pid)::integer as waiting from waiting w, unnest(w.blockers) b(pid) group by 1
     )
     select a.pid, coalesce(a.usename, '') as user, coalesce(a.application_name, '') as program,
-           a.state = 'active' as "isActive", extract(epoch from clock_timestamp() - a.xact_start)::float8 as seconds,
+           a.state = 'active' as "isActive", coalesce(a.wait_event_type = 'Lock', false) as "isWaiting", extract(epoch from clock_timestamp() - a.xact_start)::float8 as seconds,
            coalesce(blocking.waiting, 0) as waiting, held.tables
       from pg_stat_activity a
       left join blocking on blocking.pid = a.pid

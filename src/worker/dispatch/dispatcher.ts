@@ -2,6 +2,7 @@ import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { type Claim, type ClaimedJob, claim } from '../../db/delivery/claim.ts';
 import type { Sender } from '../../delivery/send.ts';
+import type { LockHolder } from '../../domain/doctor-locks.ts';
 import { traceIdOf } from '../../domain/trace.ts';
 import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
@@ -49,6 +50,7 @@ export interface DispatcherOptions {
   locks: Locks;
   /** The database refused an outcome although the lease of its claim had not ended. */
   onRefused: (claimedAt: number) => void;
+  whoLocks?: () => Promise<readonly LockHolder[]>;
 }
 
 /** Claims that run at once. Queues that become ready meanwhile share the next claim. */
@@ -84,7 +86,7 @@ export class Dispatcher {
   readonly #claimFailure = new RecentFailure();
   readonly #attempts: AttemptLog;
   readonly #trickle: Trickle;
-  readonly #locked: LockedQueues;
+  readonly locked: LockedQueues;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -92,7 +94,7 @@ export class Dispatcher {
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     this.#attempts = new AttemptLog(log);
-    this.#locked = new LockedQueues(log);
+    this.locked = new LockedQueues(log, options.whoLocks ?? (async () => []));
     this.#trickle = new Trickle(options.sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
@@ -229,6 +231,7 @@ export class Dispatcher {
       return claims;
     } catch (error) {
       this.#claimFailure.record();
+      this.locked.claimFailed();
       counts.claims.done('error', startedAt, 0);
       log.warn({ err: error, queueIds: limits.map(({ queueId }) => queueId) }, 'a claim failed and will be retried');
       return new Map();
@@ -258,7 +261,7 @@ export class Dispatcher {
       await emptyAlone(db, locks, queueId, changes, () => !this.#draining);
       return null;
     }
-    return this.#locked.delayOf(queueId, claimed) ?? claimed.waitMs;
+    return this.locked.delayOf(queueId, claimed) ?? claimed.waitMs;
   }
 
   #scheduleNext(queue: QueueState, waitMs: number | null): void {
