@@ -203,7 +203,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     if (isOwnFailure(name)) this.#setup.egress.failed(name);
-    this.#settleUnanswered({ kind: 'no_answer', error: name });
+    const code = name === 'tls_error' ? (error as NodeJS.ErrnoException).code : undefined;
+    this.#settleUnanswered({ kind: 'no_answer', error: name, ...(code === undefined ? {} : { code }) });
   }
 
   #isMine(): boolean {

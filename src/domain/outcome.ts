@@ -45,9 +45,15 @@ export function isOwnError(text: string): boolean {
 /** Returns a sentence on what to do about an error whose name does not say it; null for the others. */
 export function adviceOn(error: string | null): string | null {
   if (isOwnFailure(error)) return `${OWN_ADVICE[error]} No attempt was used.`;
-  if (error !== 'address_not_allowed') return null;
-  return 'The address of the webhook is not public: the operator can allow it with WEBHOOK_ALLOW_CIDRS.';
+  return error === null ? null : (RECEIVER_ADVICE[error] ?? null);
 }
+
+const RECEIVER_ADVICE: Readonly<Record<string, string>> = {
+  address_not_allowed: 'The address of the webhook is not public: the operator can allow it with WEBHOOK_ALLOW_CIDRS.',
+  tls_error:
+    'The certificate of the receiver was not accepted: it has expired, is for another name, or its authority is not known here. A check of the receiver says which.',
+  'HTTP 401': 'Most likely the receiver refused the signature: compare its signing secret with that of the queue.',
+};
 
 const OWN_ADVICE: Readonly<Record<OwnFailure, string>> = {
   proxy_unreachable: 'Jobferry cannot reach its own proxy (WEBHOOK_PROXY_URL).',
@@ -59,7 +65,8 @@ const OWN_ADVICE: Readonly<Record<OwnFailure, string>> = {
 /** The result of a request to the webhook, before it is classified. */
 export type DeliveryAnswer =
   | { kind: 'answered'; statusCode: number; retryAfter: string | null }
-  | { kind: 'no_answer'; error: DeliveryError | OwnFailure };
+  /** `code`: of a certificate that was not accepted, such as `CERT_HAS_EXPIRED`. It is shown, and decides nothing. */
+  | { kind: 'no_answer'; error: DeliveryError | OwnFailure; code?: string };
 
 /** The classified result of one delivery. */
 export type Outcome =

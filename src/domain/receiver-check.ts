@@ -32,6 +32,8 @@ export interface CheckOfReceiver {
   durationMs: number;
   /** As in the history of a job; null after a 2xx. */
   error: string | null;
+  /** Of a certificate that was not accepted, such as `CERT_HAS_EXPIRED`; null otherwise. */
+  errorCode: string | null;
   responseBody: string | null;
   signature: SignatureVerdict;
 }
@@ -39,7 +41,13 @@ export interface CheckOfReceiver {
 export function checkOf(sentAt: Date, { answer, durationMs, responseBody }: TestAnswer): CheckOfReceiver {
   const rest = { sentAt, durationMs: Math.round(durationMs), responseBody };
   if (answer.kind === 'no_answer') {
-    return { ...rest, webhookStatusCode: null, error: answer.error, signature: 'unknown' };
+    return {
+      ...rest,
+      webhookStatusCode: null,
+      error: answer.error,
+      errorCode: answer.code ?? null,
+      signature: 'unknown',
+    };
   }
   const { statusCode } = answer;
   const isAccepted = statusCode >= 200 && statusCode <= 299;
@@ -47,6 +55,7 @@ export function checkOf(sentAt: Date, { answer, durationMs, responseBody }: Test
     ...rest,
     webhookStatusCode: statusCode,
     error: isAccepted ? null : `HTTP ${statusCode}`,
+    errorCode: null,
     signature: isAccepted ? 'accepted' : statusCode === 401 ? 'rejected' : 'unknown',
   };
 }

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
 import { type CheckResult, sentenceOfCheck } from '../../src/dashboard/model/receiver-check.ts';
 
-const WELL: CheckResult = { webhookStatusCode: 200, durationMs: 12, error: null, signature: 'ACCEPTED' };
+const WELL: CheckResult = {
+  webhookStatusCode: 200,
+  durationMs: 12,
+  error: null,
+  errorCode: null,
+  signature: 'ACCEPTED',
+};
 const said = (change: Partial<CheckResult>) => sentenceOfCheck({ ...WELL, ...change }, 15);
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
@@ -20,6 +26,11 @@ it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   [
     { webhookStatusCode: null, error: 'timeout', signature: 'UNKNOWN' },
     /^The receiver did not answer within 15 s\. .* is not known\.$/,
+    'bad',
+  ],
+  [
+    { webhookStatusCode: null, error: 'tls_error', errorCode: 'CERT_HAS_EXPIRED', signature: 'UNKNOWN' },
+    /^Its certificate was not accepted \(CERT_HAS_EXPIRED\)\. /,
     'bad',
   ],
   [

@@ -10,7 +10,10 @@ import { startReceiver } from '../support/receiver.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 const LOOKUP: Lookup = (_hostname, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
-const TLS_ERROR = { answer: { kind: 'no_answer', error: 'tls_error' }, responseBody: null };
+const tlsError = (code?: string) => {
+  const answer = { kind: 'no_answer', error: 'tls_error', ...(code === undefined ? {} : { code }) };
+  return { answer, responseBody: null };
+};
 const VALID = createCertificate({ names: ['hooks.test', '127.0.0.1'] });
 
 function setup(ca?: string): Sender {
@@ -52,17 +55,19 @@ describe('a trusted certificate', () => {
 
   it('is refused for another host', async () => {
     const receiver = await secureReceiver(VALID);
-    expect(await post(setup(VALID.cert), `https://other.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    expect(await post(setup(VALID.cert), `https://other.test:${receiver.port}/`)).toMatchObject(
+      tlsError('ERR_TLS_CERT_ALTNAME_INVALID'),
+    );
     expect(receiver.requests).toHaveLength(0);
   });
 
   it.each([
-    ['expired', new Date('2020-01-01'), new Date('2021-01-01')],
-    ['not valid yet', new Date('2045-01-01'), new Date('2046-01-01')],
-  ])('is refused when it is %s', async (_name, notBefore, notAfter) => {
+    ['expired', new Date('2020-01-01'), new Date('2021-01-01'), 'CERT_HAS_EXPIRED'],
+    ['not valid yet', new Date('2045-01-01'), new Date('2046-01-01'), 'CERT_NOT_YET_VALID'],
+  ])('is refused when it is %s, and the code says so', async (_name, notBefore, notAfter, code) => {
     const certificate = createCertificate({ names: ['hooks.test'], notBefore, notAfter });
     const receiver = await secureReceiver(certificate);
-    expect(await post(setup(certificate.cert), `https://hooks.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    expect(await post(setup(certificate.cert), `https://hooks.test:${receiver.port}/`)).toMatchObject(tlsError(code));
     expect(receiver.requests).toHaveLength(0);
   });
 });
@@ -73,7 +78,9 @@ describe('refused', () => {
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     try {
-      expect(await post(setup(), `https://hooks.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+      expect(await post(setup(), `https://hooks.test:${receiver.port}/`)).toMatchObject(
+        tlsError('DEPTH_ZERO_SELF_SIGNED_CERT'),
+      );
     } finally {
       if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
       else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
@@ -92,13 +99,13 @@ describe('refused', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     opened.push({ close: () => new Promise((resolve) => server.close(() => resolve())) });
     const { port } = server.address() as AddressInfo;
-    expect(await post(setup(VALID.cert), `https://hooks.test:${port}/`)).toMatchObject(TLS_ERROR);
+    expect(await post(setup(VALID.cert), `https://hooks.test:${port}/`)).toMatchObject(tlsError());
   });
 
   it('plain HTTP where TLS is expected', async () => {
     const receiver = await startReceiver();
     opened.push(receiver);
-    expect(await post(setup(), `https://hooks.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    expect(await post(setup(), `https://hooks.test:${receiver.port}/`)).toMatchObject(tlsError());
     expect(receiver.requests).toHaveLength(0);
   });
 

@@ -8,6 +8,7 @@ export interface CheckResult {
   webhookStatusCode: number | null;
   durationMs: number;
   error: string | null;
+  errorCode: string | null;
   signature: 'ACCEPTED' | 'REJECTED' | 'UNKNOWN';
 }
 
@@ -18,13 +19,13 @@ const SIGNATURES: Readonly<Record<CheckResult['signature'], string>> = {
 };
 
 export function sentenceOfCheck(
-  { webhookStatusCode, durationMs, error, signature }: CheckResult,
+  { webhookStatusCode, durationMs, error, errorCode, signature }: CheckResult,
   webhookTimeoutSeconds: number,
 ): { text: string; signal: Signal; icon: IconName } {
   const cause = causeOf(error, webhookTimeoutSeconds);
   const answer =
     webhookStatusCode === null
-      ? `${cause.charAt(0).toUpperCase()}${cause.slice(1)}.`
+      ? `${cause.charAt(0).toUpperCase()}${cause.slice(1)}${errorCode === null ? '' : ` (${errorCode})`}.`
       : `The receiver answered ${webhookStatusCode} in ${took(durationMs)}.`;
   const outcome =
     error === null ? ({ signal: 'ok', icon: 'done' } as const) : ({ signal: 'bad', icon: 'failed' } as const);

@@ -24,6 +24,11 @@ const ReceiverCheck = builder.objectRef<CheckOfReceiver>('ReceiverCheck').implem
       nullable: true,
       description: 'Short, stable text of the error, as in `Attempt.error`; null after a 2xx answer.',
     }),
+    errorCode: t.exposeString('errorCode', {
+      nullable: true,
+      description:
+        'Why the certificate of the receiver was not accepted, such as `CERT_HAS_EXPIRED`; null for other errors.',
+    }),
     responseBody: t.exposeString('responseBody', {
       nullable: true,
       description: 'First 4 KiB of the body of the answer; null if the webhook did not answer.',

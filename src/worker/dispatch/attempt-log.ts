@@ -72,13 +72,14 @@ function fieldsOf({ job, delivery }: SettledDelivery, applied: boolean): object 
     outcome: delivery.outcome,
     statusCode: delivery.settlement.answer?.statusCode ?? null,
     error: transition.entry?.error ?? null,
+    // This one and `traceId` are left out of the line if they are undefined.
+    errorCode: delivery.errorCode,
     durationMs: delivery.durationMs,
     status: transition.status,
     retryInMs: transition.status === 'pending' ? transition.waitMs : null,
     deadReason: transition.deadReason,
     probe: job.rules.isProbe,
     applied,
-    // Left out of the line if it is undefined.
     traceId: traceIdOf(job.trace),
   };
 }

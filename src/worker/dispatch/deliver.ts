@@ -27,6 +27,8 @@ export interface Delivery {
   settlement: Settlement;
   /** For the log. */
   outcome: 'accepted' | 'backpressure' | 'failed' | 'unsent' | 'abandoned';
+  /** For the log: why a certificate was not accepted. */
+  errorCode?: string | undefined;
   durationMs: number;
 }
 
@@ -102,6 +104,7 @@ function decide(job: ClaimedJob, result: SendResult, now: number, pauseMs: () =>
             },
     },
     outcome: outcome?.kind ?? 'abandoned',
+    errorCode: 'answer' in result && result.answer.kind === 'no_answer' ? result.answer.code : undefined,
     durationMs,
   };
 }
