@@ -13,7 +13,7 @@ import {
   timestamp,
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
-import { lean } from './lean.ts';
+import { lean, shortArray } from './lean.ts';
 import { includeReplayed, listQuery } from './list-query.ts';
 
 const c = initContract();
@@ -53,10 +53,7 @@ const replayBody = named(
     lean(
       z
         .object({
-          jobIds: z
-            .array(z.string())
-            .min(1)
-            .max(LIMITS.bulkReplay)
+          jobIds: shortArray(z.string(), { min: 1, max: LIMITS.bulkReplay })
             .describe('Ids of the dead letters. A repeated id counts once.')
             .optional(),
           all: z

@@ -27,26 +27,23 @@ const MAX_NAMES = 5;
  */
 export function ignoredIn(route: AppRoute, { query, body }: Given): string | null {
   const known = knownOf(route);
-  const inQuery = unknownIn(query, known.query);
-  const inBody = unknownIn(body, known.body);
-  const count = inQuery.length + inBody.length;
-  if (count === 0) return null;
-  // A body can have a hundred thousand names: only those that are shown are compared with the known ones.
-  const shown = [
-    ...inQuery.slice(0, MAX_NAMES).map((name) => described(name, known.query)),
-    ...inBody.slice(0, MAX_NAMES).map((name) => described(name, known.body)),
-  ].slice(0, MAX_NAMES);
-  return [...shown, ...(count > MAX_NAMES ? [`and ${count - MAX_NAMES} more`] : [])].join(', ');
+  const ignored = [...unknownIn(query, known.query), ...unknownIn(body, known.body)];
+  if (ignored.length === 0) return null;
+  const more = ignored.length > MAX_NAMES ? [`and ${ignored.length - MAX_NAMES} more`] : [];
+  return [...ignored.slice(0, MAX_NAMES).map(([name, names]) => described(name, names)), ...more].join(', ');
 }
 
-function unknownIn(given: unknown, known: ReadonlySet<string> | null): string[] {
+/** Returns each unknown name with the known ones. A body can have a hundred thousand, so none is described here. */
+function unknownIn(given: unknown, known: ReadonlySet<string> | null): [name: string, known: ReadonlySet<string>][] {
   if (known === null || typeof given !== 'object' || given === null || Array.isArray(given)) return [];
-  return Object.keys(given).filter((name) => !known.has(name));
+  const unknown: [string, ReadonlySet<string>][] = [];
+  for (const name of Object.keys(given)) if (!known.has(name)) unknown.push([name, known]);
+  return unknown;
 }
 
-function described(name: string, known: ReadonlySet<string> | null): string {
+function described(name: string, known: ReadonlySet<string>): string {
   const shown = name.slice(0, MAX_NAME_LENGTH).replace(/[^!-'*+\--~]/g, '?');
-  const meant = known === null || name.length > MAX_NAME_LENGTH ? undefined : meantBy(name, known);
+  const meant = name.length > MAX_NAME_LENGTH ? undefined : meantBy(name, known);
   return meant === undefined ? shown : `${shown} (did you mean ${meant}?)`;
 }
 

@@ -51,3 +51,27 @@ class Check implements z.RefinementCtx {
     else this.#status.dirty();
   }
 }
+
+/**
+ * An array of which zod checks no item if there are too many. zod alone makes an issue of each wrong item: a body of 1 MiB has
+ * half a million.
+ */
+class ShortArray<Schema extends z.ZodTypeAny> extends z.ZodArray<Schema> {
+  override _parse(input: z.ParseInput): z.ParseReturnType<z.output<Schema>[]> {
+    const { maxLength } = this._def;
+    const data: unknown = input.data;
+    if (!Array.isArray(data) || maxLength === null || data.length <= maxLength.value) return super._parse(input);
+    const { ctx } = this._processInputParams(input);
+    const issue = { code: z.ZodIssueCode.too_big, type: 'array', maximum: maxLength.value, inclusive: true } as const;
+    z.addIssueToContext(ctx, issue);
+    return z.INVALID;
+  }
+}
+
+/** `z.array(items)` with bounds on its length, of which the upper one is checked first. */
+export function shortArray<Schema extends z.ZodTypeAny>(
+  items: Schema,
+  { min, max }: { min: number; max: number },
+): z.ZodArray<Schema> {
+  return new ShortArray<Schema>(z.array(items).min(min).max(max)._def);
+}

@@ -12,7 +12,7 @@ import {
   type TimeRange,
 } from './job-filter.ts';
 import { parsePath } from './payload-path.ts';
-import { isStorableText } from './text.ts';
+import { isStorableText, shortened } from './text.ts';
 import { WAIT_REASONS } from './waiting.ts';
 
 /**
@@ -95,7 +95,7 @@ export function assertList<T>(name: string, list: readonly T[] | undefined, isVa
   if (list === undefined) return;
   if (list.length > FILTER_LIMITS.listLength) throw invalid(`${name}: at most ${FILTER_LIMITS.listLength} entries`);
   const wrong = list.find((item) => !isValid(item));
-  if (wrong !== undefined) throw invalid(`${name}: ${JSON.stringify(wrong)} is not a valid value`);
+  if (wrong !== undefined) throw invalid(`${name}: ${shortened(JSON.stringify(wrong))} is not a valid value`);
 }
 
 export function assertRange(name: string, range: TimeRange | undefined): void {

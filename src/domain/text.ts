@@ -2,3 +2,15 @@
 export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
+
+/** Maximum length of a message in characters. Messages of libraries quote the request. */
+const MAX_MESSAGE = 400;
+/** The beginning and the end of a message name the place and the problem; what is quoted stands between them. */
+const MESSAGE_HEAD = 120;
+
+/** Cuts the middle out of a long message, so that no error repeats all that a client has sent. */
+export function shortened(message: string): string {
+  if (message.length <= MAX_MESSAGE) return message;
+  const end = message.slice(MESSAGE_HEAD - MAX_MESSAGE);
+  return `${message.slice(0, MESSAGE_HEAD).toWellFormed()} … ${end.toWellFormed()}`;
+}

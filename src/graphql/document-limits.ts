@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
@@ -31,6 +32,8 @@ export const documentLimits: Plugin = {
 export function parseWithinLimit(source: string | Source, options?: ParseOptions) {
   try {
     const document = parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
+    // The parser does not count comments, each of which the document keeps like any token.
+    check('Token', tokensOf(document), DOCUMENT_LIMITS.tokens);
     // Up to a hundred errors of the validation quote the same name, such as that of the operation.
     visit(document, { Name: ({ value }) => check('Length of names', value.length, DOCUMENT_LIMITS.nameLength) });
     return document;
@@ -38,6 +41,53 @@ export function parseWithinLimit(source: string | Source, options?: ParseOptions
     if (!(error instanceof GraphQLError) || !error.message.startsWith(TOKEN_LIMIT_MESSAGE)) throw error;
     throw tooComplex(`Token limit of ${DOCUMENT_LIMITS.tokens} exceeded`);
   }
+}
+
+function tokensOf({ loc }: DocumentNode): number {
+  let count = 0;
+  // The first and the last token mark the begin and the end of the text.
+  for (let token = loc?.startToken.next; token?.next; token = token.next) count += 1;
+  return count;
+}
+
+/** Documents that are kept, their tokens (some 300 bytes each), and the characters of one. */
+const KEPT = { documents: 500, tokens: 100_000, length: 50_000 };
+
+/**
+ * Keeps valid documents that came last, because parsing and checking one takes longer than most queries. Refused ones are not
+ * kept: their errors take more than they.
+ */
+export function keptDocuments(limits = KEPT): Plugin {
+  const kept = new Map<string, { document: DocumentNode; tokens: number }>();
+  let tokens = 0;
+  const remove = (text: string) => {
+    tokens -= kept.get(text)?.tokens ?? 0;
+    kept.delete(text);
+  };
+  const keep = (text: string, document: DocumentNode) => {
+    // The document becomes the newest.
+    remove(text);
+    const own = { document, tokens: tokensOf(document) };
+    kept.set(text, own);
+    tokens += own.tokens;
+    for (const oldest of kept.keys()) {
+      if (kept.size <= limits.documents && tokens <= limits.tokens) break;
+      remove(oldest);
+    }
+  };
+  return {
+    onParse: ({ params: { source }, setParsedDocument }) => {
+      const known = kept.get(String(source));
+      if (known !== undefined) setParsedDocument(known.document);
+    },
+    onValidate: ({ params: { documentAST }, setResult }) => {
+      const text = documentAST.loc?.source.body ?? '';
+      if (kept.get(text)?.document === documentAST) setResult([]);
+      return ({ valid }) => {
+        if (valid && text.length <= limits.length) keep(text, documentAST);
+      };
+    },
+  };
 }
 
 /** Throws instead of reporting an error, so that the rest of the validation does not run. */

@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import type { SignedIn } from '../domain/session.ts';
+import { shortened } from '../domain/text.ts';
 import { traceOf } from '../domain/trace.ts';
 import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { tooMuchText } from './answer-texts.ts';
 import { createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { counted } from './counted.ts';
-import { documentLimits } from './document-limits.ts';
+import { documentLimits, keptDocuments } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
 import { type Connection, Streams } from './live/streams.ts';
@@ -56,10 +57,13 @@ export function createGraphQL(
     // The HTTP shell has read the body and applied its limit.
     maxRequestBodySize: false,
     logging: false,
+    // Yoga's own keeps 1024 documents of any length for an hour, also those that are refused.
+    parserAndValidationCache: false,
     maskedErrors: { maskError: (error) => masked(error, unexpected) },
     plugins: [
       acceptable(),
       counted(),
+      keptDocuments(),
       documentLimits,
       ...(graphiql ? [] : [withoutIntrospection]),
       affordable,
@@ -134,18 +138,8 @@ function named(unexpected: Unexpected, log: GraphQLOptions['log'], suggests: boo
   };
 }
 
-/** Maximum length of a message in characters. GraphQL's own messages quote the request. */
-const MAX_MESSAGE = 400;
 /** A job whose attempts have all failed is dead; only attempts are failed. */
 const NO_STATUS = /Value "FAILED" does not exist in "Job(?:Status|State)" enum\.$/;
-/** The beginning and the end of a message name the place and the problem; what is quoted stands between them. */
-const MESSAGE_HEAD = 120;
-
-function shortened(message: string): string {
-  if (message.length <= MAX_MESSAGE) return message;
-  const end = message.slice(MESSAGE_HEAD - MAX_MESSAGE);
-  return `${message.slice(0, MESSAGE_HEAD).toWellFormed()} … ${end.toWellFormed()}`;
-}
 
 const withoutIntrospection: Plugin = {
   onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule),

@@ -5,6 +5,7 @@ import type { ZodError } from 'zod';
 import { contract, type RouteMetadata } from '../contract/index.ts';
 import { counts } from '../counts/counts.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
+import { shortened } from '../domain/text.ts';
 import { traceIdOf, traceOf } from '../domain/trace.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -54,14 +55,20 @@ export function refuseInvalidRequest(error: RequestValidationError, req: Request
     return;
   }
   const invalid = query ?? headers ?? body;
-  if (body !== null && metadataOf(req)?.errors === 'fields') res.status(400).json({ error: body.flatten() });
+  if (body !== null && metadataOf(req)?.errors === 'fields')
+    res.status(400).json({ error: body.flatten(({ message }) => shortened(message)) });
   else sendError(req, res, new HttpRefusal(400, invalid === null ? 'invalid request' : describe(invalid)));
 }
 
-function describe(error: ZodError): string {
-  return error.issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-    .join('; ');
+/** Problems that one message names. A list of a thousand ids can have as many. */
+const MAX_PROBLEMS = 10;
+
+function describe({ issues }: ZodError): string {
+  const named = issues
+    .slice(0, MAX_PROBLEMS)
+    .map(({ path, message }) => shortened(path.length === 0 ? message : `${path.join('.')}: ${message}`));
+  const more = issues.length > MAX_PROBLEMS ? [`and ${issues.length - MAX_PROBLEMS} more`] : [];
+  return [...named, ...more].join('; ');
 }
 
 /** The one place where an error becomes an answer. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { contract } from '../../src/contract/index.ts';
-import { LeanEffects, lean } from '../../src/contract/lean.ts';
+import { LeanEffects, lean, shortArray } from '../../src/contract/lean.ts';
 
 const even = (schema: z.ZodNumber) => schema.refine((value) => value % 2 === 0, 'must be even');
 const half = (schema: z.ZodNumber) =>
@@ -51,3 +51,23 @@ function schemasOf(value: unknown, seen = new Set<unknown>()): z.ZodTypeAny[] {
   const inner = parts.flatMap((part) => schemasOf(part, seen));
   return value instanceof z.ZodType ? [value, ...inner] : inner;
 }
+
+describe('shortArray', () => {
+  const schema = shortArray(z.string().describe('an item'), { min: 1, max: 3 });
+
+  it('names its length alone, if it is too long', () => {
+    const issues = (value: unknown) =>
+      schema.safeParse(value).error?.issues.map(({ code, path }) => [code, path.length]);
+    expect(issues(Array(4).fill(1))).toEqual([['too_big', 0]]);
+    expect(issues([1, 'a', 2])).toEqual([
+      ['invalid_type', 1],
+      ['invalid_type', 1],
+    ]);
+    expect(issues([])).toEqual([['too_small', 0]]);
+    expect(issues(['a', 'b', 'c'])).toBeUndefined();
+  });
+
+  it('stays one with a description', () => {
+    expect(schema.describe('items').safeParse(Array(4).fill(1)).error?.issues).toHaveLength(1);
+  });
+});

@@ -1,6 +1,7 @@
 import { buildSchema, GraphQLError, parse, validate } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
-import { DOCUMENT_LIMITS, limitsRule, parseWithinLimit } from '../../src/graphql/document-limits.ts';
+import { DOCUMENT_LIMITS, keptDocuments, limitsRule, parseWithinLimit } from '../../src/graphql/document-limits.ts';
 
 /** Each limit on its last allowed value and one above. test/e2e/graphql-limits.test.ts sends documents over HTTP. */
 
@@ -65,6 +66,15 @@ describe('the limits of a document', () => {
     });
   });
 
+  it('count comments, which the document keeps', () => {
+    const document = (comments: number) => `${'#\n'.repeat(comments)}{ label }`;
+    expect(refusalOf(() => parseWithinLimit(document(tokens - 3)))).toBeNull();
+    expect(refusalOf(() => parseWithinLimit(document(tokens - 2)))).toEqual({
+      message: expect.stringContaining('Token limit of 3000 exceeded, found 3001'),
+      code: 'TOO_COMPLEX',
+    });
+  });
+
   it('pass a name of 200 characters and refuse 201', () => {
     const document = (length: number) => `query ${'x'.repeat(length)} { label }`;
     expect(refusalOf(() => parseWithinLimit(document(200)))).toBeNull();
@@ -79,5 +89,51 @@ describe('the limits of a document', () => {
       message: 'Syntax Error: Expected Name, found <EOF>.',
       code: undefined,
     });
+  });
+});
+
+describe('kept documents', () => {
+  const LIMITS = { documents: 3, tokens: 100, length: 200 };
+
+  /** Sends documents one after the other. @returns for each whether it was parsed */
+  async function parsed(...documents: string[]): Promise<boolean[]> {
+    let isParsed = false;
+    const noting: Plugin = {
+      onParse: ({ parseFn, setParseFn }) =>
+        setParseFn((...args) => {
+          isParsed = true;
+          return parseFn(...args);
+        }),
+    };
+    const plugins = [keptDocuments(LIMITS), noting];
+    const yoga = createYoga({ schema, plugins, parserAndValidationCache: false, logging: false });
+    const found: boolean[] = [];
+    for (const query of documents) {
+      isParsed = false;
+      const body = JSON.stringify({ query });
+      const headers = { 'content-type': 'application/json' };
+      await (await yoga.fetch('http://localhost/graphql', { method: 'POST', headers, body })).text();
+      found.push(isParsed);
+    }
+    return found;
+  }
+
+  it('are the valid ones that came last', async () => {
+    const [a, b, c, d] = ['{ label }', '{ me { label } }', '{ a: label }', '{ b: label }'] as const;
+    expect(await parsed(a, a, b, c, a, d, a, b)).toEqual([true, false, true, true, false, true, false, true]);
+  });
+
+  it.each([
+    ['refused', '{ labels }'],
+    ['of wrong syntax', '{ label'],
+    ['long', `{ label } # ${'x'.repeat(200)}`],
+  ])('are none that is %s', async (_name, document) => {
+    expect(await parsed(document, document)).toEqual([true, true]);
+  });
+
+  it('have a bound on their tokens together', async () => {
+    // 3, 74 and 78 tokens: the last one leaves no room for the others.
+    const documents = ['{ label }', `{${' me{label}'.repeat(18)}}`, `{${' me{label}'.repeat(19)}}`];
+    expect(await parsed(...documents, ...documents)).toEqual([true, true, true, true, true, true]);
   });
 });
