@@ -130,6 +130,8 @@ function dialFor(lookup: LookupFunction, { timeoutMs, ca }: ConnectorOptions): b
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
     // Verification must not depend on NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
+    // A resumed session is not verified again, so an expired certificate would do until the process ends.
+    maxCachedSessions: 0,
     ...(ca === undefined ? {} : { ca }),
   } as buildConnector.BuildOptions);
 }

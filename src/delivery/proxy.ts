@@ -40,13 +40,17 @@ export function createProxiedConnector(
   const secure = buildConnector({
     timeout: timeoutMs,
     rejectUnauthorized: true,
+    // As for connections without a proxy: each verifies the certificate.
+    maxCachedSessions: 0,
     ...(ca === undefined ? {} : { ca }),
   } as buildConnector.BuildOptions);
 
   let openedAt = Number.NEGATIVE_INFINITY;
 
   async function tunnelTo({ hostname, protocol, port }: buildConnector.Options) {
-    const path = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+    // undici passes an IPv6 address without its brackets.
+    const host = hostname.includes(':') ? `[${hostname.replace(/^\[|\]$/g, '')}]` : hostname;
+    const path = `${host}:${port || (protocol === 'https:' ? '443' : '80')}`;
     const headers = { host: path, ...authorization };
     const { socket, statusCode } = await proxy.connect({ path, headers });
     if (statusCode === 200) {

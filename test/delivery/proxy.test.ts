@@ -107,6 +107,16 @@ describe('through a proxy', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
+  it.each([
+    ['http://[2606:4700::1111]', '[2606:4700::1111]:80'],
+    ['http://192.0.2.1', null],
+    ['http://8.8.8.8', '8.8.8.8:80'],
+  ])('%s is asked for as an authority: %s', async (url, authority) => {
+    const proxy = await startProxy('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n');
+    await post(setup({ proxyUrl: proxy.url }), `${url}/`);
+    expect(proxy.asked.map(({ path }) => path)).toEqual(authority === null ? [] : [authority]);
+  });
+
   it('a password is for the proxy only', async () => {
     const receiver = await receiverWith();
     const proxy = await startProxy();

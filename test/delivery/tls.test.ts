@@ -5,6 +5,7 @@ import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** F-16. */
 
@@ -70,6 +71,21 @@ describe('a trusted certificate', () => {
     expect(await post(setup(certificate.cert), `https://hooks.test:${receiver.port}/`)).toMatchObject(tlsError(code));
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+it('a certificate that expires is refused by the next connection, which resumes no session', async () => {
+  const notAfter = new Date(Date.now() + 2000);
+  const certificate = createCertificate({ names: ['hooks.test'], notAfter });
+  const receiver = await secureReceiver(certificate);
+  const sender = setup(certificate.cert);
+  const url = `https://hooks.test:${receiver.port}/`;
+  expect(await post(sender, url)).toMatchObject({ answer: { kind: 'answered', statusCode: 200 } });
+  await waitFor(() => Date.now() > notAfter.getTime() + 1000);
+  // A connection that is open goes on, as with every client.
+  receiver.respondWith({ headers: { connection: 'close' } });
+  expect(await post(sender, url)).toMatchObject({ answer: { kind: 'answered', statusCode: 200 } });
+  expect(await post(sender, url)).toMatchObject(TLS_ERROR);
+  expect(receiver.requests).toHaveLength(2);
 });
 
 describe('refused', () => {
