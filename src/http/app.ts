@@ -66,7 +66,7 @@ export function createApp(options: AppOptions): Express {
   const unread = new UnreadAnswers();
   app.response.json = sendJson(unread, services);
 
-  app.use(commonHeaders);
+  app.use(commonHeaders(signIn?.address.url ?? null));
   const byKey = services === null ? null : authentication(services, unread);
   const limited = limiting(config.requestRates ?? { ofKey: null, ofAccount: null });
   if (services !== null && byKey !== null) {
@@ -149,12 +149,22 @@ function noting(onChange: (account: Account) => void): RequestHandler {
   };
 }
 
+/**
+ * Browsers then use https for this host, for 30 days: a host that goes back to http is to be reached again. Not for another port,
+ * because they use https for all ports of the host.
+ */
+const ONLY_HTTPS = 'max-age=2592000';
+
 /** Answers are for one API key and change with time, so no cache may store them. */
-const commonHeaders: RequestHandler = (_req, res, next) => {
-  res.setHeader('cache-control', 'no-store');
-  res.setHeader('x-content-type-options', 'nosniff');
-  next();
-};
+function commonHeaders(address: URL | null): RequestHandler {
+  const isHttps = address?.protocol === 'https:' && address.port === '';
+  return (_req, res, next) => {
+    res.setHeader('cache-control', 'no-store');
+    res.setHeader('x-content-type-options', 'nosniff');
+    if (isHttps) res.setHeader('strict-transport-security', ONLY_HTTPS);
+    next();
+  };
+}
 
 function readyz(readiness: AppOptions['readiness']): RequestHandler {
   return (_req, res, next) => {

@@ -11,8 +11,10 @@ const UNIX_SOCKET = 'unix:';
 export class TrustedProxies {
   readonly #blocks = new BlockList();
   readonly #hasSocket: boolean;
+  readonly isEmpty: boolean;
 
   constructor(blocks: readonly string[]) {
+    this.isEmpty = blocks.length === 0;
     this.#hasSocket = blocks.includes(UNIX_SOCKET);
     for (const block of blocks) {
       if (block === UNIX_SOCKET) continue;

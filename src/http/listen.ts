@@ -107,7 +107,9 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     giveRequestId(req, res);
     options.watch?.(req, res);
     if (!server.listening) res.shouldKeepAlive = false;
-    if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
+    const hosts = hostLines(req);
+    if (hosts > 1) refuse(res, 400, 'the Host header is given twice');
+    else if (hosts === 0 && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
     else {
       arrivals.run(() => {
         // The client may have left meanwhile, and `close` was emitted.
@@ -147,6 +149,16 @@ export async function bind(options: ListenOptions): Promise<Bound> {
       return closeGracefully(server, running, { graceMs: timeouts.grace, lingerMs });
     },
   };
+}
+
+/** Node takes the first of several lines, a proxy perhaps another one, and both compare it with the browser's `Origin`. */
+function hostLines({ rawHeaders }: IncomingMessage): number {
+  let lines = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') lines += 1;
+  }
+  return lines;
 }
 
 /** The process is alive but not ready. */

@@ -224,4 +224,17 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     const link = page.getByRole('link', { name: /^Continue with/ });
     expect(await link.getAttribute('href')).toMatch(/\/session\/oidc\?to=\/jobs$/);
   });
+
+  it('are not replaced by a sign-in link, which any page can lead to', async () => {
+    const link = `/sign-in#jfl_${'x'.repeat(43)}`;
+    const signedIn = await openPage((await people.signIn('viewer')).session, DESKTOP);
+    await signedIn.page.goto(link);
+    await signedIn.page.getByRole('alert').filter({ hasText: 'signed in already: sign out first' }).waitFor();
+    expect(new URL(signedIn.page.url()).hash).toBe('');
+
+    const other = await openPage({ url: people.url, cookie: null });
+    other.announce(ENDED);
+    await other.page.goto(link);
+    await other.page.getByRole('alert').filter({ hasText: 'This link was used before' }).waitFor();
+  });
 });

@@ -24,6 +24,7 @@ describe.concurrent('the wire', () => {
     ['H34 a path of 17 kB', `GET /v1/jobs/${'f'.repeat(17_000)} HTTP/1.1\r\n${AUTHORIZED}\r\n`, 431],
     ['H35 an unknown expectation', `${LIST}Expect: foo\r\n${CLOSE}\r\n`, 417],
     ['no host', 'GET /v1/queues HTTP/1.1\r\n\r\n', 400],
+    ['two hosts', `${LIST}host: y\r\n${CLOSE}\r\n`, 400],
     ['a tunnel', `CONNECT 127.0.0.1:80 HTTP/1.1\r\n${AUTHORIZED}\r\n`, 404],
     ['an absolute address', `GET http://127.0.0.1/v1/nothing HTTP/1.1\r\n${AUTHORIZED}${CLOSE}\r\n`, 404],
     ['a path of dots', `GET /v1/../../etc/passwd HTTP/1.1\r\n${AUTHORIZED}${CLOSE}\r\n`, 404],

@@ -98,25 +98,35 @@ describe.skipIf(process.platform !== 'linux')('failed sign-ins behind a proxy', 
 
 // Only the count of failures is of interest here; test/e2e/oidc.test.ts has a real provider.
 describe.skipIf(process.platform !== 'linux')('failed sign-ins with the provider behind a proxy', () => {
-  it('are counted by the client that the trusted proxy names', async () => {
+  async function behindProxy(publicUrl: string, proxies: string[]) {
     const refuse = () => Promise.reject(new SignInFailure('no_role', 'the provider knows the person'));
     const oidc = { name: 'id.example.com', people: { begin: refuse, finish: refuse }, log: { warn: () => undefined } };
-    const address = { url: new URL('http://localhost:8080/') };
-    const trustedProxies = new TrustedProxies(['127.0.0.1']);
+    const address = { url: new URL(publicUrl) };
+    const trustedProxies = new TrustedProxies(proxies);
     const api = await testApi({ signIn: fakeSignIn({ address, oidc, trustedProxies }) });
     const proxy = await startPathProxy('/', { removes: false });
     proxy.pointTo(api.url.href);
     const until = Date.now() + 60_000;
     const pending = JSON.stringify({ state: 's', nonce: 'n', verifier: 'v', to: '/', until });
-    const cookie = `jobferry-oidc-8080=${Buffer.from(pending).toString('base64url')}`;
-    const comeBack = async (from: string, forwarded: string) => {
+    const name = address.url.protocol === 'https:' ? '__Host-jobferry-oidc' : 'jobferry-oidc-8080';
+    const cookie = `${name}=${Buffer.from(pending).toString('base64url')}`;
+    return async (from: string, forwarded: string) => {
       const url = new URL('session/oidc/callback?state=s', proxy.url);
       const { headers } = await send(url, from, { method: 'GET', headers: { cookie, 'x-forwarded-for': forwarded } });
       return new URL(headers.location ?? '').searchParams.get('error');
     };
+  }
+
+  it('are counted by the client that the trusted proxy names', async () => {
+    const comeBack = await behindProxy('http://localhost:8080/', ['127.0.0.1']);
     for (let n = 0; n < 20; n += 1) expect(await comeBack('127.0.0.2', `198.51.100.${n}`)).toBe('no_role');
     expect(await comeBack('127.0.0.2', '198.51.100.99')).toBe('too_many_failures');
     expect(await comeBack('127.0.0.3', '127.0.0.2')).toBe('no_role');
+  });
+
+  it('are not counted, if all people have the address of the proxy', async () => {
+    const comeBack = await behindProxy('https://jobs.example.com/', []);
+    for (let n = 0; n < 25; n += 1) expect(await comeBack('127.0.0.2', '198.51.100.1')).toBe('no_role');
   });
 });
 

@@ -50,6 +50,18 @@ describe('signing in', () => {
     ]);
   });
 
+  it.each([
+    ['https://jobs.example.com/', 'max-age=2592000'],
+    ['https://example.com/jobferry/', 'max-age=2592000'],
+    ['https://jobs.example.com:8443/', undefined],
+    ['http://jobs.example.com/', undefined],
+    [null, undefined],
+  ])('at %s lets browsers use https for the host: %s', async (address, expected) => {
+    const { send } = await signInApi(address);
+    const { headers } = await send('GET', new URL('session', address ?? 'http://localhost/').pathname);
+    expect(headers['strict-transport-security']).toBe(expected);
+  });
+
   it('has a secure cookie when the page is https, also without PUBLIC_URL', async () => {
     const { post } = await signInApi();
     const { headers } = await post({ apiKey: KEY }, { host: 'jobs.test', origin: 'https://jobs.test' });

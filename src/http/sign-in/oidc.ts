@@ -27,6 +27,9 @@ export function mountOidc(app: Express, signIn: SignIn, oidc: OidcSignIn): void 
   const failed = new FailedSignIns();
   const { url: address } = signIn.address;
   if (address === null) throw new Error('signing in with OpenID Connect needs PUBLIC_URL');
+  // With https there is a proxy. If it is not trusted, all people have its address, and a stranger could lock them out. Codes
+  // cannot be guessed, so only the load is bounded, which `MAX_EXCHANGES` does as well.
+  const isCounted = address.protocol !== 'https:' || !signIn.trustedProxies.isEmpty;
   const redirect = (res: Response, to: URL) => {
     res.setHeader('location', to.href);
     res.setHeader('referrer-policy', 'no-referrer');
@@ -66,15 +69,15 @@ export function mountOidc(app: Express, signIn: SignIn, oidc: OidcSignIn): void 
     res.setHeader('set-cookie', setCookie(cookie, '', 0));
     const to = pending?.to ?? '/';
     const client = clientAddress(req, signIn.trustedProxies);
-    if (failed.begin(client) > 0) {
+    if (isCounted && failed.begin(client) > 0) {
       fail(res, 'too_many_failures', to);
       return;
     }
     receive(req, res, pending)
-      .finally(() => failed.end(client))
+      .finally(() => isCounted && failed.end(client))
       .then(() => redirect(res, inDashboard(to, address)))
       .catch((error: unknown) => {
-        if (error instanceof SignInFailure && COUNTED.has(error.code)) failed.add(client);
+        if (isCounted && error instanceof SignInFailure && COUNTED.has(error.code)) failed.add(client);
         failWith(res, error, to);
       })
       .catch(next);

@@ -19,6 +19,8 @@ export default function SignIn() {
   const code = params.get('error');
   const [problem, setProblem] = useState(code === null ? null : textOfSignInFailure(code));
   const [isBusy, setBusy] = useState(false);
+  // The token of a one-time link is in the fragment, which no server and no log ever sees.
+  const [link, setLink] = useState(() => location.hash.slice(1));
   const asked = useQuery({
     ...{ queryKey: ['session'], queryFn: readSession, retry: 2, retryDelay: 1000, staleTime: 0 },
     // The person may have signed in again in another tab.
@@ -41,15 +43,18 @@ export default function SignIn() {
 
   useEffect(() => {
     document.title = 'Sign in · Jobferry';
-    // The token of a one-time link is in the fragment, which no server and no log ever sees.
-    const token = location.hash.slice(1);
-    if (token === '') return;
-    history.replaceState(history.state, '', location.pathname + location.search);
-    void open({ link: token });
+    if (location.hash !== '') history.replaceState(history.state, '', location.pathname + location.search);
   }, []);
   useEffect(() => {
-    if (asked.data?.signedIn === true) enter();
-  }, [asked.data]);
+    if (asked.data?.signedIn === true) {
+      // Any page can lead here with a link, so it does not replace a session.
+      if (link === '') enter();
+      else setProblem('This browser is signed in already: sign out first.');
+    } else if (link !== '' && !asked.isPending) {
+      setLink('');
+      void open({ link });
+    }
+  }, [asked.data, asked.isPending, link]);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
