@@ -164,7 +164,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
    * time to be read. The lease lasts for some seconds longer than the time limit.
    */
   expireInTime(): void {
-    if (performance.now() - this.#dueAt > HELD_UP_MS) {
+    if (!this.#wasHeldUp && performance.now() - this.#dueAt > HELD_UP_MS) {
       this.#wasHeldUp = true;
       this.#expireAfter(READ_SOCKETS_MS);
     } else this.expire();

@@ -238,6 +238,10 @@ describe('a wake', () => {
     expect(await claimsIn(61_000)).toBe(1);
     dispatcher.wake('mails');
     expect(await claimsIn(20_000)).toBe(8);
+    // Slots of other processes may have become free since the last poll.
+    dispatcher.wake('mails', 'job');
+    dispatcher.wake('mails', 'job');
+    expect(await claimsIn(20_000), 'by a job').toBe(8);
   });
 });
 

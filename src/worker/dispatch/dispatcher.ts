@@ -26,7 +26,7 @@ import {
 } from './queue-state.ts';
 import { RecentFailure } from './recent-failure.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
-import { FIRST_POLL_MS, pollForSlot } from './slot-polls.ts';
+import { FIRST_POLL_MS, isPolled, pollForSlot } from './slot-polls.ts';
 import { Trickle } from './trickle.ts';
 
 export interface DispatcherOptions {
@@ -114,8 +114,11 @@ export class Dispatcher {
     }
     // Without a free slot, a new job waits until a delivery of this process ends, or until its next poll. A free slot
     // changes nothing if no job waited for one.
-    const isExpected = queue.inFlight > 0 || queue.timer !== null;
-    if ((reason === 'job' && queue.isFull && isExpected) || (reason === 'slot' && !queue.isFull)) return;
+    if (reason === 'slot' && !queue.isFull) return;
+    if (reason === 'job' && queue.isFull) {
+      if (queue.inFlight > 0 || isPolled(queue)) return;
+      queue.pollMs = FIRST_POLL_MS;
+    }
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
     if (!queue.isReady) {

@@ -23,3 +23,8 @@ export function pollForSlot(queue: QueueState, poll: () => void, forget: () => v
   queue.timer = setTimeout(poll, Math.ceil(queue.pollMs * (0.5 + Math.random())));
   queue.pollMs *= 2;
 }
+
+/** Whether a poll is to come, and another after it. A queue that is only remembered is not polled. */
+export function isPolled(queue: QueueState): boolean {
+  return queue.timer !== null && queue.pollMs <= LAST_POLL_MS;
+}
