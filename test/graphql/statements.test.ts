@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { unavailable } from '../../src/domain/errors.ts';
 import { createGraphQL } from '../../src/graphql/index.ts';
 import { createApp, listen } from '../../src/http/index.ts';
 import { CredentialWatch } from '../../src/services/accounts/credential-watch.ts';
@@ -38,7 +39,10 @@ beforeAll(async () => {
   const notHere = () => {
     throw new Error('not in this test');
   };
-  const live = { watch: notHere, admit: notHere };
+  const full = () => {
+    throw unavailable('the account has too many live subscribers', 'nothing');
+  };
+  const live = { watch: notHere, admit: full };
   const log = {
     error: (fields: object) => {
       throw new Error(JSON.stringify(fields));
@@ -234,4 +238,15 @@ it.each<[what: string, most: number, document: string]>([
   ],
 ])('reads %s with at most %i statements', async (_what, most, document) => {
   expect(await statementsOf(document), statements.join('\n')).toBeLessThanOrEqual(most);
+});
+
+it.each([
+  ['live(watch: { allQueues: true, auditLog: true }) { __typename }'],
+  [`queueStats(queueId: "${'f'.repeat(24)}") { queues { id } }`],
+  [`bulkActionProgress(id: "${'f'.repeat(24)}") { action { id } }`],
+])('a subscription above the bound is refused without a statement: %s', async (field) => {
+  statements = [];
+  const event = await graphql.subscribe(`subscription { ${field} }`).next();
+  expect(event.errors).toMatchObject([{ message: 'the account has too many live subscribers' }]);
+  expect(statements).toEqual([]);
 });

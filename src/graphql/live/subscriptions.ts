@@ -38,7 +38,7 @@ builder.subscriptionFields((t) => ({
     complexity: ({ queueId }) => ({ field: 1, multiplier: queueId == null ? 1 : 1 / MAX_EACH }),
     subscribe: async (_root, { queueId, everySeconds }, context) => {
       assertWithin('everySeconds', everySeconds, LIMITS.everySeconds);
-      if (queueId != null) await ownQueue(context, queueId);
+      if (queueId != null) await withPlace(context, () => ownQueue(context, queueId));
       return context.streams.follow(context, (signal) =>
         statsAtInterval(context, signal, queueId ?? null, everySeconds * 1000),
       );
@@ -51,7 +51,8 @@ builder.subscriptionFields((t) => ({
       'A bulk action, sent at the start and whenever it makes progress. The subscription ends when the bulk action ends.',
     args: { id: t.arg.id({ required: true, description: 'Id of the bulk action.' }) },
     subscribe: async (_root, { id }, context) => {
-      if ((await statusOfAction(context, id)) === null) throw notFound('bulk action');
+      const status = await withPlace(context, () => statusOfAction(context, id));
+      if (status === null) throw notFound('bulk action');
       return context.streams.follow(context, (signal) => followAction(context, signal, id));
     },
     resolve: fresh,
@@ -74,7 +75,7 @@ builder.subscriptionFields((t) => ({
     subscribe: async (_root, { watch, minIntervalMs }, context, info) => {
       assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
       const stream = { context, selected: Selection.of(info) };
-      const { own, first } = await ownWatch(stream, watch);
+      const { own, first } = await withPlace(context, () => ownWatch(stream, watch));
       return context.streams.follow(context, (signal) => followAll(stream, signal, own, { first, minIntervalMs }));
     },
     // What belongs to the objects of an event was read together with them.
@@ -96,8 +97,10 @@ async function* followJobs(context: GraphQLContext, signal: AbortSignal, queueId
   if ((queueId === null) === (jobId === null)) {
     throw new JobferryError('invalid_request', 'give either queueId or jobId');
   }
-  if (queueId !== null) await ownQueue(context, queueId);
-  const job = jobId === null ? null : await visibleJob(context, jobId);
+  const job = await withPlace(context, async () => {
+    if (queueId !== null) await ownQueue(context, queueId);
+    return jobId === null ? null : visibleJob(context, jobId);
+  });
   if (jobId !== null && job === null) throw notFound('job');
 
   const watch = watchOf(context, {
@@ -145,6 +148,19 @@ async function* followAction(context: GraphQLContext, signal: AbortSignal, id: s
     }
   } finally {
     await changes.return();
+  }
+}
+
+/**
+ * Reads what a subscription needs first, within a place of the account, which is given back. Those above the bound are refused
+ * without a statement: a thousand at once would keep the connections for reading from all others.
+ */
+async function withPlace<T>({ live, account }: GraphQLContext, read: () => Promise<T>): Promise<T> {
+  const leave = live.admit(account.id);
+  try {
+    return await read();
+  } finally {
+    leave();
   }
 }
 
