@@ -1,46 +1,159 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
+import { createApi } from '../support/api.ts';
 import { checkOut, ROOT } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { statusOf } from '../support/status.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The install block of the handbook, as printed, in a clean folder: only its places for secrets are filled in. */
+/**
+ * The command blocks of the handbook, as printed, in a clean folder: only places for names, addresses and secrets are filled in.
+ * The first one installs, builds and starts the service that the others use.
+ */
 
-it('the first block of docs/operations.md installs, builds and starts the service', async () => {
-  const handbook = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
-  const [, block = ''] = /```sh\n([\s\S]*?)```/.exec(handbook) ?? [];
-  const folder = await mkdtemp(join(tmpdir(), 'jobferry-handbook-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const checkout = join(folder, 'jobferry');
+const run = promisify(execFile);
+const KEY = 'key-of-the-handbook-test';
+const handbook = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+const blocks = Array.from(handbook.matchAll(/^ *```(sh|sql)\n([\s\S]*?)^ *```$/gm), ([, kind, text = '']) => ({
+  kind,
+  text: text.trim(),
+}));
+const [INSTALL = { text: '' }, ...others] = blocks.filter(({ kind }) => kind === 'sh');
+
+/** Blocks by their beginning, in the order in which they can be run. */
+const ORDER = [
+  'node dist/main.js account create',
+  'node dist/main.js key create --account ID --name shop',
+  'node dist/main.js queue list --account ID',
+  'curl -sS http://127.0.0.1:8080/graphql',
+  'rm -f /backups/jobferry-today',
+  'node dist/main.js migrate --status',
+  'node dist/main.js queue list --name orders',
+  'node dist/main.js doctor',
+  'node dist/main.js backup /backups/jobferry-today\n',
+  'node dist/main.js account delete ID',
+  'node dist/main.js restore /backups/jobferry-today --account ID',
+  'node dist/main.js backup /backups/move',
+  'node dist/main.js account set-operator ID',
+  'psql -Atc "select id from job',
+];
+
+/** Blocks that are not run, by their beginning, with the reason. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'DATABASE_URL=postgres://jobferry:…@pgbouncer': 'values of variables only: test/e2e/pooler.test.ts',
+  "DATABASE_URL='postgres://jobferry:…@db1": 'the value of a variable only: test/e2e/several-hosts.test.ts',
+  'DATABASE_REPLICA_URL=': 'the value of a variable only: test/e2e/replica.test.ts',
+  'DATABASE_URL=postgres://jobferry:…@db.example:5432/jobferry node dist/main.js migrate --grant-to':
+    'its second line serves in the foreground: test/e2e/runtime-role.test.ts runs both',
+  'kill -USR2 PID': 'reads the journal of systemd: test/e2e/signals.test.ts sends the signal',
+  'createdb beside': 'serves in the foreground; its commands are in other blocks',
+};
+
+const folder = await mkdtemp(join(tmpdir(), 'jobferry-handbook-'));
+const checkout = join(folder, 'jobferry');
+const port = await freePort();
+const base = `http://127.0.0.1:${port}`;
+const { url } = await createTestDatabase({ empty: true });
+const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+let output = '';
+let exitCode: number | null = null;
+const ids = { account: '', key: '', queue: '', job: '' };
+
+async function shell(text: string): Promise<string> {
+  const given = { ...env, NODE_ENV: 'production', DATABASE_URL: url, KEY, JOBFERRY: base, LOG_LEVEL: 'warn' };
+  const { stdout } = await run('bash', ['-e', '-o', 'pipefail', '-c', text], { cwd: checkout, env: given });
+  return stdout;
+}
+
+/** @returns the block with its places filled in */
+async function filled(text: string): Promise<string> {
+  const other = text.includes('@db.example') ? (await createTestDatabase({ empty: true })).url : '';
+  const full = text
+    .replaceAll(/DATABASE_URL=\S+@db\.example\S*/g, `DATABASE_URL='${other}'`)
+    .replaceAll('/backups/', `${folder}/backups/`)
+    .replaceAll('/var/lib/node_exporter/', `${folder}/`)
+    .replaceAll('http://127.0.0.1:8080', base)
+    .replaceAll('key revoke ID', `key revoke ${ids.key}`)
+    .replaceAll('job show ID', `job show ${ids.job}`)
+    .replaceAll(/(queueId: \\"|queue_id = ')ID/g, `$1${ids.queue}`)
+    .replaceAll(/\bID\b/g, ids.account)
+    .replaceAll('--confirm NAME', '--confirm acme');
+  expect(full).not.toContain('…');
+  return full;
+}
+
+beforeAll(async () => {
   await checkOut(checkout);
   await rm(join(checkout, 'node_modules'));
-
-  const { url } = await createTestDatabase({ empty: true });
-  const script = block
+  await mkdir(join(folder, 'backups'));
+  const script = INSTALL.text
     .replace(/DATABASE_URL=\S+/, `DATABASE_URL='${url}'`)
-    .replace('BOOTSTRAP_API_KEY=…', 'BOOTSTRAP_API_KEY=key-of-the-handbook-test');
+    .replace('BOOTSTRAP_API_KEY=…', `BOOTSTRAP_API_KEY=${KEY}`);
   expect(script).not.toContain('…');
-  const port = await freePort();
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PORT: String(port), HOST: '127.0.0.1' };
   // A process group of its own, so that npm and the service end with it.
-  const shell = spawn('bash', ['-e'], { cwd: checkout, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
-  let output = '';
-  for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
-  const ended = new Promise<void>((resolve) => shell.once('close', () => resolve()));
-  onTestFinished(async () => {
-    if (shell.pid !== undefined && shell.exitCode === null) process.kill(-shell.pid, 'SIGTERM');
-    await ended;
+  const installed = spawn('bash', ['-e'], {
+    cwd: checkout,
+    env: { ...env, PORT: String(port), HOST: '127.0.0.1' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
   });
-  shell.stdin.end(script);
-  const isReady = async () => {
-    if (shell.exitCode !== null) return true;
-    return (await statusOf(`http://127.0.0.1:${port}`, '/readyz')) === 200;
-  };
+  for (const stream of [installed.stdout, installed.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
+  const ended = new Promise<void>((resolve) => {
+    installed.once('close', (code) => {
+      exitCode = code ?? -1;
+      resolve();
+    });
+  });
+  afterAll(async () => {
+    if (installed.pid !== undefined && exitCode === null) process.kill(-installed.pid, 'SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+  installed.stdin.end(`${script}\n`);
+  const isReady = async () => exitCode !== null || (await statusOf(base, '/readyz')) === 200;
   await waitFor(isReady, { message: 'the service to be ready', timeoutMs: 280_000, everyMs: 500 });
-  expect({ code: shell.exitCode, output }).toMatchObject({ code: null });
+}, 300_000);
+
+it('the first block installs, builds and starts the service', () => {
+  expect({ exitCode, output }).toMatchObject({ exitCode: null });
+});
+
+it('each of the others is run, or has a reason why not', () => {
+  const known = [...ORDER, ...Object.keys(NOT_RUN)];
+  expect(others.filter(({ text }) => !known.some((start) => text.startsWith(start)))).toEqual([]);
+  expect(known.filter((start) => !others.some(({ text }) => text.startsWith(start)))).toEqual([]);
+});
+
+it('has an account, a queue and a job for them', async () => {
+  const json = async (command: string) => JSON.parse(await shell(`node dist/main.js ${command} --json`));
+  ids.account = (await json('account create --name acme --plan pro')).id;
+  ids.key = (await json(`key create --account ${ids.account}`)).id;
+  const api = createApi(base, KEY);
+  const queue = await api.createQueue({ name: 'orders', webhookUrl: 'https://hooks.example.com/' });
+  ids.queue = queue.id;
+  await shell('node dist/main.js queue pause orders');
+  ids.job = (await api.publish('orders', { payload: {}, idempotencyKey: 'order-7' })).id;
+});
+
+it.each(ORDER)('%s', async (start) => {
+  const text = others.find((block) => block.text.startsWith(start))?.text ?? '';
+  // A backup replaces no file, and the block before has made this one.
+  if (start.endsWith('jobferry-today\n')) await rm(join(folder, 'backups/jobferry-today'));
+  if (start.startsWith('psql'))
+    await shell(`curl -sSf -X DELETE ${base}/v1/queues/${ids.queue} -H "authorization: Bearer $KEY"`);
+  const printed = await shell(await filled(text));
+  if (start.startsWith('curl')) expect(printed).toContain('"takesOverAt":"');
+});
+
+it('each statement of SQL is accepted', async () => {
+  const statements = blocks.filter(({ kind }) => kind === 'sql').map(({ text }) => text.replaceAll('…', 'secret'));
+  expect(statements.length).toBeGreaterThan(4);
+  // A role belongs to the whole server, so nothing is kept.
+  const script = `begin;\n${statements.join('\n')}\nrollback;\n`;
+  await run('psql', ['-v', 'ON_ERROR_STOP=1', '-c', script, url], { env });
 });
