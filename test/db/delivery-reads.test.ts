@@ -26,7 +26,9 @@ beforeAll(async () => {
   await fixture.insertJobs(late, 100, 1);
   // Older jobs wait for a retry: their lifetime ends before that of the jobs that are due.
   await fixture.insertJobs(retrying, 1000, 20);
-  await db.query(`update job set scheduled_for = jobferry_now() + interval '1 hour' where queue_id = $1`, [retrying.id]);
+  await db.query(`update job set scheduled_for = jobferry_now() + interval '1 hour' where queue_id = $1`, [
+    retrying.id,
+  ]);
   await fixture.insertJobs(retrying, 1000, 30);
   await fixture.insertJobs(retrying, 100, 1);
 });

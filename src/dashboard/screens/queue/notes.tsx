@@ -19,9 +19,6 @@ import { useView } from '../../time.ts';
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {
   const warnings = queue.health?.warnings ?? [];
   const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
-  const hasAny =
-    warnings.length > 0 || queue.hold !== null || queue.signingSecretRotatesAt !== null || queue.ignoredNames !== null;
-  if (!hasAny) return null;
   return (
     <div className="queue-notes">
       {queue.hold !== null && <HoldNote queue={queue} hold={queue.hold} />}
@@ -30,8 +27,8 @@ export function QueueNotes({ queue }: { queue: QueueOfPage }) {
       ))}
       {queue.ignoredNames !== null && <Note signal="warn">{queue.ignoredNames.message}</Note>}
       {queue.signingSecretRotatesAt !== null && (
-        <Note icon="key" action={<SettingsLink name={queue.name} hash="secret" label="Signing secret" />}>
-          A new signing secret takes over at <Time at={queue.signingSecretRotatesAt} />. Until then both sign.
+        <Note icon="key" action={<SettingsLink name={queue.name} secret />}>
+          A new secret takes over at <Time at={queue.signingSecretRotatesAt} />.
         </Note>
       )}
     </div>
@@ -74,7 +71,7 @@ function WarningNote({
     <Note signal={signal} icon={icon} action={<WayOut name={name} warning={warning} />}>
       {message}
       {since === null && ' For more than a day.'}
-      {since != null && <> Since about {minute(Date.parse(since), view)}.</>}
+      {since != null && ` Since about ${minute(Date.parse(since), view)}.`}
     </Note>
   );
 }
@@ -83,7 +80,7 @@ function WarningNote({
 function WayOut({ name, warning }: { name: string; warning: Warning }) {
   switch (warning) {
     case 'SIGNATURE_REJECTED':
-      return <SettingsLink name={name} hash="secret" label="Signing secret" />;
+      return <SettingsLink name={name} secret />;
     case 'FAILING':
       return (
         <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', values: ['retrying', 'dead'] }))}>
@@ -91,15 +88,15 @@ function WayOut({ name, warning }: { name: string; warning: Warning }) {
         </Link>
       );
     default:
-      return <SettingsLink name={name} hash="concurrency" label="Change concurrency" />;
+      return <SettingsLink name={name} />;
   }
 }
 
-function SettingsLink({ name, hash, label }: { name: string; hash: string; label: string }) {
+function SettingsLink({ name, secret = false }: { name: string; secret?: boolean }) {
   return (
-    <May deed={hash === 'secret' ? 'rotateSigningSecret' : 'updateQueue'}>
-      <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${hash}`}>
-        {label}
+    <May deed="updateQueue">
+      <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${secret ? 'secret' : 'concurrency'}`}>
+        {secret ? 'Signing secret' : 'Change concurrency'}
       </Link>
     </May>
   );
@@ -123,29 +120,28 @@ function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: Non
         </May>
       }
     >
-      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} prefix="Job" />} asked for the hold
+      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} />} asked for the hold
       {hold.since !== null && (
         <>
           {' '}
           at <Time at={hold.since} />
         </>
       )}
-      {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />
-      {hold.probe === null ? (
-        '.'
-      ) : (
+      {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />.
+      {hold.probe !== null && (
         <>
-          ; <JobLink id={hold.probe.id} prefix="job" /> is the probe.
+          {' '}
+          <JobLink id={hold.probe.id} /> is the probe.
         </>
       )}
     </Note>
   );
 }
 
-function JobLink({ id, prefix }: { id: string; prefix: string }) {
+function JobLink({ id }: { id: string }) {
   return (
     <Link href={`/jobs/${id}`}>
-      {prefix} <span className="mono">{shortId(id)}</span>
+      Job <span className="mono">{shortId(id)}</span>
     </Link>
   );
 }
