@@ -23,10 +23,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
 
   it('stand by cause, and one cause leads to its letters', async () => {
     const { page } = await showDead([...of(500, 3), ...of(404, 2)]);
-    await says(
-      page,
-      /^5 jobs died and were not replayed, of 2 causes\. One cause is 60 ?% of them, last one .+\.$/,
-    );
+    await says(page, /^5 jobs died and were not replayed, of 2 causes\. One cause is 60 ?% of them, last one .+\.$/);
     const titles = await page.locator('ol.causes .rowlink').allInnerTexts();
     expect(titles.map(textOf)).toEqual(['Receiver answered 500', 'Receiver answered 404']);
     const tags = await page.locator('ol.causes .tag').allInnerTexts();
