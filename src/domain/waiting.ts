@@ -1,4 +1,4 @@
-import { adviceOn, DEFAULT_HOLD_MS, isOwnError } from './outcome.ts';
+import { adviceOn, DEFAULT_HOLD_MS, isOwnError, isOwnFailure } from './outcome.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from './queue-slots.ts';
 
 /** Why a pending job is not being delivered now, in the order in which a claim checks. */
@@ -124,12 +124,11 @@ function ownTime({ scheduledFor: at, waitReason, lastError, attempts, maxAttempt
   switch (waitReason) {
     case null:
       return { reason: 'delayed', message: `Delayed until ${iso(at)}.`, at };
-    case 'backoff':
-      return {
-        reason: 'backoff',
-        message: `In backoff until ${iso(at)}${after}: attempt ${attempts} of ${maxAttempts} failed.${advice}`,
-        at,
-      };
+    case 'backoff': {
+      // A delivery that could not begin was no attempt.
+      const failed = isOwnFailure(lastError) ? '' : `: attempt ${attempts} of ${maxAttempts} failed`;
+      return { reason: 'backoff', message: `In backoff until ${iso(at)}${after}${failed}.${advice}`, at };
+    }
     case 'hold':
       return { reason: 'held', message: `Held until ${iso(at)}${after}: ${holdSource(lastError)}.`, at };
   }

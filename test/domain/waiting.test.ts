@@ -57,6 +57,11 @@ const CASES: Case[] = [
       'attempt 2 of 3 failed. The address of the webhook is not public: the operator can allow it',
     ] as const),
   ],
+  [
+    'a delivery that could not begin',
+    { ...later(9), ...backoff, lastError: 'proxy_unreachable', attempts: 0 },
+    ...([{}, 'backoff', 9, 'after “proxy_unreachable”. Jobferry cannot reach its own proxy'] as const),
+  ],
   ['a hold of its own', { ...later(9), ...hold }, {}, 'held', 9, `Held until ${iso(9)} after “HTTP 429”`],
   ['its hold, as long as the queue’s', { ...later(9), ...hold }, { hold: held(9) }, 'held', 9, iso(9)],
   ['a held queue', {}, { hold: held(60) }, 'queue_held', 60, `until ${iso(60)}, as job a1 requested: “busy”`],
