@@ -8,8 +8,8 @@ execFileSync(process.execPath, ['scripts/generate.mjs'], { stdio: 'inherit', cwd
 export default defineConfig({
   test: {
     include: ['test/chaos/**/*.chaos.ts'],
-    // One report of all test files (test/chaos/evidence.ts).
-    env: { CHAOS_RUN: String(Date.now()) },
+    // One report of all test files (test/chaos/evidence.ts), also of those that another command with the same name runs.
+    env: { CHAOS_RUN: process.env.CHAOS_RUN ?? String(Date.now()) },
     fileParallelism: false,
     // Only what waits most of the time is marked as concurrent, and then all of it is.
     maxConcurrency: 20,
