@@ -88,7 +88,7 @@ export const commonResponses = {
 export function idParam(what: 'queue' | 'job' | 'dead letter') {
   return z
     .string()
-    .regex(/^[0-9a-f]{24}$/, `${what} not found: an id has 24 hexadecimal digits`)
+    .regex(/^[0-9a-f]{24}$/, `${what} not found`)
     .describe(`\`id\` of the ${what}.`);
 }
 

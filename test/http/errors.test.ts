@@ -91,7 +91,7 @@ describe('ids', () => {
     ['POST', (id) => `/v1/jobs/${id}/defer`, 'job'],
   ])('H86 that are malformed are unknown: %s %s', async (method, path, what) => {
     const api = await testApi();
-    const error = `${what} not found: an id has 24 hexadecimal digits`;
+    const error = `${what} not found`;
     const sent = method === 'GET' || method === 'DELETE' ? {} : { body: '{"all":true,"retryAfter":1}' };
     for (const id of malformed) {
       expect(await api.send(method, path(id), sent)).toMatchObject({ status: 404, json: { error } });

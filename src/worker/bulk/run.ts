@@ -87,10 +87,11 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
   }
 }
 
-/** The pace of an action with a rate, and how long its next batch must wait: not until a clock that went back is right again. */
+/** The pace of an action with a rate, and how long its next batch must wait: not for a clock that went back. */
 function paceNow({ ratePerSecond, sinceLastMs }: Action) {
   const { batchSize, intervalMs } = paceOf(ratePerSecond);
-  return { batchSize, intervalMs, tooEarlyMs: sinceLastMs === null || sinceLastMs < 0 ? 0 : intervalMs - sinceLastMs };
+  const isKnown = sinceLastMs !== null && sinceLastMs >= -intervalMs;
+  return { batchSize, intervalMs, tooEarlyMs: isKnown ? intervalMs - sinceLastMs : 0 };
 }
 
 async function runNext(context: BulkContext, action: Action, share: number): Promise<number | null> {

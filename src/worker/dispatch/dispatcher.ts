@@ -26,7 +26,7 @@ import {
 } from './queue-state.ts';
 import { RecentFailure } from './recent-failure.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
-import { FIRST_POLL_MS, isPolled, pollForSlot } from './slot-polls.ts';
+import { FIRST_POLL_MS, isExpected, pollForSlot } from './slot-polls.ts';
 import { Trickle } from './trickle.ts';
 
 export interface DispatcherOptions {
@@ -112,13 +112,8 @@ export class Dispatcher {
       queue.again = queue.again === null || queue.again === reason ? reason : 'change';
       return;
     }
-    // Without a free slot, a new job waits until a delivery of this process ends, or until its next poll. A free slot
-    // changes nothing if no job waited for one.
-    if (reason === 'slot' && !queue.isFull) return;
-    if (reason === 'job' && queue.isFull) {
-      if (queue.inFlight > 0 || isPolled(queue)) return;
-      queue.pollMs = FIRST_POLL_MS;
-    }
+    // A free slot changes nothing if no job waited for one.
+    if ((reason === 'job' && queue.isFull && isExpected(queue)) || (reason === 'slot' && !queue.isFull)) return;
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
     if (!queue.isReady) {
@@ -260,7 +255,6 @@ export class Dispatcher {
     if (claimed === undefined) return RETRY_MS;
     if (claimed.queueDeleted) {
       const { db, changes, locks } = this.#options;
-      // What is left when the process stops or loses its lock, the reconciler of a worker finds.
       await emptyAlone(db, locks, queueId, changes, () => !this.#draining);
       return null;
     }

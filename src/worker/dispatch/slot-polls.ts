@@ -24,7 +24,13 @@ export function pollForSlot(queue: QueueState, poll: () => void, forget: () => v
   queue.pollMs *= 2;
 }
 
-/** Whether a poll is to come, and another after it. A queue that is only remembered is not polled. */
-export function isPolled(queue: QueueState): boolean {
-  return queue.timer !== null && queue.pollMs <= LAST_POLL_MS;
+/**
+ * Whether the end of a delivery or the next poll will claim for a new job of a queue without a free slot. If the queue is only
+ * remembered, its polls begin again.
+ */
+export function isExpected(queue: QueueState): boolean {
+  const isPolled = queue.timer !== null && queue.pollMs <= LAST_POLL_MS;
+  if (queue.inFlight > 0 || isPolled) return true;
+  queue.pollMs = FIRST_POLL_MS;
+  return false;
 }
