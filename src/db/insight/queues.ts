@@ -1,8 +1,11 @@
 import type { WaitingJob, WaitingQueue } from '../../domain/waiting.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { toUse, USE_OF_Q, type UseColumns } from './use.ts';
+import { IN_FLIGHT_OF_Q, toUse, USE_OF_Q, type UseColumns } from './use.ts';
 
-/** SQL: the columns of the queue `q` that decide why its jobs wait. A probe that is no longer in flight does not count. */
+/**
+ * SQL: the columns of the queue `q` that decide why its jobs wait, with `IN_FLIGHT_OF_Q`. A probe that is no longer in flight does
+ * not count.
+ */
 export const QUEUE_STATE = `
   q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until, q.hold_job_id,
   q.hold_reason, q.concurrency,
@@ -18,7 +21,7 @@ export function whyJobsWait(jobs: string): string {
        where ${jobs} and j.status = 'pending'
     ), state as materialized (
       select ${QUEUE_STATE}
-        from clock, queue q where q.id = any (array(select queue_id from waiting))
+        from clock cross join queue q ${IN_FLIGHT_OF_Q} where q.id = any (array(select queue_id from waiting))
     )
     select * from clock, waiting join state using (queue_id)`;
 }

@@ -1,15 +1,19 @@
 import type { WaitingQueue } from '../../domain/waiting.ts';
 import type { PartOfStatement } from './queue-parts.ts';
 
-/** SQL: the in-flight count and the present rate window of the queue `q` at `clock.now`. */
+/** SQL: the in-flight count and the present rate window of the queue `q` at `clock.now`. Needs `IN_FLIGHT_OF_Q`. */
 export const USE_OF_Q = `
-  (select count(*) from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')) as in_flight,
-  (select count(*) from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')
-                               and f.status = 'awaiting_ack') as slots_awaiting,
+  in_flight.n as in_flight, in_flight.awaiting as slots_awaiting,
   q.rate_limit_max,
   case when q.rate_window_start = (jobferry_rate_window(q.rate_limit_window, clock.now)).starts
        then q.rate_window_used else 0 end as rate_used,
   (jobferry_rate_window(q.rate_limit_window, clock.now)).ends as rate_resets_at`;
+
+/** SQL: a join that counts the jobs in flight of the queue `q`. */
+export const IN_FLIGHT_OF_Q = `
+  cross join lateral (
+    select count(*) as n, count(*) filter (where f.status = 'awaiting_ack') as awaiting
+      from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')) in_flight`;
 
 // The jobs of a hold are looked up for their ids: a job that has been removed is not named.
 export const USE: PartOfStatement = {
@@ -17,7 +21,7 @@ export const USE: PartOfStatement = {
     cross join lateral (
       select ${USE_OF_Q}, (select h.id from job h where h.id = q.hold_job_id) as asked_by,
              (select p.id from job p where p.id = q.probe_job_id) as probe
-        from clock, queue q where q.id = own.id offset 0) used`,
+        from clock cross join queue q ${IN_FLIGHT_OF_Q} where q.id = own.id offset 0) used`,
   columns: 'used.*',
 };
 

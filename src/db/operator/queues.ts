@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../connection/database.ts';
+import { IN_FLIGHT_OF_Q } from '../insight/use.ts';
 import { columnsOf, QUEUE_ROW, type QueueRow, toRow } from '../rows.ts';
 
 export interface QueueSummary {
@@ -133,13 +134,12 @@ const SHOW: Statement = {
            ${counted(`j.status = 'pending' and j.scheduled_for > clock.now`)} as later,
            ${counted(waitsFor('backoff'))} as backoff,
            ${counted(waitsFor('hold'))} as held,
-           ${counted(`j.status in ('processing', 'awaiting_ack')`)} as "inFlight",
-           ${counted(`j.status in ('processing', 'awaiting_ack') and j.status = 'awaiting_ack'`)} as "awaitingAck",
+           in_flight.n as "inFlight", in_flight.awaiting as "awaitingAck",
            ${counted(`j.status = 'dead'`)} as dead,
            oldest.scheduled_for as "oldestDueAt", oldest.id as "oldestDueId",
            (select min(j.scheduled_for) from job j
              where j.queue_id = q.id and j.status = 'pending' and j.scheduled_for > clock.now) as "nextDueAt"
-      from clock cross join queue q
+      from clock cross join queue q ${IN_FLIGHT_OF_Q}
       left join lateral (
         select j.id, j.scheduled_for from job j
          where j.queue_id = q.id and j.status = 'pending' and j.scheduled_for <= clock.now

@@ -1,6 +1,7 @@
 import { type QueueWait, type WaitReason, waitOfQueue } from '../../domain/waiting.ts';
 import type { Statement } from '../connection/database.ts';
 import { QUEUE_STATE, type QueueStateRow, toWaitingQueue } from '../insight/queues.ts';
+import { IN_FLIGHT_OF_Q } from '../insight/use.ts';
 import type { Values } from './payload-conditions.ts';
 
 /** Finds pending jobs by the reason why they wait. */
@@ -12,7 +13,7 @@ const STATES: Statement = {
   name: 'job-search-waits',
   text: `
     with clock as materialized (select jobferry_now() as now)
-    select clock.now, ${QUEUE_STATE} from clock, queue q where q.id = any ($1::text[])`,
+    select clock.now, ${QUEUE_STATE} from clock cross join queue q ${IN_FLIGHT_OF_Q} where q.id = any ($1::text[])`,
 };
 
 /** @param queueIds live queues of one account */
