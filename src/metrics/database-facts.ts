@@ -18,9 +18,11 @@ const ANSWER_MS = 1000;
 /** Time limit of each statement. They use the connections of dashboards, in turns with the accounts. */
 const STATEMENT_MS = 1000;
 const TURN = 'metrics';
+/** The facts about the server, beside the page: the size of a database is read from the files of all its tables. */
+const OF_SERVER = { turn: 'metrics of the server', maxMs: 15_000 };
 /** Facts are read again when they are older. */
 const FRESH_MS = 10_000;
-/** Facts about the server change slowly: they are read again when they are older, and shown for longer. */
+/** Facts about the server change slowly: they are read again when they are older, and the last ones are shown for longer. */
 const SERVER = { freshMs: 60_000, staleMs: 180_000 };
 /** Older facts are not shown: an age that no longer grows looks like a queue that is being emptied. */
 const STALE_MS = 30_000;
@@ -56,7 +58,8 @@ export class DatabaseFacts {
   /** The queues with series of their own, as last read. */
   #named: readonly MeasuredQueue[] = [];
   #facts: { facts: Facts; readAt: number } | null = null;
-  #server: { measures: ServerMeasures | null; readAt: number } | null = null;
+  #server: { measures: ServerMeasures; readAt: number } | null = null;
+  #readingServer = false;
   /** Ends the turn of this process when its page is no longer read. */
   #unread: NodeJS.Timeout | null = null;
 
@@ -106,7 +109,7 @@ export class DatabaseFacts {
     const named = await measuredQueues(this.#db, maxQueues);
     this.#keepTurn();
     if (await listener.lock(TELLER)) {
-      await this.#readServer();
+      this.#readServer();
       const readAt = performance.now();
       if (this.#facts === null || readAt - this.#facts.readAt > FRESH_MS) {
         const ids = named.map(({ id }) => id);
@@ -123,12 +126,19 @@ export class DatabaseFacts {
     return named;
   }
 
-  async #readServer(): Promise<void> {
+  /** For a later page: no page waits for a slow disk. After a failure the former facts are shown. */
+  #readServer(): void {
     const readAt = performance.now();
-    if (this.#server !== null && readAt - this.#server.readAt < SERVER.freshMs) return;
-    // A server that refuses one of them to this role shows the other facts nevertheless.
-    const measures = await measuresOfServer(this.#db).catch(() => null);
-    this.#server = { measures, readAt };
+    if (this.#readingServer || (this.#server !== null && readAt - this.#server.readAt < SERVER.freshMs)) return;
+    this.#readingServer = true;
+    measuresOfServer(this.#options.db.reading(OF_SERVER.turn, { maxMs: OF_SERVER.maxMs }))
+      .then((measures) => {
+        this.#server = { measures, readAt };
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#readingServer = false;
+      });
   }
 
   #keepTurn(): void {

@@ -221,8 +221,15 @@ describe('a page', () => {
     const documented = new Set(
       [...(await readFile(join(ROOT, 'docs/metrics.md'), 'utf8')).matchAll(/^\| `(jobferry_\w+)/gm)].map(([, n]) => n),
     );
-    const shown = (await scrapeBoth()).flatMap((page) => [...page.keys()]);
-    expect(documented).toEqual(new Set(shown.filter((name) => name.startsWith('jobferry_'))));
+    const shown = async () => {
+      const names = (await scrapeBoth()).flatMap((page) => [...page.keys()]);
+      return new Set(names.filter((name) => name.startsWith('jobferry_')));
+    };
+    // The facts about the server come with a later page.
+    await waitFor(async () => (await shown()).size === documented.size, { message: 'all metrics' }).catch(
+      () => undefined,
+    );
+    expect(documented).toEqual(await shown());
   });
 
   it('has each metric that rules and dashboards of deploy/ name, with the labels that they select by', async () => {
