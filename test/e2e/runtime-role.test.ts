@@ -36,6 +36,7 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
     code: 1,
     stderr: expect.stringContaining('the database role absent_role does not exist'),
   });
+  await admin.query('create table of_another_application ()');
   // Repeated, as after an upgrade.
   for (let n = 0; n < 2; n += 1) {
     const granted = await run(['migrate', '--grant-to', role]);
@@ -43,7 +44,8 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
   }
   const { key } = await createAccount(owner);
   const limited = await connect(url);
-  for (const change of ['create table mine ()', 'alter table job add column x text', 'drop function jobferry_now()']) {
+  const changes = ['create table mine ()', 'alter table job add column x text', 'drop function jobferry_now()'];
+  for (const change of [...changes, 'table of_another_application', 'delete from _prisma_migrations']) {
     await expect(limited.query(change), change).rejects.toThrow(/permission denied|must be owner/);
   }
 

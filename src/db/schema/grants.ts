@@ -1,16 +1,26 @@
-import type { Queryable } from './migrations.ts';
+import { ownSequences, ownTables, type Queryable } from './migrations.ts';
 
-/** What a database role needs that serves and does not migrate: rows may be changed, tables and functions may not. */
+/**
+ * What a database role needs that serves and does not migrate: rows of Jobferry's tables may be changed, tables and functions may
+ * not. The schema may be shared with another application, so nothing is granted on all of its tables.
+ */
 
-const SCHEMAS = `array[current_schema()::text, 'graphile_worker']`;
+const SCHEMA = 'current_schema()';
 
-/** graphile-worker's tables show rows to their owner only, unless a policy says otherwise. */
+/** graphile-worker has a schema of its own. Its tables show rows to their owner only, unless a policy says otherwise. */
 const STATEMENTS = `
-  select format('grant usage on schema %I to %I', s, $1::text) as statement from unnest(${SCHEMAS}) s
+  select format('grant usage on schema %I to %I', s, $1::text) as statement
+    from unnest(array[${SCHEMA}::text, 'graphile_worker']) s
   union all
-  select format('grant select, insert, update, delete on all tables in schema %I to %I', s, $1::text) from unnest(${SCHEMAS}) s
+  select format('grant select, insert, update, delete on %I.%I to %I', ${SCHEMA}, t, $1::text) from unnest($2::text[]) t
   union all
-  select format('grant usage on all sequences in schema %I to %I', s, $1::text) from unnest(${SCHEMAS}) s
+  select format('grant usage on sequence %I.%I to %I', ${SCHEMA}, s, $1::text) from unnest($3::text[]) s
+  union all
+  select format('grant select on %I._prisma_migrations to %I', ${SCHEMA}, $1::text)
+  union all
+  select format('grant select, insert, update, delete on all tables in schema graphile_worker to %I', $1::text)
+  union all
+  select format('grant usage on all sequences in schema graphile_worker to %I', $1::text)
   union all
   select format('create policy %I on %s to %I using (true) with check (true)', 'jobferry_' || $1::text, c.oid::regclass, $1::text)
     from pg_class c
@@ -24,7 +34,7 @@ const STATEMENTS = `
 export async function grantTo(database: Queryable, role: string): Promise<boolean> {
   const { rowCount } = await database.query('select from pg_roles where rolname = $1', [role]);
   if (rowCount === 0) return false;
-  const { rows } = await database.query<{ statement: string }>(STATEMENTS, [role]);
+  const { rows } = await database.query<{ statement: string }>(STATEMENTS, [role, ownTables(), ownSequences()]);
   for (const { statement } of rows) await database.query(statement);
   return true;
 }

@@ -55,11 +55,18 @@ export function ownMigrations(): readonly string[] {
 }
 
 /** Names of the indexes that the migrations of this version create and keep. */
-export function ownIndexes(): string[] {
+export const ownIndexes = () => kept(/\b(create (?:unique )?|drop )index (?:if exists )?(\w+)/gi);
+
+/** Names of the tables and sequences, as above. */
+export const ownTables = () => kept(/\b(create (?:unlogged )?|drop )table (?:if exists )?(\w+)/gi);
+export const ownSequences = () => kept(/\b(create |drop )sequence (?:if exists )?(\w+)/gi);
+
+/** @param statement finds the verb and the name */
+function kept(statement: RegExp): string[] {
   const names = new Set<string>();
   for (const migration of ownMigrations()) {
     const sql = readFileSync(join(FOLDER, migration, 'migration.sql'), 'utf8').replace(/--.*$/gm, '');
-    for (const [, verb, name = ''] of sql.matchAll(/\b(create (?:unique )?|drop )index (?:if exists )?(\w+)/gi)) {
+    for (const [, verb, name = ''] of sql.matchAll(statement)) {
       if (/^drop/i.test(verb ?? '')) names.delete(name);
       else names.add(name);
     }
