@@ -1,6 +1,6 @@
 import { assertReachable } from '../db/connection/preflight.ts';
 import { findAccount } from '../db/operator/accounts.ts';
-import { type SchemaReport, schemaReport } from '../db/schema/migrate.ts';
+import { assertOwnSchema, type SchemaReport, schemaReport } from '../db/schema/migrate.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type BackupEnd, BackupError, type BackupHeader } from '../domain/backup.ts';
 import type { Logger } from '../log.ts';
@@ -8,7 +8,7 @@ import { openDatabase } from '../open-database.ts';
 import { backUp } from '../services/operator/backup.ts';
 import { checkBackup, type RestoredAccount, restore } from '../services/operator/restore.ts';
 import { VERSION } from '../version.ts';
-import { command } from './command.ts';
+import { command, type Environment, type Result } from './command.ts';
 import { found, idOf, withDatabase } from './database.ts';
 import { type Column, facts, table } from './output.ts';
 import { isWorkerRunning } from './queue-of.ts';
@@ -69,26 +69,18 @@ const restoring = command({
     },
   },
   argument: FILE,
-  run: ({ argument, options }, environment) =>
-    withDatabase(
+  run: async ({ argument, options }, environment) => {
+    const { config, log } = environment.settings();
+    const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+    const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
+    const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
+    const { operator, resume, unsigned } = options;
+    const here = { accountId, operator, unsigned, maxBodyBytes: config.maxBodyBytes, progress };
+    if (options.check) return check(environment, argument, here);
+    return withDatabase(
       environment,
-      async ({ db, url }, config) => {
-        const { log } = environment.settings();
-        const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+      async ({ db, url }) => {
         const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
-        const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
-        const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
-        const { operator, resume, unsigned } = options;
-        const here = { accountId, operator, unsigned, maxBodyBytes: config.maxBodyBytes, progress };
-        if (options.check) {
-          const checked = await checkBackup(db, argument, here);
-          return {
-            json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
-            text: `${facts([['file', argument], ...factsOf(checked)])}\n\n${verdicts(checked.refusal)}`,
-            isFailure: checked.refusal !== null,
-            exitCode: 2,
-          };
-        }
         const done = await restore(db, argument, { ...here, url, actor: OPERATOR, periods, resume });
         const { accounts, rows } = done;
         const unknownPlans = [...new Set(accounts.map(({ plan }) => plan))].filter(
@@ -101,11 +93,38 @@ const restoring = command({
         };
       },
       { migrates: 'if empty' },
-    ),
+    );
+  },
 });
 
-function verdicts(refusal: string | null): string {
-  const here = refusal === null ? 'It can be restored here.' : `It cannot be restored here: ${refusal}`;
+/** Changes nothing, so an empty database stays empty. */
+async function check(
+  { settings }: Environment,
+  file: string,
+  here: Omit<Parameters<typeof checkBackup>[2], 'isEmpty'>,
+): Promise<Result> {
+  const { config, log } = settings();
+  const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
+  try {
+    const { db, name } = database;
+    await assertReachable(db.pool, name);
+    const { isEmpty } = await schemaReport(db.pool);
+    if (!isEmpty) await assertOwnSchema(db.pool);
+    const checked = await checkBackup(db, file, { ...here, isEmpty });
+    return {
+      json: { file, refusal: checked.refusal, ...jsonOf(checked) },
+      text: `${facts([['file', file], ...factsOf(checked)])}\n\n${verdicts(checked.refusal, isEmpty)}`,
+      isFailure: checked.refusal !== null,
+      exitCode: 2,
+    };
+  } finally {
+    await database.close();
+  }
+}
+
+function verdicts(refusal: string | null, isEmpty: boolean): string {
+  const first = isEmpty ? ' The database has no tables of Jobferry yet: `restore` creates them.' : '';
+  const here = refusal === null ? `It can be restored here.${first}` : `It cannot be restored here: ${refusal}`;
   return `The file is whole.\n${here}`;
 }
 

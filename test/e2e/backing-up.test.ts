@@ -294,6 +294,15 @@ describe('for people', () => {
     expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('does not exist') });
   });
 
+  it('a check leaves an empty database empty', async () => {
+    const [source, { url }] = [await createTestDatabase(), await createTestDatabase({ empty: true })];
+    const file = newFile();
+    await done(['backup', file], { DATABASE_URL: source.url });
+    const checked = await runJobferry(['restore', file, '--check'], { DATABASE_URL: url });
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringMatching(/can be restored here\..*has no tables/) });
+    expect(await rowsOf(url, `select 1 from pg_class where relname in ('account', '_prisma_migrations')`)).toEqual([]);
+  });
+
   it('a backup does not migrate the database', async () => {
     const { url } = await createTestDatabase({ empty: true });
     const refused = await runJobferry(['backup', newFile()], { DATABASE_URL: url });

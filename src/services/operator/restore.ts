@@ -66,7 +66,11 @@ export interface RestoreResult {
   accounts: RestoredAccount[];
 }
 
-type CheckOptions = Pick<RestoreOptions, 'accountId' | 'operator' | 'unsigned' | 'maxBodyBytes' | 'progress'>;
+interface CheckOptions
+  extends Pick<RestoreOptions, 'accountId' | 'operator' | 'unsigned' | 'maxBodyBytes' | 'progress'> {
+  /** Whether the database has no schema yet, and so no accounts. */
+  isEmpty?: boolean;
+}
 
 /** Tables whose rows name their account. The owner of the others is known when they are inserted. */
 const OWNED = new Set(['queue', 'job', ...OF_ACCOUNT.map(({ name }) => name)]);
@@ -79,7 +83,7 @@ const OWNED = new Set(['queue', 'job', ...OF_ACCOUNT.map(({ name }) => name)]);
 export async function checkBackup(
   db: Database,
   path: string,
-  { accountId, operator, unsigned, maxBodyBytes, progress }: CheckOptions,
+  { accountId, operator, unsigned, maxBodyBytes, progress, isEmpty = false }: CheckOptions,
 ): Promise<{ header: BackupHeader; end: BackupEnd; refusal: string | null }> {
   let ids: string[] = [];
   let isFound = false;
@@ -89,7 +93,7 @@ export async function checkBackup(
   let rows = 0;
   let present: PresentAccount | null = null;
   const lookUp = async () => {
-    if (ids.length > 0) present ??= await presentAccount(db, ids);
+    if (ids.length > 0 && !isEmpty) present ??= await presentAccount(db, ids);
     ids = [];
   };
   const { header, end } = await readBackupFile(path, {
