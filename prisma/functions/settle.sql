@@ -4,7 +4,8 @@
 -- before its wait is over.
 --
 -- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs); queues are held or
--- released (jobferry_settle_holds); wake-ups are written (jobferry_settle_wake_ups).
+-- released (jobferry_settle_holds); wake-ups are written (jobferry_settle_wake_ups); the month's usage of deliveries that could
+-- not begin is taken back (jobferry_take_back_attempts).
 create or replace function jobferry_settle(p_items json) returns text[]
 language plpgsql
 -- A batch is small and the table is large. Without these settings the planner, which expects 100 rows from any JSON, reads
@@ -30,6 +31,11 @@ begin
   if v_settled.effects is not null then perform jobferry_settle_holds(v_settled.effects, v_now); end if;
   if v_settled.freed is not null or v_settled.tasks is not null then
     perform jobferry_settle_wake_ups(v_settled.tasks, v_settled.queues, v_settled.dues, v_settled.freed, v_now);
+  end if;
+  -- Usage is locked last, as a claim does. The search saves parsing the items again: within a JSON string the quotes would be
+  -- escaped.
+  if strpos(p_items::text, '"unbilled":true') > 0 then
+    perform jobferry_take_back_attempts(p_items, v_settled.applied);
   end if;
   return v_settled.applied;
 end

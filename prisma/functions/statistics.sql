@@ -146,11 +146,15 @@ declare
   v_first constant timestamptz := jobferry_bucket(jobferry_now() - interval '1 hour');
   v_found text[] := '{}';
   v_span record;
+  v_recent jsonb; -- successes since p_until, by queue
 begin
   for queue_id, failed_at, succeeded in select f.* from jobferry_failures_in(p_until, 'infinity', p_queues) f loop
     v_found := v_found || queue_id;
     return next;
   end loop;
+  select jsonb_object_agg(s.queue_id, s.n) into v_recent
+    from (select a.queue_id, count(*) as n from attempt a
+           where a."timestamp" >= p_until and a.queue_id = any (p_queues) and a.status = 'success' group by 1) s;
   for v_span in
     select last.bucket as starts, array_agg(other.id) as queues
       from unnest(p_queues) other(id)
@@ -167,10 +171,8 @@ begin
                + (select coalesce(sum(s.success), 0) from queue_stats s
                    where (s.queue_id, s.bucket) > (f.queue_id, v_span.starts)
                      and (s.queue_id, s.bucket) <= (f.queue_id, 'infinity'))::integer
-               + (select count(*) from attempt a
-                   where a."timestamp" >= greatest(p_until, v_span.starts + interval '300 s')
-                     and a.queue_id = f.queue_id and a.status = 'success')::integer
-        from jobferry_failures_in(v_span.starts, v_span.starts + interval '300 s', v_span.queues) f;
+               + coalesce((v_recent ->> f.queue_id)::integer, 0)
+        from jobferry_failures_in(v_span.starts, least(v_span.starts + interval '300 s', p_until), v_span.queues) f;
   end loop;
 end
 $$;
@@ -214,8 +216,10 @@ declare
   v_before bigint;
 begin
   select position::bigint into v_position from follower where name = 'stats';
-  -- The first roll-up after an upgrade notes no transaction yet.
-  select position::bigint into v_before from follower where name = 'stats-before';
+  -- The first roll-up after an upgrade notes no transaction yet. A transaction to come is one of another server, from which a
+  -- dump was restored. Then the attempts up to now are those of the dump: with that transaction, later ones would be, too.
+  select least(position::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint) into v_before
+    from follower where name = 'stats-before';
   if v_position <= v_latest or v_position is null or v_before is null then return; end if;
   insert into follower as f (name, position)
   values ('stats-counted', jsonb_build_array(jsonb_build_array(v_position, v_before))::text)

@@ -86,6 +86,8 @@ export interface Transition {
   entry: TransitionEntry | null;
   deadReason: DeadReason | null;
   queueEffect: QueueEffect | null;
+  /** Whether the month's usage keeps the attempt that the claim has counted. */
+  isBilled: boolean;
 }
 
 /** The history entry of an ended attempt (D12); settle adds the timestamp. */
@@ -198,14 +200,14 @@ function applyInterruption(job: JobState, rules: DeliveryRules, moment: Moment):
   };
 }
 
-/** No request was sent, so no attempt ended: nothing is in the history, and only the lifetime goes on. */
+/** No request was sent, so no attempt ended: nothing is in the history or billed, and only the lifetime goes on. */
 function putBack(
   job: JobState,
   rules: DeliveryRules,
   { error, waitMs }: { error: string; waitMs: number },
 ): Transition {
-  const attempts = job.attempts - 1;
-  return { ...keep(job), status: 'pending', attempts, waitMs, lastError: error, queueEffect: resumeIfProbe(rules) };
+  const putBack = { attempts: job.attempts - 1, isBilled: false, queueEffect: resumeIfProbe(rules) };
+  return { ...keep(job), ...putBack, status: 'pending', waitMs, lastError: error };
 }
 
 interface Failure {
@@ -325,6 +327,7 @@ function keep(job: JobState): Transition {
     entry: null,
     deadReason: null,
     queueEffect: null,
+    isBilled: true,
   };
 }
 

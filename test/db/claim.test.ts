@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import {
   backpressure,
   DELIVERED,
@@ -120,14 +121,34 @@ describe('claim', () => {
     expect(await fixture.claim({ id: '0'.repeat(24), name: 'unknown' })).toMatchObject({ queueDeleted: true });
   });
 
+  const used = async () => (await fixture.db.one<{ n: number }>('select sum(attempts)::int as n from usage'))?.n ?? 0;
+
   it('counts every claim as usage of the account and month', async () => {
-    const used = async () => (await fixture.db.one<{ n: number }>('select sum(attempts)::int as n from usage'))?.n ?? 0;
     const queue = await fixture.createQueue();
     await fixture.publishJobs(queue, 4);
     const before = await used();
     await fixture.claim(queue, 3);
     await fixture.claim(queue, 3);
     expect((await used()) - before).toBe(4);
+  });
+
+  it('is taken back from the usage of its month, once, if the delivery could not begin (D38)', async () => {
+    const queue = await fixture.createQueue();
+    await fixture.publishJobs(queue, 3);
+    const before = await used();
+    const [sent, lost, unsent] = (await fixture.claim(queue)).jobs as [ClaimedJob, ClaimedJob, ClaimedJob];
+    const failure = { type: 'unsent', error: 'resolver_unreachable', waitMs: 1000 } as const;
+    // A text cannot be mistaken for the mark of such a settlement.
+    await fixture.settle(sent, {
+      type: 'answered',
+      outcome: { kind: 'failed', statusCode: 500, error: '"unbilled":true' },
+    });
+    await fixture.settle(lost, INTERRUPTED);
+    expect((await used()) - before).toBe(3);
+    await pass(32 * 24 * 3_600_000);
+    for (const applied of [true, false]) expect(await fixture.settle(unsent, failure, now)).toBe(applied);
+    expect((await used()) - before).toBe(2);
+    expect((await fixture.db.query('select from usage')).length).toBe(1);
   });
 });
 

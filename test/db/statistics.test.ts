@@ -119,6 +119,20 @@ describe('the roll-up', () => {
       expect(await fixture.db.one(`select jobferry_stats_counted() as counted`)).toEqual({ counted: null });
     });
 
+    it('and a dump of another server was restored, counts the attempts to come', async () => {
+      await complete(2);
+      await pass(6000);
+      await step();
+      await fixture.db.query(`update follower set position = '999999999999' where name = 'stats-before'`);
+      await pass(-MINUTE);
+      await step();
+      await complete(3);
+      expect(await counted()).toMatchObject({ read: [5, 5] });
+      await pass(HOUR);
+      await step();
+      expect(await counted()).toEqual({ stored: [5, 5], read: [5, 5] });
+    });
+
     it('several times, counts every attempt once', async () => {
       let all = 0;
       for (const change of [6000, -20_000, 9000, -9000, 16_000, -90_000, 40_000, -7000, 60_000, 70_000, 6000]) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { keyIdOf } from '../../src/db/connection/cipher.ts';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { publish as publishItems } from '../../src/db/delivery/publish.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import type { Account } from '../../src/domain/account.ts';
@@ -12,7 +13,7 @@ import { deliver } from '../../src/worker/dispatch/deliver.ts';
 import { thisMoment } from '../../src/worker/moment.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { LEASE_MS } from '../support/database-fixture.ts';
+import { LEASE_MS, PERIODS } from '../support/database-fixture.ts';
 import { NEWEST_FIRST } from '../support/search-fixture.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
@@ -211,6 +212,20 @@ describe('a queue that encrypts its payloads', () => {
     expect(all.map(({ payloadDiffers }) => payloadDiffers)).toEqual([false, false, false, false]);
     const again = await rotated.jobs.publish(account, queue.name, { payload: '{"other":1}', idempotencyKey: 'once' });
     expect(again).toMatchObject({ created: false, payloadDiffers: true });
+  });
+
+  it('gives back the stored payload of a key only if it can be the same', async () => {
+    const queue = await createEncrypting();
+    const large = JSON.stringify({ large: 'x'.repeat(10_000) });
+    const keyed = (payload: string) =>
+      op.jobs.publish(account, queue.name, { payload, idempotencyKey: payload.slice(0, 3) });
+    for (const payload of ['{}', PAYLOAD, large]) {
+      await keyed(payload);
+      expect(await keyed(payload)).toMatchObject({ created: false, payloadDiffers: false });
+    }
+    const other = { accountId: account.id, queue: queue.name, delayMs: 0, limit: null };
+    const answers = await publishItems(op.db, [{ ...other, payload: '{}', key: large.slice(0, 3) }], PERIODS);
+    expect(answers).toMatchObject([{ outcome: 'existing', differs: true, stored: null }]);
   });
 });
 

@@ -136,6 +136,8 @@ export function toItems(cipher: Cipher, settlements: readonly Settlement[]): str
     answerCode: answer?.statusCode,
     answerMs: answer?.durationMs,
     answerBody: answer === null ? undefined : storedBody(cipher, answer),
+    // `jobferry_settle` searches for this text, so that other settlements cost nothing.
+    unbilled: transition.isBilled ? undefined : true,
     effect: transition.queueEffect?.kind,
     effectMs: transition.queueEffect?.kind === 'hold' ? transition.queueEffect.ms : undefined,
   }));

@@ -267,7 +267,7 @@ export function checkUsage(facts: Facts): string[] {
   const requests = run.deliveries.length;
   const least = requests - run.deliveries.filter(({ end }) => end === 'reset').length;
   const interrupted = run.jobs.reduce((sum, { id }) => sum + interruptionsOf(facts, id), 0);
-  // An attempt that failed before anything was sent is billed as well.
+  // An attempt that failed before anything was sent is billed as well, unless it could not begin (D38): then it has no entry.
   const unsent = run.history.filter(({ code }) => code === null).length;
   const most = requests + interrupted + unsent;
   const fits = run.usage >= least && run.usage <= most;
