@@ -21,6 +21,7 @@ export interface SettleItem {
   answerCode?: number | null;
   effect?: 'hold' | 'resume';
   effectMs?: number;
+  unbilled?: true;
 }
 
 let lastJson = '';
@@ -57,6 +58,9 @@ export function settle(tables: Tables, items: readonly SettleItem[]): string[] {
     affect(queue, job.id, item, now);
   }
   askForWakeUps(tables, decided, now);
+  for (const { job, item } of decided) {
+    if (item.unbilled) tables.usage.set(job.accountId, (tables.usage.get(job.accountId) ?? 0) - 1);
+  }
   return decided.map(({ job }) => job.id);
 }
 
@@ -86,7 +90,7 @@ function write(tables: Tables, { job, queue, item }: Applied, now: number): void
     deadline: status === 'awaiting_ack' ? now + item.waitMs : null,
     completedAt: status === 'completed' ? now : null,
     deadAt: status === 'dead' ? now : null,
-    waitReason: status === 'pending' && entryStatus ? (entryStatus === 'deferred' ? 'hold' : 'backoff') : null,
+    waitReason: status === 'pending' ? waitReasonOf(item) : null,
     workerId: null,
     answerCode: status === 'awaiting_ack' ? (item.answerCode ?? null) : null,
     history: entry ? [...job.history, entry] : job.history,
@@ -96,6 +100,11 @@ function write(tables: Tables, { job, queue, item }: Applied, now: number): void
     const webhookStatusCode = item.entryCode ?? null;
     tables.letters.set(job.id, { reason: deadReason, error: lastError, webhookStatusCode, deadAt: now });
   }
+}
+
+function waitReasonOf({ entryStatus, waitMs }: SettleItem): JobRow['waitReason'] {
+  if (entryStatus === 'deferred') return 'hold';
+  return entryStatus !== undefined || waitMs > 0 ? 'backoff' : null;
 }
 
 function affect(queue: QueueRow, jobId: string, { effect, effectMs }: SettleItem, now: number): void {
