@@ -63,7 +63,7 @@ it('a process on all IPv6 addresses prints addresses that can be opened', async 
   await waitFor(() => jobferry.output.join('\n').includes(`${address}/sign-in#`), { message: 'a link' });
   // The command has none of the variables of the process that runs.
   const found = await runJobferry(['sign-in-link'], { DATABASE_URL: databaseUrl });
-  expect(found.stdout.trim().split('#')).toEqual([`${address}/sign-in`, expect.stringMatching(/^jfl_\w+$/)]);
+  expect(found.stdout.trim().split('#')).toEqual([`${address}/sign-in`, expect.stringMatching(/^jfl_[\w-]+$/)]);
   await jobferry.kill();
   const { stdout } = await runJobferry(['sign-in-link'], { DATABASE_URL: databaseUrl, HOST: '::', PORT: '8080' });
   expect(stdout).toContain('http://[::1]:8080/sign-in#');

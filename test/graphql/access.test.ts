@@ -41,6 +41,7 @@ it('every text is plain, or hidden on purpose', () => {
     'Count.hint',
     'DeadLetterConnection.hint',
     'ErrorGroup.answer',
+    'IgnoredNames.names',
     'Job.payload',
     'Job.payloadPreview',
     'Job.payloadText',

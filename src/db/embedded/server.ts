@@ -55,7 +55,7 @@ export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 
   const { dataDir, log } = options;
   const cluster = await openCluster(dataDir, log);
   const { owner, port } = await afterCommands(log, async () => {
-    await stopLeftServer(cluster, log);
+    await stopLeftServer(cluster, role, log);
     return startOwned(cluster, role);
   });
   const supervisor = new Supervisor(cluster, { port, role, log });
@@ -171,9 +171,11 @@ class Supervisor {
     if (this.#stopping.signal.aborted) return;
     this.#stopping.abort();
     await this.#recovery;
-    await this.#owner?.end();
+    const owner = this.#owner;
     const lock = await readServerLock(this.#cluster);
+    // Nobody else may own a server that is being stopped, so the lock is kept until the server ends the connection.
     if (lock !== null && isAlive(lock.pid)) await stopServer(this.#cluster);
+    await owner?.end().catch(() => undefined);
   }
 
   async #recover(): Promise<void> {
@@ -216,17 +218,18 @@ async function startOwned(cluster: Cluster, role: OwnerRole): Promise<{ owner: p
 }
 
 /** @throws InUseError when another process owns the cluster */
-async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void> {
+async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLog): Promise<void> {
   const noticedAt = performance.now() + NOTICED_MS;
   const giveUpAt = performance.now() + UNDECIDED_MS;
   for (;;) {
     const lock = await readServerLock(cluster);
     if (lock === null || !isAlive(lock.pid)) return;
     try {
-      const owner = await own(cluster, lock.port, 'service');
-      await owner.end();
+      const owner = await own(cluster, lock.port, role);
       log.warn({ serverPid: lock.pid }, 'restarting the embedded database that an earlier process has left running');
-      return await stopServer(cluster);
+      // Nobody else may own it meanwhile.
+      await stopServer(cluster);
+      return await owner.end().catch(() => undefined);
     } catch (error) {
       if (error instanceof InUseError) throw error;
       if (!(await isPostgres(lock.pid))) return await removeServerLock(cluster);

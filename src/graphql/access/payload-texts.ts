@@ -24,6 +24,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ForbiddenError: ['message'],
   GoneError: ['message'],
   HealthWarning: ['message'],
+  // The resolver leaves the names out.
+  IgnoredNames: ['message'],
   Instance: ['role', 'version'],
   InvalidRequestError: ['message'],
   Job: ['cancelledBy', 'idempotencyKey'],
@@ -36,8 +38,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Plan: ['name'],
   Queue: ['name', 'webhookUrl'],
   QueuePause: ['by'],
-  // One of Jobferry's own errors.
-  ReceiverCheck: ['error'],
+  // One of Jobferry's own errors, and a code of Node.
+  ReceiverCheck: ['error', 'errorCode'],
   RestoreErrorGroupPayload: ['fingerprint'],
   RotateAlertRuleSecretPayload: ['signingSecret'],
   RotateSigningSecretPayload: ['signingSecret'],

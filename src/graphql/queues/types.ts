@@ -72,9 +72,11 @@ const IgnoredNames = builder.objectRef<IgnoredNamesShape>('IgnoredNames').implem
   fields: (t) => ({
     message: t.string({
       description: 'A sentence for people.',
-      resolve: ({ names, count }) => `${count} publishes had names that Jobferry ignores. The last one had ${names}.`,
+      resolve: ({ names, count }, _args, { access }) =>
+        `${count} publishes had names that Jobferry ignores.${access.mayViewPayloads ? ` The last one had ${names}.` : ''}`,
     }),
     names: t.exposeString('names', {
+      nullable: true,
       description: 'The names in the last such publish, as in the header `x-jobferry-ignored` of its answer.',
     }),
     count: t.exposeInt('count', { description: 'Number of such publishes since `since`.' }),
