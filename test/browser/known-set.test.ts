@@ -105,7 +105,9 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
       .getByRole('button', { name: /Replay/ })
       .click();
     const dialog = page.getByRole('dialog', { name: 'Replay 1 job of orders?' });
-    expect(textOf(await dialog.innerText())).toMatch(/1 replayed before, left out.*7 attempts ended in the last hour/);
+    expect(textOf(await dialog.innerText())).toMatch(
+      /job sent again 1 .*replayed before, left out 1 .*7 attempts ended in the last hour/,
+    );
   });
 
   it.each([
@@ -113,7 +115,11 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     ['/jobs/attempts?queue=orders&code=5xx', /^2 attempts match\./, /./],
     ['/actions', /^No action is running\. The last one, the purge of purged, ended at/, /\b5\b/],
     ['/alerts', /^Nothing is watched yet\.$/, /./],
-    ['/settings/plan', /^(under )?0(\.1)? % of the attempts of \w+ are used\.$/, new RegExp(`\\b${ATTEMPTS} of`)],
+    [
+      '/settings/plan',
+      /^(under )?0(\.1)? % of the attempts of \w+ are used\.$/,
+      new RegExp(`Attempts ${ATTEMPTS + JOBS.awaiting} of`),
+    ],
   ])('is counted at %s', async (path, sentence, numbers) => {
     expect(await show(path, sentence)).toMatch(numbers);
   });
@@ -160,7 +166,7 @@ async function makeSet({ createQueue, operate, graphql, publishUntil, letDie }: 
     3600,
   );
   const { purgeQueue } = await graphql.query(
-    'mutation ($id: ID!) { purgeQueue(id: $id) { ... on BulkActionPayload { action { id } } } }',
+    'mutation ($id: ID!) { purgeQueue(id: $id) { ... on PurgeQueuePayload { action { id } } } }',
     { id: purged },
   );
 
