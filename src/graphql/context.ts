@@ -1,3 +1,4 @@
+import { initContextCache } from '@pothos/core';
 import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
 import type { SignedIn } from '../domain/session.ts';
@@ -38,7 +39,7 @@ export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answe
 }
 
 /** The objects that belong to one response, or to one event of a subscription. */
-interface Answer {
+interface Answer extends ReturnType<typeof initContextCache> {
   /** Reads on behalf of the account, which takes turns with other accounts. */
   prisma: PrismaClient;
   /** Searches of one response share a time budget, and end when the client disconnects. */
@@ -71,5 +72,7 @@ function createAnswer(sources: Sources, { account, signal }: Request): Answer {
   const services = sources.services.ofRequest(signal);
   const texts = new AnswerTexts();
   const prisma = sources.readingPrisma.of(account.id);
-  return { prisma, services, texts, loaders: createLoaders({ prisma, stored, services, texts }, account) };
+  const loaders = createLoaders({ prisma, stored, services, texts }, account);
+  // Pothos keeps every object whose owner it has checked, for as long as this key is in use.
+  return { prisma, services, texts, loaders, ...initContextCache() };
 }

@@ -11,7 +11,7 @@ import { openServices } from './services.ts';
 
 /**
  * An API process without a worker, within the test's own process: requests go over the wire, and the test itself does what
- * workers do. Live subscriptions are not served.
+ * workers do. Of the live subscriptions, only those that read at intervals are served.
  */
 export async function openGraphQL(
   url: string,
@@ -31,7 +31,7 @@ export async function openGraphQL(
   };
   const { readingPrisma, plans } = context;
   const shared = { readingPrisma, stored: createStoredText(db), plans, credentials: new CredentialWatch(db) };
-  const live = { watch: notHere, admit: notHere };
+  const live = { watch: notHere, admit: () => () => undefined };
   const app = createApp({
     services,
     config: { maxBodyBytes: 1_048_576, signatureHeader: 'x-service-signature', templates: {} },
