@@ -173,7 +173,7 @@ class Supervisor {
     await this.#recovery;
     const owner = this.#owner;
     const lock = await readServerLock(this.#cluster);
-    // Nobody else may own a server that is being stopped, so the lock is kept until the server ends the connection.
+    // No other process may own a server that is being stopped, so the lock is kept until the server ends the connection.
     if (lock !== null && isAlive(lock.pid)) await stopServer(this.#cluster);
     await owner?.end().catch(() => undefined);
   }
@@ -227,7 +227,7 @@ async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLo
     try {
       const owner = await own(cluster, lock.port, role);
       log.warn({ serverPid: lock.pid }, 'restarting the embedded database that an earlier process has left running');
-      // Nobody else may own it meanwhile.
+      // No other process may own it meanwhile.
       await stopServer(cluster);
       return await owner.end().catch(() => undefined);
     } catch (error) {
