@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run trials`: the service as an operator runs it, under load. Writes docs/evidence/operations.json. */
+/** `npm run trials`: the service as an operator runs it, under load. Writes jobferry-operations.json into the folder for temporary files. */
 export default defineConfig({
   test: {
     include: ['test/trials/**/*.trial.ts'],

@@ -42,7 +42,7 @@ function describe({ date, commit, node, postgresql, cores }, results) {
   });
   return `# Neighbours, ${date}
 
-Written by \`node bench/neighbours/run.mjs\`; [the JSON](${date}-neighbours.json) has all numbers. A quiet account publishes
+Written by \`node bench/neighbours/run.mjs\`; a JSON file beside it has all numbers. A quiet account publishes
 40 small jobs per second to a healthy webhook, each delivery on a new connection; milliseconds are from publish to arrival.
 Each row is one service process (API and worker) on a database of its own, first with the quiet account alone, then beside
 an attacker that uses one shared resource to the full. The bound (invariant I-40): p99 at most twice its p99 alone plus

@@ -15,7 +15,7 @@ export function describe(result, summary, targets) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
   return `# Overload
 
-Written by \`node bench/overload/run.mjs\`; [the JSON](overload.json) has all numbers, [the picture](overload.svg) the course.
+Written by \`node bench/overload/run.mjs\`; [the picture](overload.svg) has the course.
 One process of the service (role \`${role}\`) with its embedded database, Node.js ${node}, ${cores} cores, shared with the load. In a
 closed loop it took ${capacityPerSecond} publishes a second; then ${offeredPerSecond} a second were due for ${seconds} s, on ${connections}
 connections, of which ${summary.sentPerSecond} a second found one free. ${clients} The load's process was up to ${summary.generatorLatenessP99Ms} ms

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a run has found, by trial. Trials that did not run keep what the last run found. */
-const FILE = join(process.env.TRIALS_EVIDENCE ?? join(import.meta.dirname, '../../docs/evidence'), 'operations.json');
+/** What a run has found, by trial, for docs/evidence/operations.md. Trials that did not run keep what the last run found. */
+const FILE = join(process.env.TRIALS_EVIDENCE ?? tmpdir(), 'jobferry-operations.json');
 
 export async function report(trial: string, found: object): Promise<void> {
   const text = await readFile(FILE, 'utf8').catch(() => '{}');
