@@ -79,8 +79,12 @@ it('shows the description of every method and field that an editor is pointed at
   await write(project, 'hovered.mts', HOVERED);
   await write(project, 'hover.cjs', HOVER);
   const words = {
-    ...{ '.publish': 'Publish a job.', queueName: '`name` of the queue.', delay: 'Seconds until the first delivery.' },
-    ...{ '.createdAt': 'When it was published.', '.webhookStatusCode': 'What the webhook answered' },
+    ...{
+      '.publish': 'Publish a job.',
+      queueName: '`name` of the queue.',
+      delay: 'Time until the first delivery, in seconds.',
+    },
+    ...{ '.createdAt': 'Time at which the job was published.', '.webhookStatusCode': 'Status code of the webhook' },
     ...{ apiKey: 'API key of the account.', mode: 'Mode of the queue', ackTimeout: 'Seconds', '.attempt': 'Number of' },
     ...{ defer: 'Holds the queue', '.body': 'Body of the answer', verifySignature: 'Verifies that Jobferry' },
     ...{ '.replayMany': 'Replay up to 1000 dead letters.', fetchHandler: 'Creates a webhook for runtimes' },
