@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { createApi } from '../support/api.ts';
 import { checkOut, ROOT } from '../support/checkout.ts';
@@ -112,14 +112,14 @@ beforeAll(async () => {
       resolve();
     });
   });
-  afterAll(async () => {
-    if (installed.pid !== undefined && exitCode === null) process.kill(-installed.pid, 'SIGTERM');
-    await ended;
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  });
   installed.stdin.end(`${script}\n`);
   const isReady = async () => exitCode !== null || (await statusOf(base, '/readyz')) === 200;
   await waitFor(isReady, { message: 'the service to be ready', timeoutMs: 280_000, everyMs: 500 });
+  return async () => {
+    if (installed.pid !== undefined && exitCode === null) process.kill(-installed.pid, 'SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
 }, 300_000);
 
 it('the first block installs, builds and starts the service', () => {
