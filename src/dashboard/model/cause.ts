@@ -1,17 +1,19 @@
 import { number, quote, seconds, times, upperFirst, visible } from './format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
-const CAUSES: Readonly<Record<string, string>> = {
-  connection_refused: 'the receiver refused the connection',
-  dns_error: 'its host name was not found',
-  reset: 'the receiver cut the connection',
-  tls_error: 'its certificate was not accepted',
-  address_not_allowed: 'its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
-  invalid_response: 'its answer was not valid HTTP',
-  network_error: 'the network failed',
-  ack_timeout: 'the worker did not report in time',
-  worker_lost: 'Jobferry’s own worker was lost ten times',
-};
+const CAUSES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    connection_refused: 'the receiver refused the connection',
+    dns_error: 'its host name was not found',
+    reset: 'the receiver cut the connection',
+    tls_error: 'its certificate was not accepted',
+    address_not_allowed: 'its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
+    invalid_response: 'its answer was not valid HTTP',
+    network_error: 'the network failed',
+    ack_timeout: 'the worker did not report in time',
+    worker_lost: 'Jobferry’s own worker was lost ten times',
+  }),
+);
 
 /** The code of an error such as `HTTP 500`; null if the receiver did not answer with a code. */
 export function codeOf(error: string | null): number | null {
@@ -26,7 +28,7 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   if (code !== null) return `the receiver answered ${code}`;
   if (error === 'timeout') return `the receiver did not answer within ${seconds(webhookTimeoutSeconds)}`;
   if (/^(proxy|resolver)_unr|^no_(desc|local)/.test(error)) return `Jobferry’s own way failed: ${error}`;
-  return CAUSES[error] ?? `the worker said ${quote(error)}`;
+  return CAUSES.get(error) ?? `the worker said ${quote(error)}`;
 }
 
 /** Of a failed attempt without an answer: whether the receiver may have done the work. */
@@ -40,7 +42,7 @@ export function shortCause(error: string | null): string {
   if (error === null || error === '') return '';
   const code = codeOf(error);
   if (code !== null) return String(code);
-  return error in CAUSES ? error.replaceAll('_', ' ') : visible(error);
+  return CAUSES.has(error) ? error.replaceAll('_', ' ') : visible(error);
 }
 
 export type DeadReason =

@@ -76,14 +76,14 @@ function parse(term: string): Chip {
   }
 }
 
-const STATE_NAMES: Readonly<Record<string, readonly StateName[]>> = {
-  ...Object.fromEntries(STATES.map((state) => [state, [state]])),
-  pending: ['due', 'scheduled', 'retrying', 'held'],
-  ack: ['awaiting-ack'],
-};
+const STATE_NAMES = new Map<string, readonly StateName[]>([
+  ...STATES.map((state) => [state, [state]] as const),
+  ['pending', ['due', 'scheduled', 'retrying', 'held']],
+  ['ack', ['awaiting-ack']],
+]);
 
 function statesOf(name: string): readonly StateName[] {
-  const states = STATE_NAMES[name.toLowerCase().replace('_', '-')];
+  const states = STATE_NAMES.get(name.toLowerCase().replace('_', '-'));
   if (states === undefined) throw new Unreadable(`There is no state “${name}”.`);
   return states;
 }

@@ -37,7 +37,7 @@ export function useListUrl() {
   const order = params.get('order') ?? 'newest';
   const url: ListUrl = {
     q: params.get('q') ?? '',
-    order: order in ORDERS ? (order as Order) : 'newest',
+    order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'newest',
     ...{ after: params.get('after'), before: params.get('before') },
     ...rangeIn(params),
     peek: params.get('peek'),

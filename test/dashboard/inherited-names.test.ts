@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { causeOf, shortCause } from '../../src/dashboard/model/cause.ts';
+import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
+
+describe.each(['constructor', '__proto__', 'toString'])('the name %s, which every object inherits', (name) => {
+  it('is no state', () => {
+    expect(parseFilter(`state:${name}`)).toMatchObject([{ word: 'unknown' }]);
+  });
+
+  it('is the text of the worker when it is the reason of a nack', () => {
+    expect(causeOf(name, 15)).toBe(`the worker said “${name}”`);
+    expect(shortCause(name)).toBe(name);
+  });
+});
