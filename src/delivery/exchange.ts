@@ -196,13 +196,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   fail(error: unknown): void {
-    const name = classifyError(error);
+    const failure = classifyError(error);
+    // The receiver may have read the request that was written to the connection before: then the delivery has begun.
+    const name = isOwnFailure(failure) && this.#isRetry ? 'reset' : failure;
     // The time limit of the connect has passed in the same suspension.
     if (name === 'timeout' && this.#wasHeldUp && this.#writtenAt === 0) {
       this.#settleHeldUp();
       return;
     }
-    if (isOwnFailure(name)) this.#setup.egress.failed(name);
+    if (isOwnFailure(failure)) this.#setup.egress.failed(failure);
     const code = name === 'tls_error' ? (error as NodeJS.ErrnoException).code : undefined;
     this.#settleUnanswered({ kind: 'no_answer', error: name, ...(code === undefined ? {} : { code }) });
   }

@@ -198,6 +198,21 @@ describe('through a proxy', () => {
     expect(sender.egress).toMatchObject({ outage: null, isCutOff: false });
   });
 
+  it('a proxy that goes away during a request has begun the delivery: the receiver may have read it', async () => {
+    const proxy = await startProxy();
+    const receiver = await receiverWith();
+    const sender = setup({ proxyUrl: proxy.url });
+    const url = `http://hooks.test:${receiver.port}/`;
+    expect(await post(sender, url)).toMatchObject(answered);
+    receiver.respondWith(async () => {
+      await proxy.close();
+      return undefined;
+    });
+    expect(await post(sender, url)).toMatchObject(noAnswer('reset'));
+    expect(receiver.requests).toHaveLength(2);
+    expect(sender.egress.outage).toMatchObject({ error: 'proxy_unreachable' });
+  });
+
   it('a proxy whose certificate is refused is not the receiver either', async () => {
     const proxy = await receiverWith(createCertificate({ names: ['127.0.0.1'] }));
     const sender = setup({ proxyUrl: `https://127.0.0.1:${proxy.port}` });

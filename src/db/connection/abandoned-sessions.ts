@@ -120,10 +120,15 @@ export class AbandonedSessions {
     client.on('error', () => undefined);
     try {
       await client.connect();
+      this.opened(client);
       const now = performance.now();
       const values = [sessions.map(({ pid }) => pid), sessions.map(({ connectedAt }) => now - connectedAt)];
       const { rows } = await client.query<{ pid: number }>(END, values);
       return new Set(rows.map(({ pid }) => pid));
+    } catch (error) {
+      // In a stalled server this session hangs as the others do.
+      this.add(error, client);
+      throw error;
     } finally {
       // Not awaited: a stalled server would not reply to this either.
       void client.end().catch(() => undefined);

@@ -228,8 +228,11 @@ export function checkAnswersRead({ run, arrivals, history, changes }: Facts): st
       const claim = changes.get(id)?.findLast((change) => change.to === 'processing' && change.at <= at);
       const isUnread = ({ workerId, at: from, healedAt }: FaultRecord) =>
         workerId === claim?.workerId && from - ARRIVED_MS < at && from < endedAt && endedAt < (healedAt ?? 0);
+      // A delivery after a hold repeats the number of the attempt.
+      const next = changes.get(id)?.find((change) => change.to === 'processing' && change.at > at);
+      const isOfThis = (entry: HistoryRow) => entry.at > endedAt && entry.at < (next?.at ?? Number.POSITIVE_INFINITY);
       const isTimeout = (entry: HistoryRow) =>
-        entry.attempt === envelope.attempt && entry.error === 'timeout' && entry.at > endedAt;
+        entry.attempt === envelope.attempt && entry.error === 'timeout' && isOfThis(entry);
       if (stalls.some(isUnread) && history.get(id)?.some(isTimeout)) {
         found.push(`${id} counts as timeout, although its answer had arrived`);
       }

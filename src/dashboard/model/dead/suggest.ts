@@ -17,6 +17,8 @@ const WORDS: readonly (readonly [word: string, hint: string])[] = [
 ];
 
 const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: string])[]>> = {
+  // So that a word such as `constructor` has no values.
+  __proto__: null as never,
   replayed: [
     ['no', 'wait for a person'],
     ['yes', 'were sent again'],

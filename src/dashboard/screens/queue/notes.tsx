@@ -106,7 +106,7 @@ function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: Non
   const end = async () => {
     const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
     if (outcome.ok) toast({ text: `The hold of ${name} is ended`, icon: 'play' });
-    else toastFailure(`Hold of ${name} not ended: ${outcome.message}`);
+    else toastFailure(`The hold of ${name} is not ended: ${outcome.message}`);
   };
   return (
     <Note
