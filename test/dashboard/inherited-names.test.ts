@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { causeOf, shortCause } from '../../src/dashboard/model/cause.ts';
+import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
 
 describe.each(['constructor', '__proto__', 'toString'])('the name %s, which every object inherits', (name) => {
   it('is no state', () => {
     expect(parseFilter(`state:${name}`)).toMatchObject([{ word: 'unknown' }]);
+  });
+
+  it('has no values to suggest', () => {
+    expect(() => deadSuggestions(`${name}:`, { queues: [], paths: [], values: [] })).not.toThrow();
   });
 
   it('is the text of the worker when it is the reason of a nack', () => {
