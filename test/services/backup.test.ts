@@ -302,9 +302,9 @@ describe('beside a service that runs', () => {
     await seeding.query(`insert into dead_letter (job_id, queue_id, reason, fingerprint, dead_at)
       select id, queue_id, 'nacked', '', now() from job where status = 'dead' on conflict do nothing`);
     await seeding.query('analyze');
-    await seeding.end();
-    // What each session has counted is known at its end.
+    // What each session has counted is known at its end, or when it is told to say it.
     const [pool, sessions] = [op.db.pool, 'select pg_stat_force_next_flush()'];
+    await seeding.query(sessions);
     const scans = async () => {
       for (let n = 0; n < pool.totalCount; n += 1) await op.db.query(sessions);
       const row = await op.db.one<{ scans: number }>(
