@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,9 +37,13 @@ const PARTS = join(tmpdir(), `jobferry-chaos-run-${process.env.CHAOS_RUN ?? proc
 /** Writes the report of all parts of the run so far: figures only, no path and no machine. */
 export async function writeEvidence(part: Evidence): Promise<void> {
   await mkdir(PARTS, { recursive: true });
-  await writeFile(join(PARTS, `${part.part}.json`), JSON.stringify(part));
+  const file = join(PARTS, `${part.part}.json`);
+  // Phases that run side by side read and write it, so it is replaced as a whole.
+  const next = `${file}.${randomUUID()}`;
+  await writeFile(next, JSON.stringify(part));
+  await rename(next, file);
   const parts: Evidence[] = [];
-  for (const file of (await readdir(PARTS)).sort()) {
+  for (const file of (await readdir(PARTS)).filter((name) => name.endsWith('.json')).sort()) {
     parts.push(JSON.parse(await readFile(join(PARTS, file), 'utf8')) as Evidence);
   }
   await writeReport('chaos', describe(await versionsWith(EMBEDDED), parts));

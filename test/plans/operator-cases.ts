@@ -6,6 +6,7 @@ import * as deletion from '../../src/db/operator/deletion.ts';
 import * as facts from '../../src/db/operator/facts.ts';
 import { findJob, jobWithKey, type ListedStatus, listJobs } from '../../src/db/operator/jobs.ts';
 import { listKeys } from '../../src/db/operator/keys.ts';
+import { lockHolders } from '../../src/db/operator/locks.ts';
 import { findQueue, listQueues, MAX_COUNTED, queuesNamed } from '../../src/db/operator/queues.ts';
 import { resumeAccount, suspendAccount } from '../../src/db/operator/suspension.ts';
 import { giveOperatorsRole, operatorsAccountId } from '../../src/db/operator-account.ts';
@@ -101,6 +102,7 @@ const doctor = (seen: () => Seen) => async () => {
   await facts.lagFacts(db, RETENTION_MS);
   await facts.databaseBytes(db);
   await facts.processFacts(db);
+  await lockHolders(db);
 };
 
 const beforeRestore = (seen: () => Seen) => async () => {

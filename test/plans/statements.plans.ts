@@ -47,7 +47,10 @@ import {
 } from '../../src/db/insight/measures.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, waitingJobs } from '../../src/db/insight/queues.ts';
+import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
+import { sinceFailures } from '../../src/db/insight/since-failures.ts';
 import { indexAttempts, rollUp, totalStats } from '../../src/db/insight/statistics.ts';
+import { troubledQueues } from '../../src/db/insight/troubled.ts';
 import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
@@ -385,6 +388,7 @@ const CASES: Case[] = [
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
   ['ignored names', 50, () => ignoredNames(db, by().accountId, ['a'])],
   ['where a process serves', 50, () => servedAddress(db)],
+  ['measures of the server', 2000, () => measuresOfServer(db)],
   ['the positions of a replica', 10, () => db.query(SAMPLE)],
   ['notify', 0, () => notify(db, 'none', ['x'])],
 ];
@@ -394,6 +398,9 @@ const ROLLED_UP: Case[] = [
   // Attempts of five minutes.
   ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
   ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
+  ['last failures of queues', 60_000, () => sinceFailures(db, by().accountId, live(), RETENTION_MS)],
+  // Of each queue the oldest due job, and the statistics of an hour.
+  ['queues by their trouble', 2000, () => troubledQueues(db, by().accountId, null, 10)],
   [
     'statistics of the account, three days',
     60_000,
