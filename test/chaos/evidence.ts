@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -18,6 +19,12 @@ export interface Evidence {
   unfinished: Unfinished[];
 }
 
+/** A part as it is stored. */
+interface StoredPart extends Evidence {
+  /** Of the commands that have written it. */
+  commits: string[];
+}
+
 export interface Unfinished {
   name: string;
   seconds: number;
@@ -34,19 +41,35 @@ const EMBEDDED = `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`
 /** Parts of the report, which other test files of the run have written. `vitest.chaos.config.ts` names the run. */
 const PARTS = join(tmpdir(), `jobferry-chaos-run-${process.env.CHAOS_RUN ?? process.pid}`);
 
-/** Writes the report of all parts of the run so far: figures only, no path and no machine. */
+/**
+ * Writes the report of all parts of the run so far: figures only, no path and no machine. Phases that an earlier command of the
+ * run has written stay, so a single one can be run again (`CHAOS_RUN`, `-t`).
+ */
 export async function writeEvidence(part: Evidence): Promise<void> {
   await mkdir(PARTS, { recursive: true });
   const file = join(PARTS, `${part.part}.json`);
+  const versions = await versionsWith(EMBEDDED);
+  const earlier = existsSync(file) ? await readPart(file) : null;
+  const isEarlier = ({ name }: { name: string }) =>
+    ![...part.phases, ...part.unfinished].some((one) => one.name === name);
+  const stored: StoredPart = {
+    ...part,
+    phases: [...(earlier?.phases ?? []).filter(isEarlier), ...part.phases],
+    unfinished: [...(earlier?.unfinished ?? []).filter(isEarlier), ...part.unfinished],
+    commits: [...new Set([...(earlier?.commits ?? []), versions.commit])],
+  };
   // Phases that run side by side read and write it, so it is replaced as a whole.
   const next = `${file}.${randomUUID()}`;
-  await writeFile(next, JSON.stringify(part));
+  await writeFile(next, JSON.stringify(stored));
   await rename(next, file);
-  const parts: Evidence[] = [];
-  for (const file of (await readdir(PARTS)).filter((name) => name.endsWith('.json')).sort()) {
-    parts.push(JSON.parse(await readFile(join(PARTS, file), 'utf8')) as Evidence);
-  }
-  await writeReport('chaos', describe(await versionsWith(EMBEDDED), parts));
+  const names = (await readdir(PARTS)).filter((name) => name.endsWith('.json')).sort();
+  const parts = await Promise.all(names.map((name) => readPart(join(PARTS, name))));
+  const commit = [...new Set(parts.flatMap(({ commits }) => commits))].join(', ');
+  await writeReport('chaos', describe({ ...versions, commit }, parts));
+}
+
+async function readPart(file: string): Promise<StoredPart> {
+  return JSON.parse(await readFile(file, 'utf8')) as StoredPart;
 }
 
 /** @param name of the file, without an ending */

@@ -11,6 +11,8 @@ const SLACK_MS = 1000;
 const SNAPSHOT_GAP_MS = 700;
 /** A statement that finds no lock writes a little later; meanwhile the worker may take its lock again. */
 const STATEMENT_MS = 500;
+/** The server ends statements of the service after this time. */
+const STATEMENT_LIMIT_MS = 4000;
 /** After so many kills of busy workers some claims must have been taken back. */
 const MANY_KILLS = 10;
 
@@ -138,7 +140,7 @@ function checkClaims({ run }: Facts): string[] {
     const bad = list.filter(
       ({ at }) =>
         sightings.allSay(false, Number(workerId), {
-          from: at - CONFIRMED_MS - SLACK_MS,
+          from: sentBy(run, at) - CONFIRMED_MS - SLACK_MS,
           past: at,
           to: at + SLACK_MS,
         }) && !run.faults.some((fault) => fault.workerId === Number(workerId) && isRightAfter(fault, at)),
@@ -146,10 +148,26 @@ function checkClaims({ run }: Facts): string[] {
     if (bad.length > 0) {
       const [{ at }] = bad as [ChangeRow];
       const seen = sightings.around(Number(workerId), at);
-      found.push(`worker ${workerId} claimed ${bad.length} times without its lease lock (${seen})`);
+      const struck = run.faults
+        .filter((fault) => fault.at > at - 10_000 && fault.at < at + SLACK_MS)
+        .map((fault) => `${fault.kind} ${fault.workerId ?? ''} ${fault.at - at}..${(fault.healedAt ?? at) - at}`);
+      found.push(
+        `worker ${workerId} claimed ${bad.length} times without its lease lock (${seen}; faults ${struck.join(', ')})`,
+      );
     }
   }
   return found;
+}
+
+/**
+ * When a claim at that time was sent, at the earliest. One that waits for a locked table is executed when the lock is released, even if
+ * its worker was killed meanwhile: the server notices that no sooner than it answers.
+ */
+function sentBy({ faults }: Run, at: number): number {
+  const locks = faults.filter(
+    ({ kind, at: from, healedAt }) => kind === 'lock-table' && at >= from && at <= (healedAt ?? at) + SNAPSHOT_GAP_MS,
+  );
+  return Math.min(at, ...locks.map((lock) => Math.max(lock.at, at - STATEMENT_LIMIT_MS)));
 }
 
 /**
