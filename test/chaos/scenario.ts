@@ -21,10 +21,19 @@ export interface Scenario extends RigOptions {
 
 const PROGRESS_MS = 15_000;
 
+/** Scenarios that run side by side start one after the other: the start of a dozen services would starve those under load. */
+let started: Promise<unknown> = Promise.resolve();
+
+function startInTurn(options: RigOptions): Promise<Rig> {
+  const rig = started.then(() => startRig(options));
+  started = rig.catch(() => undefined);
+  return rig;
+}
+
 /** One run: load, then faults under load, then no load, then the checks. */
 export async function play({ name, perSecond, faults, onProgress, ...options }: Scenario): Promise<Outcome> {
+  const rig = await startInTurn({ revoke: true, ...options });
   const startedAt = Date.now();
-  const rig = await startRig({ revoke: true, ...options });
   const progress = setInterval(() => onProgress?.(rig, (Date.now() - startedAt) / 1000), PROGRESS_MS);
   try {
     rig.load.start(perSecond);
