@@ -159,10 +159,12 @@ begin
     select last.bucket as starts, array_agg(other.id) as queues
       from unnest(p_queues) other(id)
      cross join lateral (
-       select max(s.bucket) as bucket from queue_stats s
+       -- Ordered by both columns: for max(bucket) the planner reads the index of all queues' buckets from its end.
+       select s.bucket from queue_stats s
         where (s.queue_id, s.bucket) >= (other.id, v_first) and (s.queue_id, s.bucket) <= (other.id, 'infinity')
-          and s.failed + s.nacked > 0) last
-     where other.id <> all (v_found) and last.bucket is not null
+          and s.failed + s.nacked > 0
+        order by s.queue_id desc, s.bucket desc limit 1) last
+     where other.id <> all (v_found)
      group by last.bucket
   loop
     return query
