@@ -1,9 +1,9 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { TooManySignIns } from '../../domain/session.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
-import { jsonBodyReader } from '../body.ts';
-import { clientAddress } from '../client-address.ts';
 import { HttpRefusal } from '../errors.ts';
+import { jsonBodyReader } from '../guards/body.ts';
+import { clientAddress } from '../server/client-address.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
 import { mountOidc } from './oidc.ts';

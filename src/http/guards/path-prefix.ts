@@ -5,10 +5,9 @@ import type { RequestListener } from 'node:http';
  * behind one that passes it on.
  * @param basePath with a slash at its end
  */
-export function withoutPrefix(basePath: string, answer: RequestListener): RequestListener {
-  if (basePath === '/') return answer;
+export function withoutPrefix(basePath: string): (answer: RequestListener) => RequestListener {
   const prefix = basePath.slice(0, -1);
-  return (req, res) => {
+  return (answer) => (req, res) => {
     const url = req.url ?? '/';
     if (url.startsWith(basePath)) req.url = url.slice(prefix.length);
     else if (url === prefix || url.startsWith(`${prefix}?`)) req.url = `/${url.slice(prefix.length)}`;

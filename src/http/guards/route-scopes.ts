@@ -1,9 +1,9 @@
 import type { Request, RequestHandler } from 'express';
-import { contract } from '../contract/index.ts';
-import { notFound } from '../domain/errors.ts';
-import { assertScope, hasQueue, type KeyScope } from '../domain/key-rights.ts';
+import { contract } from '../../contract/index.ts';
+import { notFound } from '../../domain/errors.ts';
+import { assertScope, hasQueue, type KeyScope } from '../../domain/key-rights.ts';
+import type { RestServices } from '../routes/rest-services.ts';
 import { accountOf } from './authentication.ts';
-import type { RestServices } from './rest-services.ts';
 
 type RouteId = {
   [Group in keyof typeof contract]: `${Group}.${keyof (typeof contract)[Group] & string}`;

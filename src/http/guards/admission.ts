@@ -1,5 +1,5 @@
-import { arrivals } from '../pacing/arrivals.ts';
-import { WaitingList } from '../pacing/waiting-list.ts';
+import { arrivals } from '../../pacing/arrivals.ts';
+import { WaitingList } from '../../pacing/waiting-list.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

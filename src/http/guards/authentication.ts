@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { FULL_ACCESS } from '../domain/access.ts';
-import type { Account } from '../domain/account.ts';
-import { isUnavailable, unavailable } from '../domain/errors.ts';
-import { accessOfKey } from '../domain/key-rights.ts';
-import type { SignedIn } from '../domain/session.ts';
-import { HttpRefusal } from './errors.ts';
-import { belongsTo } from './open-connections.ts';
-import type { RestServices } from './rest-services.ts';
+import { FULL_ACCESS } from '../../domain/access.ts';
+import type { Account } from '../../domain/account.ts';
+import { isUnavailable, unavailable } from '../../domain/errors.ts';
+import { accessOfKey } from '../../domain/key-rights.ts';
+import type { SignedIn } from '../../domain/session.ts';
+import { HttpRefusal } from '../errors.ts';
+import type { RestServices } from '../routes/rest-services.ts';
+import { belongsTo } from '../server/open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Jobferry issues no keys of another form, so no query is made for them. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { counts } from '../counts/counts.ts';
-import type { Account } from '../domain/account.ts';
-import { routeOf } from './route.ts';
+import { counts } from '../../counts/counts.ts';
+import type { Account } from '../../domain/account.ts';
+import { routeOf } from '../routes/route-of.ts';
 
 /** Methods that have series of their own: clients could invent others. */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { type BodyRule, VerbatimJson } from '../contract/index.ts';
-import { jsonErrorIn } from '../domain/json-error.ts';
-import { scanJson } from '../domain/json-source.ts';
-import { LIMITS } from '../domain/queue.ts';
-import { HttpRefusal, metadataOf } from './errors.ts';
+import { type BodyRule, VerbatimJson } from '../../contract/index.ts';
+import { jsonErrorIn } from '../../domain/json-error.ts';
+import { scanJson } from '../../domain/json-source.ts';
+import { LIMITS } from '../../domain/queue.ts';
+import { HttpRefusal, metadataOf } from '../errors.ts';
 import type { PublishTurns } from './publish-turns.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { lstat, unlink } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { boundUrl, isSocketPath } from '../domain/listening-address.ts';
+import { boundUrl, isSocketPath } from '../../domain/listening-address.ts';
 
 /** Where to listen. The port has no meaning for a unix socket. */
 interface Address {

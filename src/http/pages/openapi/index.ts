@@ -1,5 +1,5 @@
 import { generateOpenApi } from '@ts-rest/open-api';
-import { contract } from '../../contract/index.ts';
+import { contract } from '../../../contract/index.ts';
 import { toJsonSchema } from './dialect.ts';
 import { completeOperation } from './operation.ts';
 import { deliveryWebhook, envelopeSchema } from './webhook.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import { contract } from '../contract/index.ts';
-import { counts } from '../counts/counts.ts';
-import type { Account } from '../domain/account.ts';
+import { contract } from '../../contract/index.ts';
+import { counts } from '../../counts/counts.ts';
+import type { Account } from '../../domain/account.ts';
+import type { RestServices } from '../routes/rest-services.ts';
+import { belongsTo } from '../server/open-connections.ts';
 import { Admission, type Publish, type Refusal } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
-import { belongsTo } from './open-connections.ts';
-import type { RestServices } from './rest-services.ts';
 
 const REFUSAL = JSON.stringify({
   error: 'too many jobs are being published at the moment; nothing was stored, try again',

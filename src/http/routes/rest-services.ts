@@ -1,4 +1,4 @@
-import type { Services } from '../services/services.ts';
+import type { Services } from '../../services/services.ts';
 
 /** The use cases that REST calls; tests put their own in place of some. */
 export interface RestServices {

@@ -1,5 +1,5 @@
-import type { contract } from '../../contract/index.ts';
-import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
+import type { contract } from '../../../contract/index.ts';
+import { QUEUE_DEFAULTS } from '../../../domain/queue.ts';
 
 type Contract = typeof contract;
 

@@ -1,5 +1,5 @@
 import type { generateOpenApi } from '@ts-rest/open-api';
-import type { BodyRule, RouteMetadata } from '../../contract/index.ts';
+import type { BodyRule, RouteMetadata } from '../../../contract/index.ts';
 import { COMMON_ANSWERS, EXAMPLES, type OperationId } from './examples.ts';
 
 type Mapper = NonNullable<NonNullable<Parameters<typeof generateOpenApi>[2]>['operationMapper']>;

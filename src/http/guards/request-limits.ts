@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
-import type { Account } from '../domain/account.ts';
+import type { Account } from '../../domain/account.ts';
+import { HttpRefusal } from '../errors.ts';
 import { accountOf } from './authentication.ts';
-import { HttpRefusal } from './errors.ts';
 
 /** Requests per second in this process; null for no limit. */
 export interface RequestRates {
@@ -61,22 +61,20 @@ export function createRequestLimits({ ofKey, ofAccount }: RequestRates): (client
 }
 
 /**
- * Limits the requests that `authenticated` admits, before their bodies are read. Accounts without a limit cost a comparison:
+ * Limits the requests of a key and of an account, before their bodies are read. Accounts without a limit cost a comparison:
  * the limit of an account is read with its credential.
  */
-export function limiting(rates: RequestRates): (authenticated: RequestHandler) => RequestHandler {
+export function requestLimits(rates: RequestRates): RequestHandler {
   const count = createRequestLimits(rates);
-  return (authenticated) => (req, res, next) => {
-    authenticated(req, res, (error?: unknown) => {
-      const waitMs = error === undefined ? count(accountOf(res), performance.now()) : 0;
-      if (waitMs === 0) {
-        next(error);
-        return;
-      }
-      const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-      res.setHeader('retry-after', String(seconds));
-      const done = req.method === 'GET' ? '' : 'nothing was stored, ';
-      next(new HttpRefusal(429, `too many requests: ${done}try again in ${seconds} s`));
-    });
+  return (req, res, next) => {
+    const waitMs = count(accountOf(res), performance.now());
+    if (waitMs === 0) {
+      next();
+      return;
+    }
+    const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+    res.setHeader('retry-after', String(seconds));
+    const done = req.method === 'GET' ? '' : 'nothing was stored, ';
+    next(new HttpRefusal(429, `too many requests: ${done}try again in ${seconds} s`));
   };
 }

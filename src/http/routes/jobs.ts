@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { initServer } from '@ts-rest/express';
-import { contract } from '../contract/index.ts';
-import { counts } from '../counts/counts.ts';
-import { traceOf } from '../domain/trace.ts';
-import { accountOf } from './authentication.ts';
-import type { Log } from './errors.ts';
+import { contract } from '../../contract/index.ts';
+import { counts } from '../../counts/counts.ts';
+import { traceOf } from '../../domain/trace.ts';
+import type { Log } from '../errors.ts';
+import { accountOf } from '../guards/authentication.ts';
 import { pageBody } from './long-page.ts';
 import type { RestServices } from './rest-services.ts';
 

@@ -8,11 +8,11 @@ import {
 } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Express } from 'express';
-import { boundUrl } from '../domain/listening-address.ts';
-import { arrivals } from '../pacing/arrivals.ts';
+import { boundUrl } from '../../domain/listening-address.ts';
+import { arrivals } from '../../pacing/arrivals.ts';
+import { counted } from '../guards/counted.ts';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
-import { counted } from './counted.ts';
 import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { OpenConnections } from './open-connections.ts';
 import { giveRequestId } from './request-id.ts';

@@ -1,7 +1,7 @@
 import { initServer } from '@ts-rest/express';
-import { contract } from '../contract/index.ts';
-import { accountOf } from './authentication.ts';
-import type { Log } from './errors.ts';
+import { contract } from '../../contract/index.ts';
+import type { Log } from '../errors.ts';
+import { accountOf } from '../guards/authentication.ts';
 import { pageBody } from './long-page.ts';
 import type { RestServices } from './rest-services.ts';
 

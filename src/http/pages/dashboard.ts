@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join, sep } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Express } from 'express';
-import { OWN_PATHS } from '../domain/paths.ts';
+import { OWN_PATHS } from '../../domain/paths.ts';
 
 /** The page loads everything from this server, and has neither scripts nor styles in the document. */
 const CONTENT_SECURITY_POLICY = [

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Account } from '../domain/account.ts';
-import { traceIdOf, traceOf } from '../domain/trace.ts';
-import type { Logger } from '../log.ts';
+import type { Account } from '../../domain/account.ts';
+import { traceIdOf, traceOf } from '../../domain/trace.ts';
+import type { Logger } from '../../log.ts';
+import { routeOf } from '../routes/route-of.ts';
 import { clientAddress, type TrustedProxies } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
-import { routeOf } from './route.ts';
 
 interface AccessLogOptions {
   log: Logger;

@@ -1,9 +1,9 @@
 import { initServer } from '@ts-rest/express';
-import { contract } from '../contract/index.ts';
-import type { Account } from '../domain/account.ts';
-import { JobferryError } from '../domain/errors.ts';
-import { hasQueue } from '../domain/key-rights.ts';
-import { accountOf } from './authentication.ts';
+import { contract } from '../../contract/index.ts';
+import type { Account } from '../../domain/account.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import { hasQueue } from '../../domain/key-rights.ts';
+import { accountOf } from '../guards/authentication.ts';
 import type { RestServices } from './rest-services.ts';
 
 export function queueRoutes(services: Pick<RestServices, 'queues'>) {

@@ -1,5 +1,5 @@
-import { contract } from '../contract/index.ts';
-import { HttpRefusal } from './errors.ts';
+import { contract } from '../../contract/index.ts';
+import { HttpRefusal } from '../errors.ts';
 
 /** The methods of each path of the contract. */
 const PATHS = new Map<string, { pattern: RegExp; methods: string[] }>();

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { Response } from 'express';
 import type { z } from 'zod';
-import { writeJson } from '../contract/index.ts';
-import type { Page } from '../services/pages.ts';
-import { accountOf } from './authentication.ts';
-import type { Log } from './errors.ts';
-import { requestIdOf } from './request-id.ts';
+import { writeJson } from '../../contract/index.ts';
+import type { Page } from '../../services/pages.ts';
+import type { Log } from '../errors.ts';
+import { accountOf } from '../guards/authentication.ts';
+import { requestIdOf } from '../server/request-id.ts';
 
 /**
  * Returns the body of a list: the page itself or, if the service reads the page in slices, a stream of the same JSON. The
