@@ -102,7 +102,7 @@ function textsIn(body: unknown): { apiKey: string | null; link: string | null } 
 
 async function ofKey(apiKey: string, req: Request, { accounts, sessions }: SignIn): Promise<NewSession | null> {
   const account = await accounts.authenticate(apiKey);
-  // A process of the release before would take the session for one that may do everything, for as long as it lasts.
+  // A session has the rights of a role, and a key with limits has none.
   if (account?.rights != null) throw new HttpRefusal(403, 'an API key with limits cannot sign in to the dashboard');
   return account === null ? null : sessions.startOfKey(account, userAgentOf(req));
 }

@@ -33,6 +33,17 @@ create table schema_functions (
   applied_at timestamptz(3) not null default jobferry_now()
 );
 
+-- Which release migrated the database last. It belongs to the database, and to no account.
+-- version        the release
+-- oldest_beside  the oldest release whose processes may run on the database of that one
+create table schema_release (
+  is_only_row   boolean not null default true primary key,
+  version       text not null,
+  oldest_beside text not null,
+  noted_at      timestamptz(3) not null default jobferry_now(),
+  constraint schema_release_has_one_row check (is_only_row)
+);
+
 -- Tables ----------------------------------------------------------------------------------------
 -- Ids have the collation "C", which compares bytes: it is faster, and the order is the same under every database
 -- locale.
@@ -41,8 +52,18 @@ create table account (
   id         text collate "C" not null default jobferry_id() primary key,
   name       text not null,
   plan       text not null,
-  created_at timestamptz(3) not null default jobferry_now()
+  created_at timestamptz(3) not null default jobferry_now(),
+  -- A suspended account publishes nothing, and its queues are paused by `operator (account suspended)`.
+  suspended_at timestamptz(3),
+  suspended_by text,
+  -- The operator's account gets BOOTSTRAP_API_KEY and the members, sees the load of all accounts, and cannot be deleted.
+  is_operator boolean not null default false,
+  -- Limit of the account's requests to one process; null for that of the configuration.
+  requests_per_second integer,
+  constraint account_suspension_has_actor check ((suspended_at is null) = (suspended_by is null)),
+  constraint account_requests_per_second_is_possible check (requests_per_second between 1 and 1000000)
 );
+create unique index account_is_operator_idx on account (is_operator) where is_operator;
 
 create table api_key (
   id           text collate "C" not null default jobferry_id() primary key,
@@ -54,6 +75,16 @@ create table api_key (
   created_at   timestamptz(3) not null default jobferry_now(),
   last_used_at timestamptz(3),
   revoked_at   timestamptz(3),
+  -- What the key may do; empty for a key without limits.
+  scopes       text[] not null default '{}',
+  -- Names of the queues that the key is limited to; empty for all.
+  queues       text[] not null default '{}',
+  -- When the key stops being valid; null for never.
+  expires_at   timestamptz(3),
+  constraint api_key_scopes_values check (scopes <@ array['publish', 'read', 'report', 'manage', 'admin']),
+  constraint api_key_limits_have_scopes
+    check (cardinality(scopes) > 0 or (cardinality(queues) = 0 and expires_at is null)),
+  constraint api_key_admin_has_all_queues check (cardinality(queues) = 0 or not 'admin' = any (scopes)),
   constraint api_key_hash_is_sha256 check (hash ~ '^[0-9a-f]{64}$'),
   constraint api_key_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 );
@@ -93,6 +124,12 @@ create table queue (
   next_signing_secret    text,
   next_signing_secret_at timestamptz(3),
   payloads_encrypted     boolean not null default false,
+  -- Start of the hold; kept like hold_job_id when the hold ends by itself.
+  hold_since             timestamptz(3),
+  -- When the newest secret takes over or took over, and the one before it; null if the secret was never rotated. A claim
+  -- replaces a secret whose time has come, and writes neither.
+  signing_secret_since   timestamptz(3),
+  former_secret_since    timestamptz(3),
   constraint queue_name_form check (name ~ '^[a-z0-9_-]{1,64}$'),
   constraint queue_max_attempts_bounds check (max_attempts between 1 and 25),
   constraint queue_max_defers_bounds check (max_defers between 0 and 1000),
@@ -157,6 +194,8 @@ create table job (
   progress           text,
   progress_at        timestamptz(3),
   payload_key        text collate "C",
+  -- Where the trace of the job began: `traceparent` and, after a space, `tracestate` (src/domain/trace.ts). Null for most.
+  trace_context      text,
   constraint job_wait_reason_values check (wait_reason in ('backoff', 'hold')),
   constraint job_status_values check (status in ('pending', 'processing', 'awaiting_ack', 'completed', 'dead')),
   constraint job_attempts_bounds check (attempts between 0 and max_attempts),
@@ -199,6 +238,10 @@ create table attempt (
   duration_ms         integer,
   wait_ms             integer,
   response_body       text,
+  -- Start of the delivery; null if none started. In ack mode it cannot be derived from the end of the attempt.
+  started_at          timestamptz(3),
+  -- Earliest time of the job's next delivery, as decided when the attempt ended; null after the last attempt.
+  next_at             timestamptz(3),
   primary key (job_id, ordinal),
   constraint attempt_number_bounds check (attempt >= 1),
   constraint attempt_status_values check (status in ('success', 'failed', 'nacked', 'deferred'))
@@ -217,6 +260,9 @@ create table dead_letter (
   dead_at         timestamptz(3) not null,
   replayed_at     timestamptz(3),
   replayed_job_id text collate "C",
+  -- The first line of the webhook's last answer, without ids and numbers (jobferry_answer_line). Null if there was no such
+  -- answer, or if it is stored encrypted.
+  answer          text,
   constraint dead_letter_replayed_together check ((replayed_at is null) = (replayed_job_id is null)),
   constraint dead_letter_job_id_fkey foreign key (job_id) references job (id) on delete cascade on update cascade,
   constraint dead_letter_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade
@@ -255,7 +301,7 @@ create table audit_entry (
   target_name text,
   before      jsonb,
   after       jsonb,
-  constraint audit_entry_actor_type_values check (actor_type in ('api_key', 'operator')),
+  constraint audit_entry_actor_type_values check (actor_type in ('api_key', 'member', 'operator')),
   constraint audit_entry_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 );
 create index audit_entry_account_id_id_idx on audit_entry (account_id, id);
@@ -280,17 +326,66 @@ create table bulk_action (
   requested_by    text not null,
   created_at      timestamptz(3) not null default jobferry_now(),
   updated_at      timestamptz(3) not null default jobferry_now(),
-  looked_at       timestamptz(3) not null default jobferry_now(),
   finished_at     timestamptz(3),
-  constraint bulk_action_kind_values check (kind in ('replay_dead_letters', 'cancel_jobs', 'purge_queue')),
-  constraint bulk_action_status_values check (status in ('running', 'completed', 'cancelled', 'failed')),
-  constraint bulk_action_finished_has_time check ((status = 'running') = (finished_at is null)),
+  -- What a process must know to run the action (src/db/bulk/actions.ts).
+  revision        integer not null default 1,
+  -- When a worker last worked on the action. If that is long ago, another worker takes it over.
+  kept_at         timestamptz(3) not null default jobferry_now(),
+  -- The present pause. A paused action has no worker.
+  paused_at       timestamptz(3),
+  paused_by       text,
+  -- Length of all earlier pauses, which do not count for its pace.
+  paused_seconds  double precision not null default 0,
+  constraint bulk_action_kind_values check (kind in ('replay_dead_letters', 'cancel_jobs', 'purge_queue', 'run_jobs_now')),
+  constraint bulk_action_status_values check (status in ('running', 'paused', 'completed', 'cancelled', 'failed')),
+  constraint bulk_action_finished_has_time check ((status in ('running', 'paused')) = (finished_at is null)),
+  constraint bulk_action_pause_has_time
+    check ((status = 'paused') = (paused_at is not null) and (paused_at is null) = (paused_by is null)),
   constraint bulk_action_rate_bounds check (rate_per_second >= 1),
   constraint bulk_action_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 );
 create index bulk_action_account_id_id_idx on bulk_action (account_id, id);
 -- For the workers, which poll for running actions.
 create index bulk_action_running_idx on bulk_action (id) where status = 'running';
+-- For the limit on the actions of an account that have not ended.
+create index bulk_action_open_idx on bulk_action (account_id) where finished_at is null;
+
+-- The jobs that a bulk action created (a replay) or changed. No foreign keys: the sweep removes rows by the same range of
+-- ids as the jobs.
+create table bulk_action_job (
+  job_id    text collate "C" not null,
+  action_id text collate "C" not null,
+  primary key (job_id, action_id)
+);
+create index bulk_action_job_action_id_job_id_idx on bulk_action_job (action_id, job_id);
+
+-- Causes of dead letters that people know about: dead letters with this fingerprint that died until then are dismissed.
+create table dismissal (
+  account_id   text collate "C" not null,
+  fingerprint  text not null,
+  until        timestamptz(3) not null,
+  dismissed_at timestamptz(3) not null default jobferry_now(),
+  dismissed_by text not null,
+  primary key (account_id, fingerprint),
+  constraint dismissal_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+);
+create index dismissal_until_idx on dismissal (until);
+
+-- Filters of the dashboard under a name, for all people of an account.
+-- page   the list that is filtered
+-- query  the query part of the page's address, without its question mark
+create table saved_view (
+  id         text collate "C" not null primary key default jobferry_id(),
+  account_id text collate "C" not null,
+  page       text not null,
+  name       text not null,
+  query      text not null,
+  created_at timestamptz(3) not null default jobferry_now(),
+  created_by text not null,
+  constraint saved_view_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade,
+  constraint saved_view_page_values check (page in ('jobs', 'dead_letters'))
+);
+create unique index saved_view_account_id_page_name_key on saved_view (account_id, page, name);
 
 create table instance (
   id           text collate "C" not null default jobferry_id() primary key,
@@ -300,6 +395,12 @@ create table instance (
   last_seen_at timestamptz(3) not null default jobferry_now(),
   in_flight    integer not null default 0,
   capacity     integer not null default 0,
+  -- How far the clock of the database is ahead of that of the process; null if it does not know.
+  clock_offset_seconds double precision,
+  -- Where the process serves the dashboard, for people; null if it does not.
+  address      text,
+  -- Queues to which many publishes with names that the API ignores came lately (`IgnoredNames`); null if there are none.
+  ignored      jsonb,
   constraint instance_role_values check (role in ('all', 'api', 'worker'))
 );
 
@@ -315,6 +416,168 @@ create table follower (
   position   text collate "C" not null,
   updated_at timestamptz(3) not null default jobferry_now()
 );
+
+-- People ---------------------------------------------------------------------------------------------
+-- Who signs in to the dashboard.
+
+-- A person of an OpenID provider. The access is that of the last sign-in.
+create table member (
+  id                text collate "C" not null default jobferry_id() primary key,
+  account_id        text collate "C" not null,
+  issuer            text not null,
+  subject           text not null,
+  name              text,
+  email             text,
+  role              text not null,
+  may_view_payloads boolean not null,
+  created_at        timestamptz(3) not null default jobferry_now(),
+  last_signed_in_at timestamptz(3) not null default jobferry_now(),
+  -- The sessions say when the member was here last only until they end.
+  last_seen_at      timestamptz(3) not null default jobferry_now(),
+  constraint member_role_values check (role in ('viewer', 'operator', 'admin')),
+  constraint member_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+);
+create unique index member_account_id_issuer_subject_key on member (account_id, issuer, subject);
+create index member_account_id_id_idx on member (account_id, id);
+
+-- Sign-ins to the dashboard. An ended session has no row.
+create table session (
+  id           text collate "C" not null default jobferry_id() primary key,
+  account_id   text collate "C" not null,
+  hash         text not null,
+  member_id    text collate "C",
+  api_key_id   text collate "C",
+  user_agent   text,
+  created_at   timestamptz(3) not null default jobferry_now(),
+  last_used_at timestamptz(3) not null default jobferry_now(),
+  expires_at   timestamptz(3) not null,
+  constraint session_hash_is_sha256 check (hash ~ '^[0-9a-f]{64}$'),
+  constraint session_has_one_holder check (member_id is null or api_key_id is null),
+  constraint session_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade,
+  constraint session_member_id_fkey foreign key (member_id) references member (id) on delete cascade on update cascade,
+  constraint session_api_key_id_fkey foreign key (api_key_id) references api_key (id) on delete cascade on update cascade
+);
+create unique index session_hash_key on session (hash);
+create index session_account_id_id_idx on session (account_id, id);
+create index session_member_id_idx on session (member_id);
+create index session_api_key_id_idx on session (api_key_id);
+create index session_expires_at_idx on session (expires_at);
+
+-- Links that sign in once. A used link has no row.
+create table sign_in_link (
+  hash       text not null primary key,
+  account_id text collate "C" not null,
+  expires_at timestamptz(3) not null,
+  constraint sign_in_link_hash_is_sha256 check (hash ~ '^[0-9a-f]{64}$'),
+  constraint sign_in_link_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+);
+create index sign_in_link_account_id_idx on sign_in_link (account_id);
+
+-- The receipt of a deleted account, which is all that stays of it. While finished_at is null, the deletion can be continued.
+-- removed  number of removed rows by kind
+create table account_deletion (
+  account_id   text collate "C" not null primary key,
+  name         text not null,
+  requested_at timestamptz(3) not null default jobferry_now(),
+  requested_by text not null,
+  finished_at  timestamptz(3),
+  removed      jsonb not null default '{}'
+);
+
+-- Alerts (docs/decisions/0036) -----------------------------------------------------------------------
+
+-- What an account wants to be told, and where.
+-- queue_id        the queue that is watched; null for all queues of the account, and for kinds that have none
+-- threshold       seconds, a number of dead letters, or a percentage, by kind; 0 for kinds without one
+-- window_seconds  the time before now that is counted
+-- for_seconds     how long the condition must hold before the alert fires, and be over before it resolves
+-- evaluated_at    time of the last evaluation; null before the first
+-- problem         why the last evaluation could not decide; null if it could
+create table alert_rule (
+  id             text collate "C" not null primary key default jobferry_id(),
+  account_id     text collate "C" not null,
+  queue_id       text collate "C",
+  kind           text not null,
+  threshold      double precision not null,
+  window_seconds integer not null,
+  for_seconds    integer not null,
+  webhook_url    text not null,
+  format         text not null,
+  signing_secret text not null,
+  silenced_until timestamptz(3),
+  silenced_by    text,
+  created_at     timestamptz(3) not null default jobferry_now(),
+  evaluated_at   timestamptz(3),
+  problem        text,
+  constraint alert_rule_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade,
+  constraint alert_rule_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade,
+  constraint alert_rule_kind_values check (kind in ('oldest_due', 'dead_letters', 'failure_share', 'hold',
+    'signature_rejected', 'slow_receiver', 'no_worker', 'usage')),
+  constraint alert_rule_format_values check (format in ('jobferry', 'slack')),
+  constraint alert_rule_silence_has_actor check ((silenced_until is null) = (silenced_by is null))
+);
+create index alert_rule_account_id_id_idx on alert_rule (account_id, id);
+-- For the removal of queues.
+create index alert_rule_queue_id_idx on alert_rule (queue_id) where queue_id is not null;
+
+-- What was sent, or is to be sent, to the webhook of a rule.
+-- content  what it says, without its id (src/domain/alert-message.ts)
+-- place    order within the rule. Ids have the time of their creation, and so another order when the clock was set back
+-- next_at  time of the next attempt, or when an attempt under way counts as lost; null after the last one
+create table alert_notification (
+  id                  text collate "C" not null primary key default jobferry_id(),
+  account_id          text collate "C" not null,
+  rule_id             text collate "C" not null,
+  content             jsonb not null,
+  place               bigint not null default nextval('jobferry_id_seq'),
+  attempts            integer not null default 0,
+  next_at             timestamptz(3) default jobferry_now(),
+  sent_at             timestamptz(3),
+  failed_at           timestamptz(3),
+  webhook_status_code integer,
+  error               text,
+  constraint alert_notification_rule_id_fkey foreign key (rule_id) references alert_rule (id) on delete cascade on update cascade,
+  constraint alert_notification_has_one_end
+    check ((next_at is not null)::integer + (sent_at is not null)::integer + (failed_at is not null)::integer = 1)
+);
+create index alert_notification_account_id_id_idx on alert_notification (account_id, id);
+create index alert_notification_rule_id_id_idx on alert_notification (rule_id, id);
+create index alert_notification_open_idx on alert_notification (rule_id, place) where next_at is not null;
+-- What was never tried goes first.
+create index alert_notification_first_idx on alert_notification (next_at) where next_at is not null and attempts = 0;
+create index alert_notification_again_idx on alert_notification (next_at) where next_at is not null and attempts > 0;
+
+-- A rule's condition that holds, or held, for one queue or for the account.
+-- since        when an evaluation first found the condition
+-- clear_since  since when the condition of a firing alert is over; null while it holds
+-- resolution   why the alert has ended; null before
+-- firing_notification_id, resolved_notification_id  what told the receiver; null if it was not told
+create table alert (
+  id          text collate "C" not null primary key default jobferry_id(),
+  account_id  text collate "C" not null,
+  rule_id     text collate "C" not null,
+  queue_id    text collate "C",
+  queue_name  text,
+  state       text not null default 'pending',
+  since       timestamptz(3) not null,
+  fired_at    timestamptz(3),
+  clear_since timestamptz(3),
+  resolved_at timestamptz(3),
+  value       double precision not null,
+  cause       text not null,
+  resolution  text,
+  firing_notification_id   text collate "C",
+  resolved_notification_id text collate "C",
+  constraint alert_rule_id_fkey foreign key (rule_id) references alert_rule (id) on delete cascade on update cascade,
+  constraint alert_state_values check (state in ('pending', 'firing', 'resolved')),
+  constraint alert_fired check ((fired_at is not null) = (state <> 'pending')),
+  constraint alert_resolved check ((resolved_at is not null) = (state = 'resolved') and (resolution is not null) = (state = 'resolved'))
+);
+create index alert_account_id_id_idx on alert (account_id, id);
+create index alert_rule_id_id_idx on alert (rule_id, id);
+-- One open alert for each rule and queue, whatever two processes do at once.
+create unique index alert_open_idx on alert (rule_id, coalesce(queue_id, '')) where state <> 'resolved';
+create index alert_resolved_at_idx on alert (resolved_at) where state = 'resolved';
 
 -- Payload search -----------------------------------------------------------------------------------
 -- Payloads as documents, for conditions on their paths. jobferry_index_payloads writes them outside of the delivery
