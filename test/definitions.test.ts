@@ -4,11 +4,11 @@ import { startLanguageServer } from './support/language-server.ts';
 /** An editor must go from a handler's call to the code that does it, through all wiring and wrappers. */
 
 const CALLS: readonly (readonly [handler: string, call: string, code: string])[] = [
-  ['http/jobs.ts', 'services.jobs.publish', 'services/jobs/publish.ts'],
-  ['http/jobs.ts', 'services.jobs.ack', 'services/jobs/report.ts'],
-  ['http/queues.ts', 'services.queues.update', 'services/queues/manage.ts'],
-  ['http/dead-letters.ts', 'services.deadLetters.list', 'services/dead-letters/list.ts'],
-  ['http/authentication.ts', 'services.accounts.authenticate', 'services/accounts/authenticate.ts'],
+  ['http/routes/jobs.ts', 'services.jobs.publish', 'services/jobs/publish.ts'],
+  ['http/routes/jobs.ts', 'services.jobs.ack', 'services/jobs/report.ts'],
+  ['http/routes/queues.ts', 'services.queues.update', 'services/queues/manage.ts'],
+  ['http/routes/dead-letters.ts', 'services.deadLetters.list', 'services/dead-letters/list.ts'],
+  ['http/guards/authentication.ts', 'services.accounts.authenticate', 'services/accounts/authenticate.ts'],
   ['graphql/dead-letters/mutations.ts', 'services.deadLetters.replay', 'services/dead-letters/replay.ts'],
   ['graphql/dead-letters/mutations.ts', 'services.bulk.startReplay', 'services/bulk/request.ts'],
   ['graphql/jobs/publish.ts', 'services.jobs.publishMany', 'services/jobs/publish-many.ts'],

@@ -13,8 +13,7 @@ begin
 end
 $$;
 
--- Adds the counts of a batch to a bulk action, and moves its position behind the batch. The looked_at of a later revision
--- stays far in the future, so that processes of earlier builds do not take the action.
+-- Adds the counts of a batch to a bulk action, and moves its position behind the batch.
 create or replace function jobferry_bulk_count(p_action text, p_processed integer, p_succeeded integer, p_position text)
 returns void
 language sql
@@ -22,8 +21,7 @@ as $$
   update bulk_action
      set processed = processed + p_processed, succeeded = succeeded + p_succeeded,
          skipped = skipped + p_processed - p_succeeded, matched = greatest(matched, processed + p_processed),
-         position = p_position, updated_at = jobferry_now(), kept_at = jobferry_now(),
-         looked_at = case revision when 1 then jobferry_now() else looked_at end
+         position = p_position, updated_at = jobferry_now(), kept_at = jobferry_now()
    where id = p_action
 $$;
 
@@ -63,31 +61,6 @@ begin
   perform jobferry_bulk_note(p_action, v_jobs);
   update bulk_action set canary_job_id = v_jobs[1] where id = p_action and canary and canary_job_id is null;
   return json_build_object('outcome', 'done', 'jobs', v_jobs, 'queues', v_queues);
-end
-$$;
-
--- The same for dead letters of one queue. Processes of the previous build call it; it goes with the next release.
--- Replays a batch of dead letters of a bulk action and counts it, in one transaction. Returns the result of
--- jobferry_replay, or an outcome of jobferry_bulk_take.
-create or replace function jobferry_bulk_replay(
-  p_action text, p_processed integer, p_queue text, p_ids text[], p_limit bigint, p_retention interval, p_lifetime interval
-) returns json
-language plpgsql
-as $$
-declare
-  v_turn text := jobferry_bulk_take(p_action, p_processed);
-  v_answer json;
-begin
-  if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
-  -- The number of dead letters that are left is not used.
-  v_answer := jobferry_replay(p_queue, p_ids, 0, p_limit, p_retention, p_lifetime, p_count => 0);
-  if v_answer ->> 'outcome' = 'done' then
-    perform jobferry_bulk_count(p_action, cardinality(p_ids), json_array_length(v_answer -> 'jobs'),
-                                p_ids[cardinality(p_ids)]);
-    update bulk_action set canary_job_id = v_answer -> 'jobs' -> 0 ->> 'replayedJobId'
-     where id = p_action and canary and canary_job_id is null;
-  end if;
-  return v_answer;
 end
 $$;
 

@@ -16,7 +16,7 @@
 --
 -- A claim reads few rows. Without the settings below, the planner may read or sort the whole table, here and in the functions
 -- that are called from here.
-create or replace function jobferry_claim_2(
+create or replace function jobferry_claim(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
 )
 returns table (
@@ -95,29 +95,4 @@ begin
     perform jobferry_count_attempts(v_accounts, v_times, v_counts);
   end if;
 end
-$$;
-
--- For processes of the last release, which know no trace context. The next release removes it.
-create or replace function jobferry_claim(
-  p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
-)
-returns table (
-  queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
-  id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
-  payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
-  attempts integer, max_attempts integer, defer_count integer, short_holds integer, interruptions integer,
-  backoff_type text, backoff_delay float8,
-  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
-  next_signing_secret text
-)
-language sql
-as $$
-  select queue_id, claimed_at, wait_ms, queue_deleted,
-         id, claim_token, account_id, queue_name, webhook_url, signing_secret,
-         payload, created_at, scheduled_for, deliver_by, last_error,
-         attempts, max_attempts, defer_count, short_holds, interruptions,
-         backoff_type, backoff_delay,
-         mode, max_defers, ack_timeout, ack_timeout_action, is_probe,
-         next_signing_secret
-    from jobferry_claim_2(p_queues, p_capacities, p_bytes, p_worker, p_lease)
 $$;

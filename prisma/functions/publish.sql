@@ -6,9 +6,9 @@
 --                    result is at most about twice as large as the batch, however large the stored payloads are
 --   queue_not_found  the account has no queue of this name
 --   limit_reached    the plan's attempts of this month are used up
---   seal, unseal     the payload has to come encrypted for the queue that `queueIds` names, or not encrypted: the queue
---                    was switched, or is another one of the same name. Earlier builds read these two values and send
---                    `sealedFor`, so the names stay (decision 0024)
+--   must_encrypt, must_not_encrypt
+--                    the payload has to come encrypted for the queue that `queueIds` names, or not encrypted: the queue
+--                    was switched, or is another one of the same name
 --   retry            another publish with the same key came in between, in this batch or in another process; published
 --                    again, the item finds that job (D18)
 -- `ids` has null for items that created no job; `others` has their outcomes.
@@ -29,13 +29,13 @@ begin
     select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.payloads_encrypted, q.max_attempts,
            q.backoff_type, q.backoff_delay,
            -- Computed here and not where it is compared: there the planner expects it to be rare, and joins row by row.
-           "sealedFor" is not distinct from case when q.payloads_encrypted then q.id end as has_right_form,
+           "encryptedFor" is not distinct from case when q.payloads_encrypted then q.id end as has_right_form,
            v_now + coalesce(i."delayMs", 0) * interval '1 millisecond' as scheduled_for
       from rows from (
              json_to_recordset(p_items)
                as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
-                   "sealedFor" text, "trace" text)
-           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", "sealedFor", "trace", n)
+                   "encryptedFor" text, "trace" text)
+           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", "encryptedFor", "trace", n)
       left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
      order by i.n
   ), existing as materialized (
@@ -44,7 +44,7 @@ begin
            case when not is_plain and may_equal then j.payload end as stored
       from item join job j on j.queue_id = item.queue_id and j.idempotency_key = item."key"
            cross join lateral (
-             select j.payload_key is null and item."sealedFor" is null as is_plain,
+             select j.payload_key is null and item."encryptedFor" is null as is_plain,
                     -- Encryption makes a text of n bytes one of about 4/3 n + 74 (src/db/connection/cipher).
                     octet_length(j.payload) <= 2 * octet_length(item."payload") + 200 as may_equal) p
   ), refused as materialized (
@@ -70,8 +70,8 @@ begin
                                      when existing_id is not null then 'existing'
                                      when is_refused then 'limit_reached'
                                      when has_right_form then 'retry'
-                                     when payloads_encrypted then 'seal'
-                                     else 'unseal' end,
+                                     when payloads_encrypted then 'must_encrypt'
+                                     else 'must_not_encrypt' end,
                      'index', n - 1, 'id', existing_id, 'status', status, 'differs', differs, 'stored', stored,
                      'createdAt', extract(epoch from created_at) * 1000)) filter (where created_id is null))
             from (select item.n, item.queue_id, item.payloads_encrypted, item.has_right_form, created.id as created_id,

@@ -1,35 +1,35 @@
 import type { RequestListener } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppRoute } from '@ts-rest/core';
 import { createExpressEndpoints } from '@ts-rest/express';
-import express, { type Express, type RequestHandler, type Response } from 'express';
-import { contract, ignoredIn, writeJson } from '../contract/index.ts';
+import express, { type Express, type RequestHandler } from 'express';
+import { contract, ignoredIn } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
-import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
-import { bodyReader } from './body.ts';
-import { withCors } from './cors.ts';
-import { counted } from './counted.ts';
-import { type Dashboard, mountDashboard } from './dashboard.ts';
-import { deadLetterRoutes } from './dead-letters.ts';
-import { mountDocumentation } from './docs.ts';
 import { errorHandler, type Log, refuseInvalidRequest } from './errors.ts';
 import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
-import { IGNORED, jobRoutes } from './jobs.ts';
-import type { OpenApiOptions } from './openapi/index.ts';
-import { mountPlaces, placesOf } from './pages.ts';
-import { withoutPrefix } from './path-prefix.ts';
-import { createPublishTurns } from './publish-turns.ts';
-import { parseQuery } from './query.ts';
-import { queueRoutes } from './queues.ts';
-import { limiting, type RequestRates } from './request-limits.ts';
-import type { RestServices } from './rest-services.ts';
-import { keyRights } from './route-scopes.ts';
+import { accountOf, authentication } from './guards/authentication.ts';
+import { bodyReader } from './guards/body.ts';
+import { withCors } from './guards/cors.ts';
+import { counted } from './guards/counted.ts';
+import { withoutPrefix } from './guards/path-prefix.ts';
+import { createPublishTurns, type PublishTurns } from './guards/publish-turns.ts';
+import { type RequestRates, requestLimits } from './guards/request-limits.ts';
+import { keyRights } from './guards/route-scopes.ts';
+import { UnreadAnswers } from './guards/unread-answers.ts';
+import { type Dashboard, mountDashboard } from './pages/dashboard.ts';
+import { mountDocumentation } from './pages/docs.ts';
+import type { OpenApiOptions } from './pages/openapi/index.ts';
+import { mountPlaces, placesOf } from './pages/places.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
+import { IGNORED, jobRoutes } from './routes/jobs.ts';
+import { parseQuery } from './routes/query.ts';
+import { queueRoutes } from './routes/queues.ts';
+import type { RestServices } from './routes/rest-services.ts';
+import { unknownPath } from './routes/unknown-path.ts';
+import { sendJson } from './send-json.ts';
 import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import { unknownPath } from './unknown-path.ts';
-import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
 interface Readiness {
   ready: boolean;
@@ -55,9 +55,13 @@ export interface AppOptions {
   onChange?: ((account: Account) => void) | undefined;
 }
 
-/** The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. */
+/**
+ * The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. A request passes the
+ * steps of `beforeExpress`, then those of its kind of path; each step may answer, and then no later one sees the request.
+ */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
+  const { maxBodyBytes } = config;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -66,13 +70,41 @@ export function createApp(options: AppOptions): Express {
   const unread = new UnreadAnswers();
   app.response.json = sendJson(unread, services);
 
+  const basePath = signIn === null ? '/' : basePathOf(signIn.address);
+  const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
+  pass(app, beforeExpress(basePath, config.corsOrigins ?? [], turns));
   app.use(commonHeaders(signIn?.address.url ?? null));
-  const byKey = services === null ? null : authentication(services, unread);
-  const limited = limiting(config.requestRates ?? { ofKey: null, ofAccount: null });
-  if (services !== null && byKey !== null) {
-    const { maxBodyBytes } = config;
-    mountApi(app, { services, log, authenticated: limited(byKey), unread, maxBodyBytes, onChange: options.onChange });
+  if (services !== null && turns !== null) {
+    const byKey = authentication(services, unread);
+    const limits = requestLimits(config.requestRates ?? { ofKey: null, ofAccount: null });
+    createExpressEndpoints(
+      contract,
+      { queues: queueRoutes(services), jobs: jobRoutes(services, log), deadLetters: deadLetterRoutes(services, log) },
+      app,
+      {
+        logInitialization: false,
+        responseValidation: true,
+        globalMiddleware: [
+          // Who asks, how much, and whether they may: before the body is read, so that a refused request costs no memory.
+          byKey,
+          limits,
+          keyRights(services),
+          // Before anything is done or written: what is counted of the answer.
+          watched(unread, options.onChange),
+          // After the key, whose account it counts for. It may wait twice: before its body is read, and after it.
+          turns.admission,
+          bodyReader(maxBodyBytes, turns.bodyRead),
+          // The names of the body are known now.
+          namingIgnored,
+        ],
+        requestValidationErrorHandler: refuseInvalidRequest,
+      },
+    );
     mountDocumentation(app, config);
+    if (graphql !== null) {
+      const byAny = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
+      mountGraphQL(app, [byAny, limits], graphql, { maxBodyBytes, unread });
+    }
   }
   app.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
@@ -80,59 +112,42 @@ export function createApp(options: AppOptions): Express {
   app.get('/readyz', readyz(readiness));
   if (metrics !== null) app.get('/metrics', metrics);
   if (signIn !== null) mountSignIn(app, signIn);
-  if (byKey !== null && graphql !== null) {
-    const authenticated = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
-    mountGraphQL(app, limited(authenticated), graphql, { maxBodyBytes: config.maxBodyBytes, unread });
-  }
   if (dashboard !== null) mountDashboard(app, dashboard);
-  const basePath = signIn === null ? '/' : basePathOf(signIn.address);
   mountPlaces(app, placesOf(options), basePath);
-  const listener = app as unknown as { handle: RequestListener };
-  const answer = withoutPrefix(basePath, withCors(config.corsOrigins ?? [], listener.handle.bind(app)));
-  listener.handle = counted(answer);
-
   app.use((req, _res, next) => next(unknownPath(req)));
   app.use(errorHandler(log));
   return app;
 }
 
-interface ApiParts {
-  services: RestServices;
-  log: Log;
-  authenticated: RequestHandler;
-  unread: UnreadAnswers;
-  maxBodyBytes: number;
-  onChange: AppOptions['onChange'];
+type Step = (answer: RequestListener) => RequestListener;
+
+/** What every request passes before Express looks for its route, in this order. */
+function beforeExpress(basePath: string, corsOrigins: readonly string[], turns: PublishTurns | null): Step[] {
+  return [
+    // First: each answer is counted, whichever step gives it.
+    counted,
+    // Before the steps that look at the path.
+    ...(basePath === '/' ? [] : [withoutPrefix(basePath)]),
+    // Before keys are asked for: the question that a browser asks beforehand has none.
+    ...(corsOrigins.length === 0 ? [] : [withCors(corsOrigins)]),
+    // Last: an overloaded process refuses most publishes, and here it has done nothing for them yet.
+    ...(turns === null ? [] : [turns.before]),
+  ];
 }
 
-function mountApi(app: Express, { services, log, authenticated, unread, maxBodyBytes, onChange }: ApiParts): void {
-  // A list may be a stream. One slice of it stays in memory until the client reads it.
-  const watched: RequestHandler = (req, res, next) => {
+/** Express has no place before its routes that costs nothing for other requests, so its `handle` is replaced. */
+function pass(app: Express, steps: readonly Step[]): void {
+  const listener = app as unknown as { handle: RequestListener };
+  listener.handle = steps.reduceRight((answer, step) => step(answer), listener.handle.bind(app));
+}
+
+/** A list may be a stream. One slice of it stays in memory until the client reads it. */
+function watched(unread: UnreadAnswers, onChange: AppOptions['onChange']): RequestHandler {
+  return (req, res, next) => {
     if (req.method === 'GET') unread.watch(res, accountOf(res).id);
+    else if (onChange !== undefined) res.once('finish', () => onChange(accountOf(res)));
     next();
   };
-  const turns = createPublishTurns(services, maxBodyBytes);
-  const listener = app as unknown as { handle: RequestListener };
-  listener.handle = turns.before(listener.handle.bind(app));
-  createExpressEndpoints(
-    contract,
-    { queues: queueRoutes(services), jobs: jobRoutes(services, log), deadLetters: deadLetterRoutes(services, log) },
-    app,
-    {
-      logInitialization: false,
-      responseValidation: true,
-      globalMiddleware: [
-        authenticated,
-        keyRights(services),
-        watched,
-        ...(onChange === undefined ? [] : [noting(onChange)]),
-        turns.admission,
-        bodyReader(maxBodyBytes, turns.bodyRead),
-        namingIgnored,
-      ],
-      requestValidationErrorHandler: refuseInvalidRequest,
-    },
-  );
 }
 
 /** The contract ignores unknown names (D24). The answer says which, so that a misspelling is noticed. */
@@ -141,13 +156,6 @@ const namingIgnored: RequestHandler = (req, res, next) => {
   if (ignored !== null) res.setHeader(IGNORED, ignored);
   next();
 };
-
-function noting(onChange: (account: Account) => void): RequestHandler {
-  return (req, res, next) => {
-    if (req.method !== 'GET') res.once('finish', () => onChange(accountOf(res)));
-    next();
-  };
-}
 
 /**
  * Browsers then use https for this host, for 30 days: a host that goes back to http is to be reached again. Not for another port,
@@ -171,48 +179,5 @@ function readyz(readiness: AppOptions['readiness']): RequestHandler {
     readiness().then(({ ready, checks }) => {
       res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', checks });
     }, next);
-  };
-}
-
-/** Milliseconds that an answer may wait for the second check of its key. */
-const SECOND_CHECK_MS = 500;
-
-/**
- * Replaces Express's `res.json`, which would change source text (D26). If the account has too many unread answers, a long
- * result of a GET is not sent. The result of a write is always sent.
- */
-function sendJson(unread: UnreadAnswers, services: RestServices | null): Response['json'] {
-  return function (this: Response, body: unknown): Response {
-    if (services !== null && this.statusCode < 400 && needsSecondCheck(this)) {
-      const refuse = () => {
-        const { status, message } = unauthorized();
-        this.setHeader('www-authenticate', 'Bearer');
-        this.status(status).json({ error: message });
-      };
-      // If the check takes too long or fails, the answer is sent: the key was valid when the request was carried out.
-      Promise.race([
-        services.accounts.authenticate(keyIn(this.req) ?? ''),
-        sleep(SECOND_CHECK_MS, undefined, { ref: false }),
-      ])
-        .then(
-          (account) => (account === null ? refuse() : this.json(body)),
-          () => this.json(body),
-        )
-        .catch(() => this.destroy());
-      return this;
-    }
-    const text = writeJson(body);
-    const bytes = Buffer.byteLength(text);
-    const { account } = this.locals as { account?: Account };
-    const isLong = bytes >= LONG_ANSWER && account !== undefined;
-    if (isLong && this.req.method === 'GET' && !unread.hasRoom(account.id)) {
-      this.setHeader('retry-after', '1');
-      return this.status(503).json({ error: TOO_MUCH_UNREAD });
-    }
-    this.setHeader('content-type', 'application/json; charset=utf-8');
-    this.setHeader('content-length', bytes);
-    this.end(text);
-    if (isLong) unread.note(this, account.id);
-    return this;
   };
 }

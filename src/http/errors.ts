@@ -7,7 +7,7 @@ import { counts } from '../counts/counts.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
 import { shortened } from '../domain/text.ts';
 import { traceIdOf, traceOf } from '../domain/trace.ts';
-import { requestIdOf } from './request-id.ts';
+import { requestIdOf } from './server/request-id.ts';
 
 /** The part of pino's logger that this folder uses. */
 export interface Log {

@@ -3,11 +3,11 @@ import type { Express, RequestHandler } from 'express';
 import { assertGraphQL } from '../domain/key-rights.ts';
 import type { SignedIn } from '../domain/session.ts';
 import { Starts } from '../pacing/starts.ts';
-import { accountOf, clientOf } from './authentication.ts';
-import { jsonBodyReader } from './body.ts';
 import { HttpRefusal } from './errors.ts';
-import { requestIdOf } from './request-id.ts';
-import type { UnreadAnswers } from './unread-answers.ts';
+import { accountOf, clientOf } from './guards/authentication.ts';
+import { jsonBodyReader } from './guards/body.ts';
+import type { UnreadAnswers } from './guards/unread-answers.ts';
+import { requestIdOf } from './server/request-id.ts';
 
 /** Parsing and checking one request takes at least a millisecond of the event loop. */
 const PACE = { items: 4, ms: 2 };
@@ -36,7 +36,7 @@ const mayUseGraphQL: RequestHandler = (_req, res, next) => {
  */
 export function mountGraphQL(
   app: Express,
-  authenticated: RequestHandler,
+  entry: readonly RequestHandler[],
   endpoint: GraphQLEndpoint,
   { maxBodyBytes, unread }: { maxBodyBytes: number; unread: UnreadAnswers },
 ): void {
@@ -48,7 +48,7 @@ export function mountGraphQL(
       else next();
     });
   }
-  app.post('/graphql', authenticated, mayUseGraphQL, jsonBodyReader(maxBodyBytes), (req, res, next) => {
+  app.post('/graphql', ...entry, mayUseGraphQL, jsonBodyReader(maxBodyBytes), (req, res, next) => {
     const body: unknown = req.body;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       next(new HttpRefusal(400, 'the body must be a JSON object; batches are not supported'));

@@ -1,30 +1,12 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { settle } from '../../src/db/delivery/settle.ts';
-import { applyMigrations, ownMigrations } from '../../src/db/schema/migrations.ts';
-import { connect, createTestDatabase } from '../support/database.ts';
+import { applyMigrations } from '../../src/db/schema/migrations.ts';
+import { connect } from '../support/database.ts';
 import { DELIVERED, openFixture, settlementOf } from '../support/database-fixture.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { laterMigrations } from '../support/later-migrations.ts';
 
 /** A migration that needs locks which other sessions have. */
-
-const FOLDER = fileURLToPath(new URL('../../prisma/migrations/', import.meta.url));
-
-/** A folder with some of our migrations and further ones, by name. */
-function folderOf(own: readonly string[], further: Record<string, string> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'jobferry-migrations-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const name of own) cpSync(join(FOLDER, name), join(folder, name), { recursive: true });
-  for (const [name, script] of Object.entries(further)) {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, 'migration.sql'), script);
-  }
-  return folder;
-}
 
 interface Warning {
   migration: string;
@@ -65,7 +47,7 @@ it('waits for a backup without holding up deliveries, and names it', async () =>
 
   const { log, warnings } = logging();
   const name = '29990101000000_later';
-  const folder = folderOf(ownMigrations(), {
+  const folder = laterMigrations({
     [name]: 'alter table queue add later integer; alter table attempt add later integer;',
   });
   const client = await connect(url);
@@ -91,7 +73,7 @@ it('waits for a backup without holding up deliveries, and names it', async () =>
 it('waits for no session that has no lock', async () => {
   const { url } = await openFixture();
   const { log, warnings } = logging();
-  const folder = folderOf(ownMigrations(), { '29990101000000_later': 'alter table queue add later integer;' });
+  const folder = laterMigrations({ '29990101000000_later': 'alter table queue add later integer;' });
   await openBackup(url);
   expect(await applyMigrations(await connect(url), { url, log, folder })).toEqual(['29990101000000_later']);
   expect(warnings).toEqual([]);
@@ -99,31 +81,9 @@ it('waits for no session that has no lock', async () => {
 
 it('fails at once for any other reason', async () => {
   const { url } = await openFixture();
-  const folder = folderOf(ownMigrations(), { '29990101000000_later': 'alter table queue add id integer;' });
+  const folder = laterMigrations({ '29990101000000_later': 'alter table queue add id integer;' });
   const applying = applyMigrations(await connect(url), { url, log: logging().log, folder });
   await expect(applying).rejects.toThrow(/^migration 29990101000000_later failed, .*: column "id" .* already exists$/);
-});
-
-it('locks tables in the order of a replay: queue, then dead letters', async () => {
-  const { url } = await createTestDatabase({ empty: true });
-  const client = await connect(url);
-  const [first = '', second = ''] = ownMigrations();
-  const { log } = logging();
-  await applyMigrations(client, { url, log, folder: folderOf([first]) });
-  const { backup: replay } = await openBackup(url);
-  await replay.query('select from queue for key share');
-
-  const applying = applyMigrations(client, { url, log, folder: folderOf([first, second]) });
-  const watcher = await connect(url);
-  await waitFor(async () => {
-    const { rows } = await watcher.query(
-      `select from pg_locks where relation = 'queue'::regclass and mode = 'AccessExclusiveLock' and not granted`,
-    );
-    return rows.length > 0;
-  });
-  await replay.query('lock table dead_letter in row exclusive mode nowait');
-  await replay.query('commit');
-  expect(await applying).toEqual([second]);
 });
 
 it('leaves no constraint unchecked', async () => {

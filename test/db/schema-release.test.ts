@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { migrate, schemaReport } from '../../src/db/schema/migrate.ts';
-import { OWN_RELEASE } from '../../src/db/schema/release.ts';
+import { applyMigrations } from '../../src/db/schema/migrations.ts';
+import { noteRelease, OWN_RELEASE } from '../../src/db/schema/release.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
+import { laterMigrations } from '../support/later-migrations.ts';
 
 /** The release that the database names, and the processes that keep it from being migrated. */
 
@@ -37,13 +39,19 @@ it('is stored with the first migration, and replaced by later releases only', as
 });
 
 it('is stored with a migration, although one after it fails', async () => {
-  const { url, client } = await open();
-  // Both are to be applied again, and the table of the second is there already.
-  await client.query(`
-    delete from _prisma_migrations where migration_name ~ '_(account_request_limit|schema_release)$';
-    alter table account drop column requests_per_second;
-    alter table schema_release drop constraint schema_release_has_one_row`);
-  await expect(migrate({ url, log: quiet, release: LATER })).rejects.toThrow(/"schema_release" already exists/);
+  const { url, client, stored } = await open();
+  const before = await stored();
+  const folder = laterMigrations({
+    '29990101000000_first': 'alter table account add later integer',
+    '29990101000001_second': 'alter table account add later integer',
+  });
+  const applying = applyMigrations(client, {
+    url,
+    log: quiet,
+    folder,
+    inEach: () => noteRelease(client, LATER, before),
+  });
+  await expect(applying).rejects.toThrow(/^migration 29990101000001_second failed/);
   const { rows } = await client.query('select version from schema_release');
   expect(rows).toEqual([{ version: LATER.version }]);
 });

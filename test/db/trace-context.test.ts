@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { type Fixture, LEASE_MS, openFixture } from '../support/database-fixture.ts';
+import { type Fixture, openFixture } from '../support/database-fixture.ts';
 
 /** Where the trace of a job began, in its row. */
 
@@ -16,15 +16,4 @@ it('is stored by a publish, and returned by a claim', async () => {
   await fixture.publishAll(queue, [{ trace: TRACE }, { trace: null }, {}]);
   const { jobs } = await fixture.claim(queue);
   expect(jobs.map(({ trace }) => trace)).toEqual([TRACE, null, null]);
-});
-
-it('is not in a claim of the last release, which gets everything else', async () => {
-  const queue = await fixture.createQueue();
-  const [id] = await fixture.publishJobs(queue, 1, { trace: TRACE });
-  const [row] = await fixture.db.query<Record<string, unknown>>(
-    `select * from jobferry_claim($1, '{1}', '{1000}', 1, $2 * interval '1 ms')`,
-    [[queue.id], LEASE_MS],
-  );
-  expect(row).toMatchObject({ id, queue_id: queue.id, queue_name: queue.name, payload: '{}', attempts: 1 });
-  expect(Object.keys(row ?? {}).at(-1)).toBe('next_signing_secret');
 });

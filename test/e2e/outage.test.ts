@@ -277,7 +277,7 @@ describe('a database that no longer answers', () => {
 
 describe('claims that fail', () => {
   it('make the process not ready, until one succeeds', async () => {
-    await query('alter function jobferry_claim_2 rename to broken_claim');
+    await query('alter function jobferry_claim rename to broken_claim');
     const { id } = await api.publish(queue.name);
     await waitFor(
       async () => {
@@ -286,7 +286,7 @@ describe('claims that fail', () => {
       },
       { message: 'not ready' },
     );
-    await query('alter function broken_claim rename to jobferry_claim_2');
+    await query('alter function broken_claim rename to jobferry_claim');
     await api.waitForStatus(id, 'completed');
     await expectResumed();
   });

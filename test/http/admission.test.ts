@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { counts } from '../../src/counts/counts.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
-import { Admission, type Publish, type Refusal } from '../../src/http/admission.ts';
+import { Admission, type Publish, type Refusal } from '../../src/http/guards/admission.ts';
 import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
 import { CREATED_AT, ID } from '../support/fake-services.ts';

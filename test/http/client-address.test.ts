@@ -1,8 +1,8 @@
 import { type IncomingHttpHeaders, IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { clientAddress } from '../../src/http/client-address.ts';
 import { TrustedProxies } from '../../src/http/index.ts';
+import { clientAddress } from '../../src/http/server/client-address.ts';
 import { SignInFailure } from '../../src/oidc/provider.ts';
 import { testApi } from '../support/fake-api.ts';
 import { KEY } from '../support/fake-services.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { contract } from '../../src/contract/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
-import { openApiDocument } from '../../src/http/openapi/index.ts';
+import { openApiDocument } from '../../src/http/pages/openapi/index.ts';
 import { testApi } from '../support/fake-api.ts';
 import { ID } from '../support/fake-services.ts';
 import {

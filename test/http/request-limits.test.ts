@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createRequestLimits, RequestRate } from '../../src/http/guards/request-limits.ts';
 import type { GraphQLEndpoint } from '../../src/http/index.ts';
-import { createRequestLimits, RequestRate } from '../../src/http/request-limits.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account } from '../support/fake-services.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { contract } from '../../src/contract/index.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { KEY_SCOPES, type KeyScope } from '../../src/domain/key-rights.ts';
-import { SCOPE_OF_ROUTE } from '../../src/http/route-scopes.ts';
+import { SCOPE_OF_ROUTE } from '../../src/http/guards/route-scopes.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, ID } from '../support/fake-services.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { bind } from '../../src/http/index.ts';
-import { Starting } from '../../src/http/starting.ts';
+import { Starting } from '../../src/http/server/starting.ts';
 import { statusOf } from '../support/status.ts';
 
 /** How long requests wait for the end of a start. The rest is in listen.test.ts. */

@@ -1,7 +1,7 @@
 import type { Account } from '../../src/domain/account.ts';
 import type { JobDocument } from '../../src/domain/job.ts';
 import { type CreatedQueue, QUEUE_DEFAULTS } from '../../src/domain/queue.ts';
-import type { RestServices } from '../../src/http/rest-services.ts';
+import type { RestServices } from '../../src/http/routes/rest-services.ts';
 
 export const KEY = 'jf_test_key';
 export const ID = '0123456789abcdef01234567';

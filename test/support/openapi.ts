@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
-import { openApiDocument } from '../../src/http/openapi/index.ts';
+import { openApiDocument } from '../../src/http/pages/openapi/index.ts';
 import { atEndOfFile } from './end-of-file.ts';
 
 /** As of a service with the settings it has by default. */

@@ -33,9 +33,10 @@ export async function presentVersions(): Promise<string[]> {
 
 /**
  * `UPGRADE_FROM`, or the last tag, or the last commit with an earlier version of the SQL functions.
+ * @returns null before the first tag while the functions have their first version: nothing is to be compatible with
  * @throws Error if there is none, or if the last tag has the same functions: then old processes would run with their own
  */
-export async function earlierCommit(): Promise<string> {
+export async function earlierCommit(): Promise<string | null> {
   const given = process.env.UPGRADE_FROM ?? '';
   if (given !== '') {
     const commit = await commitOf(given);
@@ -44,6 +45,7 @@ export async function earlierCommit(): Promise<string> {
   }
   const present = await presentVersions();
   const tag = await git('describe', '--tags', '--abbrev=0');
+  if (tag === null && present.length === 1) return null;
   const commit = await commitOf(tag ?? (await withEarlierFunctions(present)));
   if (commit === null) throw new Error(`git finds no commit ${tag}`);
   if (tag !== null && (await versionsAt(commit)).at(-1) === present.at(-1)) {

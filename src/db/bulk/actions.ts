@@ -8,12 +8,12 @@ import type { Database, Statement } from '../connection/database.ts';
 
 /**
  * What a process must know to run an action: its kind, and each member of its filter. Raise it with the first of them that
- * comes after a release. Processes of the last release then leave such actions alone: they would ignore a member that they
- * do not know, and change more jobs than the dry run has counted.
+ * comes after a release, and give the task another name. Processes of the last release then leave such actions alone: they
+ * would ignore a member that they do not know, and change more jobs than the dry run has counted.
  */
-const BULK_REVISION = 2;
+const BULK_REVISION = 1;
 /** Task of the wake-ups of actions. Processes with an earlier revision have no such task. */
-export const BULK_TASK = `bulk_${BULK_REVISION}` as const;
+export const BULK_TASK = 'bulk';
 type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue' | 'run_jobs_now';
 
 export interface NewBulkAction {
@@ -36,9 +36,9 @@ const START: Statement = {
   text: `
     with action as (
       insert into bulk_action (account_id, queue_id, kind, selection, rate_per_second, canary, matched, requested_by,
-                               revision, looked_at, kept_at)
+                               revision)
       select $1, $2, $3, $4::jsonb, $5::integer, $6::boolean, $7::integer, $8::json ->> 'label',
-             ${BULK_REVISION}, '9999-12-31 00:00:00+00', jobferry_now()
+             ${BULK_REVISION}
        where (select count(*) from bulk_action where account_id = $1 and finished_at is null) < ${MAX_OPEN}
       returning id
     )
@@ -129,19 +129,13 @@ interface ActionRow {
   since_last_ms: number;
 }
 
-/** SQL: when a worker last worked on an action. Builds without revisions know `looked_at` only. */
-const KEPT_AT = 'case revision when 1 then looked_at else kept_at end';
-/** SQL: a worker works on the action now. */
-export const IS_KEPT = `
-  kept_at = jobferry_now(), looked_at = case revision when 1 then jobferry_now() else looked_at end`;
-
 // Updates them at most once a second, because a batch updates them, too.
 const READ_RUNNING: Statement = {
   name: 'read-running-bulk-action',
   text: `
     with looked as (
-      update bulk_action set ${IS_KEPT}
-       where id = $1 and status = 'running' and ${KEPT_AT} < jobferry_now() - interval '1 second'
+      update bulk_action set kept_at = jobferry_now()
+       where id = $1 and status = 'running' and kept_at < jobferry_now() - interval '1 second'
     )
     select b.id, b.account_id, a.plan, b.queue_id, b.kind, b.selection, b.rate_per_second, b.canary,
            b.canary_completed_at, b.canary_job_id, b.processed, b.position,
@@ -219,10 +213,10 @@ const IDLE: Statement = {
   text: `
     select id, account_id as "accountId" from bulk_action
      where status = 'running' and revision <= ${BULK_REVISION}
-       and (${KEPT_AT} <= (select jobferry_now()) - $1 * interval '1 ms'
+       and (kept_at <= (select jobferry_now()) - $1 * interval '1 ms'
             -- The database's clock went back, and no worker has kept the action since.
-            or ${KEPT_AT} > (select jobferry_now()) + $1 * interval '1 ms')
-     order by ${KEPT_AT}, id limit 100`,
+            or kept_at > (select jobferry_now()) + $1 * interval '1 ms')
+     order by kept_at, id limit 100`,
 };
 
 export interface BulkActionRef {
@@ -247,7 +241,7 @@ export async function accountOfBulkAction(db: Database, actionId: string): Promi
 
 const KEEP: Statement = {
   name: 'keep-bulk-actions',
-  text: `update bulk_action set ${IS_KEPT} where id = any ($1) and status = 'running'`,
+  text: `update bulk_action set kept_at = jobferry_now() where id = any ($1) and status = 'running'`,
 };
 
 /** Marks the actions as kept by this process. This is also needed while they wait for their turn. */
@@ -258,7 +252,7 @@ export async function keepBulkActions(db: Database, ids: readonly string[]): Pro
 const ADVANCE: Statement = {
   name: 'advance-bulk-action',
   text: `
-    update bulk_action set position = $3, ${IS_KEPT}
+    update bulk_action set position = $3, kept_at = jobferry_now()
      where id = $1 and status = 'running' and processed = $2 and coalesce(position, '') < $3`,
 };
 

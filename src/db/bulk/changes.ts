@@ -1,7 +1,7 @@
 import type { Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { BULK_TASK, IS_KEPT } from './actions.ts';
+import { BULK_TASK } from './actions.ts';
 
 /**
  * Changes of bulk actions by people: cancel, pause and resume. A paused action has a status of its own, so the statements
@@ -65,7 +65,7 @@ const RESUME: Statement = {
       select id, paused_at from bulk_action
        where id = $1 and account_id = $2 and status = 'paused' for no key update
     ), resumed as (
-      update bulk_action set status = 'running', updated_at = jobferry_now(), ${IS_KEPT}, ${NOT_PAUSED}
+      update bulk_action set status = 'running', updated_at = jobferry_now(), kept_at = jobferry_now(), ${NOT_PAUSED}
         from present where bulk_action.id = present.id
       returning bulk_action.id, processed, matched
     )

@@ -74,7 +74,7 @@ interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'st
 
 const CLAIM: Statement = {
   name: 'claim',
-  text: `select * from jobferry_claim_2($1, $2, $3, $4, $5 * interval '1 ms')`,
+  text: `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`,
 };
 
 /**

@@ -52,8 +52,7 @@ export interface StoredAnswers {
 }
 
 interface OtherAnswer extends EarlierPayload {
-  /** `seal` and `unseal` are `must_encrypt` and `must_not_encrypt`: results that earlier builds read keep their values. */
-  outcome: 'existing' | 'queue_not_found' | 'limit_reached' | 'retry' | 'seal' | 'unseal';
+  outcome: 'existing' | 'queue_not_found' | 'limit_reached' | 'retry' | 'must_encrypt' | 'must_not_encrypt';
   index: number;
   /** The job that was created with the same key before. */
   id: string;
@@ -149,7 +148,7 @@ function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encry
     accountId,
     queue,
     payload,
-    sealedFor: encryptedFor,
+    encryptedFor,
     key: key ?? undefined,
     delayMs: delayMs === 0 ? undefined : delayMs,
     limit: limit ?? undefined,
@@ -159,6 +158,5 @@ function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encry
 
 function toAnswer({ outcome, id, status, createdAt, differs, stored }: OtherAnswer, queueId: string): PublishAnswer {
   if (outcome === 'existing') return { outcome, id, status, createdAt, queueId, differs, stored };
-  if (outcome === 'seal') return { outcome: 'must_encrypt', queueId };
-  return { outcome: outcome === 'unseal' ? 'must_not_encrypt' : outcome };
+  return outcome === 'must_encrypt' ? { outcome, queueId } : { outcome };
 }

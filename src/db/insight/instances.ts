@@ -64,10 +64,9 @@ export async function reportInstance(
 
 const REMOVE: Statement = { name: 'remove-instance', text: 'delete from instance where id = $1' };
 
-/** Processes with a heartbeat in the last half minute. A release before has no column for the clock, and a migration reads this. */
+/** Processes with a heartbeat in the last half minute. A migration reads this, too, before it has added any column. */
 export const RUNNING = `
-  select role, version, started_at as "startedAt",
-         (to_jsonb(instance) ->> 'clock_offset_seconds')::float8 as "clockOffsetSeconds"
+  select role, version, started_at as "startedAt", clock_offset_seconds as "clockOffsetSeconds"
     from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`;
 
 /** Publishes to a queue with names that the API ignores. */

@@ -13,7 +13,13 @@ import { type Address, createClient } from '../connection/address.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../connection/keep-alive.ts';
 import { applyMigrations, finishedMigrations, type MigrationLog, ownMigrations, type Queryable } from './migrations.ts';
 import { noteRelease, OWN_RELEASE, refuseWhileOlderRun, storedRelease } from './release.ts';
-import { applyFunctions, ownFunctions, type StoredFunctions, storedFunctions } from './sql-functions.ts';
+import {
+  applyFunctions,
+  ownFunctions,
+  type StoredFunctions,
+  storedFunctions,
+  UnusableSchema,
+} from './sql-functions.ts';
 
 interface MigrateOptions {
   url: Address;
@@ -133,11 +139,17 @@ async function compare(database: Queryable): Promise<Comparison> {
   const finished = await finishedMigrations(database);
   const later = [...finished].filter((name) => !names.includes(name));
   const isBegun = finished.has(names[0] ?? '');
+  if (later.length > 0 && !isBegun) throw new UnusableSchema(foreign(later[0] ?? ''));
   const functions = isBegun ? await storedFunctions(database) : null;
-  const release = await storedRelease(database, finished);
+  const release = isBegun ? await storedRelease(database) : null;
   if (functions !== null && functions.version > ownFunctions().version) later.push(`functions ${functions.version}`);
   const isEmpty = !isBegun && later.length === 0;
   return { later, release, isEmpty, isBegun, isMigrated: names.every((name) => finished.has(name)), functions };
+}
+
+/** Every release has the first migration, so these are of a build before the first release, or of another application. */
+function foreign(name: string): string {
+  return `the database has migrations that no release of Jobferry has, such as ${name}: use an empty database`;
 }
 
 /**

@@ -7,9 +7,6 @@ import type { Queryable } from './migrations.ts';
 
 /** Which release migrated the database last, and the oldest one that may run beside it (docs/decisions/0039). */
 
-/** The migration with the table. A database without it was migrated by earlier builds only. */
-const SINCE = '20261123130000_schema_release';
-
 export const OWN_RELEASE: Release = { version: VERSION, oldestBeside: OLDEST_BESIDE };
 
 const PRESENT: Statement = {
@@ -17,12 +14,8 @@ const PRESENT: Statement = {
   text: 'select version, oldest_beside as "oldestBeside" from schema_release where is_only_row',
 };
 
-/**
- * @param finished the migrations that the database has
- * @returns null in a database that was migrated by builds before this table, or never
- */
-export async function storedRelease(database: Queryable, finished: ReadonlySet<string>): Promise<Release | null> {
-  if (!finished.has(SINCE)) return null;
+/** @returns null before the first start has stored it. The first migration has to be there. */
+export async function storedRelease(database: Queryable): Promise<Release | null> {
   const { rows } = await database.query<Release>(PRESENT.text);
   return rows[0] ?? null;
 }
@@ -38,10 +31,6 @@ export function presentRelease(db: Database): Promise<Release | null> {
  */
 export async function noteRelease(client: pg.Client, release: Release, before: Release | null): Promise<void> {
   if (!isNews(release, before)) return;
-  const { rows } = await client.query<{ present: boolean }>(
-    `select to_regclass('schema_release') is not null as present`,
-  );
-  if (rows[0]?.present !== true) return;
   await client.query(
     `insert into schema_release (version, oldest_beside) values ($1, $2)
      on conflict (is_only_row) do update

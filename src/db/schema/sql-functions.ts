@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
-import { sqlStateOf } from '../connection/database.ts';
 import { inTransaction, type Queryable } from './migrations.ts';
 
 /** The SQL functions are files that a start applies when they differ from what the database has (decision 0024). */
@@ -54,17 +53,10 @@ export class UnusableSchema extends Error {
   override readonly name = 'UnusableSchema';
 }
 
-/** SQLSTATE undefined_table. */
-const UNDEFINED_TABLE = '42P01';
-
 /** Null before the first start has applied any. The first migration has to be there. */
 export async function storedFunctions(database: Queryable): Promise<StoredFunctions | null> {
   const text = 'select version, hash from schema_functions order by version desc limit 1';
-  const { rows } = await database.query<StoredFunctions>(text).catch((cause: unknown) => {
-    if (sqlStateOf(cause) !== UNDEFINED_TABLE) throw cause;
-    const message = 'the database was created by a build before the first release of Jobferry: create it again';
-    throw new UnusableSchema(message, { cause });
-  });
+  const { rows } = await database.query<StoredFunctions>(text);
   return rows[0] ?? null;
 }
 

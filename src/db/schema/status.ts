@@ -41,8 +41,9 @@ export async function schemaStatus(database: Queryable): Promise<SchemaStatus> {
   const tries = await lastTries(database);
   const names = [...new Set([...own, ...finished])].sort();
   const migrations = names.map((name) => statusOf(name, { own, finished, tries }));
-  const functions = finished.has(own[0] ?? '') ? await storedFunctions(database) : null;
-  const release = await storedRelease(database, finished);
+  const isBegun = finished.has(own[0] ?? '');
+  const functions = isBegun ? await storedFunctions(database) : null;
+  const release = isBegun ? await storedRelease(database) : null;
   const { version, hash } = ownFunctions();
   return {
     migrations,

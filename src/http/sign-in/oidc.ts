@@ -1,8 +1,8 @@
 import type { Express, Request, Response } from 'express';
 import { OWN_PATHS } from '../../domain/paths.ts';
 import { type PendingSignIn, SignInFailure, type SignInFailureCode } from '../../oidc/provider.ts';
-import { clientAddress } from '../client-address.ts';
 import { HttpRefusal } from '../errors.ts';
+import { clientAddress } from '../server/client-address.ts';
 import { cookieIn, pendingCookie, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
 import { type OidcSignIn, type SignIn, setSession, userAgentOf } from './sign-in.ts';

@@ -1,9 +1,9 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { TooManySignIns } from '../../domain/session.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
-import { jsonBodyReader } from '../body.ts';
-import { clientAddress } from '../client-address.ts';
 import { HttpRefusal } from '../errors.ts';
+import { jsonBodyReader } from '../guards/body.ts';
+import { clientAddress } from '../server/client-address.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
 import { mountOidc } from './oidc.ts';
@@ -102,7 +102,7 @@ function textsIn(body: unknown): { apiKey: string | null; link: string | null } 
 
 async function ofKey(apiKey: string, req: Request, { accounts, sessions }: SignIn): Promise<NewSession | null> {
   const account = await accounts.authenticate(apiKey);
-  // A process of the release before would take the session for one that may do everything, for as long as it lasts.
+  // A session has the rights of a role, and a key with limits has none.
   if (account?.rights != null) throw new HttpRefusal(403, 'an API key with limits cannot sign in to the dashboard');
   return account === null ? null : sessions.startOfKey(account, userAgentOf(req));
 }

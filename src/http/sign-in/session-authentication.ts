@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { admit } from '../authentication.ts';
 import { HttpRefusal } from '../errors.ts';
-import type { UnreadAnswers } from '../unread-answers.ts';
+import { admit } from '../guards/authentication.ts';
+import type { UnreadAnswers } from '../guards/unread-answers.ts';
 import { sessionTokenIn } from './cookies.ts';
 import { isFromOwnPage } from './public-address.ts';
 import type { SignIn } from './sign-in.ts';

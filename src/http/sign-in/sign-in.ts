@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { Services } from '../../services/services.ts';
 import type { createOidcSignIn } from '../../services/sign-in/oidc.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
-import type { TrustedProxies } from '../client-address.ts';
+import type { TrustedProxies } from '../server/client-address.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import type { PublicAddress } from './public-address.ts';
 

@@ -61,7 +61,7 @@ export const PATCHES: Record<string, Patch[]> = {
     {
       id: 'I-4',
       what: 'a number is written another way',
-      name: 'jobferry_claim_2',
+      name: 'jobferry_claim',
       from: 'job.payload, job',
       to: `replace(job.payload, '1.0', '1'), job`,
     },

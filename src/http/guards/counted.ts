@@ -1,0 +1,26 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { counts } from '../../counts/counts.ts';
+import type { Account } from '../../domain/account.ts';
+import { routeOf } from '../routes/route-of.ts';
+
+/** Methods that have series of their own: clients could invent others. */
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
+
+/** Counts the requests that `answer` gets, by the route that it finds for them. */
+export function counted(answer: RequestListener): RequestListener {
+  return (req, res) => {
+    const since = performance.now();
+    res.once('close', () => count(req, res, since));
+    answer(req, res);
+  };
+}
+
+function count(req: IncomingMessage, res: ServerResponse, since: number): void {
+  const method = METHODS.has(req.method ?? '') ? (req.method as string) : 'other';
+  const code = res.writableFinished ? String(res.statusCode) : 'aborted';
+  // A stream of events lasts until its client leaves.
+  const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream');
+  const { account } = ((res as { locals?: object }).locals ?? {}) as { account?: Account };
+  const durationMs = isStream ? null : performance.now() - since;
+  counts.answered(method, routeOf(req, res), code, durationMs, account?.id ?? null);
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
+import { contract } from '../../contract/index.ts';
+import { counts } from '../../counts/counts.ts';
+import type { Account } from '../../domain/account.ts';
+import type { RestServices } from '../routes/rest-services.ts';
+import { belongsTo } from '../server/open-connections.ts';
+import { Admission, type Publish, type Refusal } from './admission.ts';
+import { accountOf, keyIn } from './authentication.ts';
+
+const REFUSAL = JSON.stringify({
+  error: 'too many jobs are being published at the moment; nothing was stored, try again',
+});
+const REFUSAL_HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'retry-after': '1',
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': REFUSAL.length,
+};
+const PUBLISH = /^\/v1\/queues\/[^/?]+\/jobs(?:\?|$)/;
+
+interface Locals {
+  /** Number of the turn in which the request proceeded; undefined if it did not wait. */
+  turn?: number;
+  publish?: Publish;
+  /** For the access log and the metrics. */
+  account?: Account;
+  route?: string;
+}
+
+/** The three places at which a publish may have to wait: before any work, before its body is read, and after it. */
+export interface PublishTurns {
+  /** Wraps `answer`. It delays only requests whose account is known without a query; all others proceed. */
+  before(answer: RequestListener): RequestListener;
+  /** Runs after the key is checked and before the body is read. */
+  admission: RequestHandler;
+  /** Runs after the body is read and before it is parsed. Resolves with false if the request was refused. */
+  bodyRead(req: Request, res: Response, length: number): true | Promise<boolean>;
+}
+
+export function createPublishTurns(services: Pick<RestServices, 'accounts'>, maxBodyBytes: number): PublishTurns {
+  const admission = new Admission();
+  return {
+    before: (answer) => (req, res) => {
+      const account = admission.isBusy && isPublishPath(req) ? services.accounts.knownAccount(keyIn(req) ?? '') : null;
+      if (account === null) {
+        answer(req, res);
+        return;
+      }
+      belongsTo(req.socket, account.id);
+      const proceed = () => {
+        if (res.destroyed) return;
+        (res as ServerResponse & { locals?: Locals }).locals = { turn: admission.turn };
+        answer(req, res);
+      };
+      admission.wait(account.id, 0, proceed, (why) => refuse(res, account, why));
+    },
+
+    admission: (req, res, next) => {
+      if ((req as { tsRestRoute?: unknown }).tsRestRoute !== contract.jobs.publish) {
+        next();
+        return;
+      }
+      const account = accountOf(res);
+      const publish = admission.receive(account.id, Number(req.headers['content-length'] ?? maxBodyBytes));
+      if (publish === null) {
+        refuse(res, account, admission.whyRefused(account.id));
+        return;
+      }
+      (res.locals as Locals).publish = publish;
+      res.once('close', () => admission.end(publish));
+      next();
+    },
+
+    bodyRead: (_req, res, length) => {
+      const { publish, turn } = res.locals as Locals;
+      if (publish === undefined || publish.stage === 'over') return true;
+      const goesOn = admission.received(publish, length, turn);
+      if (goesOn === true) return true;
+      return goesOn.then((admitted) => {
+        if (admitted !== true) refuse(res, accountOf(res), admitted);
+        return admitted === true;
+      });
+    },
+  };
+}
+
+function isPublishPath({ method, url }: IncomingMessage): boolean {
+  return method === 'POST' && PUBLISH.test(url ?? '');
+}
+
+/** As cheap as possible: an overloaded process refuses most of the time. */
+function refuse(res: ServerResponse & { locals?: Locals }, account: Account, why: Refusal): void {
+  if (res.destroyed) return;
+  counts.refusedPublishes.add(why);
+  res.locals = { account, route: contract.jobs.publish.path };
+  res.writeHead(503, REFUSAL_HEADERS);
+  res.end(REFUSAL);
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import { initServer } from '@ts-rest/express';
+import { contract } from '../../contract/index.ts';
+import { counts } from '../../counts/counts.ts';
+import { traceOf } from '../../domain/trace.ts';
+import type { Log } from '../errors.ts';
+import { accountOf } from '../guards/authentication.ts';
+import { pageBody } from './long-page.ts';
+import type { RestServices } from './rest-services.ts';
+
+/** Header of an answer: the names in the request that the API ignores (D37). */
+export const IGNORED = 'x-jobferry-ignored';
+
+export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
+  return initServer().router(contract.jobs, {
+    publish: async ({ params, body, req, res }) => {
+      const published = await services.jobs.publish(accountOf(res), params.queueName, traced(body, req));
+      const { created, payloadDiffers, job } = published;
+      const ignored = res.getHeader(IGNORED);
+      if (ignored !== undefined) counts.ignored.add(accountOf(res).id, params.queueName, String(ignored));
+      if (payloadDiffers) res.setHeader('x-jobferry-payload', 'differs');
+      return { status: created ? 201 : 200, body: job };
+    },
+    list: async ({ params, query, res }) => {
+      const page = await services.jobs.list(accountOf(res), params.id, query, () => res.destroyed);
+      return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };
+    },
+    get: async ({ params, res }) => ({ status: 200, body: await services.jobs.get(accountOf(res), params.id) }),
+    ack: async ({ params, body, req, res }) => ({
+      status: 200,
+      body: await services.jobs.ack(accountOf(res), params.id, traced(body, req)),
+    }),
+    nack: async ({ params, body: { reason = null, ...input }, req, res }) => ({
+      status: 200,
+      body: await services.jobs.nack(accountOf(res), params.id, traced({ ...input, reason }, req)),
+    }),
+    defer: async ({ params, body: { reason = null, ...input }, req, res }) => ({
+      status: 200,
+      body: await services.jobs.defer(accountOf(res), params.id, traced({ ...input, reason }, req)),
+    }),
+  });
+}
+
+/** Adds the trace context of the request, if it has one. */
+function traced<T extends object>(input: T, { headers }: Pick<IncomingMessage, 'headers'>): T & { trace?: string } {
+  const trace = traceOf(headers);
+  return trace === null ? input : { ...input, trace };
+}
