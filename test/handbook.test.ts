@@ -73,8 +73,8 @@ describe('commands of Jobferry', () => {
 });
 
 it('sets variables that exist', () => {
-  // Of a receiver, and of the file that loads an OpenTelemetry SDK.
-  const others = ['SIGNING_SECRET', 'TRACE_RATIO'];
+  // Of a receiver and a publisher, and of the file that loads an OpenTelemetry SDK.
+  const others = ['API_KEY', 'SIGNING_SECRET', 'TRACE_RATIO'];
   const known = new Set([...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`), ...others]);
   const ofCommands = all.filter(({ command }) =>
     /^(export )?[A-Z_]+=.*(dist\/main\.js|npm start)|^export /.test(command),
