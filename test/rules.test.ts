@@ -160,6 +160,11 @@ describe('decisions', () => {
     expect(all.length).toBeGreaterThan(20);
   });
 
+  it('have a page each: what a handbook says is a link', () => {
+    const lines = ({ text }: Text) => text.trimEnd().split('\n').length;
+    expect(all.filter((one) => lines(one) > 60).map(({ path }) => path)).toEqual([]);
+  });
+
   it('are listed in their index', () => {
     const index = read('docs/decisions/README.md').text;
     expect(all.filter(({ path }) => !index.includes(`](${posix.basename(path)})`)).map(({ path }) => path)).toEqual([]);
