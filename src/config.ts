@@ -139,7 +139,8 @@ const OWN_HEADERS = new Set(
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const MAX_PERIOD = 366 * 86_400;
 
-const environment = z.object({
+/** All variables, with their rules and defaults. */
+export const environment = z.object({
   ROLE: z.enum(['all', 'api', 'worker']).default('all'),
   HOST: z
     .string()

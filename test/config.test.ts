@@ -13,7 +13,7 @@ function complaintOf(env: Record<string, string>): string {
   return 'accepted';
 }
 
-describe('defaults (README, "Variables")', () => {
+describe('defaults (docs/configuration.md)', () => {
   it('limits requests if it is told to', () => {
     const variables = { REQUESTS_PER_SECOND_OF_KEY: '5', REQUESTS_PER_SECOND_OF_ACCOUNT: '9' };
     expect(parseConfig(variables).requestRates).toEqual({ ofKey: 5, ofAccount: 9 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,8 +73,8 @@ describe('commands of Jobferry', () => {
 });
 
 it('sets variables that exist', () => {
-  // Of a receiver, and of the file that loads an OpenTelemetry SDK.
-  const others = ['SIGNING_SECRET', 'TRACE_RATIO'];
+  // Of a receiver and a publisher, and of the file that loads an OpenTelemetry SDK.
+  const others = ['API_KEY', 'SIGNING_SECRET', 'TRACE_RATIO'];
   const known = new Set([...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`), ...others]);
   const ofCommands = all.filter(({ command }) =>
     /^(export )?[A-Z_]+=.*(dist\/main\.js|npm start)|^export /.test(command),
@@ -83,6 +83,46 @@ it('sets variables that exist', () => {
     Array.from(command.matchAll(/(?:^|\s)([A-Z][A-Z_]+)=/g), ([, name = '']) => ({ at, name })),
   );
   expect(set.filter(({ name }) => !known.has(name) && !name.startsWith('OTEL_'))).toEqual([]);
+});
+
+describe('the front page', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+  it('can be read at once, and names the two commands', () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(130);
+    expect(readme).toMatch(/^```sh\nnpm ci && npm start\n```$/m);
+    expect(readme).toContain('`npm ci && npm test`');
+  });
+
+  it('has no block after the first that could harm the service which that one has started', () => {
+    const harmful = /\bnpm\b|\bnpx\b|\brm\b|\bkill\b|\bDELETE\b|dist\/main\.js/;
+    const [first, ...later] = blocksOf('README.md');
+    expect(first?.text).toBe('npm ci && npm start\n');
+    expect(later.filter(({ text }) => harmful.test(text))).toEqual([]);
+    expect(harmful.test('cd . && npm ci && npm test')).toBe(true);
+  });
+
+  it('has one picture, for light and for dark', () => {
+    const pictures = Array.from(readme.matchAll(/\b(?:src|srcset)="([^"]+)"/g), ([, path = '']) => path);
+    expect(pictures).toHaveLength(2);
+    expect(pictures.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('leads to headings that are there', () => {
+    const slugs = (path: string) =>
+      Array.from(readFileSync(join(ROOT, path), 'utf8').matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w\- ]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const links = Array.from(readme.matchAll(/\]\(([\w./-]+)#([\w-]+)\)/g), ([, path = '', slug = '']) => ({
+      path,
+      slug,
+    }));
+    expect(links.length).toBeGreaterThan(5);
+    expect(links.filter(({ path, slug }) => !slugs(path).includes(slug))).toEqual([]);
+  });
 });
 
 it('calls scripts of npm that exist', () => {

@@ -77,9 +77,10 @@ function isThere(document: string): boolean {
   return existsSync(join(ROOT, document));
 }
 
-/** Relative links of Markdown, without the heading they lead to. */
+/** Relative links of Markdown and of HTML in it, without the heading they lead to. */
 function linksIn({ path, text }: Text): string[] {
-  const targets = Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target ?? '');
+  const found = text.matchAll(/\]\(([^)\s]+)\)|<[^<>]*\b(?:href|src|srcset)="([^"]+)"/g);
+  const targets = Array.from(found, ([, inMarkdown, inHtml]) => inMarkdown ?? inHtml ?? '');
   return targets
     .filter((target) => !/^(?:[a-z]+:|#)/.test(target))
     .map((target) => posix.join(dirname(path), target.replace(/#.*/, '')));
@@ -135,6 +136,14 @@ describe('citations', () => {
     expect(wrong((text) => linksIn(text).filter((target) => !existsSync(join(ROOT, target))), markdown)).toEqual([]);
   });
 
+  it('show every picture that is in git, and those are few', () => {
+    const ignored = readFileSync(join(ROOT, '.gitignore'), 'utf8');
+    const kept = Array.from(ignored.matchAll(/^!(docs\/dashboard\/.*\.png)$/gm), ([, path]) => path ?? '');
+    const shown = new Set(markdown.flatMap(linksIn).filter((path) => path.endsWith('.png')));
+    expect([...shown].sort()).toEqual(kept.sort());
+    expect(kept.length).toBeLessThanOrEqual(8);
+  });
+
   it('name only sources and tests that are there, in documents of the present state', () => {
     const lists = markdown.filter(({ path }) => /^(?:README|SECURITY|docs\/[\w-]+)\.md$/.test(path));
     const tests = (text: string) => text.match(/\b(?:src|test|bench)\/[\w/-]+(?:\.\w+)*\.(?:ts|mjs|md)\b/g) ?? [];
@@ -149,6 +158,11 @@ describe('decisions', () => {
   it('have a status with a date', () => {
     expect(wrong(({ text }) => (/^Status: \w+, \d{4}-\d\d-\d\d\b/m.test(text) ? [] : ['no status']), all)).toEqual([]);
     expect(all.length).toBeGreaterThan(20);
+  });
+
+  it('have a page each: what a handbook says is a link', () => {
+    const lines = ({ text }: Text) => text.trimEnd().split('\n').length;
+    expect(all.filter((one) => lines(one) > 60).map(({ path }) => path)).toEqual([]);
   });
 
   it('are listed in their index', () => {

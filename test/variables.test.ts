@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VARIABLES } from '../src/config.ts';
+import { COMMANDS } from '../src/commands/index.ts';
+import { defaultOf, REFERENCES, withPart } from '../src/commands/reference.ts';
+import { MEANINGS } from '../src/config/meanings.ts';
+import { parseConfig, VARIABLES } from '../src/config.ts';
 import { doubtsAbout, withSecretFiles } from '../src/variables.ts';
 
 let folder: string;
@@ -93,5 +98,40 @@ describe('a variable that is not read', () => {
 
   it.each(['production', 'staging', 'development', 'preview', 'test'])('takes NODE_ENV=%s as it is', (value) => {
     expect(doubtsAbout({ NODE_ENV: value })).toEqual([]);
+  });
+});
+
+describe('the references', () => {
+  const ROOT = fileURLToPath(new URL('..', import.meta.url));
+  const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+  it.each(Object.entries(REFERENCES))('%s is made from the present code (npm run generate)', (path, part) => {
+    expect(read(path)).toBe(withPart(read(path), part()));
+  });
+
+  it('have every variable with its default, and every command', () => {
+    const configuration = read('docs/configuration.md');
+    const listed = Array.from(configuration.matchAll(/^\| `([A-Z_]+)` \|/gm), ([, name]) => name);
+    expect(listed.toSorted()).toEqual([...VARIABLES].sort());
+    expect(configuration).toMatch(/^\| `PORT` \| `8080` \| port to listen on/m);
+    const cli = read('docs/cli.md');
+    expect(COMMANDS.filter(({ name }) => !cli.includes(`\njobferry ${name}`)).map(({ name }) => name)).toEqual([]);
+  });
+
+  it('print defaults that mean the same as a variable that is not set', () => {
+    const defaults = VARIABLES.flatMap((name) => {
+      const value = defaultOf(name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    expect(defaults.length).toBeGreaterThan(20);
+    expect(parseConfig(Object.fromEntries(defaults))).toEqual(parseConfig({}));
+    // The text for a variable without a default would never be printed.
+    expect(defaults.filter(([name]) => MEANINGS[name as keyof typeof MEANINGS].unset !== undefined)).toEqual([]);
+  });
+
+  it('are stale when the code has changed, and need a place', () => {
+    const [[path = '', part = () => ''] = []] = Object.entries(REFERENCES);
+    expect(withPart(read(path), `${part()}more\n`)).not.toBe(read(path));
+    expect(() => withPart('# A document without a place', 'text')).toThrow('has no place');
   });
 });

@@ -60,7 +60,7 @@ function overview(commands: readonly Command[]): string {
     ...lines,
     '',
     'Commands print for people, and with --json for programs. `jobferry COMMAND --help` explains one command,',
-    '`jobferry --version` prints the version. All other settings are environment variables, see README.md.',
+    '`jobferry --version` prints the version. All other settings are environment variables, see docs/configuration.md.',
   ].join('\n');
 }
 

@@ -48,7 +48,7 @@ describe("the server's package", () => {
       .map((file) => file.replace(/^package\//, ''));
     const named =
       /^(dist\/.+|demo\/payloads\/.+|deploy\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
-    const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?)$/;
+    const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?|docs\/(cli|configuration)\.md)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
     expect(files.filter((file) => file.startsWith('dist/client/'))).toEqual([]);
     for (const file of [
@@ -58,6 +58,7 @@ describe("the server's package", () => {
       'prisma/schema.prisma',
       'schema.graphql',
       'README.md',
+      'docs/configuration.md',
       'CHANGELOG.md',
     ]) {
       expect(files).toContain(file);
