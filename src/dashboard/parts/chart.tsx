@@ -1,47 +1,18 @@
 import './chart.css';
 import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import type { Span, Unit } from '../model/chart.ts';
+import type { Span } from '../model/chart.ts';
 import { minute, NONE } from '../model/format.ts';
 import { preferences } from '../preferences.ts';
 import { useStore } from '../store.ts';
 import { useView } from '../time.ts';
 import { Brush } from './chart-brush.tsx';
 import { Icon } from './icon.tsx';
-import { layoutOf, Plot, type Size } from './plot.tsx';
+import { layoutOf, Plot, type PlotProps, type Series, type Size } from './plot.tsx';
 
-export interface Series {
-  label: string;
-  /** A token, such as `--bad-mark`. */
-  colour: string;
-  /** Lines differ in dash too, for those who see no difference in colour. */
-  isDashed?: boolean;
-  /** In pixels. */
-  width?: number;
-  /** Nothing is drawn where it stays at zero, so that trouble stands out where there is some. */
-  hidesZero?: boolean;
-  values: readonly (number | null)[];
-}
-
-/** The area between two lines is filled where the upper one is above the lower one. */
-export interface Band {
-  /** Indexes of series. */
-  upper: number;
-  lower: number;
-  colour: string;
-}
-
-export interface ChartProps {
+interface ChartProps extends PlotProps {
   title: string;
   /** The chart as one sentence, for those who do not see it. */
   sentence: string;
-  /** Starts of the buckets, in milliseconds. */
-  times: readonly number[];
-  bucketMs: number;
-  series: readonly Series[];
-  unit: Unit;
-  /** A value as text, for the axis, the legend and the table. */
-  format: (value: number) => string;
-  bands?: readonly Band[];
   /** With it, a span of time can be chosen. */
   brush?: { span: Span | null; onChange: (span: Span | null) => void };
   /** What stands at the end of the head, such as the choice of the range. */

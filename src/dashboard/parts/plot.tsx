@@ -8,10 +8,10 @@ import {
   type Dot,
   linePath,
   lonePath,
+  type Unit,
   withoutRest,
 } from '../model/chart.ts';
 import type { Zone } from '../model/format.ts';
-import type { ChartProps, Series } from './chart.tsx';
 
 /** Distance between the labels of the time axis, and of the value axis. */
 const LABEL_PX = { x: 84, y: 34 };
@@ -19,13 +19,46 @@ const AXIS = { gap: 6, x: 24, padding: 8 };
 /** Width of a figure of a label, about. */
 const FIGURE_PX = 6.5;
 
+export interface Series {
+  label: string;
+  /** A token, such as `--bad-mark`. */
+  colour: string;
+  /** Lines differ in dash too, for those who see no difference in colour. */
+  isDashed?: boolean;
+  /** In pixels. */
+  width?: number;
+  /** Nothing is drawn where it stays at zero, so that trouble stands out where there is some. */
+  hidesZero?: boolean;
+  values: readonly (number | null)[];
+}
+
+/** The area between two lines is filled where the upper one is above the lower one. */
+interface Band {
+  /** Indexes of series. */
+  upper: number;
+  lower: number;
+  colour: string;
+}
+
+/** The data of a plot. `Chart` adds a head, a brush and a table. */
+export interface PlotProps {
+  /** Starts of the buckets, in milliseconds. */
+  times: readonly number[];
+  bucketMs: number;
+  series: readonly Series[];
+  unit: Unit;
+  /** A value as text, for the axis, the legend and the table. */
+  format: (value: number) => string;
+  bands?: readonly Band[];
+}
+
 export interface Size {
   width: number;
   height: number;
 }
 
 /** Values of the grid, and the area that is left for the lines beside their labels. */
-export function layoutOf({ width, height }: Size, { series, unit, format }: ChartProps): { ys: number[]; area: Area } {
+export function layoutOf({ width, height }: Size, { series, unit, format }: PlotProps): { ys: number[]; area: Area } {
   const max = series.flatMap(({ values }) => values).reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
   const ys = axisValues(max, unit, Math.max(1, Math.floor((height - AXIS.x) / LABEL_PX.y)));
   const longest = Math.max(...ys.map((value) => textOf(value, format).length));
@@ -37,7 +70,7 @@ export function layoutOf({ width, height }: Size, { series, unit, format }: Char
 }
 
 /** Zero needs no unit. */
-const textOf = (value: number, format: ChartProps['format']) => (value === 0 ? '0' : format(value));
+const textOf = (value: number, format: PlotProps['format']) => (value === 0 ? '0' : format(value));
 
 /** The lines of a chart with their axes. What else a chart has is HTML, around it and over it. */
 export function Plot({
@@ -50,7 +83,7 @@ export function Plot({
   series,
   format,
   bands = [],
-}: ChartProps & { size: Size; area: Area; ys: readonly number[]; zone: Zone }) {
+}: PlotProps & { size: Size; area: Area; ys: readonly number[]; zone: Zone }) {
   const [from, to] = [times[0] ?? 0, (times.at(-1) ?? 0) + bucketMs];
   const { left, top, width, height } = area;
   const x = (at: number) => left + ((at - from) / (to - from)) * width;

@@ -12,6 +12,7 @@ import { toast } from '../../parts/toast.tsx';
 import { Coming } from '../../shell/coming.tsx';
 import { leaveFreely } from '../../shell/leave.ts';
 import { useRights } from '../../shell/rights.ts';
+import { DangerRow } from './danger-row.tsx';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
 
@@ -38,31 +39,6 @@ export function Danger(props: Props) {
       <PurgeRow {...props} />
       {may(rights, 'deleteQueue') && <DeleteRow {...props} />}
     </section>
-  );
-}
-
-export function DangerRow({
-  id,
-  title,
-  children,
-  action,
-  dialog,
-}: {
-  id: string;
-  title: string;
-  children: ReactNode;
-  action: ReactNode;
-  dialog?: ReactNode;
-}) {
-  return (
-    <div className="deed" id={id} tabIndex={-1}>
-      <div>
-        <h3>{title}</h3>
-        <p className="q small">{children}</p>
-      </div>
-      {action}
-      {dialog}
-    </div>
   );
 }
 

@@ -9,7 +9,7 @@ import { Time } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useLeaveGuard } from '../../shell/leave.ts';
 import { May } from '../../shell/rights.ts';
-import { DangerRow } from './danger.tsx';
+import { DangerRow } from './danger-row.tsx';
 
 interface Fresh {
   secret: string;
