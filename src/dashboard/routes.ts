@@ -1,28 +1,40 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 
+/**
+ * What the shell shows of the features. They do not import each other: what a screen shows of another feature is given to
+ * it here.
+ */
+
 /** A screen, loaded when it is first shown. */
 export interface Route {
   /** Pattern of wouter, below the base path. */
   path: string;
-  Screen: LazyExoticComponent<ComponentType<{ params: Record<string, string> }>>;
+  Screen: LazyExoticComponent<AnyScreen>;
   /** Loads the script of the screen before it is shown. */
   load: () => Promise<unknown>;
+  /** Properties of the screen besides its parameters. */
+  given: object;
 }
 
-type Module = { default: ComponentType<never> };
+type AnyScreen = ComponentType<{ params: Record<string, string> }>;
+type Module<Given> = { default: ComponentType<Given & { params: never }> };
 
-function route(path: string, load: () => Promise<Module>): Route {
-  return {
-    path,
-    load,
-    Screen: lazy(load as () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>),
-  };
+function route<Given extends object = object>(
+  path: string,
+  load: () => Promise<Module<Given>>,
+  given: Given = {} as Given,
+): Route {
+  return { path, load, given, Screen: lazy(load as () => Promise<{ default: AnyScreen }>) };
 }
+
+/** Says how the bulk actions that this tab started have ended. */
+export const MyActions = lazy(() => import('./shell/my-actions.tsx'));
+const FirstRun = lazy(() => import('./screens/first-run/first-run.tsx'));
 
 /** The first that matches is shown. */
 export const ROUTES: readonly Route[] = [
-  route('/', () => import('./screens/overview/overview.tsx')),
-  route('/queues', () => import('./screens/queues/queues.tsx')),
+  route('/', () => import('./screens/overview/overview.tsx'), { FirstRun }),
+  route('/queues', () => import('./screens/queues/queues.tsx'), { FirstRun }),
   route('/queues/:name', () => import('./screens/queue/queue.tsx')),
   route('/queues/:name/send', () => import('./screens/send/send.tsx')),
   route('/queues/:name/edit', () => import('./screens/queue-settings/queue-settings.tsx')),

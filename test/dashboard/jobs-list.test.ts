@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { isWell } from '../../src/dashboard/model/answers.ts';
 import { appliesTo, jobsOfDeed } from '../../src/dashboard/model/bulk.ts';
-import { BULK, leftOutOf } from '../../src/dashboard/model/bulk-price.ts';
+import { BULK } from '../../src/dashboard/model/bulk-price.ts';
 import { formatChip } from '../../src/dashboard/model/filter/format.ts';
 import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
 import { lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
 import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
-import { asSentence } from '../../src/dashboard/model/format.ts';
+import { asSentence, leftOutOf } from '../../src/dashboard/model/format.ts';
 import { brushedRange, histogramRange } from '../../src/dashboard/model/histogram.ts';
 import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersOf } from '../../src/dashboard/model/answers.ts';
-import { CODES } from '../../src/dashboard/model/attempt-list.ts';
+import { answersOf, CODES } from '../../src/dashboard/model/answers.ts';
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/model/job-links.ts';
 import {
   type AttemptsPoint,

@@ -1,4 +1,16 @@
-import type { CODES } from './attempt-list.ts';
+/** Codes of answers by which attempts are listed, with their labels. */
+export const CODES = {
+  '2xx': '2xx',
+  '3xx': '3xx',
+  '4xx': '4xx',
+  '5xx': '5xx',
+  '401': '401, signature rejected',
+  '429': '429, too many',
+  '500': '500',
+  '503': '503, not now',
+  busy: '429, 503 or 529',
+  '0': 'none came',
+} as const;
 
 /** Answers of a receiver in the last hour, by class. The fragment `QueueNow` has these fields. */
 export interface Answers {

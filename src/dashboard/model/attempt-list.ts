@@ -1,5 +1,5 @@
-import { count, time, took, type View } from './format.ts';
-import type { Count } from './jobs-sentence.ts';
+import { CODES } from './answers.ts';
+import { type Count, count, time, took, type View } from './format.ts';
 import { type Phrase, phrase } from './phrase.ts';
 
 /** A list of attempts of many jobs: what it shows stands in its address. */
@@ -27,19 +27,6 @@ export const TOOK = {
   '1s': { label: 'longer than 1 s', ms: 1000 },
   '5s': { label: 'longer than 5 s', ms: 5000 },
   '15s': { label: 'longer than 15 s', ms: 15_000 },
-} as const;
-
-export const CODES = {
-  '2xx': '2xx',
-  '3xx': '3xx',
-  '4xx': '4xx',
-  '5xx': '5xx',
-  '401': '401, signature rejected',
-  '429': '429, too many',
-  '500': '500',
-  '503': '503, not now',
-  busy: '429, 503 or 529',
-  '0': 'none came',
 } as const;
 
 export function attemptListOf(params: URLSearchParams): AttemptList {

@@ -1,5 +1,5 @@
 import type { BulkDeed } from './bulk.ts';
-import { many, number } from './format.ts';
+import { many } from './format.ts';
 
 /** What a deed on many jobs costs: the texts of its dialog. */
 
@@ -30,8 +30,3 @@ export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
     third: ['0', 'dead letters are left'],
   },
 };
-
-/** How many of the chosen jobs are left out. `exact` is false if they were not counted to the end. */
-export function leftOutOf(chosen: { count: number; exact: boolean }, matched: number): string {
-  return `${number(Math.max(0, chosen.count - matched))}${chosen.exact ? '' : '+'}`;
-}

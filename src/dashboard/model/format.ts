@@ -30,6 +30,18 @@ export function count(value: number, exact = true): string {
   return exact ? number(value) : `${number(value)}+`;
 }
 
+/** A count as the server returns it. */
+export interface Count {
+  count: number;
+  /** False if the server stopped at its maximum. */
+  exact: boolean;
+}
+
+/** The number of chosen jobs that a bulk action leaves out: 4, or 9 943+ if the chosen jobs were not all counted. */
+export function leftOutOf(chosen: Count, matched: number): string {
+  return count(Math.max(0, chosen.count - matched), chosen.exact);
+}
+
 /** The word for one or for many, with its number: 1 job, 2 jobs. */
 export function many(value: number, one: string, others = `${one}s`): string {
   return `${number(value)}${NB}${value === 1 ? one : others}`;

@@ -1,4 +1,3 @@
-import type { Span } from './chart.ts';
 import type { Chip, Filter } from './filter/chips.ts';
 import { formatFilter } from './filter/format.ts';
 import { toSearch } from './filter/search.ts';
@@ -16,7 +15,7 @@ export function jobsOfQueue(name: string, ...chips: readonly Chip[]): Filter {
 }
 
 /** Jobs published in a span of time. */
-export function createdIn({ from, to }: Span): Chip {
+export function createdIn({ from, to }: { from: number; to: number }): Chip {
   return { word: 'created', range: { from: boundAt(from), to: boundAt(to) } };
 }
 

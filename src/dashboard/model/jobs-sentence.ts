@@ -1,11 +1,5 @@
-import { count, number } from './format.ts';
+import { type Count, count, number } from './format.ts';
 import type { JobState } from './words.ts';
-
-/** Counts as the server returns them. */
-export interface Count {
-  count: number;
-  exact: boolean;
-}
 
 /** What jobs of a state do, for one and for many. */
 const VERBS: Readonly<Record<JobState | 'CANCELLED', readonly [one: string, many: string]>> = {

@@ -4,7 +4,7 @@ import { afterFirstRead } from '../first-read.ts';
 import { togglePause } from '../live/live.ts';
 import { Skeleton } from '../parts/states.tsx';
 import { Toasts } from '../parts/toast.tsx';
-import { ROUTES } from '../routes.ts';
+import { MyActions, ROUTES } from '../routes.ts';
 import { NotFound } from '../screens/not-found/not-found.tsx';
 import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
@@ -21,7 +21,6 @@ import { signOut } from './sign-out.ts';
 const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(loadPalette);
 const Help = lazy(() => import('./help.tsx'));
-const MyActions = lazy(() => import('./my-actions.tsx'));
 
 /** Everything around a screen. */
 export function Shell() {
@@ -42,10 +41,12 @@ export function Shell() {
           <Breakable place={path}>
             <Suspense fallback={<Skeleton />}>
               <Switch>
-                {ROUTES.map(({ path, Screen }) => (
+                {ROUTES.map(({ path, Screen, given }) => (
                   <Route key={path} path={path}>
                     {/* Another job is another page, with a state of its own. */}
-                    {(params) => <Screen key={JSON.stringify(params)} params={params as Record<string, string>} />}
+                    {(params) => (
+                      <Screen key={JSON.stringify(params)} params={params as Record<string, string>} {...given} />
+                    )}
                   </Route>
                 ))}
                 <Route>

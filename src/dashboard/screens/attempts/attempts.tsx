@@ -5,10 +5,10 @@ import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { AttemptsPage } from '../../graphql/operations/attempts.ts';
 import { keepOld, query } from '../../graphql/query.ts';
+import { CODES } from '../../model/answers.ts';
 import {
   type AttemptList,
   attemptListOf,
-  CODES,
   SINCE,
   sentenceOfAttempts,
   TOOK,

@@ -26,7 +26,8 @@ import { CauseList } from './causes.tsx';
 import { DEAD_FILTER } from './filter-kind.ts';
 import { NoCauses } from './no-causes.tsx';
 import { OneByOne } from './one-by-one.tsx';
-import { type ReplayTarget, targetOfAll, targetOfCause } from './replay-target.ts';
+import type { ReplayTarget } from './replay-target.ts';
+import { targetOfAll, targetOfCause } from './targets.ts';
 import { deadPath, useDeadFilter } from './use-dead-filter.ts';
 
 const FilterInput = lazy(() => afterFirstRead(() => import('./dead-filter-input.tsx')));

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../graphql/client.ts';
-import { Replay, ReplayContext, ReplayReceivers } from '../../graphql/operations/bulk.ts';
+import { Replay, ReplayContext, ReplayReceivers } from '../../graphql/operations/replay.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query } from '../../graphql/query.ts';
-import { leftOutOf } from '../../model/bulk-price.ts';
 import {
   DEFAULT_SPEED,
   deedOfReplay,
@@ -21,7 +20,7 @@ import {
   wordOfSpeed,
 } from '../../model/dead/replay.ts';
 import type { JobFilter } from '../../model/filter/job-filter.ts';
-import { count, NONE, number } from '../../model/format.ts';
+import { count, leftOutOf, NONE, number } from '../../model/format.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/note.tsx';
 import { DeedNotes, usePricedDeed } from '../../parts/priced-deed.tsx';

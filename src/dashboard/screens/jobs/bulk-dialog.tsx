@@ -2,10 +2,9 @@ import { request } from '../../graphql/client.ts';
 import { CancelJobs, RunJobs } from '../../graphql/operations/bulk.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { BUTTONS } from '../../model/bulk.ts';
-import { BULK, leftOutOf } from '../../model/bulk-price.ts';
+import { BULK } from '../../model/bulk-price.ts';
 import type { JobFilter } from '../../model/filter/job-filter.ts';
-import { NONE, number } from '../../model/format.ts';
-import type { Count } from '../../model/jobs-sentence.ts';
+import { type Count, leftOutOf, NONE, number } from '../../model/format.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { DeedNotes, usePricedDeed } from '../../parts/priced-deed.tsx';
 

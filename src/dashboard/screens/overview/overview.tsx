@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { LastDelivery } from '../../graphql/operations/queues.ts';
 import { query } from '../../graphql/query.ts';
 import {
@@ -19,21 +19,19 @@ import { useCalmOrder, useHeld } from '../../parts/use-calm-order.ts';
 import { Only } from '../../shell/only.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
-import { NewQueueLink } from '../queues/new-queue.tsx';
+import { type FirstRunSteps, NewQueueLink } from '../queues/new-queue.tsx';
 import { QueuesSection } from '../queues/queues-section.tsx';
 import { SpanChoice, useSpan } from '../queues/span-choice.tsx';
 import { useQueues, useTimelines } from '../queues/use-queues.ts';
 import { MostFrequentDeaths } from './deaths.tsx';
 import { Problems } from './problems.tsx';
 
-const FirstRun = lazy(() => import('../first-run/first-run.tsx'));
-
 const CRUMBS = [{ label: 'Overview' }];
 const NO_QUEUE = 'There is no queue yet. Once there is one, this page says how it is.';
 const WHOLE_ACCOUNT = { search: '', after: null };
 
 /** Is anything wrong now, and where? An account without a queue sees how to make the first one instead. */
-export default function Overview() {
+export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
   // Once the first queue is made, the steps stay until they are left.
   const [isFirstRun, setFirstRun] = useState(false);
   const queues = useQueues(WHOLE_ACCOUNT);

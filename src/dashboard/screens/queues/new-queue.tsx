@@ -1,7 +1,19 @@
+import type { ComponentType } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../shell/keys.ts';
+import type { Crumb } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
+
+/** The steps from no queue to a delivered job. The route table passes them, as they are a feature of their own. */
+export type FirstRunSteps = ComponentType<{
+  crumbs: readonly Crumb[];
+  /** The account has no queue yet. */
+  isFirst?: boolean;
+  onCreated?: () => void;
+  /** To go on to the page that these steps stood in for. */
+  onLeave?: () => void;
+}>;
 
 export const NEW_QUEUE = '/queues?new=1';
 
