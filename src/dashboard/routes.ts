@@ -1,8 +1,8 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 
 /**
- * What the shell shows of the features. They do not import each other: what a screen shows of another feature is given to
- * it here.
+ * The screens that the shell shows. Features do not import each other, so a screen gets the components of another feature
+ * here.
  */
 
 /** A screen, loaded when it is first shown. */

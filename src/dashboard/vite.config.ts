@@ -42,8 +42,8 @@ const shortOperations: Plugin = {
 };
 
 /**
- * What is loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is in the
- * same file. What is not named here has a script by its own name.
+ * Modules that are loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is
+ * in the same file. Modules that are not named here have scripts by their own names.
  */
 const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues)\.tsx$/],

@@ -11,7 +11,7 @@ export function urlOf(path: string): string {
   return new URL(path, document.baseURI).href;
 }
 
-/** What is asked for is in the schema that the page was built with, so the process that refuses it has another one. */
+/** Operations match the schema of the page's build. A validation error means that the server has another version. */
 const OTHER = 'A process of another version of Jobferry answered, which does not know what this page asks for.';
 
 /** Sends one operation. Throws a `RequestError`; refusals that the schema knows are results, see `outcomeOf`. */
@@ -64,7 +64,7 @@ interface Body {
   errors?: { message: string; extensions?: { code?: string } }[];
 }
 
-/** Null if the body is no JSON, as when a proxy answers. */
+/** Returns null if the body is no JSON, as when a proxy answers. */
 async function bodyOf(response: Response): Promise<Body | null> {
   try {
     return (await response.json()) as Body;

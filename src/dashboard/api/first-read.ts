@@ -20,7 +20,7 @@ export function firstScreenIsThere(): void {
   const check = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      // What has failed is tried again later, and nothing else waits for that.
+      // A failed read is repeated later, and nothing else waits for it.
       const isReading = queryClient.isFetching({ predicate: ({ state }) => state.fetchFailureCount === 0 }) > 0;
       if (isReading) return;
       stop();

@@ -19,7 +19,7 @@ export type Operation<Result, Variables> = TadaDocumentNode<Result, Variables>;
 // biome-ignore lint/suspicious/noExplicitAny: any operation or fragment
 type AnyDocument = TadaDocumentNode<any, any>;
 
-/** What `graphql` really returns: the source texts of the document and of the fragments that it uses, each once. */
+/** The real result of `graphql`: the source texts of the document and of the fragments that it uses, each once. */
 interface Sources {
   readonly sources: ReadonlySet<string>;
 }

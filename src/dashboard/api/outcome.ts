@@ -1,4 +1,4 @@
-/** What a mutation's union says: its payload, or the refusal with its reason. */
+/** The result of a mutation: its payload, or the refusal with its reason. */
 export type Outcome<Payload> =
   | { ok: true; value: Payload }
   | { ok: false; message: string; fieldErrors: ReadonlyMap<string, string> };

@@ -12,7 +12,7 @@ declare module '@tanstack/react-query' {
 }
 
 /**
- * What has been read stays until the live stream changes it, the tab comes back, or a screen asks for more. A request
+ * A result stays until the live stream changes it, the tab comes back, or a screen asks for more. A request
  * that may succeed later is repeated while the tab is visible; `error.nextTryAt` says when.
  */
 export const queryClient = new QueryClient({

@@ -5,7 +5,7 @@ import { type ShellData, shellQuery } from './server.ts';
 
 const meOf = ({ me }: ShellData) => me;
 
-/** What the person may do; null until it is known. Rail and bars ask the server, so this does not. */
+/** The rights of the person; null until they are known. Rail and bars ask the server, so this does not. */
 export function useRights(): Rights | null {
   return useQuery({ ...shellQuery, select: meOf, refetchInterval: false, refetchOnMount: false }).data ?? null;
 }

@@ -7,7 +7,7 @@ import { Shell } from './operations/shell.ts';
 
 export type ShellData = ResultOf<typeof Shell>;
 
-/** What every screen needs: who I am, the server and its clock, its processes. */
+/** The facts that every screen needs: who I am, the server and its clock, its processes. */
 export const shellQuery = queryOptions({
   queryKey: ['Shell'],
   queryFn: async ({ signal }): Promise<ShellData> => {
@@ -36,7 +36,7 @@ export function useShell(): ShellData | undefined {
   return useQuery(shellQuery).data;
 }
 
-/** Null until the first answer. Times of the server cannot be told before it either. */
+/** Returns null until the first answer. Times of the server are not known before it either. */
 export function useServer(): ServerFacts | null {
   const shell = useShell();
   return shell === undefined ? null : factsOf(shell);

@@ -1,4 +1,4 @@
-/** What is known of the server's clock: server time = `offset` + monotonic time, within half of `roundTrip`. */
+/** An estimate of the server's clock: server time = `offset` + monotonic time, within half of `roundTrip`. */
 export interface Sample {
   offset: number;
   roundTrip: number;

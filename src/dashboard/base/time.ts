@@ -45,7 +45,7 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
-/** What texts with times need: the present second, and the zone of choice. */
+/** The present second and the zone of choice, which texts with times need. */
 export function useView(): View {
   const zone = useStore(preferences, (all) => all.zone);
   return { now: useNow(), zone };

@@ -100,7 +100,7 @@ const OP_TEXT: Readonly<Record<PayloadOp, string>> = {
 
 const UNITS: Readonly<Record<string, string>> = { s: 's', m: 'min', h: 'h', d: 'd' };
 
-/** What a chip shows: a key and a value. */
+/** The label of a chip: a key and a value. */
 export function labelOfChip(chip: Chip): { key: string; value: string } {
   switch (chip.word) {
     case 'queue':

@@ -4,7 +4,7 @@ export function isExactNumber(text: string): boolean {
   return Number.isNaN(value) || (Number.isFinite(value) && canonical(text) === canonical(String(value)));
 }
 
-/** The same text for the same number: its digits without zeros at their ends, and its power of ten. */
+/** Equal numbers have an equal text: the digits without zeros at their ends, and its power of ten. */
 function canonical(text: string): string {
   const [, sign = '', whole = '', decimals = '', power = '0'] =
     text.toLowerCase().match(/^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/) ?? [];

@@ -43,7 +43,7 @@ export function toJobFilter(filter: Filter, now: number): JobFilter {
   return result;
 }
 
-/** Of all chips about payloads, which must all hold. Null if there are none. */
+/** Joins all chips about payloads, which must all hold. Returns null if there are none. */
 export function payloadConditions(filter: readonly { word: string }[]): PayloadCondition | null {
   const conditions = (filter as Filter).flatMap((chip) => {
     if (chip.word === 'text') return [{ anywhere: chip.text }];

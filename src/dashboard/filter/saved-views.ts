@@ -12,7 +12,10 @@ export function pathOfView({ page, query }: { page: ViewPage; query: string | nu
   return query === null ? null : `${PATHS[page]}?${query}`;
 }
 
-/** What of an address is saved: filter, order and grouping. A place in the list, a peek and a brushed range are of a moment. */
+/**
+ * The part of an address that is saved: filter, order and grouping. A place in the list, a peek and a brushed range are of
+ * a moment.
+ */
 export function viewQueryOf(params: URLSearchParams): string {
   const names = ['q', 'order', 'tab', 'dismissed'];
   return toSearch(Object.fromEntries(names.map((name) => [name, params.get(name)]))).slice(1);

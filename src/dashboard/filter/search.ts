@@ -5,7 +5,7 @@ export function toSearch(params: Readonly<Record<string, string | null | undefin
   return `?${pairs.map(([name, value]) => `${name}=${encode(value)}`).join('&')}`;
 }
 
-/** What no browser, chat or shell link finder changes in a query is left as it is. */
+/** Characters that no browser, chat or shell changes in a query stay as they are. */
 function encode(value: string): string {
   return encodeURIComponent(value)
     .replace(/%(3A|2C|2F|7E|40)/g, (code) => decodeURIComponent(code))

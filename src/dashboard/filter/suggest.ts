@@ -10,7 +10,7 @@ import { isOffered, type Suggestion } from './suggestion.ts';
 
 type JobSuggestion = Suggestion<Chip>;
 
-/** What the server knows. Empty while it is asked. */
+/** Values that the server knows. They are empty while it is asked. */
 export interface Known {
   queues: readonly string[];
   paths: readonly { value: string; count: number }[];
@@ -42,7 +42,7 @@ const WORDS: readonly (readonly [word: string, hint: string, examples: readonly 
 
 const MAX_OF_GROUP = 8;
 
-/** What to ask the server for a text: start of a path, and the path whose values are wanted. */
+/** The look-ups for a text: the start of a path, and the path whose values are wanted. */
 export function lookUpsFor(
   text: string,
   rights: Rights | null = null,

@@ -1,6 +1,6 @@
 import { mayFilterBy, type Rights } from '../words/rights.ts';
 
-/** What a filter box offers for the text in it. */
+/** An offer of a filter box for the text in it. */
 export interface Suggestion<Chip> {
   id: string;
   group: string;

@@ -6,7 +6,7 @@ import { crossingOf, type Leg, type Part, type Stop } from '../words/crossing.ts
 import type { JobWhole } from '../words/job.ts';
 import { Icon } from './icon.tsx';
 
-/** What happened to a job, from left to right; downwards on a phone and in the peek panel. */
+/** The course of a job, from left to right; downwards on a phone and in the peek panel. */
 export function Crossing({
   job,
   webhookTimeoutSeconds,

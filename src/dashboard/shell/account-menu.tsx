@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon.tsx';
 import { signOut } from '../parts/page/sign-out.ts';
 import { wordOfRole } from '../words/rights.ts';
 
-/** Who I am, and the way out. On a phone it is an icon. */
+/** The signed-in person, and the way out. On a phone it is an icon. */
 export function AccountMenu({ isIcon = false }: { isIcon?: boolean }) {
   const id = useId();
   const me = useShell()?.me;

@@ -16,7 +16,7 @@ interface Item {
 }
 export type PaletteItem = Item & ({ path: string } | { run: () => void });
 
-/** What the palette offers for a text, best first: at most a screenful. */
+/** The offers of the palette for a text, best first: at most a screenful. */
 export function paletteItems(
   text: string,
   commands: readonly Command[],

@@ -26,7 +26,7 @@ export interface Answers {
 export interface AnswerClass {
   label: string;
   count: number;
-  /** As in the list of attempts. */
+  /** The code by which attempts are listed. */
   code: keyof typeof CODES;
 }
 
@@ -52,7 +52,7 @@ export function sumOfAnswers(answers: Answers): number {
   return OTHERS.reduce((sum, [field]) => sum + answers[field], answers.answered2xx);
 }
 
-/** What outweighs the hour; the fragment `QueueNow` has it. */
+/** The successes that outweigh the hour's failures. The fragment `QueueNow` has them. */
 export interface SinceFailure {
   lastFailure?: { succeededSince: number } | null;
 }

@@ -31,7 +31,7 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   return CAUSES.get(error) ?? `the worker said ${quote(error)}`;
 }
 
-/** Of a failed attempt without an answer: whether the receiver may have done the work. */
+/** Says of a failed attempt without an answer whether the receiver may have done the work. */
 export const sentenceOfSilence = (error: string | null) =>
   /refused|dns|tls|allowed/.test(error ?? '')
     ? 'Nothing was sent.'
@@ -55,7 +55,7 @@ export type DeadReason =
   | 'QUEUE_DELETED'
   | 'RETRY_AFTER_EXCEEDS_LIFETIME';
 
-/** What dead letters have in common. What is known of one of them may be more or less. */
+/** The common fields of dead letters. Some are optional. */
 export interface Death {
   reason: DeadReason;
   error: string | null;

@@ -180,7 +180,7 @@ const OWN_WAITS: Readonly<Partial<Record<JobState, { word: string; look: { isWai
   SCHEDULED: { word: 'its delay', look: { isWait: true, signal: 'idle' } },
 };
 
-/** What follows at most, if each further attempt fails. */
+/** The longest way on: each further attempt fails. */
 function givesUp(job: JobWhole): Part[] {
   if (job.attemptsMade + 1 >= job.maxAttempts) return [];
   const weight = { isLater: true, isCut: true };

@@ -1,7 +1,7 @@
 import { ago, minute, span, type View } from './format.ts';
 import { type Phrase, phrase } from './phrase.ts';
 
-/** Of a death that was later, its age is said: whether the next one comes is not known. */
+/** After this time without a death its age is shown: whether the next one comes is not known. */
 export const RECENT_MS = 10 * 60_000;
 
 /** When jobs died of a cause, and how long ago the last one did. */

@@ -210,7 +210,7 @@ export function day(at: number, { now, zone }: View): string {
   return then.year === today.year ? text : `${text}${NB}${then.year}`;
 }
 
-/** Of a receiver's answer, for a row. */
+/** The first line of a receiver's answer, for a row. */
 export const firstLineOf = (body: string | null | undefined) => visible(body?.trim().split(/\r?\n/, 1)[0] ?? '');
 
 const MOST_QUOTED = 120;

@@ -156,7 +156,7 @@ export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
   }
 }
 
-/** Of a job that waits for its queue, and would have to wait in any case. */
+/** The sentence of a job that waits for its queue, and would have to wait in any case. */
 function ownWait({ state, waiting, scheduledFor, lastError }: JobWhole, context: JobContext): Phrase | null {
   if (waiting === null || OWN_REASONS.has(waiting.reason)) return null;
   const at = moment(scheduledFor, context);

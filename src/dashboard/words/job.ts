@@ -1,8 +1,8 @@
 import type { AttemptStatus, JobState, JobStatus, WaitReason } from './words.ts';
 
-/** What the sentences about a job need. The results of the operations have these fields, and more. */
+/** The fields that sentences about a job need. The results of the operations have these fields, and more. */
 
-/** As in a list. */
+/** A job in a list. */
 export interface JobNow {
   id: string;
   status: JobStatus;
@@ -13,24 +13,24 @@ export interface JobNow {
   createdAt: string;
   scheduledFor: string;
   startedAt: string | null;
-  /** Null unless the job is completed or dead. */
+  /** The end is null unless the job is completed or dead. */
   endedAt: string | null;
   ackDeadline: string | null;
   lastError: string | null;
   deadReason: string | null;
-  /** Null if it was not cancelled, or it is not known by whom. */
+  /** The person or key that cancelled the job; null if it was not cancelled, or they are not known. */
   cancelledBy: string | null;
   waiting: { reason: WaitReason; earliestAt: string | null } | null;
 }
 
-/** As on its own page. */
+/** A job on its own page. */
 export interface JobWhole extends JobNow {
   deliverBy: string;
   backoffType: 'FIXED' | 'EXPONENTIAL';
   backoffDelay: number;
   /** The text is null for people who may not see payloads. */
   progress: { text: string | null; at: string } | null;
-  /** What confirmed the receipt of a job in ack mode, while its report is awaited. */
+  /** The answer that confirmed the receipt of a job in ack mode, while its report is awaited. */
   receipt: { webhookStatusCode: number; durationMs: number | null; responseBody: string | null } | null;
   /** Jobs of the queue that are due before this one; null if they are more than 1000. */
   waiting: { reason: WaitReason; earliestAt: string | null; ahead?: number | null } | null;
@@ -47,7 +47,7 @@ export interface AttemptNow {
   waitMs: number | null;
   webhookStatusCode: number | null;
   error: string | null;
-  /** Null if it was not recorded. */
+  /** The start is null if it was not recorded. */
   startedAt: string | null;
   /** When the retry was to be, as decided when the attempt ended; null if none followed. */
   retryAt: string | null;

@@ -2,7 +2,7 @@ import { isMended, type SinceFailure } from './answers.ts';
 import { many, NONE, number, percent, seconds, span } from './format.ts';
 import type { IconName, Signal } from './words.ts';
 
-/** What a replay costs, and whether it is safe: the texts of its dialog. */
+/** The texts of the replay dialog: its price, and whether it is safe. */
 
 /** Replays a second; null for no ceiling. */
 export const SPEEDS = [1, 10, 50, null] as const;
@@ -21,7 +21,7 @@ export interface Receiver {
   name: string;
   paused: boolean;
   hold: { until: string } | null;
-  /** Of the attempts of the last hour. */
+  /** The outcomes of the last hour's attempts. */
   health: (SinceFailure & { attempts: number; failed: number; deferred: number }) | null;
 }
 
@@ -124,7 +124,7 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
   return { signal: isBad ? 'bad' : 'warn', icon: 'failing', strong, text: `${ended} ${then}: send 1 first.` };
 }
 
-/** The same for several queues: the worst of them decides. `isAll` is false if only those with the most jobs are known. */
+/** Decides for several queues: the worst of them counts. `isAll` is false if only those with the most jobs are known. */
 export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): Safety | null {
   const [first] = receivers;
   if (first === undefined) return null;
@@ -153,7 +153,7 @@ function namesText(names: readonly string[]): string {
   return names.length === 1 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** What a replayed job is, and what it uses of the month. */
+/** The settings of a replayed job, and its use of the month's attempts. */
 export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
   if (queue === null) {
     const use = `Uses at least ${many(jobs, 'attempt')} of the month.`;
@@ -170,7 +170,7 @@ export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
   return `Each becomes a new job with a new id and the queue’s present settings: ${settings}. ${use}`;
 }
 
-/** That the plan would refuse a part of the replay; null if not. */
+/** Says that the plan would refuse a part of the replay; null if it would not. */
 export function planRefusal(jobs: number, used: number, monthly: number | null): string | null {
   if (monthly === null || used + jobs <= monthly) return null;
   const left = Math.max(0, monthly - used);

@@ -35,7 +35,7 @@ function open(watch: FullWatch, events: StreamEvents): () => void {
   };
 }
 
-/** What waits for its next try is read now: the server is there again. */
+/** Reads at once what waits for its next try: the server is there again. */
 async function readAgain(): Promise<void> {
   await queryClient.cancelQueries({ predicate: ({ state }) => state.fetchFailureCount > 0 });
   await queryClient.invalidateQueries();
@@ -64,7 +64,7 @@ function receive(objects: object[]): void {
 
 function show(objects: object[]): void {
   recentUpdates.add(objects);
-  // Of two states of an object the later one wins.
+  // The later of two states of an object wins.
   const updates = new Map(objects.map((object) => [keyOf(object) ?? '', object]));
   for (const { queryKey, state } of queryClient.getQueryCache().findAll({ type: 'active' })) {
     const next = patch(state.data, updates);

@@ -1,4 +1,4 @@
-/** What a screen or a part of it wants to be told of. */
+/** The objects that a screen or a part of it follows. */
 export interface Watch {
   queueIds?: readonly string[];
   jobIds?: readonly string[];

@@ -1,7 +1,7 @@
 import { type FragmentOf, graphql } from '../graphql.ts';
 
 /**
- * What the live stream sends of each kind of object. Every other operation that shows such an object uses the fragment
+ * The live stream sends these fields of each kind of object. Every other operation that shows such an object uses the fragment
  * too, so the stream keeps it current. `__typename` and `id` say which object it is.
  */
 

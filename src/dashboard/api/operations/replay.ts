@@ -1,7 +1,7 @@
 import { graphql } from '../graphql.ts';
 import { ActionNow, QueueNow } from './fragments.ts';
 
-/** What has been replayed before, the queue as it is now, and what is left of the month. */
+/** The dead letters that were replayed before, the queue as it is now, and the rest of the month's attempts. */
 export const ReplayContext = graphql(
   `
   query ReplayContext($queueId: ID, $isOneQueue: Boolean!, $replayed: DeadLetterFilter, $isOfLetters: Boolean!) {

@@ -24,7 +24,7 @@ export const ActionPage = graphql(
 );
 export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']>;
 
-/** What the dead letters of a replay died of. */
+/** The cause of death of a replay's dead letters. */
 export const CauseOfAction = graphql(
   `
   query CauseOfAction($filter: DeadLetterFilter) { errorGroups(first: 1, filter: $filter) { ...Cause } }

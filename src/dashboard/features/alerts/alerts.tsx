@@ -32,11 +32,11 @@ const RuleDialog = lazy(() => import('./rule-dialog.tsx'));
 const AGAIN_MS = 10_000;
 const readAgain = () => void queryClient.invalidateQueries({ queryKey: ['Alerts'] });
 
-/** What fires now, which rules there are, and what they last told. */
+/** Shows the firing alerts, and the rules with their last notification. */
 export default function Alerts() {
   const isPaused = useIsPaused();
   const asked = useQuery({ ...query(AlertsOperation, {}), refetchInterval: isPaused ? false : AGAIN_MS });
-  // Null for a new rule.
+  // The rule is null if it is new.
   const [edited, setEdited] = useState<AlertRuleRow | null | undefined>();
   const [made, setMade] = useState<MadeSecret | null>(null);
   const make = () => setEdited(null);

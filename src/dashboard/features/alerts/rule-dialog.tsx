@@ -145,7 +145,7 @@ export default function RuleDialog({
   );
 }
 
-/** What a new rule watches. It stays so. */
+/** The choice of what a new rule watches. It cannot be changed later. */
 function Watched({ draft, edit }: { draft: RuleDraft; edit: (change: Partial<RuleDraft>) => void }) {
   const queues = useQuery(query(QueuesToWatch, {})).data?.queues.nodes ?? [];
   return (

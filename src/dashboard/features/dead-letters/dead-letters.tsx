@@ -51,7 +51,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   const isByAnswer = tab === 'answers';
   const [, navigate] = useLocation();
   const webhookTimeoutSeconds = useWebhookTimeout();
-  // What is replayed is what the page counts.
+  // A replay selects the same dead letters that the page counts.
   const shown = () => ({ ...forApi?.(), ...(tab !== 'all' && { dismissed: isDismissed }) });
   const asked = useQuery({
     ...query(Causes, () => ({ filter: shown(), by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
@@ -185,7 +185,7 @@ function Head({
   isDefault: boolean;
   isReadable: boolean;
   newestAt: string | null;
-  /** Null if nothing that matches can be replayed. */
+  /** It is null if nothing that matches can be replayed. */
   onReplay: (() => void) | null;
   /** Whether the list is that of dismissed causes, and whether there are any. */
   isDismissed: boolean;
@@ -261,7 +261,7 @@ function Head({
   );
 }
 
-/** What a chip says that is no condition: the list is not asked for, as it would show too much. */
+/** Shows the problems of chips that are no condition. The list is not read then, as it would show too much. */
 function Problems({ url: { filter } }: { url: ReturnType<typeof useDeadFilter> }) {
   const problems = filter.flatMap((chip) => (chip.word === 'unknown' ? [`${chip.text}: ${chip.problem}`] : []));
   return problems.map((problem) => (

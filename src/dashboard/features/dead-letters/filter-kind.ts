@@ -10,7 +10,7 @@ import {
 import { termsOf } from '../../filter/parse.ts';
 import type { FilterKind } from '../../parts/filter/filter-box.tsx';
 
-/** As on Jobs, with the words of dead letters. */
+/** The filter box of dead letters: that of jobs, with other words. */
 export const DEAD_FILTER: FilterKind<DeadChip> = {
   placeholder: (_isEmpty, seesPayloads) =>
     `Add: queue, reason, ${seesPayloads ? 'error, code, time of death, payload path' : 'code, time of death'}`,

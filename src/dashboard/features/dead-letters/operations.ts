@@ -50,7 +50,7 @@ export const DeadLetters = graphql(`
 `);
 export type DeadLetterRow = ResultOf<typeof DeadLetters>['deadLetters']['nodes'][number];
 
-/** As `ReplayOne` of a job, whose script this screen does not need. */
+/** The mutation of `ReplayOne`, whose script this screen does not need. */
 export const ReplayLetter = graphql(`
   mutation ReplayLetter($id: ID!) {
     replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } }

@@ -81,7 +81,7 @@ function AfterCreation({
   const port = localPort(queue.webhookUrl);
   const isEnded = job?.status === 'COMPLETED' || job?.status === 'DEAD';
   const heading = useRef<HTMLHeadingElement>(null);
-  // What comes next begins here; the form that had the focus is gone.
+  // The next step begins here; the form that had the focus is gone.
   useEffect(() => heading.current?.focus(), []);
   return (
     <Page

@@ -179,7 +179,7 @@ function Processes({ data: { instances } }: { data: SystemData }) {
   );
 }
 
-/** Of all accounts, so only the operator's account sees it. */
+/** These numbers are of all accounts, so only the operator's account sees them. */
 function Background({ lags }: { lags: Lags }) {
   return (
     <section className="sec" aria-labelledby="background">

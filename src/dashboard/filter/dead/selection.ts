@@ -22,7 +22,7 @@ interface StoredFilter {
 /** The dead letters that a replay was asked for, as an address; null for actions on jobs. */
 export function pathOfSelection(kind: string, selection: unknown, queueName: string | null): string | null {
   if (kind !== 'REPLAY_DEAD_LETTERS' || typeof selection !== 'object' || selection === null) return null;
-  // What the filter of this page has no words for would be left out, and more would be shown.
+  // The filter of this page has no words for these. Without them, the link would show more.
   if ('jobs' in selection || 'ids' in selection) return null;
   const { payload } = selection as StoredFilter;
   const ofPayload = payload === undefined ? [] : payloadChips(payload);
@@ -39,7 +39,7 @@ export function pathOfSelection(kind: string, selection: unknown, queueName: str
   return `/dead${toSearch({ q: formatDeadFilter([...chips, ...ofPayload]) })}`;
 }
 
-/** Null if chips cannot say it. */
+/** Returns null if chips cannot express the condition. */
 function payloadChips(condition: StoredCondition): DeadChip[] | null {
   if (condition.kind === 'and') {
     const all = condition.of.map(payloadChips);

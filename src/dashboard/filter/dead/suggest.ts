@@ -39,7 +39,7 @@ const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: s
 };
 
 /**
- * What a text may become, best first. `known.queues` are names that contain the text.
+ * The suggestions for a text, best first. `known.queues` are names that contain the text.
  * @param rights conditions that the person may not use are not offered
  */
 export function deadSuggestions(text: string, known: Known, rights: Rights | null = null): DeadSuggestion[] {

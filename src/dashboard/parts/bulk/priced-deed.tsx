@@ -70,7 +70,7 @@ export function usePricedDeed({
   return { matched, changedFrom, failure, isBusy, run };
 }
 
-/** What stands in the way, within the dialog: a toast would be below it. */
+/** The problems, shown within the dialog: a toast would be below it. */
 export function DeedNotes({
   priced: { matched, changedFrom, failure },
   refused,

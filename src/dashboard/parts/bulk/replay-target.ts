@@ -3,9 +3,9 @@ import type { JobFilter } from '../../filter/job-filter.ts';
 import type { Count } from '../../words/format.ts';
 import type { Receiver } from '../../words/replay.ts';
 
-/** What is to be replayed: dead letters by their own filter, or those of jobs. */
+/** The selection of a replay: dead letters by their own filter, or those of jobs. */
 export interface ReplayTarget {
-  /** Null if there are several. */
+  /** The queue is null if there are several. */
   queue: { id: string; name: string } | null;
   /** Dead letters that were replayed are left out in any case. */
   filter: DeadLetterFilter | null;
@@ -14,6 +14,6 @@ export interface ReplayTarget {
   receivers: readonly Receiver[] | null;
   /** How many jobs were chosen, of which some may not be dead; null for dead letters. */
   chosen: Count | null;
-  /** What they have in common, as a sentence. */
+  /** A sentence with what the dead letters have in common. */
   lead: string;
 }

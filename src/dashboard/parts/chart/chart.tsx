@@ -15,7 +15,7 @@ interface ChartProps extends PlotProps {
   sentence: string;
   /** With it, a span of time can be chosen. */
   brush?: { span: Span | null; onChange: (span: Span | null) => void };
-  /** What stands at the end of the head, such as the choice of the range. */
+  /** The end of the head, such as the choice of the range. */
   end?: ReactNode;
   heightRem?: number;
   /** Said in place of lines when no bucket has a value. */

@@ -6,7 +6,7 @@ import { Icon } from '../icon.tsx';
 
 const Views = lazy(() => import('./saved-views.tsx'));
 
-/** What a chip is to the filter box: a condition, or text that is none, with its problem. */
+/** A chip as the filter box knows it: a condition, or text that is none, with its problem. */
 export interface AnyChip {
   word: string;
   problem?: string;

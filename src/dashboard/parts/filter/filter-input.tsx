@@ -40,7 +40,7 @@ export function FilterInput<Chip extends AnyChip>({
     const [first] = offers;
     if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
       event.preventDefault();
-      // What is typed in full is taken as it is; of a bare word, the first offer. Else the chip says what is wrong.
+      // A full condition is added as it is; a bare word adds the first offer. Else the chip says what is wrong.
       const typed = kind.parse(text);
       if (first === undefined || typed.every(({ word }) => word !== 'unknown')) add(typed);
       else choose(first);

@@ -2,7 +2,7 @@ import { useLayoutEffect } from 'react';
 
 let typed = '';
 
-/** What was typed since the overlay was asked for, until it is there. */
+/** The text that was typed since the overlay was asked for, until it is there. */
 export const typedMeanwhile = () => typed;
 
 /**

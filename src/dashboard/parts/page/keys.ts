@@ -5,7 +5,7 @@ import { createStore } from '../../base/store.ts';
 import { type Deed, may } from '../../words/rights.ts';
 import type { IconName } from '../../words/words.ts';
 
-/** What one can do on a screen, by a key, in the palette, or both. */
+/** An action on a screen, by a key, in the palette, or both. */
 export interface Command {
   /** Names the deed: "Run now". It is in the help, and in the palette unless `isOnlyKey`. */
   label: string;

@@ -6,11 +6,11 @@ import { type Crumb, Page } from './page.tsx';
 
 interface Guarded {
   needs: Role;
-  /** What the page is for, after "Only an admin may". */
+  /** The purpose of the page, after "Only an admin may". */
   what: string;
   title: string;
   crumbs: readonly Crumb[];
-  /** What the person can do instead. */
+  /** The way on for people who may not use the page. */
   lead?: ReactNode;
   /** Above the content of the page, such as tabs. */
   top?: ReactNode;

@@ -18,7 +18,7 @@ export interface NoteText {
 const MAX_NOTES = 5;
 const MAX_SOURCE = 40;
 
-/** What other programs may change or refuse, by line; the first five. */
+/** The parts that other programs may change or refuse, by line; the first five. */
 export function noteTexts(text: string, { notes }: Lexed): { shown: NoteText[]; more: number } {
   const shown = notes.slice(0, MAX_NOTES).map(({ kind, start, end }) => {
     const source = text.slice(start, end);

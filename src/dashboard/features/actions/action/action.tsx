@@ -177,7 +177,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
   const isOver = !isOpen(action);
   const stop = async () => {
     const outcome = outcomeOf((await request(StopAction, { id: action.id })).cancelBulkAction);
-    // Who stopped it is in the audit log.
+    // The audit log has the person who stopped it.
     void queryClient.invalidateQueries({ queryKey: ['ActionPage'] });
     if (!outcome.ok) return `Not stopped: ${outcome.message}`;
     onClose();

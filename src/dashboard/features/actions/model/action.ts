@@ -7,7 +7,7 @@ import type { IconName, Signal } from '../../../words/words.ts';
 
 export type ActionKind = 'REPLAY_DEAD_LETTERS' | 'CANCEL_JOBS' | 'PURGE_QUEUE' | 'RUN_JOBS_NOW';
 
-/** What is known of an action. The fragment `ActionNow` has these fields. */
+/** The facts about an action. The fragment `ActionNow` has these fields. */
 export interface ActionState {
   kind: ActionKind;
   status: 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -34,7 +34,7 @@ interface KindWords {
   icon: IconName;
   one: string;
   others: string;
-  /** What is done to them: "replayed". */
+  /** A participle for its jobs: "replayed". */
   done: string;
   /** Why some are left out. */
   leftOut: string;
@@ -87,7 +87,7 @@ export const isOpen = ({ status }: Pick<ActionState, 'status'>) => status === 'R
 
 export const toGo = ({ matched, processed }: ActionState) => Math.max(0, matched - processed);
 
-/** What had been processed at a time, in milliseconds. */
+/** The number of processed jobs at a time, in milliseconds. */
 export interface Sample {
   at: number;
   processed: number;
@@ -121,7 +121,7 @@ export function rateOfAction(action: ActionState, samples: readonly Sample[], no
 /** Milliseconds until it ends, by the lower of its rate and its limit; null when that cannot be told. */
 export function timeLeft(action: ActionState, rate: number | null): number | null {
   const perSecond = Math.min(rate ?? Number.POSITIVE_INFINITY, action.ratePerSecond ?? Number.POSITIVE_INFINITY);
-  // Of so many there may be more.
+  // The server counts no further, so there may be more.
   if (perSecond === 0 || perSecond === Number.POSITIVE_INFINITY || action.matched >= MAX_MATCHED) return null;
   return (toGo(action) / perSecond) * 1000;
 }
@@ -219,7 +219,7 @@ export interface CanaryJob {
   endedAt: string | null;
 }
 
-/** What has happened so far, as far as the action and the job that was sent ahead tell it. */
+/** The events so far, as far as the action and the job that was sent ahead tell them. */
 export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy: string | null): Step[] {
   const words = wordsOfKind(action.kind);
   const rate = action.ratePerSecond === null ? '' : `, ${number(action.ratePerSecond)} a second`;
@@ -268,7 +268,7 @@ export function progressText({ processed, matched }: ActionState): string {
   return processed === matched ? number(processed) : `${number(processed)} of ${matchedText(matched)}`;
 }
 
-/** What was asked for, as label and value: the members of the stored filter that narrow it. */
+/** The selection as labels and values: the members of the stored filter that narrow it. */
 export function pairsOfSelection(selection: unknown): readonly (readonly [label: string, value: string])[] {
   if (typeof selection !== 'object' || selection === null) return [];
   // A replay of jobs has the filter of the jobs within it.

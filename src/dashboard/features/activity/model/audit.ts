@@ -148,7 +148,7 @@ function memberOf(value: unknown, name: string): unknown {
 
 export interface FieldChange {
   field: string;
-  /** Null if there was no such field. */
+  /** It is null if there was no such field. */
   before: string | null;
   after: string | null;
 }

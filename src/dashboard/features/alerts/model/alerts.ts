@@ -18,7 +18,7 @@ interface KindWords {
   /** Whether it watches queues, and whether it counts what was of late. */
   ofQueues: boolean;
   hasWindow?: boolean;
-  /** What its number is, and its default; null for a kind without one. */
+  /** The meaning of its number, and the default; null for a kind without a number. */
   threshold: { label: string; byDefault: string } | null;
 }
 
@@ -107,7 +107,7 @@ export function headOfAlerts(
     return { h1, icon: 'failing', signal: 'bad' };
   }
   if (rules.length === 0) return { h1: 'Nothing is watched yet.', icon: 'info', signal: 'idle' };
-  // What is not evaluated cannot fire.
+  // A rule that is not evaluated cannot fire.
   const doubtful = rules.filter((rule) => rule.evaluatedAt === null || doubtOfRule(rule, view) !== null).length;
   if (doubtful > 0) {
     const h1 = `No alert fires, but ${many(doubtful, 'rule is', 'rules are')} not evaluated.`;
@@ -137,7 +137,7 @@ interface Notified {
   error: string | null;
 }
 
-/** What became of the last notification of a rule. */
+/** The outcome of a rule's last notification. */
 export function wordOfNotification(last: Notified | null, view: View): Word {
   if (last === null) return { word: 'nothing sent yet', icon: 'idle', signal: 'idle' };
   if (last.sentAt !== null) return { word: `sent ${ago(Date.parse(last.sentAt), view)}`, icon: 'done', signal: 'ok' };
@@ -161,7 +161,7 @@ export function silenceOf(silencedUntil: string | null, view: View): string | nu
   return until > view.now ? `until ${time(until, view)}` : null;
 }
 
-/** What is counted is that of so many seconds, from statistics of five minutes. */
+/** Windows in seconds. Statistics have a resolution of five minutes. */
 export const WINDOWS = Array.from({ length: 12 }, (_, n) => 300 * (n + 1));
 
 export const FIRST_RULE: RuleDraft = {
@@ -197,17 +197,17 @@ export interface RuleDraft {
   isSlack: boolean;
 }
 
-/** What the page sends for a new rule. */
+/** The input of the mutation that creates a rule. */
 export function inputOfRule(draft: RuleDraft) {
   const { kind, queueId } = draft;
   return { kind, queueId: ALERT_KINDS[kind].ofQueues && queueId !== '' ? queueId : null, ...inputOfChange(draft) };
 }
 
-/** What the page sends for a rule that is changed. */
+/** The input of the mutation that changes a rule. */
 export function inputOfChange({ kind, threshold, windowSeconds, forSeconds, webhookUrl, isSlack }: RuleDraft) {
   const { threshold: has, hasWindow } = ALERT_KINDS[kind];
   return {
-    // What is no number is refused by the server with its bounds.
+    // The server refuses text that is not a number, and explains the limits.
     threshold: has === null || threshold.trim() === '' ? null : Number(threshold) || 0,
     windowSeconds: hasWindow === true ? windowSeconds : null,
     forSeconds: forSeconds.trim() === '' ? null : wholeOf(forSeconds),
@@ -216,7 +216,7 @@ export function inputOfChange({ kind, threshold, windowSeconds, forSeconds, webh
   };
 }
 
-/** What is no whole number, as -1: the server names its bounds. */
+/** Returns -1 for text that is not an integer; the server then explains the limits. */
 function wholeOf(text: string): number {
   const number = Number(text);
   return Number.isInteger(number) && Math.abs(number) < 1e9 ? number : -1;

@@ -16,7 +16,7 @@ export interface CauseNow {
   lastSeen: string;
   /** The first line of the receiver's answer, if the causes are told apart by it. */
   answer?: string | null;
-  /** Null if it has been removed. */
+  /** It is null once it has been removed. */
   queue: {
     id: string;
     name: string;
@@ -24,11 +24,11 @@ export interface CauseNow {
     ackTimeout: number;
     health?: (Answers & SinceFailure) | null;
   } | null;
-  /** Null if it has been removed. */
+  /** It is null once it has been removed. */
   sample: { lastAttempt: { attempt: number; responseBody: string | null } | null } | null;
 }
 
-/** What the receiver or the worker said last, in one line; else the error. Without the right to see it, it is not known. */
+/** The last text of the receiver or the worker in one line, else the error. It is unknown without the right to see it. */
 export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>, isVisible = true): string {
   const line = firstLineOf(sample?.lastAttempt?.responseBody);
   if (line !== '') return line;
@@ -88,7 +88,7 @@ export function headOfCauses(
   return { first, more: `One cause is ${percent(largest.count, sum)} of them, ${state}.` };
 }
 
-/** Of the largest cause: what happened when, and how the receiver is now. Null without a queue. */
+/** The lead of the largest cause: what happened when, and how the receiver is now. It is null without a queue. */
 export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view: View): Phrase | null {
   const { queue } = cause;
   if (queue === null) return null;

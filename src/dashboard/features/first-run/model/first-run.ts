@@ -31,7 +31,7 @@ createServer(async (req, res) => {
 EOF`;
 }
 
-/** What the first job says, and its key: sent twice, it is still one job. */
+/** The payload and the key of the first job. If it is sent twice, it is still one job. */
 export const FIRST_PAYLOAD = '{"hello":"world"}';
 export const FIRST_KEY = 'greeting-1';
 

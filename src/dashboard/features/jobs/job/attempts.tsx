@@ -138,7 +138,7 @@ function Answer({ body }: { body: string }) {
   );
 }
 
-/** What it led to, as decided when it ended. */
+/** The consequence of the attempt, as decided when it ended. */
 function Consequence({ attempt: { retryAt, heldUntil } }: { attempt: AttemptWithBody }) {
   const until = heldUntil ?? retryAt;
   if (until === null) return null;

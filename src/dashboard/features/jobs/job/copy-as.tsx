@@ -39,7 +39,7 @@ export function CopyAs({ job, payloadText }: { job: JobRow; payloadText: string 
   );
 }
 
-/** What needs the whole payload, which people without the right to see it do not get. */
+/** These commands need the whole payload, which people without the right to see it do not get. */
 function withPayload({ queue, idempotencyKey }: JobRow, payloadText: string) {
   const url = urlOf(`v1/queues/${encodeURIComponent(queue.name)}/jobs`);
   const curl = () => curlOfAgain(url, { payloadText, idempotencyKey });

@@ -16,7 +16,7 @@ import { Ack, CancelJob, Nack, ReplayOne, RunNow } from '../operations/job.ts';
 
 type Asked = 'cancel' | 'nack' | null;
 
-/** What can be done with a job in its present state: as buttons, as keys, and the dialogs that ask first. */
+/** The actions on a job in its present state: buttons, keys, and the dialogs that ask first. */
 export function useJobActions(job: JobRow | undefined): { buttons: ReactNode; dialog: ReactNode } {
   const [asked, setAsked] = useState<Asked>(null);
   const commands: (Command & { isPrimary?: boolean; deed: Deed })[] = [];

@@ -9,7 +9,7 @@ import { many, minute, number, percent } from '../../../words/format.ts';
 import type { JobOfPage } from '../operations/job.ts';
 import { useSameCause } from './use-job.ts';
 
-/** Of a dead job: how many died of the same, and whether its receiver works again. */
+/** Notes on a dead job: how many died of the same, and whether its receiver works again. */
 export function JobNotes({ job }: { job: JobOfPage }) {
   const view = useView();
   const canReplay = useMay('replayDeadLetters');

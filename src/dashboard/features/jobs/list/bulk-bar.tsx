@@ -34,7 +34,7 @@ interface Props {
   url: ListUrl;
 }
 
-/** What can be done with the ticked jobs, or with all that match. */
+/** The actions on the ticked jobs, or on all that match. */
 export function BulkBar(props: Props) {
   const { ticks } = props;
   if (ticks.isAll) return <AllBar {...props} />;

@@ -32,7 +32,7 @@ export function Histogram({
 }: {
   filter: Filter;
   url: ListUrl;
-  /** Null while it is not known: then nothing is asked for yet. */
+  /** It is null while it is not known; then nothing is read yet. */
   retentionSeconds: number | null;
   onRange: (range: { from: string; to: string } | null) => void;
 }) {

@@ -10,7 +10,7 @@ import { permitted } from '../../../filter/permitted.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { brushedRange } from '../model/histogram.ts';
 
-/** What a list of jobs shows, as it stands in its address: `?q ?order ?after ?before ?from ?to ?peek`. */
+/** The contents of a list of jobs, as its address has them: `?q ?order ?after ?before ?from ?to ?peek`. */
 export interface ListUrl {
   q: string;
   order: Order;
@@ -73,7 +73,7 @@ function readUrl(search: string): ListUrl {
   };
 }
 
-/** Of an address that was written by hand or cut off: a range that is none is left out. */
+/** Leaves out a range that is none, as in an address that was written by hand or cut off. */
 function rangeIn(params: URLSearchParams): Pick<ListUrl, 'from' | 'to'> {
   const [from, to] = [params.get('from'), params.get('to')];
   const isRange = Date.parse(from ?? '') < Date.parse(to ?? '');

@@ -83,7 +83,7 @@ function useNews(filter: Filter, url: ListUrl, rows: readonly JobRow[] | undefin
       JobsCount,
       () => {
         const all = jobFilterOf(filter, url);
-        // Of an empty list, every job that matches is new.
+        // In an empty list, every job that matches is new.
         if (newest === undefined) return { filter: all, max: MAX_NEWS };
         const from = new Date(Date.parse(newest) + 1).toISOString();
         return { filter: { ...all, created: { ...all.created, from } }, max: MAX_NEWS };

@@ -1,7 +1,7 @@
 import { many } from '../../../words/format.ts';
 import type { BulkDeed } from './bulk.ts';
 
-/** What a deed on many jobs costs: the texts of its dialog. */
+/** The texts of the dialog before an action on many jobs: what it does and costs. */
 
 interface BulkWords {
   isDanger: boolean;

@@ -1,6 +1,6 @@
 import type { IconName, JobState } from '../../../words/words.ts';
 
-/** What can be done with many jobs at once. */
+/** The actions on many jobs at once. */
 
 export type BulkDeed = 'run' | 'replay' | 'cancel';
 

@@ -1,7 +1,7 @@
 import { type Count, count, number } from '../../../words/format.ts';
 import type { JobState } from '../../../words/words.ts';
 
-/** What jobs of a state do, for one and for many. */
+/** The verb of each state, for one job and for many. */
 const VERBS: Readonly<Record<JobState | 'CANCELLED', readonly [one: string, many: string]>> = {
   DUE: ['is due', 'are due'],
   SCHEDULED: ['is scheduled', 'are scheduled'],

@@ -8,7 +8,7 @@ export type PayloadCheck =
 
 /** The server refuses a larger body. */
 const MAX_BYTES = 1024 * 1024;
-/** What a request has beside the payload, generously. */
+/** The size of a request beside its payload, generously. */
 const REST_BYTES = 4096;
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;
 /** The page sends the text as a string within JSON, so each quote counts twice. */

@@ -4,7 +4,7 @@ import type { AttemptNow, JobWhole } from '../../../words/job.ts';
 import { type JobContext, receiptOf, sentenceOfJob } from '../../../words/job-sentence.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
 
-/** What came back of a job that was just sent: the receiver's answer first, then what follows. */
+/** The result of a job that was just sent: the receiver's answer, then what follows. */
 export function sentenceOfSent(job: JobWhole, context: JobContext): Phrase {
   const last = job.attempts.at(-1);
   const answer = last === undefined ? null : answerOf(last, context);

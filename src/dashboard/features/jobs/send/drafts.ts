@@ -1,6 +1,6 @@
 import { createStore } from '../../../base/store.ts';
 
-/** What was typed and what was sent in this tab. It is not stored, as payloads may be confidential. */
+/** The drafts and the sent jobs of this tab. They are not stored, as payloads may be confidential. */
 
 const texts = new Map<string, string>();
 

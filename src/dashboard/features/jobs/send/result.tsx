@@ -10,7 +10,7 @@ import { AttemptsPanel } from '../job/attempts.tsx';
 import { useJobActions } from '../job/job-actions.tsx';
 import type { JobOfBeside } from '../operations/job.ts';
 
-/** What became of the job that was sent, step by step, with the answer of the receiver. */
+/** The course of the job that was sent, step by step, with the answer of the receiver. */
 export function Result({
   job,
   created,

@@ -94,11 +94,11 @@ function useNewQueues(listed: readonly QueueOfPage[] | null, refetch: () => unkn
 export interface Timelines {
   /** The bars of each queue of the page. */
   bars: ReadonlyMap<string, readonly Point[]>;
-  /** What jobs died of. */
+  /** The causes of death. */
   deaths: readonly DeathGroup[];
 }
 
-/** What a page of queues shows besides their present state. */
+/** Reads the timelines and deaths that a page of queues shows besides their present state. */
 export function useTimelines(place: Place, span: Span) {
   const order = useOrder();
   const isPaused = useIsPaused();

@@ -34,7 +34,7 @@ interface Health extends Answers {
   warnings: readonly { warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER' }[];
 }
 
-/** What is known of a queue. The fragment `QueueNow` has these fields. */
+/** The facts about a queue. The fragment `QueueNow` has these fields. */
 export interface QueueNow {
   concurrency: number;
   /** In seconds. */
@@ -138,7 +138,7 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
 /** The condition of a queue whose oldest due job waits for long. */
 function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
   if (awaitsReports(queue, flow, now)) return 'awaiting';
-  // Of a flow that is not known, the worse is said, but not that nothing moves.
+  // If the flow is not known, the worse condition is shown, but not that nothing moves.
   if (flow.in === null || flow.out === null) return 'behind';
   if (flow.out > 0 && flow.out > flow.in) return 'catching-up';
   const last = lastAtOf(flow);
@@ -223,7 +223,7 @@ export function paceText({ depth }: QueueNow, flow: Flow, view: View): Phrase {
 
 const TWENTY = 20;
 
-/** Of fewer than twenty, one in twenty is none. */
+/** One in twenty says nothing about fewer than twenty. */
 export function slowText({ health }: Pick<QueueNow, 'health'>): string {
   const p95 = took(health?.duration.p95 ?? 0);
   return (health?.attempts ?? 0) < TWENTY
@@ -247,7 +247,10 @@ export function awaitingText({ inFlight, concurrency, depth }: QueueNow, flow: F
   return phrase`${slots}, none has come since ${sinceText(flow, view)}${timeout}.`;
 }
 
-/** What outweighs the failures of the hour: "It failed until 15:21:12; all 80 attempts since succeeded." Null if nothing does. */
+/**
+ * Says what outweighs the failures of the hour, as in "It failed until 15:21:12; all 80 attempts since succeeded." Returns
+ * null if nothing does.
+ */
 export function mendedText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
   const last = health?.lastFailure ?? null;
   if (last === null || last.succeededSince === 0) return null;

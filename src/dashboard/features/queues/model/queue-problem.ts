@@ -124,7 +124,7 @@ function limitOf({ concurrency, inFlight, rateWindow, depth }: QueueNow): Phrase
   return phrase`${slotsInUse({ inFlight: inFlight ?? 0, awaitingAck: depth?.awaitingAck ?? 0, concurrency })}.`;
 }
 
-/** What most of the failed attempts have in common. */
+/** The cause that most of the failed attempts have in common. */
 function mostOf({ health }: QueueNow, failed: number): Phrase | null {
   if (health === null) return null;
   const classes: [number, string][] = [

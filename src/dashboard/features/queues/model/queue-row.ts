@@ -25,7 +25,7 @@ export interface Figure {
 
 const NO_FIGURE: Figure = { text: NONE, worry: '' };
 
-/** Of a paused queue it is a worry at most: a person wanted it so. */
+/** A paused queue is a worry at most: a person wanted it so. */
 export function oldestDue({ oldestDueSeconds, paused }: QueueNow): Figure {
   if (oldestDueSeconds === null) return NO_FIGURE;
   const { text, worry } = lateness(oldestDueSeconds * 1000);

@@ -128,7 +128,7 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   if (conditionOf(queue, flow, view) === 'stuck') {
     return phrase`No limit binds: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy. Look whether a worker runs.`;
   }
-  // What waits for a time is not limited, but nothing could be delivered either.
+  // Jobs that wait for a time are not limited, but nothing could be delivered either.
   const why = !canMove(queue) && openJobs(queue) > 0 ? 'Nothing is due' : 'Nothing limits it';
   return phrase`${why}: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
 }

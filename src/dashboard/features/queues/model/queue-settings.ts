@@ -20,7 +20,7 @@ export type FieldName = keyof Settings;
 export type Value = Settings[FieldName];
 
 export type When = 'now' | 'delivery' | 'published';
-/** As the end of "It changes …". */
+/** The end of a sentence that begins with "It changes …". */
 export const WHEN: Readonly<Record<When, string>> = {
   now: 'at once',
   delivery: 'from the next delivery on',
@@ -167,7 +167,7 @@ export interface Review {
   problems: ReadonlyMap<FieldName, string>;
 }
 
-/** What the edits change. A text that means the present value changes nothing. */
+/** The settings that the edits change. A text that means the present value changes nothing. */
 export function review(settings: Settings, edits: Edits): Review {
   const changes: Change[] = [];
   const problems = new Map<FieldName, string>();

@@ -1,6 +1,6 @@
 import { number } from '../../../words/format.ts';
 
-/** What the timeline of a queue says: the values of its charts. */
+/** The values of a queue's charts, from its timeline. */
 
 interface Percentiles {
   p50: number | null;

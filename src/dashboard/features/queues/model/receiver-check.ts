@@ -2,7 +2,7 @@ import { causeOf } from '../../../words/cause.ts';
 import { took } from '../../../words/format.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
 
-/** What a test request to a receiver showed, in words. */
+/** The result of a test request to a receiver, in words. */
 
 export interface CheckResult {
   webhookStatusCode: number | null;

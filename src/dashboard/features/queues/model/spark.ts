@@ -1,7 +1,7 @@
 import { many, number } from '../../../words/format.ts';
 import { attemptsIn, type Point } from './timeline.ts';
 
-/** What a sparkline shows, for those who do not see it. */
+/** A sentence for a sparkline, for those who do not see it. */
 export function sparkSentence(points: readonly Point[], span: string): string {
   const all = points.reduce((sum, point) => sum + attemptsIn(point), 0);
   const failed = points.reduce((sum, point) => sum + point.failed + point.nacked, 0);

@@ -11,7 +11,7 @@ import type { DeathGroup } from '../operations/queues.ts';
 
 const SHOWN = 3;
 
-/** What most jobs died of, of the dead letters that were not replayed. Nothing at all if there are none. */
+/** The most frequent causes of the dead letters that were not replayed. It shows nothing if there are none. */
 export function MostFrequentDeaths({ groups }: { groups: readonly DeathGroup[] }) {
   const most = Math.max(...groups.map(({ count }) => count));
   if (groups.length === 0) return null;

@@ -14,7 +14,7 @@ import { CONDITIONS } from '../model/queue-condition.ts';
 import { problemOf, type WayOut, wayOutOf } from '../model/queue-problem.ts';
 import { setQueuePaused } from '../queue/pause.ts';
 
-/** What needs a look: the worst first, each with its sentence and one button. */
+/** The queues that need a look, the worst first, each with its sentence and one button. */
 export function Problems({ states, hidden }: { states: readonly ListedQueue[]; hidden: number }) {
   const [, navigate] = useLocation();
   useCommands(

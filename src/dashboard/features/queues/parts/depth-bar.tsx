@@ -36,7 +36,7 @@ export function DepthBar({ depth, longest, isBig = false }: { depth: Depth; long
   );
 }
 
-/** What the colours stand for. The bars say it themselves to those who do not see them. */
+/** The legend of the colours. The bars have texts for those who do not see them. */
 export function DepthLegend({ className = '' }: { className?: string }) {
   return (
     <span className={`legend ${className}`} aria-hidden="true">

@@ -27,7 +27,7 @@ import type { useQueue } from './use-queue.ts';
 
 const NOTHING = 'No delivery ended in this time.';
 
-/** What came in and went out, how it ended, how long it took, and how late it began. The window and the span are in the URL. */
+/** The charts: jobs in and out, outcomes, durations and lateness. The window and the span are in the URL. */
 export default function QueueCharts({
   name,
   page: { asked, flow, charts, bucketMs },

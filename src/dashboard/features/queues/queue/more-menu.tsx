@@ -13,7 +13,7 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
   { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
 ];
 
-/** What is rarely done to a queue; it is in the settings, with its price. */
+/** Links to rare actions on a queue. They are in the settings, with their price. */
 export function MoreMenu({ name, onCheck }: { name: string; onCheck: () => void }) {
   const id = useId();
   const rights = useRights();

@@ -15,7 +15,7 @@ import { shortId } from '../../../words/job-id.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
-/** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */
+/** Notes on a bad receiver, a hold and a new secret, each with a way on. */
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {
   const warnings = queue.health?.warnings ?? [];
   const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
@@ -35,7 +35,7 @@ export function QueueNotes({ queue }: { queue: QueueOfPage }) {
   );
 }
 
-/** Null: for longer than the server looks back. A warning that came just now may be missing. */
+/** A warning that is older than the server looks back has null. One that came just now may be missing. */
 function useWarningsSince(name: string, present: string): ReadonlyMap<string, string | null> {
   const asked = useQuery({
     ...query(WarningsSince, () => ({ name }), { key: { name, present } }),

@@ -25,7 +25,7 @@ interface Props {
   onGone: () => void;
 }
 
-/** What is done at once, and not with the form: secret, encryption, purge, delete. */
+/** The actions that apply at once, and not with the form: secret, encryption, purge, delete. */
 export function Danger(props: Props) {
   const rights = useRights();
   if (!may(rights, 'purgeQueue')) return null;

@@ -8,7 +8,7 @@ interface FormProps {
   plan: { maxAttempts: number; maxDefers: number } | null;
   edits: Edits;
   problems: ReadonlyMap<FieldName, string>;
-  /** What the server said, by field. */
+  /** The server's refusals, by field. */
   refused: ReadonlyMap<string, string>;
   /** The person may see the settings, and not change them. */
   isReadOnly: boolean;

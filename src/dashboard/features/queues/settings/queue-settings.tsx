@@ -31,7 +31,7 @@ import { useDraft } from './use-draft.ts';
 
 const FORM = 'settings-form';
 
-/** What changes, and when? */
+/** Shows the settings of a queue, what an edit changes, and when. */
 export default function QueueSettings({ params: { name = '' } }: { params: Record<string, string> }) {
   const asked = useQuery(query(QueueSettingsQuery, { name }));
   const queue = asked.data?.queue;

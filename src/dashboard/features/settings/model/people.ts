@@ -13,7 +13,7 @@ export interface MemberName {
   subject: string;
 }
 
-/** What people call a member, and a second line that tells namesakes apart; null if there is nothing more. */
+/** The name of a member, and a second line that tells namesakes apart; null if there is nothing more. */
 export function namesOf({ name, email, subject }: MemberName): { first: string; second: string | null } {
   const [first = subject, second = null] = [name, email].filter((one) => one !== null);
   return { first, second };
@@ -46,7 +46,7 @@ interface Holder {
   apiKey: { name: string | null } | null;
 }
 
-/** Who has signed in: a person, a key, or the operator with a sign-in link. */
+/** The owner of a session: a person, a key, or the operator with a sign-in link. */
 export function holderOf({ label, member, apiKey }: Holder): string {
   if (member !== null) return member.name ?? label;
   return apiKey === null ? 'sign-in link' : (apiKey.name ?? label);
