@@ -1,17 +1,17 @@
 import { lazy, Suspense, useEffect } from 'react';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import { useSearch } from 'wouter/use-browser-location';
-import { basePath, presentPath } from './base-path.ts';
-import { queryClient } from './graphql/query.ts';
-import { toSearch } from './model/filter/search.ts';
-import { session } from './session.ts';
+import { setFollowed } from './api/followed-actions.ts';
+import { queryClient } from './api/query.ts';
+import { basePath, presentPath } from './base/base-path.ts';
+import { guardedNavigation } from './base/leave.ts';
+import { session } from './base/session.ts';
+import { useStore } from './base/store.ts';
+import { toSearch } from './filter/search.ts';
 import { Breakable } from './shell/broken.tsx';
-import { setFollowed } from './shell/followed-actions.ts';
-import { guardedNavigation } from './shell/leave.ts';
 import { Shell } from './shell/shell.tsx';
-import { useStore } from './store.ts';
 
-const SignIn = lazy(() => import('./screens/sign-in/sign-in.tsx'));
+const SignIn = lazy(() => import('./features/sign-in/sign-in.tsx'));
 
 export function App() {
   const { signedIn } = useStore(session);

@@ -2,13 +2,13 @@ import './styles/index.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { startLive } from './api/live/live.ts';
+import { queryClient } from './api/query.ts';
 import { App } from './app.tsx';
-import { presentPath } from './base-path.ts';
-import { queryClient } from './graphql/query.ts';
-import { startLive } from './live/live.ts';
-import { applyPreferences } from './preferences.ts';
-import { signedOut } from './session.ts';
-import { watchHistory } from './shell/place.ts';
+import { presentPath } from './base/base-path.ts';
+import { watchHistory } from './base/place.ts';
+import { applyPreferences } from './base/preferences.ts';
+import { signedOut } from './base/session.ts';
 
 applyPreferences();
 // The sign-in page is shown to people without a session, so nothing is asked for before they have one.

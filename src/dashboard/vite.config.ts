@@ -32,7 +32,7 @@ const shortOperations: Plugin = {
   name: 'short-operations',
   apply: 'build',
   transform: {
-    filter: { id: /\/graphql\/operations\/\w[\w-]*\.ts$/ },
+    filter: { id: /\/operations(\/[\w-]+)?\.ts$/ },
     handler: (code) =>
       code.replaceAll(/(graphql\(\s*)`([^`]+)`/g, (_, call: string, text: string) => {
         const short = text.replaceAll(/\s+/g, ' ').replaceAll(/ ?([{}():,[\]!]|\.\.\.) ?/g, '$1');
@@ -42,8 +42,8 @@ const shortOperations: Plugin = {
 };
 
 /**
- * What is loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is in the
- * same file. What is not named here has a script by its own name.
+ * Modules that are loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is
+ * in the same file. Modules that are not named here have scripts by their own names.
  */
 const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues)\.tsx$/],
@@ -128,7 +128,7 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      // Patterns, as the modules of the page have paths such as /graphql/query.ts.
+      // Patterns of whole names: a plain path would also match every path that only begins with it.
       ['^/graphql(\\?|$)', '^/session([/?]|$)', '^/v1/'].map((path) => [
         path,
         {

@@ -13,9 +13,9 @@ import {
   timeLeft,
   titleOfAction,
   wordsOfKind,
-} from '../../src/dashboard/model/action.ts';
-import { sentenceOfActions } from '../../src/dashboard/model/action-list.ts';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+} from '../../src/dashboard/features/actions/model/action.ts';
+import { sentenceOfActions } from '../../src/dashboard/features/actions/model/action-list.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const START = '2026-11-12T12:04:29Z';
 const NOW = Date.parse(START) + 122_000;

@@ -10,7 +10,7 @@ import {
   sentenceOfRule,
   silenceOf,
   wordOfNotification,
-} from '../../src/dashboard/model/alerts.ts';
+} from '../../src/dashboard/features/alerts/model/alerts.ts';
 import { KINDS, ALERT_KINDS as KINDS_OF_SERVER } from '../../src/domain/alert-rule.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');

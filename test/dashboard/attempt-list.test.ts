@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { attemptListOf, sentenceOfAttempts, toAttemptFilter } from '../../src/dashboard/model/attempt-list.ts';
-import { attemptsPath } from '../../src/dashboard/model/job-links.ts';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+import {
+  attemptListOf,
+  sentenceOfAttempts,
+  toAttemptFilter,
+} from '../../src/dashboard/features/jobs/model/attempt-list.ts';
+import { attemptsPath } from '../../src/dashboard/filter/links.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;

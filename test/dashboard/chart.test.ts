@@ -11,7 +11,7 @@ import {
   spanOfBuckets,
   spanWithin,
   withoutRest,
-} from '../../src/dashboard/model/chart.ts';
+} from '../../src/dashboard/parts/chart/geometry.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

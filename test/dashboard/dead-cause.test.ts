@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { type Answers, isWell } from '../../src/dashboard/model/answers.ts';
-import { titleOfDeath } from '../../src/dashboard/model/cause.ts';
 import {
   type CauseNow,
   conditionOfCause,
@@ -8,7 +6,11 @@ import {
   leadOfCause,
   newCauses,
   saidOfCause,
-} from '../../src/dashboard/model/dead/cause.ts';
+} from '../../src/dashboard/features/dead-letters/model/cause.ts';
+import { type Answers, isWell } from '../../src/dashboard/words/answers.ts';
+import { titleOfDeath } from '../../src/dashboard/words/cause.ts';
+import { spanOfDeath } from '../../src/dashboard/words/death.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 import {
   deedOfReplay,
   durationOfReplay,
@@ -18,9 +20,7 @@ import {
   safetyOfReplay,
   safetyOfReplays,
   termsOfReplay,
-} from '../../src/dashboard/model/dead/replay.ts';
-import { spanOfDeath } from '../../src/dashboard/model/death.ts';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+} from '../../src/dashboard/words/replay.ts';
 
 const NOW = Date.parse('2026-11-12T12:04:11Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;

@@ -12,11 +12,11 @@ import {
   parseDeadTerm,
   removeDeadChip,
   toDeadLetterFilter,
-} from '../../src/dashboard/model/dead/filter.ts';
-import { pathOfSelection } from '../../src/dashboard/model/dead/selection.ts';
-import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
-import type { Known } from '../../src/dashboard/model/filter/suggest.ts';
-import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
+} from '../../src/dashboard/filter/dead/filter.ts';
+import { pathOfSelection } from '../../src/dashboard/filter/dead/selection.ts';
+import { deadSuggestions } from '../../src/dashboard/filter/dead/suggest.ts';
+import type { Known } from '../../src/dashboard/filter/suggest.ts';
+import { completionOf } from '../../src/dashboard/filter/suggestion.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const FULL =

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addChip, type Chip, type Filter, labelOfChip, STATES } from '../../src/dashboard/model/filter/chips.ts';
-import { formatFilter } from '../../src/dashboard/model/filter/format.ts';
-import { toJobFilter } from '../../src/dashboard/model/filter/job-filter.ts';
-import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
-import { DEAD_REASONS, type DeadReasonName, WAITS, type WaitName } from '../../src/dashboard/model/filter/reasons.ts';
-import { toSearch } from '../../src/dashboard/model/filter/search.ts';
+import { addChip, type Chip, type Filter, labelOfChip, STATES } from '../../src/dashboard/filter/chips.ts';
+import { formatFilter } from '../../src/dashboard/filter/format.ts';
+import { toJobFilter } from '../../src/dashboard/filter/job-filter.ts';
+import { parseFilter } from '../../src/dashboard/filter/parse.ts';
+import { DEAD_REASONS, type DeadReasonName, WAITS, type WaitName } from '../../src/dashboard/filter/reasons.ts';
+import { toSearch } from '../../src/dashboard/filter/search.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 

@@ -1,6 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { localPort, publishCommand, receiverCommand, secretCommand } from '../../src/dashboard/model/first-run.ts';
+import {
+  localPort,
+  publishCommand,
+  receiverCommand,
+  secretCommand,
+} from '../../src/dashboard/features/first-run/model/first-run.ts';
 
 const shell = (script: string) => execFileSync('sh', ['-c', script], { encoding: 'utf8' });
 

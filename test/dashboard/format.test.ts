@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import * as format from '../../src/dashboard/model/format.ts';
+import * as format from '../../src/dashboard/words/format.ts';
 
 /** Spaces that do not break read as spaces here. */
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');

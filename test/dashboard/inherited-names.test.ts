@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { causeOf, shortCause } from '../../src/dashboard/model/cause.ts';
-import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
-import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
+import { deadSuggestions } from '../../src/dashboard/filter/dead/suggest.ts';
+import { parseFilter } from '../../src/dashboard/filter/parse.ts';
+import { causeOf, shortCause } from '../../src/dashboard/words/cause.ts';
 
 describe.each(['constructor', '__proto__', 'toString'])('the name %s, which every object inherits', (name) => {
   it('is no state', () => {

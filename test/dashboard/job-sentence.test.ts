@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { AttemptNow, JobWhole } from '../../src/dashboard/model/job.ts';
-import { rowTextOfJob } from '../../src/dashboard/model/job-row.ts';
+import type { AttemptNow, JobWhole } from '../../src/dashboard/words/job.ts';
+import { rowTextOfJob } from '../../src/dashboard/words/job-row.ts';
 import {
   type JobContext,
   secondLineOfJob,
   sentenceOfJob,
   sentenceOfMissingJob,
   shortSentence,
-} from '../../src/dashboard/model/job-sentence.ts';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
-import { wordOfJob } from '../../src/dashboard/model/words.ts';
+} from '../../src/dashboard/words/job-sentence.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+import { wordOfJob } from '../../src/dashboard/words/words.ts';
 
 /** Each row of the design's table of sentences, with a clock that stands at 12:04:11. */
 

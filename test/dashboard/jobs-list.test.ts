@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { isWell } from '../../src/dashboard/model/answers.ts';
-import { appliesTo, jobsOfDeed } from '../../src/dashboard/model/bulk.ts';
-import { BULK, leftOutOf } from '../../src/dashboard/model/bulk-price.ts';
-import { formatChip } from '../../src/dashboard/model/filter/format.ts';
-import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
-import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
-import { lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
-import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
-import { asSentence } from '../../src/dashboard/model/format.ts';
-import { brushedRange, histogramRange } from '../../src/dashboard/model/histogram.ts';
-import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
+import { appliesTo, jobsOfDeed } from '../../src/dashboard/features/jobs/model/bulk.ts';
+import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
+import { brushedRange, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
+import { sentenceOfJobs } from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
+import { formatChip } from '../../src/dashboard/filter/format.ts';
+import { stillMatches } from '../../src/dashboard/filter/matches.ts';
+import { parseFilter } from '../../src/dashboard/filter/parse.ts';
+import { lookUpsFor, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { completionOf } from '../../src/dashboard/filter/suggestion.ts';
+import { isWell } from '../../src/dashboard/words/answers.ts';
+import { asSentence, leftOutOf } from '../../src/dashboard/words/format.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LiveConnection, type LiveState, type StreamEvents } from '../../src/dashboard/live/connection.ts';
-import { patch } from '../../src/dashboard/live/patch.ts';
-import { RecentUpdates } from '../../src/dashboard/live/recent-updates.ts';
-import { type FullWatch, isSameWatch, mergeWatches } from '../../src/dashboard/live/watch-list.ts';
+import { LiveConnection, type LiveState, type StreamEvents } from '../../src/dashboard/api/live/connection.ts';
+import { patch } from '../../src/dashboard/api/live/patch.ts';
+import { RecentUpdates } from '../../src/dashboard/api/live/recent-updates.ts';
+import { type FullWatch, isSameWatch, mergeWatches } from '../../src/dashboard/api/live/watch-list.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());

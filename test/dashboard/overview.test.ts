@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { spanOfDeath } from '../../src/dashboard/model/death.ts';
 import {
   headlineOf,
   headlineOfList,
@@ -9,9 +8,10 @@ import {
   signOf,
   summaryOf,
   worstFirst,
-} from '../../src/dashboard/model/overview.ts';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
-import type { Condition, Depth } from '../../src/dashboard/model/queue-condition.ts';
+} from '../../src/dashboard/features/queues/model/overview.ts';
+import type { Condition, Depth } from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import { spanOfDeath } from '../../src/dashboard/words/death.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;

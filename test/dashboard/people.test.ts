@@ -8,7 +8,7 @@ import {
   headOfSessions,
   holderOf,
   namesOf,
-} from '../../src/dashboard/model/people.ts';
+} from '../../src/dashboard/features/settings/model/people.ts';
 
 const total = (totalCount: number, totalCountExact = true) => ({ totalCount, totalCountExact });
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');

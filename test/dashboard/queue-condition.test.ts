@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
 import {
   type Condition,
   compareTrouble,
@@ -9,9 +8,14 @@ import {
   NO_FLOW,
   needsLook,
   type QueueNow,
-} from '../../src/dashboard/model/queue-condition.ts';
-import { leadOfQueue } from '../../src/dashboard/model/queue-lead.ts';
-import { limitOfQueue, sentenceOfQueue, slotsNeeded } from '../../src/dashboard/model/queue-sentence.ts';
+} from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import { leadOfQueue } from '../../src/dashboard/features/queues/model/queue-lead.ts';
+import {
+  limitOfQueue,
+  sentenceOfQueue,
+  slotsNeeded,
+} from '../../src/dashboard/features/queues/model/queue-sentence.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;

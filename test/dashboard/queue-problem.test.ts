@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
 import {
   type Condition,
   type Depth,
   type Flow,
   NO_FLOW,
   type QueueNow,
-} from '../../src/dashboard/model/queue-condition.ts';
-import { problemOf, wayOutOf } from '../../src/dashboard/model/queue-problem.ts';
-import { brief, deadCountsOf, failedShare, oldestDue, waitFigure } from '../../src/dashboard/model/queue-row.ts';
+} from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import { problemOf, wayOutOf } from '../../src/dashboard/features/queues/model/queue-problem.ts';
+import {
+  brief,
+  deadCountsOf,
+  failedShare,
+  oldestDue,
+  waitFigure,
+} from '../../src/dashboard/features/queues/model/queue-row.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;

@@ -6,7 +6,7 @@ import {
   review,
   type Settings,
   sentenceOfReview,
-} from '../../src/dashboard/model/queue-settings.ts';
+} from '../../src/dashboard/features/queues/model/queue-settings.ts';
 
 const settings: Settings = {
   ...{ webhookUrl: 'https://example.com/hooks', mode: 'STANDARD', ackTimeout: 300, ackTimeoutAction: 'RETRY' },

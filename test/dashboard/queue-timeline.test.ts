@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { answersOf } from '../../src/dashboard/model/answers.ts';
-import { CODES } from '../../src/dashboard/model/attempt-list.ts';
-import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/model/job-links.ts';
 import {
   type AttemptsPoint,
   chartRate,
   queueCharts,
   rateUnit,
   windowOf,
-} from '../../src/dashboard/model/queue-timeline.ts';
+} from '../../src/dashboard/features/queues/model/queue-timeline.ts';
+import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/filter/links.ts';
+import { answersOf, CODES } from '../../src/dashboard/words/answers.ts';
 
 const at = (clock: string) => `2026-11-12T${clock}:00Z`;
 const none = { p50: null, p95: null, p99: null };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CauseRow } from '../../src/dashboard/graphql/operations/dead-letters.ts';
-import { targetOfAll } from '../../src/dashboard/screens/dead-letters/replay-target.ts';
+import type { CauseRow } from '../../src/dashboard/features/dead-letters/operations.ts';
+import { targetOfAll } from '../../src/dashboard/features/dead-letters/targets.ts';
 
 /** As many causes of one queue; the page asks for 20. */
 const causes = (count: number) =>

@@ -2,13 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getNamedType, isInputObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { parseDeadFilter, toDeadLetterFilter } from '../../src/dashboard/model/dead/filter.ts';
-import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
-import { formatChip, formatFilter } from '../../src/dashboard/model/filter/format.ts';
-import { toJobFilter } from '../../src/dashboard/model/filter/job-filter.ts';
-import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
-import { permitted } from '../../src/dashboard/model/filter/permitted.ts';
-import { lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
+import { parseDeadFilter, toDeadLetterFilter } from '../../src/dashboard/filter/dead/filter.ts';
+import { deadSuggestions } from '../../src/dashboard/filter/dead/suggest.ts';
+import { formatChip, formatFilter } from '../../src/dashboard/filter/format.ts';
+import { toJobFilter } from '../../src/dashboard/filter/job-filter.ts';
+import { parseFilter } from '../../src/dashboard/filter/parse.ts';
+import { permitted } from '../../src/dashboard/filter/permitted.ts';
+import { lookUpsFor, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { paletteItems } from '../../src/dashboard/shell/palette-items.ts';
 import {
   type Deed,
   hasRole,
@@ -20,8 +21,7 @@ import {
   ROLE_TO_READ,
   type Role,
   refusal,
-} from '../../src/dashboard/model/rights.ts';
-import { paletteItems } from '../../src/dashboard/shell/palette-items.ts';
+} from '../../src/dashboard/words/rights.ts';
 import { mayBeSent } from '../../src/graphql/access/enforce.ts';
 import { FIELD_ROLES, MUTATION_ROLES } from '../../src/graphql/access/roles.ts';
 import { schema } from '../../src/graphql/schema.ts';
@@ -99,13 +99,14 @@ describe('a deed', () => {
 
 describe('the sources', () => {
   const ROOT = join(import.meta.dirname, '../../src/dashboard');
-  const read = (folder: string) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.tsx?$/.test(file))
-      .map((file) => readFileSync(join(ROOT, folder, file), 'utf8'))
+  const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'));
+  const read = (pattern: RegExp) =>
+    files
+      .filter((file) => pattern.test(file))
+      .map((file) => readFileSync(join(ROOT, file), 'utf8'))
       .join('\n');
-  const operations = read('graphql');
-  const pages = ['screens', 'shell', 'parts'].map(read).join('\n');
+  const operations = read(/\boperations(\/[\w-]+)?\.ts$/);
+  const pages = read(/^(features|shell|parts)\/(?!.*\b(model|operations)\b).*\.tsx?$/);
   const used = (Object.keys(ROLE_OF) as Deed[]).filter((deed) => new RegExp(`\\b${deed}\\(`).test(operations));
 
   it('use many of the mutations', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { activityPath, filterOf, sinceOf } from '../../src/dashboard/model/activity-filter.ts';
-import { headOfKeys, isUnused, revokeLead } from '../../src/dashboard/model/api-keys.ts';
+import { activityPath, filterOf, sinceOf } from '../../src/dashboard/features/activity/model/activity-filter.ts';
 import {
   actionOf,
   DEEDS,
@@ -9,11 +8,12 @@ import {
   sentenceOfEntry,
   targetOf,
   wordsOfDeed,
-} from '../../src/dashboard/model/audit.ts';
-import { displaySentence } from '../../src/dashboard/model/display.ts';
-import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
-import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/model/system.ts';
-import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/model/usage.ts';
+} from '../../src/dashboard/features/activity/model/audit.ts';
+import { headOfKeys, isUnused, revokeLead } from '../../src/dashboard/features/settings/model/api-keys.ts';
+import { displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
+import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
+import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NO_FLOW } from '../../src/dashboard/model/queue-condition.ts';
-import { sparkSentence } from '../../src/dashboard/model/spark.ts';
+import { NO_FLOW } from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import { sparkSentence } from '../../src/dashboard/features/queues/model/spark.ts';
 import {
   BUCKETS,
   type FlowPoint,
@@ -13,7 +13,7 @@ import {
   SPANS,
   spanOf,
   startOf,
-} from '../../src/dashboard/model/timeline.ts';
+} from '../../src/dashboard/features/queues/model/timeline.ts';
 
 const now = Date.parse('2026-11-12T12:04:11Z');
 const at = (clock: string) => `2026-11-12T${clock}:00.000Z`;

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { CONDITIONS, conditionOf, NO_FLOW, type QueueNow } from '../../src/dashboard/model/queue-condition.ts';
+import {
+  CONDITIONS,
+  conditionOf,
+  NO_FLOW,
+  type QueueNow,
+} from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { troubleOf } from '../../src/domain/trouble.ts';
 
 const WELL = { paused: false, held: false, oldestDueMs: null, warnings: [] } as const;

@@ -1,4 +1,4 @@
-import { lowerFirst } from '../model/format.ts';
+import { lowerFirst } from '../words/format.ts';
 import { Icon } from './icon.tsx';
 import { toast, toastFailure } from './toast.tsx';
 

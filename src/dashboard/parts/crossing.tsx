@@ -1,12 +1,12 @@
 import './crossing.css';
 import { useState } from 'react';
-import { crossingOf, type Leg, type Part, type Stop } from '../model/crossing.ts';
-import type { JobWhole } from '../model/job.ts';
-import { useView } from '../time.ts';
+import { useView } from '../base/time.ts';
+import { PHONE, useMedia } from '../base/use-media.ts';
+import { crossingOf, type Leg, type Part, type Stop } from '../words/crossing.ts';
+import type { JobWhole } from '../words/job.ts';
 import { Icon } from './icon.tsx';
-import { PHONE, useMedia } from './use-media.ts';
 
-/** What happened to a job, from left to right; downwards on a phone and in the peek panel. */
+/** The course of a job, from left to right; downwards on a phone and in the peek panel. */
 export function Crossing({
   job,
   webhookTimeoutSeconds,

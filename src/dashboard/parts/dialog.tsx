@@ -110,7 +110,7 @@ function useDeed({ run }: Deed) {
   return { failure, isBusy, run: () => void start() };
 }
 
-/** What a deed costs: figures with their labels, three at most. */
+/** The price of an action: figures with their labels, three at most. */
 export function Price({ figures }: { figures: readonly (readonly [figure: ReactNode, label: string])[] }) {
   return (
     <dl className="price">

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { IconName } from '../model/words.ts';
+import type { IconName } from '../words/words.ts';
 
 const cross = <path d="m5.9 5.9 4.2 4.2m0-4.2-4.2 4.2" stroke="var(--surface)" />;
 const ring = <circle cx="8" cy="8" r="5.75" />;

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { IconName, Signal } from '../model/words.ts';
+import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';
 
 /** A bar of one sentence, with at most one button at its end. */

@@ -1,6 +1,6 @@
 import './progress.css';
 import type { CSSProperties } from 'react';
-import type { Signal } from '../model/words.ts';
+import type { Signal } from '../words/words.ts';
 
 export interface ProgressPart {
   value: number;

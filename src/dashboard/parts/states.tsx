@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { RequestError } from '../graphql/errors.ts';
-import { asSentence, span, time } from '../model/format.ts';
-import type { IconName, Signal } from '../model/words.ts';
-import { useView } from '../time.ts';
+import type { RequestError } from '../api/errors.ts';
+import { useView } from '../base/time.ts';
+import { asSentence, span, time } from '../words/format.ts';
+import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';
 import { Note } from './note.tsx';
 

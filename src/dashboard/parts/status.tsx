@@ -1,4 +1,4 @@
-import { type Word, wordOfJob } from '../model/words.ts';
+import { type Word, wordOfJob } from '../words/words.ts';
 import { Icon } from './icon.tsx';
 
 /** Icon, word, colour, in this order. */

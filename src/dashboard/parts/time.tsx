@@ -1,8 +1,8 @@
-import { ago, exactTime, time } from '../model/format.ts';
-import type { Phrase as Pieces } from '../model/phrase.ts';
-import { preferences } from '../preferences.ts';
-import { useStore } from '../store.ts';
-import { useView } from '../time.ts';
+import { preferences } from '../base/preferences.ts';
+import { useStore } from '../base/store.ts';
+import { useView } from '../base/time.ts';
+import { ago, exactTime, time } from '../words/format.ts';
+import type { Phrase as Pieces } from '../words/phrase.ts';
 
 const iso = (at: number) => (Number.isNaN(at) ? undefined : new Date(at).toISOString());
 

@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
-import type { IconName, Signal } from '../model/words.ts';
-import { useCommands } from '../shell/keys.ts';
-import { createStore, useStore } from '../store.ts';
+import { createStore, useStore } from '../base/store.ts';
+import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';
+import { useCommands } from './page/keys.ts';
 
 /** The outcome of my own action. One at a time; an error stays until it is closed. */
 export interface Toast {

@@ -37,7 +37,7 @@ export function useHeld() {
     return () => clearTimeout(timer);
   }, [focusedAt]);
   useEffect(() => {
-    // What is removed while it has the focus says nothing.
+    // An element that is removed while it has the focus sends no event.
     if (focusedAt !== null && !element.current?.contains(document.activeElement)) setFocusedAt(null);
   });
   return {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { request } from '../graphql/client.ts';
-import { QueueOfName } from '../graphql/operations/shell.ts';
+import { request } from '../api/client.ts';
+import { QueueOfName } from '../api/operations/shell.ts';
 import type { Asked } from './states.tsx';
 
 /** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */

@@ -1,11 +1,11 @@
 import { type MouseEvent, useId } from 'react';
 import { Link } from 'wouter';
-import { wordOfRole } from '../model/rights.ts';
+import { useShell } from '../api/server.ts';
 import { Icon } from '../parts/icon.tsx';
-import { useShell } from './server.ts';
-import { signOut } from './sign-out.ts';
+import { signOut } from '../parts/page/sign-out.ts';
+import { wordOfRole } from '../words/rights.ts';
 
-/** Who I am, and the way out. On a phone it is an icon. */
+/** The signed-in person, and the way out. On a phone it is an icon. */
 export function AccountMenu({ isIcon = false }: { isIcon?: boolean }) {
   const id = useId();
   const me = useShell()?.me;

@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
-import { queryClient } from '../graphql/query.ts';
-import { liveState, pause, togglePause, tryNow } from '../live/live.ts';
-import { many, span, time } from '../model/format.ts';
+import { liveState, pause, togglePause, tryNow } from '../api/live/live.ts';
+import { queryClient } from '../api/query.ts';
+import { useServer } from '../api/server.ts';
+import { useStore } from '../base/store.ts';
+import { useView } from '../base/time.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Note } from '../parts/note.tsx';
-import { useStore } from '../store.ts';
-import { useView } from '../time.ts';
-import { useServer } from './server.ts';
+import { many, span, time } from '../words/format.ts';
 
 /** The one bar for what the whole product must say: the worst that holds, and only that. */
 export function ProductBar() {

@@ -1,7 +1,7 @@
 import { useRef } from 'react';
 import { Icon } from '../parts/icon.tsx';
+import { activeCommands, COMMAND_KEY } from '../parts/page/keys.ts';
 import { useModal } from '../parts/use-modal.ts';
-import { activeCommands, COMMAND_KEY } from './keys.ts';
 
 /** The keys that have an effect on this screen. */
 export default function Help({ onClose }: { onClose: () => void }) {

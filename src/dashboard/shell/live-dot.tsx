@@ -1,7 +1,7 @@
-import { pause, togglePause, useLiveState } from '../live/live.ts';
-import { number, span, time } from '../model/format.ts';
-import { useStore } from '../store.ts';
-import { useView } from '../time.ts';
+import { pause, togglePause, useLiveState } from '../api/live/live.ts';
+import { useStore } from '../base/store.ts';
+import { useView } from '../base/time.ts';
+import { number, span, time } from '../words/format.ts';
 
 /** Live, Paused, Connecting or Stale, with server time. A click pauses and resumes. */
 export function LiveButton() {

@@ -1,4 +1,4 @@
-import type { IconName } from '../model/words.ts';
+import type { IconName } from '../words/words.ts';
 
 export interface Destination {
   path: string;

@@ -1,10 +1,10 @@
-import type { SavedView } from '../graphql/operations/saved-views.ts';
-import { isJobId, shortId } from '../model/job-id.ts';
-import { jobsPath, queuePath } from '../model/job-links.ts';
-import { mayFilterBy, type Rights } from '../model/rights.ts';
-import { pathOfView } from '../model/saved-views.ts';
-import type { IconName } from '../model/words.ts';
-import type { Command } from './keys.ts';
+import type { SavedView } from '../api/operations/saved-views.ts';
+import { jobsPath, queuePath } from '../filter/links.ts';
+import { pathOfView } from '../filter/saved-views.ts';
+import type { Command } from '../parts/page/keys.ts';
+import { isJobId, shortId } from '../words/job-id.ts';
+import { mayFilterBy, type Rights } from '../words/rights.ts';
+import type { IconName } from '../words/words.ts';
 import { MAIN, SERVICE } from './navigation.ts';
 
 interface Item {
@@ -16,7 +16,7 @@ interface Item {
 }
 export type PaletteItem = Item & ({ path: string } | { run: () => void });
 
-/** What the palette offers for a text, best first: at most a screenful. */
+/** The offers of the palette for a text, best first: at most a screenful. */
 export function paletteItems(
   text: string,
   commands: readonly Command[],

@@ -2,18 +2,18 @@ import './palette.css';
 import { useQuery } from '@tanstack/react-query';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import { SearchQueues } from '../graphql/operations/suggest.ts';
-import { keepOld, query } from '../graphql/query.ts';
-import { useCombobox } from '../parts/combobox.ts';
+import { SearchQueues } from '../api/operations/suggest.ts';
+import { keepOld, query } from '../api/query.ts';
+import { useRights } from '../api/rights.ts';
+import { useSettled } from '../base/use-settled.ts';
+import { useCombobox } from '../parts/filter/combobox.ts';
+import { useSavedViews } from '../parts/filter/saved-views.tsx';
+import { SuggestList } from '../parts/filter/suggest-list.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { useSavedViews } from '../parts/saved-views.tsx';
-import { SuggestList } from '../parts/suggest-list.tsx';
+import { typedMeanwhile } from '../parts/page/coming.tsx';
+import { activeCommands } from '../parts/page/keys.ts';
 import { useModal } from '../parts/use-modal.ts';
-import { useSettled } from '../parts/use-settled.ts';
-import { typedMeanwhile } from './coming.tsx';
-import { activeCommands } from './keys.ts';
 import { type PaletteItem, paletteItems } from './palette-items.ts';
-import { useRights } from './rights.ts';
 
 /** Find or do anything: ids, queues, screens, and the commands of this screen. `>` shows commands only. */
 export default function Palette({ onClose }: { onClose: () => void }) {

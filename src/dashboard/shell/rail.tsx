@@ -1,15 +1,15 @@
 import { Link, useLocation } from 'wouter';
-import { count } from '../model/format.ts';
+import { type ShellData, useShell } from '../api/server.ts';
+import { openPalette, overlay } from '../base/overlay.ts';
+import { preferences, setPreference } from '../base/preferences.ts';
+import { useStore } from '../base/store.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
-import { preferences, setPreference } from '../preferences.ts';
+import { COMMAND_KEY } from '../parts/page/keys.ts';
 import { preload } from '../routes.ts';
-import { useStore } from '../store.ts';
+import { count } from '../words/format.ts';
 import { AccountMenu } from './account-menu.tsx';
-import { COMMAND_KEY } from './keys.ts';
 import { LiveButton, LiveLabel } from './live-dot.tsx';
 import { type Destination, isCurrent, MAIN, SERVICE } from './navigation.ts';
-import { openPalette, overlay } from './overlay.ts';
-import { type ShellData, useShell } from './server.ts';
 
 /** The rail at the left of wide windows. */
 export function Rail() {

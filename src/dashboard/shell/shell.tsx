@@ -1,27 +1,26 @@
 import { lazy, Suspense, useEffect } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
-import { afterFirstRead } from '../first-read.ts';
-import { togglePause } from '../live/live.ts';
+import { afterFirstRead } from '../api/first-read.ts';
+import { followed } from '../api/followed-actions.ts';
+import { togglePause } from '../api/live/live.ts';
+import { closeOverlay, openPalette, overlay } from '../base/overlay.ts';
+import { usePlaces } from '../base/place.ts';
+import { useStore } from '../base/store.ts';
+import { Coming } from '../parts/page/coming.tsx';
+import { listenForKeys, useCommands } from '../parts/page/keys.ts';
+import { NotFound } from '../parts/page/not-found.tsx';
+import { signOut } from '../parts/page/sign-out.ts';
 import { Skeleton } from '../parts/states.tsx';
 import { Toasts } from '../parts/toast.tsx';
-import { ROUTES } from '../routes.ts';
-import { NotFound } from '../screens/not-found/not-found.tsx';
-import { useStore } from '../store.ts';
+import { MyActions, ROUTES } from '../routes.ts';
 import { ProductBar } from './bar.tsx';
 import { Breakable } from './broken.tsx';
-import { Coming } from './coming.tsx';
-import { followed } from './followed-actions.ts';
-import { listenForKeys, useCommands } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
-import { closeOverlay, openPalette, overlay } from './overlay.ts';
-import { usePlaces } from './place.ts';
 import { Rail, TabBar, TopBar } from './rail.tsx';
-import { signOut } from './sign-out.ts';
 
 const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(loadPalette);
 const Help = lazy(() => import('./help.tsx'));
-const MyActions = lazy(() => import('./my-actions.tsx'));
 
 /** Everything around a screen. */
 export function Shell() {
@@ -42,10 +41,12 @@ export function Shell() {
           <Breakable place={path}>
             <Suspense fallback={<Skeleton />}>
               <Switch>
-                {ROUTES.map(({ path, Screen }) => (
+                {ROUTES.map(({ path, Screen, given }) => (
                   <Route key={path} path={path}>
                     {/* Another job is another page, with a state of its own. */}
-                    {(params) => <Screen key={JSON.stringify(params)} params={params as Record<string, string>} />}
+                    {(params) => (
+                      <Screen key={JSON.stringify(params)} params={params as Record<string, string>} {...given} />
+                    )}
                   </Route>
                 ))}
                 <Route>

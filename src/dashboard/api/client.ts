@@ -1,0 +1,79 @@
+import { serverNow } from '../base/clock.ts';
+import { signedOut } from '../base/session.ts';
+import { kindOfStatus, RequestError } from './errors.ts';
+import { type Operation, textOf } from './graphql.ts';
+
+/** Without it the server ignores the session's cookie. Other sites cannot send it, as it needs their preflight. */
+export const DASHBOARD_HEADER = { 'jobferry-dashboard': '1' };
+
+/** The address of a path of the server, below the path under which it serves the dashboard. */
+export function urlOf(path: string): string {
+  return new URL(path, document.baseURI).href;
+}
+
+/** Operations match the schema of the page's build. A validation error means that the server has another version. */
+const OTHER = 'A process of another version of Jobferry answered, which does not know what this page asks for.';
+
+/** Sends one operation. Throws a `RequestError`; refusals that the schema knows are results, see `outcomeOf`. */
+export async function request<Result, Variables>(
+  operation: Operation<Result, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+): Promise<Result> {
+  const response = await send(JSON.stringify({ query: textOf(operation), variables }), signal);
+  const body = await bodyOf(response);
+  if (!response.ok) {
+    if (response.status === 401) signedOut();
+    const [failure] = body?.errors ?? [];
+    const isOther = failure?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED';
+    const message = body?.error ?? failure?.message ?? `The server answered ${response.status}.`;
+    throw new RequestError(isOther ? 'version' : kindOfStatus(response.status), isOther ? OTHER : message, {
+      at: serverNow(),
+      status: response.status,
+      retryAfterMs: retryAfterOf(response),
+    });
+  }
+  const message = body?.errors?.[0]?.message;
+  // A page that lacks a part is worse than one that says why: an error of a field fails the operation.
+  if (message !== undefined) throw new RequestError('refused', message, { at: serverNow(), status: response.status });
+  if (body?.data == null) {
+    const details = { at: serverNow(), status: response.status };
+    throw new RequestError('refused', 'The answer is not from Jobferry. Does a proxy ask for a sign-in?', details);
+  }
+  return body.data as Result;
+}
+
+async function send(body: string, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(urlOf('graphql'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...DASHBOARD_HEADER },
+      body,
+      credentials: 'same-origin',
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new RequestError('network', 'The server could not be reached.', { at: serverNow() });
+  }
+}
+
+interface Body {
+  data?: unknown;
+  error?: string;
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+/** Returns null if the body is no JSON, as when a proxy answers. */
+async function bodyOf(response: Response): Promise<Body | null> {
+  try {
+    return (await response.json()) as Body;
+  } catch {
+    return null;
+  }
+}
+
+function retryAfterOf(response: Response): number | null {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds * 1000 : null;
+}

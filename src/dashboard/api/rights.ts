@@ -1,0 +1,20 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { type Deed, may, type Rights } from '../words/rights.ts';
+import { type ShellData, shellQuery } from './server.ts';
+
+const meOf = ({ me }: ShellData) => me;
+
+/** The rights of the person; null until they are known. Rail and bars ask the server, so this does not. */
+export function useRights(): Rights | null {
+  return useQuery({ ...shellQuery, select: meOf, refetchInterval: false, refetchOnMount: false }).data ?? null;
+}
+
+export function useMay(deed: Deed): boolean {
+  return may(useRights(), deed);
+}
+
+/** Shows its content to people who may do the deed, and nothing to others. */
+export function May({ deed, children }: { deed: Deed; children: ReactNode }) {
+  return useMay(deed) ? children : null;
+}

@@ -1,0 +1,319 @@
+import { many, NONE, number, span, time, type View } from '../../../words/format.ts';
+import { shortId } from '../../../words/job-id.ts';
+import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
+import type { IconName, Signal } from '../../../words/words.ts';
+
+/** A bulk action: its kind in words, how fast it goes, and the first line of its page. */
+
+export type ActionKind = 'REPLAY_DEAD_LETTERS' | 'CANCEL_JOBS' | 'PURGE_QUEUE' | 'RUN_JOBS_NOW';
+
+/** The facts about an action. The fragment `ActionNow` has these fields. */
+export interface ActionState {
+  kind: ActionKind;
+  status: 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  matched: number;
+  processed: number;
+  succeeded: number;
+  skipped: number;
+  ratePerSecond: number | null;
+  canary: boolean;
+  canaryJobId: string | null;
+  error: string | null;
+  requestedBy: string;
+  pausedAt: string | null;
+  pausedBy: string | null;
+  createdAt: string;
+  updatedAt: string;
+  finishedAt: string | null;
+}
+
+interface KindWords {
+  name: string;
+  /** In a sentence: "the replay of orders". */
+  noun: string;
+  icon: IconName;
+  one: string;
+  others: string;
+  /** A participle for its jobs: "replayed". */
+  done: string;
+  /** Why some are left out. */
+  leftOut: string;
+}
+
+const KINDS: Readonly<Record<ActionKind, KindWords>> = {
+  REPLAY_DEAD_LETTERS: {
+    ...{
+      name: 'Replay of dead letters',
+      noun: 'replay',
+      icon: 'undo',
+      one: 'dead letter',
+      others: 'dead letters',
+      done: 'replayed',
+    },
+    leftOut: 'had been replayed or removed meanwhile',
+  },
+  CANCEL_JOBS: {
+    ...{ name: 'Cancel jobs', noun: 'cancellation', icon: 'cancelled', one: 'job', others: 'jobs', done: 'cancelled' },
+    leftOut: 'had ended or were being delivered',
+  },
+  PURGE_QUEUE: {
+    ...{ name: 'Purge of queue', noun: 'purge', icon: 'deleted', one: 'job', others: 'jobs', done: 'cancelled' },
+    leftOut: 'had ended or were being delivered',
+  },
+  RUN_JOBS_NOW: {
+    ...{ name: 'Run jobs now', noun: 'run', icon: 'play', one: 'job', others: 'jobs', done: 'made due' },
+    leftOut: 'had ended, were being delivered or were due meanwhile',
+  },
+};
+
+/** Kinds that this page does not know yet have a name, too. */
+export function wordsOfKind(kind: string): KindWords {
+  const name = kind.charAt(0) + kind.slice(1).toLowerCase().replaceAll('_', ' ');
+  return (
+    KINDS[kind as ActionKind] ?? {
+      ...{ name, noun: 'work', icon: 'actions', one: 'job', others: 'jobs', done: 'done' },
+      leftOut: 'had changed meanwhile',
+    }
+  );
+}
+
+/** The server counts up to here. */
+const MAX_MATCHED = 1_000_000;
+
+export const matchedText = (matched: number) => (matched >= MAX_MATCHED ? `${number(MAX_MATCHED)}+` : number(matched));
+
+/** Whether it goes on, or can go on. */
+export const isOpen = ({ status }: Pick<ActionState, 'status'>) => status === 'RUNNING' || status === 'PAUSED';
+
+export const toGo = ({ matched, processed }: ActionState) => Math.max(0, matched - processed);
+
+/** The number of processed jobs at a time, in milliseconds. */
+export interface Sample {
+  at: number;
+  processed: number;
+}
+
+/** The rate is that of so long. */
+const RATE_MS = 10_000;
+
+/** Adds a sample, and forgets what is too old: one sample older than the span is kept, as its start. */
+export function addSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
+  const all = [...samples, sample];
+  const firstOfSpan = all.findIndex(({ at }) => at > sample.at - RATE_MS);
+  return all.slice(Math.max(0, firstOfSpan - 1));
+}
+
+/**
+ * Items a second over the last 10 s. Until the page has seen 2 s of it, as after a reload, the average since the start.
+ * Null before anything was processed.
+ */
+export function rateOfAction(action: ActionState, samples: readonly Sample[], now: number): number | null {
+  if (action.processed === 0) return null;
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first !== undefined && last !== undefined && now - first.at >= 2000) {
+    return Math.max(0, ((last.processed - first.processed) / (now - first.at)) * 1000);
+  }
+  const end = action.finishedAt === null ? now : Date.parse(action.finishedAt);
+  const ms = end - Date.parse(action.createdAt);
+  return ms <= 0 ? null : (action.processed / ms) * 1000;
+}
+
+/** Milliseconds until it ends, by the lower of its rate and its limit; null when that cannot be told. */
+export function timeLeft(action: ActionState, rate: number | null): number | null {
+  const perSecond = Math.min(rate ?? Number.POSITIVE_INFINITY, action.ratePerSecond ?? Number.POSITIVE_INFINITY);
+  // The server counts no further, so there may be more.
+  if (perSecond === 0 || perSecond === Number.POSITIVE_INFINITY || action.matched >= MAX_MATCHED) return null;
+  return (toGo(action) / perSecond) * 1000;
+}
+
+/** Whether the rest waits until the job that was sent ahead has ended. */
+function waitsForCanary(action: ActionState): boolean {
+  return action.status === 'RUNNING' && action.canary && action.processed <= 1 && action.matched > 1;
+}
+
+/** The first line of the page of an action. */
+export function sentenceOfAction(
+  action: ActionState,
+  { rate, stoppedBy }: { rate: number | null; stoppedBy: string | null },
+): string {
+  const { one, others, done } = wordsOfKind(action.kind);
+  const things = action.matched === 1 ? one : others;
+  const verb = action.matched === 1 ? 'is' : 'are';
+  switch (action.status) {
+    case 'RUNNING': {
+      if (waitsForCanary(action)) {
+        const rest = many(action.matched - 1, one, others);
+        return action.canaryJobId === null
+          ? `The first one is about to be sent. The other ${rest} follow when it has completed.`
+          : `The first one was sent ahead. The other ${rest} follow when it has completed.`;
+      }
+      const left = timeLeft(action, rate);
+      const progress = `${number(action.succeeded)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.`;
+      return left === null ? progress : `${progress} About ${span(left)} to go.`;
+    }
+    case 'PAUSED':
+      return `Paused${action.pausedBy === null ? '' : ` by ${action.pausedBy}`} after ${number(action.processed)} of ${matchedText(action.matched)} ${things}.`;
+    case 'COMPLETED': {
+      const count =
+        action.succeeded === 0 ? `no ${one} was` : `${many(action.succeeded, `${one} was`, `${others} were`)}`;
+      return `Done: ${count} ${done}${action.skipped === 0 ? '' : `, ${number(action.skipped)} left out`}.`;
+    }
+    case 'CANCELLED':
+      return `Stopped${stoppedBy === null ? '' : ` by ${stoppedBy}`} after ${number(action.processed)} of ${matchedText(action.matched)} ${things}.`;
+    case 'FAILED':
+      return `Failed: ${withStop(causeOfFailure(action.error))}`;
+  }
+}
+
+/** `the canary job … died (attempts_exhausted): HTTP 413` in words: the page shows the job itself. */
+function causeOfFailure(error: string | null): string {
+  if (error === null) return 'the reason is not known';
+  const [, what, last] = error.match(/^the canary job \w+ (died|was cancelled|was removed)[^:]*(?:: (.*))?$/s) ?? [];
+  if (what === undefined) return error;
+  return `the one that was sent ahead ${what}${last === undefined ? '' : ` (${last})`}, so nothing more was sent`;
+}
+
+const withStop = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+/** For the tab: short, and it does not change more than it has to. */
+export function titleOfAction(action: ActionState): string {
+  if (action.status !== 'RUNNING') {
+    return { PAUSED: 'Paused', COMPLETED: 'Done', CANCELLED: 'Stopped', FAILED: 'Failed' }[action.status];
+  }
+  return `${action.matched === 0 ? 0 : Math.floor((action.processed / action.matched) * 100)}\u00a0% done`;
+}
+
+/** "10.0 a second, the limit that was asked for" */
+export function paceOfAction(action: ActionState, rate: number | null): string {
+  if (action.status !== 'RUNNING' || rate === null || waitsForCanary(action)) return '';
+  const limit = action.ratePerSecond;
+  const text = `${rate < 100 ? rate.toFixed(1) : number(Math.round(rate))} a second`;
+  if (limit === null) return text;
+  return rate > limit * 0.9
+    ? `${text}, the limit that was asked for`
+    : `${text}, of ${number(limit)} that were asked for`;
+}
+
+export const SIGNALS: Readonly<Record<ActionState['status'], Signal>> = {
+  RUNNING: 'run',
+  PAUSED: 'idle',
+  COMPLETED: 'ok',
+  FAILED: 'bad',
+  CANCELLED: 'idle',
+};
+
+/** A step of an action, the newest first. */
+export interface Step {
+  at: number;
+  icon: IconName;
+  signal: Signal;
+  text: string;
+  /** A job that the text ends with. */
+  jobId?: string;
+}
+
+export interface CanaryJob {
+  id: string;
+  status: 'PENDING' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
+  createdAt: string;
+  endedAt: string | null;
+}
+
+/** The events so far, as far as the action and the job that was sent ahead tell them. */
+export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy: string | null): Step[] {
+  const words = wordsOfKind(action.kind);
+  const rate = action.ratePerSecond === null ? '' : `, ${number(action.ratePerSecond)} a second`;
+  const ofOne = action.canary ? ', one first' : '';
+  const steps: Step[] = [
+    {
+      ...{ at: Date.parse(action.createdAt), icon: 'actions', signal: 'idle' },
+      text: `Asked for by ${action.requestedBy}: ${matchedText(action.matched)} matched${rate}${ofOne}`,
+    },
+  ];
+  if (action.canaryJobId !== null) {
+    const at = canary === null ? Date.parse(action.createdAt) : Date.parse(canary.createdAt);
+    steps.push({ at, icon: 'send', signal: 'idle', text: 'One was sent ahead:', jobId: action.canaryJobId });
+  }
+  if (canary?.status === 'COMPLETED' && canary.endedAt !== null) {
+    const text = action.matched > 1 ? 'The first one completed, so the rest began' : 'It completed';
+    steps.push({ at: Date.parse(canary.endedAt), icon: 'done', signal: 'ok', text });
+  }
+  if (action.status === 'RUNNING') {
+    if (action.processed > 0 && !waitsForCanary(action)) {
+      const text = `${number(action.processed)} looked at, ${number(toGo(action))} to go`;
+      steps.push({ at: Date.parse(action.updatedAt), icon: words.icon, signal: 'run', text });
+    }
+  } else {
+    const text = sentenceOfAction(action, { rate: null, stoppedBy }).replace(/\.$/, '');
+    const icon = ({ PAUSED: 'paused', COMPLETED: 'done', CANCELLED: 'stop', FAILED: 'failed' } as const)[action.status];
+    const at = Date.parse(action.finishedAt ?? action.pausedAt ?? action.updatedAt);
+    steps.push({ at, icon, signal: SIGNALS[action.status], text });
+  }
+  return steps.reverse();
+}
+
+/** "Of order-events. Asked for by jf_4kQ…x7Pd at 12:04:29. You can leave this page: it goes on." */
+export function leadOfAction(action: ActionState & { queue: { name: string } | null }, view: View): Phrase {
+  const at = Date.parse(action.createdAt);
+  return sentences(
+    action.queue === null ? null : `Of ${action.queue.name}.`,
+    phrase`Asked for by ${action.requestedBy} at ${{ at, text: time(at, view) }}.`,
+    action.status === 'RUNNING' ? 'You can leave this page: it goes on.' : null,
+    action.status === 'PAUSED' ? `The other ${number(toGo(action))} wait until it is resumed.` : null,
+  );
+}
+
+/** "1 204 of 1 998", or only the number when all of them are done. */
+export function progressText({ processed, matched }: ActionState): string {
+  return processed === matched ? number(processed) : `${number(processed)} of ${matchedText(matched)}`;
+}
+
+/** The selection as labels and values: the members of the stored filter that narrow it. */
+export function pairsOfSelection(selection: unknown): readonly (readonly [label: string, value: string])[] {
+  if (typeof selection !== 'object' || selection === null) return [];
+  // A replay of jobs has the filter of the jobs within it.
+  const { jobs, ...own } = selection as Record<string, unknown>;
+  return Object.entries({ ...own, ...(jobs as Record<string, unknown> | undefined) }).flatMap(([name, value]) => {
+    const text = textOfCondition(value);
+    return text === '' ? [] : [[LABELS[name] ?? name, text] as const];
+  });
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  ...{
+    queueIds: 'Queues',
+    reasons: 'Reason',
+    fingerprints: 'Cause',
+    webhookStatusCodes: 'Code',
+    replayed: 'Replayed before',
+  },
+  ...{ errorContains: 'Error contains', dead: 'Died', statuses: 'Status', states: 'State', queueNames: 'Queues' },
+  ...{ created: 'Published', completed: 'Completed', scheduled: 'Scheduled', idempotencyKeyContains: 'Key contains' },
+  ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload', ids: 'Jobs', answers: 'Answer' },
+  ...{
+    dismissed: 'Dismissed',
+    replayable: 'Replayable',
+    idempotencyKey: 'Key',
+    actionId: 'Action',
+    deferCount: 'Holds used',
+  },
+  ...{
+    deadReasons: 'Reason',
+    waitReasons: 'Waits for',
+    anyWebhookStatusCodes: 'Any code',
+    anyWebhookStatusClasses: 'Any answer',
+  },
+};
+
+function textOfCondition(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return value.map((one) => (isId(one) ? shortId(one) : textOfCondition(one))).join(', ');
+  const { from, to, min, max } = value as Record<string, unknown>;
+  if (from != null || to != null) return `${from ?? NONE} to ${to ?? 'now'}`;
+  if (min != null || max != null) return min === max ? String(min) : `${min ?? 0} to ${max ?? 'any'}`;
+  return Object.keys(value).length === 0 ? '' : JSON.stringify(value);
+}
+
+const isId = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{24}$/.test(value);

@@ -1,0 +1,78 @@
+import { graphql, type ResultOf } from '../../api/graphql.ts';
+import { ActionNow, Cause, JobRow, QueueNow } from '../../api/operations/fragments.ts';
+
+export const Actions = graphql(
+  `
+  query Actions($first: Int, $after: String, $last: Int, $before: String) {
+    bulkActions(first: $first, after: $after, last: $last, before: $before) {
+      nodes { ...ActionNow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
+    }
+  }
+`,
+  [ActionNow],
+);
+
+export const ActionPage = graphql(
+  `
+  query ActionPage($id: ID!) {
+    bulkAction(id: $id) { ...ActionNow queue { ...QueueNow } }
+    bulkActions(first: 6) { nodes { ...ActionNow } }
+    stops: auditLog(first: 1, targetId: $id, action: "bulk_action.cancel") { nodes { actor } }
+  }
+`,
+  [ActionNow, QueueNow],
+);
+export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']>;
+
+/** The cause of death of a replay's dead letters. */
+export const CauseOfAction = graphql(
+  `
+  query CauseOfAction($filter: DeadLetterFilter) { errorGroups(first: 1, filter: $filter) { ...Cause } }
+`,
+  [Cause],
+);
+
+/** The job that a replay sent ahead. */
+export const Canary = graphql(
+  `
+  query Canary($id: ID!) {
+    job(id: $id) { ...JobRow attempts { durationMs webhookStatusCode } }
+  }
+`,
+  [JobRow],
+);
+
+export const StopAction = graphql(
+  `
+  mutation StopAction($id: ID!) {
+    cancelBulkAction(id: $id) { ... on BulkActionPayload { action { ...ActionNow } } ... on Error { message } }
+  }
+`,
+  [ActionNow],
+);
+
+export const PauseAction = graphql(
+  `
+  mutation PauseAction($id: ID!) {
+    pauseBulkAction(id: $id) { ... on BulkActionPayload { action { ...ActionNow } } ... on Error { message } }
+  }
+`,
+  [ActionNow],
+);
+
+export const ResumeAction = graphql(
+  `
+  mutation ResumeAction($id: ID!) {
+    resumeBulkAction(id: $id) { ... on BulkActionPayload { action { ...ActionNow } } ... on Error { message } }
+  }
+`,
+  [ActionNow],
+);
+
+/** How my running actions ended, in case the stream was away when they did. */
+export const ActionState = graphql(
+  `
+  query ActionState($id: ID!) { bulkAction(id: $id) { ...ActionNow } }
+`,
+  [ActionNow],
+);

@@ -1,0 +1,121 @@
+import { Link } from 'wouter';
+import { Icon } from '../../parts/icon.tsx';
+import { Time } from '../../parts/time.tsx';
+import { upperFirst } from '../../words/format.ts';
+import { type ActivityFilter, activityPath } from './model/activity-filter.ts';
+import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from './model/audit.ts';
+import type { ActivityEntry } from './operations.ts';
+
+/** So many fields stand in the row; more are behind a click. */
+const SHOWN = 3;
+
+export function Entries({ entries, filter }: { entries: readonly ActivityEntry[]; filter: ActivityFilter }) {
+  return (
+    <table className="table cards entries">
+      <caption className="sr">Changes, the newest first</caption>
+      <thead>
+        <tr>
+          <th scope="col" className="at">
+            When
+          </th>
+          <th scope="col">Change</th>
+          <th scope="col">Before and after</th>
+          <th scope="col" className="by">
+            By
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => (
+          <Row key={entry.id} entry={entry} filter={filter} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }) {
+  const { verb, icon } = wordsOfDeed(entry.action);
+  const { name, path } = targetOf(entry);
+  const actionId = actionOf(entry);
+  return (
+    <tr>
+      <td className="c2 q at">
+        <Time at={entry.at} />
+      </td>
+      <td className="c1">
+        <span className="deed">
+          <Icon name={icon} />
+          <span>
+            {upperFirst(verb)}{' '}
+            {name !== null &&
+              (path === null ? (
+                <b>{name}</b>
+              ) : (
+                <Link className="name rowlink" href={path}>
+                  {name}
+                </Link>
+              ))}
+          </span>
+        </span>
+      </td>
+      <td className="c5">
+        <Changes changes={fieldChanges(entry)} />
+        <span className="entry-links">
+          {actionId !== null && (
+            <Link className="link" href={`/actions/${actionId}`}>
+              The action
+            </Link>
+          )}
+        </span>
+      </td>
+      <td className="c3 mono q by">
+        <Link
+          className="link"
+          href={activityPath(filter, { actor: entry.actor })}
+          aria-label={`Only changes by ${entry.actor}`}
+        >
+          {entry.actor}
+        </Link>
+        <Link
+          className="btn quiet icon tiny only"
+          href={activityPath(filter, { target: entry.targetId })}
+          aria-label={`Only changes of ${name ?? entry.targetType.replace('_', ' ')}`}
+        >
+          <Icon name="search" />
+        </Link>
+      </td>
+    </tr>
+  );
+}
+
+function Changes({ changes }: { changes: readonly FieldChange[] }) {
+  if (changes.length === 0) return null;
+  if (changes.length <= SHOWN) return <Fields changes={changes} />;
+  const isNew = changes.every(({ before }) => before === null);
+  return (
+    <details>
+      <summary>
+        {changes.length} {isNew ? 'fields' : 'fields changed'}
+      </summary>
+      <Fields changes={changes} />
+    </details>
+  );
+}
+
+function Fields({ changes }: { changes: readonly FieldChange[] }) {
+  return (
+    <dl className="diff">
+      {changes.map(({ field, before, after }) => (
+        <div key={field}>
+          <dt>{field}</dt>
+          <dd>
+            {before !== null && <del>{before}</del>}
+            {before !== null && after !== null && <span aria-hidden="true"> → </span>}
+            {after !== null && <ins>{after}</ins>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

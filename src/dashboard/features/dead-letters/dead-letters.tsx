@@ -1,0 +1,289 @@
+import './dead-letters.css';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { afterFirstRead } from '../../api/first-read.ts';
+import { textOf } from '../../api/graphql.ts';
+import { useIsPaused } from '../../api/live/live.ts';
+import { keepOld, query } from '../../api/query.ts';
+import { May } from '../../api/rights.ts';
+import { useServer, useWebhookTimeout } from '../../api/server.ts';
+import { useView } from '../../base/time.ts';
+import { isDefaultFilter, isReplayable, isValidDeadFilter } from '../../filter/dead/filter.ts';
+import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
+import { copy } from '../../parts/copy.tsx';
+import { FilterBox } from '../../parts/filter/filter-box.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Coming } from '../../parts/page/coming.tsx';
+import { useCommands } from '../../parts/page/keys.ts';
+import { Page } from '../../parts/page/page.tsx';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { count, many, time } from '../../words/format.ts';
+import type { Phrase as Pieces } from '../../words/phrase.ts';
+import { CauseList } from './causes.tsx';
+import { DEAD_FILTER } from './filter-kind.ts';
+import { headOfCauses, leadOfCause, MOST_CAUSES } from './model/cause.ts';
+import { NoCauses } from './no-causes.tsx';
+import { OneByOne } from './one-by-one.tsx';
+import { type CauseRow, Causes, DeadLetters as DeadLettersPage } from './operations.ts';
+import { targetOfAll, targetOfCause } from './targets.ts';
+import { deadPath, useDeadFilter } from './use-dead-filter.ts';
+
+const FilterInput = lazy(() => afterFirstRead(() => import('./dead-filter-input.tsx')));
+const ReplayDialog = lazy(() => import('../../parts/bulk/replay-dialog.tsx'));
+
+/** Dead letters do not come by the live stream. */
+const AGAIN_MS = 30_000;
+
+/** Dismissed causes are a list of their own: nothing of the one is shown while the other loads. */
+export default function DeadLetters() {
+  const isDismissed = useSearchParams()[0].get('dismissed') !== null;
+  return <List key={String(isDismissed)} isDismissed={isDismissed} />;
+}
+
+function List({ isDismissed }: { isDismissed: boolean }) {
+  const url = useDeadFilter();
+  const { filter, tab, forApi, key, setFilter } = url;
+  const [target, setTarget] = useState<ReplayTarget | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const isPaused = useIsPaused();
+  const isByAnswer = tab === 'answers';
+  const [, navigate] = useLocation();
+  const webhookTimeoutSeconds = useWebhookTimeout();
+  // A replay selects the same dead letters that the page counts.
+  const shown = () => ({ ...forApi?.(), ...(tab !== 'all' && { dismissed: isDismissed }) });
+  const asked = useQuery({
+    ...query(Causes, () => ({ filter: shown(), by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
+      key: [key, tab, isDismissed],
+    }),
+    ...keepOld,
+    enabled: forApi !== null,
+    refetchInterval: isPaused ? false : AGAIN_MS,
+  });
+  const { data } = asked;
+  const hasDismissed = (data?.dismissals.length ?? 0) > 0;
+  const leavesOut = hasDismissed && !isDismissed && tab !== 'all';
+  const dismissed = useQuery({
+    ...query(DeadLettersPage, () => ({ filter: { ...forApi?.(), dismissed: true }, first: 1 }), {
+      key: ['dismissed', key],
+    }),
+    enabled: forApi !== null && leavesOut,
+    refetchInterval: isPaused ? false : AGAIN_MS,
+  }).data?.deadLetters;
+  const copyQuery = () => void copy(queryText(shown()), 'Query');
+  const replay = (cause: CauseRow) => {
+    if (forApi !== null) setTarget(targetOfCause(cause, shown(), { isByAnswer, webhookTimeoutSeconds }));
+  };
+  const canReplay = forApi !== null && isReplayable(filter) && (data?.errorGroups.length ?? 0) > 0;
+  const replayAll = () => {
+    if (forApi !== null) setTarget(targetOfAll(data?.errorGroups ?? [], shown()));
+  };
+  useCommands([
+    { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
+    ...(canReplay
+      ? [{ label: 'Replay all that match', icon: 'undo', run: replayAll, deed: 'replayDeadLetters' } as const]
+      : []),
+    { label: 'Copy as GraphQL', icon: 'copy', run: copyQuery },
+  ]);
+  const nothing = data !== undefined && (
+    <NoCauses
+      filter={filter}
+      newestAt={isDismissed || hasDismissed ? null : (data.newest.nodes[0]?.deadAt ?? null)}
+      hint={data.oldest.hint}
+    />
+  );
+  return (
+    <Head
+      causes={data?.errorGroups}
+      isDefault={isDefaultFilter(filter)}
+      isReadable={isValidDeadFilter(filter)}
+      newestAt={data?.newest.nodes[0]?.deadAt ?? null}
+      onReplay={canReplay ? replayAll : null}
+      isDismissed={isDismissed}
+      hasDismissed={hasDismissed}
+      dismissed={leavesOut && dismissed !== undefined && dismissed.totalCount > 0 ? dismissed : null}
+      onCopy={copyQuery}
+    >
+      <div className="toolbar dead-tools">
+        <FilterBox kind={DEAD_FILTER} Input={FilterInput} filter={filter} onChange={setFilter} inputRef={input} />
+        <nav className="seg" aria-label="Grouping">
+          <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' && !isDismissed ? 'page' : undefined}>
+            By cause
+          </Link>
+          {(isDismissed || hasDismissed) && (
+            <Link href={deadPath(filter, 'causes', { dismissed: '1' })} aria-current={isDismissed ? 'page' : undefined}>
+              Dismissed
+            </Link>
+          )}
+          <Link href={deadPath(filter, 'answers')} aria-current={tab === 'answers' ? 'page' : undefined}>
+            By answer
+          </Link>
+          <Link href={deadPath(filter, 'all')} aria-current={tab === 'all' ? 'page' : undefined}>
+            One by one
+          </Link>
+        </nav>
+      </div>
+      <Problems url={url} />
+      <Failure asked={url.lookUp} what="The queue of the filter" />
+      <Failure asked={asked} what="Dead letters" />
+      {data === undefined && asked.isLoading && <Skeleton lines={5} />}
+      {data !== undefined &&
+        (tab === 'all' ? (
+          <OneByOne url={url} nothing={nothing} />
+        ) : data.errorGroups.length === 0 ? (
+          nothing
+        ) : (
+          <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+            <CauseList
+              causes={data.errorGroups}
+              listKey={`${key} ${isByAnswer}`}
+              filter={filter}
+              isByAnswer={isByAnswer}
+              isDismissed={isDismissed}
+              onReplay={replay}
+            />
+          </div>
+        ))}
+      {data !== undefined && data.errorGroups.length > 0 && (
+        <Retention createdAt={data.oldest.nodes[0]?.job?.createdAt} />
+      )}
+      {target !== null && (
+        <Suspense fallback={<Coming onClose={() => setTarget(null)} />}>
+          <ReplayDialog
+            target={target}
+            onStarted={(id) => navigate(`/actions/${id}`)}
+            onClose={() => setTarget(null)}
+          />
+        </Suspense>
+      )}
+    </Head>
+  );
+}
+
+const dismissedSentence = (causes: number) =>
+  causes === 0
+    ? 'No dead letter of a dismissed cause is left.'
+    : `${many(causes, 'dismissed cause is', 'dismissed causes are')} back in the list when jobs die of ${causes === 1 ? 'it' : 'them'} again.`;
+
+const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
+
+/** A component of its own, as it steps once a second. */
+function Head({
+  causes,
+  isDefault,
+  isReadable,
+  newestAt,
+  onReplay,
+  isDismissed,
+  hasDismissed,
+  dismissed,
+  onCopy,
+  children,
+}: {
+  causes: readonly CauseRow[] | undefined;
+  isDefault: boolean;
+  isReadable: boolean;
+  newestAt: string | null;
+  /** It is null if nothing that matches can be replayed. */
+  onReplay: (() => void) | null;
+  /** Whether the list is that of dismissed causes, and whether there are any. */
+  isDismissed: boolean;
+  hasDismissed: boolean;
+  /** How many dead letters the list leaves out, as their causes are dismissed; null if none. */
+  dismissed: { totalCount: number; totalCountExact: boolean } | null;
+  onCopy: () => void;
+  children: ReactNode;
+}) {
+  const view = useView();
+  const timeout = useWebhookTimeout();
+  const { first, more, lead } = headOf(causes);
+  function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
+    if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
+    if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
+    if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
+    if (all.length > 0) {
+      const head = headOfCauses(all, { isDefault, view });
+      const [largest] = [...all].sort((a, b) => b.count - a.count);
+      return { ...head, lead: head.more === '' || largest === undefined ? null : leadOfCause(largest, timeout, view) };
+    }
+    if (!isDefault) return { first: 'No dead letter matches.', more: '', lead: null };
+    const since = newestAt === null ? '' : `The last job died at ${time(Date.parse(newestAt), view)}.`;
+    return {
+      first:
+        newestAt === null
+          ? 'No dead letter is kept.'
+          : `Every job that died was replayed${hasDismissed ? ', or its cause dismissed' : ''}.`,
+      more: since,
+      lead: null,
+    };
+  }
+  const sum = causes?.reduce((total, cause) => total + cause.count, 0) ?? 0;
+  const isWell = causes?.length === 0 && isDefault;
+  return (
+    <Page
+      title={causes === undefined ? 'Dead letters' : `${count(sum, causes.length < MOST_CAUSES)} dead letters`}
+      crumbs={[{ label: 'Dead letters' }]}
+      sign={isWell ? { icon: 'done', signal: 'ok' } : { icon: 'dead', signal: sum > 0 ? 'bad' : 'idle' }}
+      h1={
+        <>
+          {first}
+          {more !== '' && <span className="soft"> {more}</span>}
+          {dismissed !== null && (
+            <span className="soft">
+              {' '}
+              {count(dismissed.totalCount, dismissed.totalCountExact)} more {dismissed.totalCount === 1 ? 'is' : 'are'}{' '}
+              dismissed.
+            </span>
+          )}
+        </>
+      }
+      lead={lead === null ? undefined : <Phrase pieces={lead} />}
+      actions={
+        <>
+          {onReplay !== null && (
+            <May deed="replayDeadLetters">
+              <button type="button" className="btn" onClick={onReplay}>
+                <Icon name="undo" />
+                Replay all…
+              </button>
+            </May>
+          )}
+          <button type="button" className="btn lo1" onClick={onCopy}>
+            <Icon name="copy" />
+            Copy as GraphQL
+          </button>
+        </>
+      }
+    >
+      {children}
+    </Page>
+  );
+}
+
+/** Shows the problems of chips that are no condition. The list is not read then, as it would show too much. */
+function Problems({ url: { filter } }: { url: ReturnType<typeof useDeadFilter> }) {
+  const problems = filter.flatMap((chip) => (chip.word === 'unknown' ? [`${chip.text}: ${chip.problem}`] : []));
+  return problems.map((problem) => (
+    <p key={problem} className="small trouble dead-problem" role="alert">
+      {problem}
+    </p>
+  ));
+}
+
+function Retention({ createdAt }: { createdAt: string | undefined }) {
+  const server = useServer();
+  const view = useView();
+  if (server === null) return null;
+  const kept = server.retentionSeconds * 1000;
+  const days = Math.round(server.retentionSeconds / 86_400);
+  const goesAt = createdAt === undefined ? null : Date.parse(createdAt) + kept;
+  return (
+    <p className="pager">
+      <span>
+        Dead letters are kept for {days === 1 ? 'a day' : `${days} days`} after the job was published.
+        {goesAt !== null && ` The one that died first goes at ${time(goesAt, view)}.`}
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,111 @@
+import { type Answers, isMended, isWell, type SinceFailure, sumOfAnswers } from '../../../words/answers.ts';
+import { codeOf, type DeadReason, isOfWorker, shortCause, titleOfDeath } from '../../../words/cause.ts';
+import { RECENT_MS, spanOfDeath } from '../../../words/death.ts';
+import { firstLineOf, lowerFirst, NONE, number, percent, upperFirst, type View } from '../../../words/format.ts';
+import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
+import type { Signal } from '../../../words/words.ts';
+
+/** A cause of death: dead letters of one queue with the same reason, code and error. */
+
+export interface CauseNow {
+  reason: DeadReason;
+  error: string | null;
+  webhookStatusCode: number | null;
+  count: number;
+  firstSeen: string;
+  lastSeen: string;
+  /** The first line of the receiver's answer, if the causes are told apart by it. */
+  answer?: string | null;
+  /** It is null once it has been removed. */
+  queue: {
+    id: string;
+    name: string;
+    maxDefers: number;
+    ackTimeout: number;
+    health?: (Answers & SinceFailure) | null;
+  } | null;
+  /** It is null once it has been removed. */
+  sample: { lastAttempt: { attempt: number; responseBody: string | null } | null } | null;
+}
+
+/** The last text of the receiver or the worker in one line, else the error. It is unknown without the right to see it. */
+export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>, isVisible = true): string {
+  const line = firstLineOf(sample?.lastAttempt?.responseBody);
+  if (line !== '') return line;
+  if (codeOf(error) === null) return shortCause(error) || NONE;
+  return isVisible ? 'an answer without a body' : NONE;
+}
+
+/**
+ * `mended`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min. `over`:
+ * none did, and the receiver was well in the last hour.
+ */
+export type CauseCondition = 'mended' | 'over' | 'recent' | 'unknown';
+
+export function conditionOfCause(
+  { reason, error, lastSeen, queue }: Pick<CauseNow, 'reason' | 'error' | 'lastSeen' | 'queue'>,
+  now: number,
+): CauseCondition {
+  const isAboutReceiver = !isOfWorker(reason, error);
+  if (isAboutReceiver && isMended(queue?.health ?? null)) return 'mended';
+  if (now - Date.parse(lastSeen) < RECENT_MS) return 'recent';
+  return isAboutReceiver && isWell(queue?.health ?? null) ? 'over' : 'unknown';
+}
+
+export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal: Signal } | null>> = {
+  mended: { word: 'receiver works again', signal: 'ok' },
+  over: { word: 'receiver well in the last hour', signal: 'ok' },
+  recent: { word: 'recent', signal: 'bad' },
+  unknown: null,
+};
+
+/** A cause that began within the last hour is new, unless most of them are. */
+const NEW_MS = 3_600_000;
+
+export function newCauses<Cause extends { firstSeen: string }>(causes: readonly Cause[], now: number): Set<Cause> {
+  const found = new Set(causes.filter(({ firstSeen }) => now - Date.parse(firstSeen) < NEW_MS));
+  return found.size * 2 > causes.length ? new Set() : found;
+}
+
+/** So many causes are asked for, the largest. If there are more, what is counted of them is a lower bound. */
+export const MOST_CAUSES = 20;
+
+/** "2 226 jobs died and were not replayed, of 6 causes." and what is to know of the largest of them. */
+export function headOfCauses(
+  causes: readonly CauseNow[],
+  { isDefault, view }: { isDefault: boolean; view: View },
+): { first: string; more: string } {
+  const sum = causes.reduce((total, { count }) => total + count, 0);
+  const [largest] = [...causes].sort((a, b) => b.count - a.count);
+  const [the, largestOf] = causes.length < MOST_CAUSES ? ['', ''] : ['the ', 'largest '];
+  const of = causes.length === 1 ? 'one cause' : `${the}${number(causes.length)} ${largestOf}causes`;
+  const first = isDefault
+    ? `${number(sum)} ${sum === 1 ? 'job died and was' : 'jobs died and were'} not replayed, of ${of}.`
+    : `${number(sum)} dead ${sum === 1 ? 'letter matches' : 'letters match'}, of ${of}.`;
+  if (largest === undefined || largest.count * 2 < sum) return { first, more: '' };
+  const { state } = spanOfDeath(largest, view);
+  if (causes.length === 1) return { first, more: `${upperFirst(state)}.` };
+  return { first, more: `One cause is ${percent(largest.count, sum)} of them, ${state}.` };
+}
+
+/** The lead of the largest cause: what happened when, and how the receiver is now. It is null without a queue. */
+export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view: View): Phrase | null {
+  const { queue } = cause;
+  if (queue === null) return null;
+  const { when: range } = spanOfDeath(cause, view);
+  const when = range[0] === 'at ' ? range : phrase`from ${range}`;
+  const title = titleOfDeath(cause, webhookTimeoutSeconds).replace(/^Receiver |, [a-z0-9\u202f]+( times)?$/g, '');
+  const isOfReceiver = /^(answered|refused|did|cut|rejected|asked)/.test(title);
+  const what = isOfReceiver ? phrase`${queue.name} ${title}` : phrase`${queue.name}: ${lowerFirst(title)}`;
+  return sentences(
+    phrase`${what} ${when}.`,
+    isOfWorker(cause.reason, cause.error) ? null : answersNow(queue.health ?? null),
+  );
+}
+
+function answersNow(answers: Answers | null): string | null {
+  if (answers === null) return null;
+  const all = sumOfAnswers(answers);
+  if (all === 0) return null;
+  return `In the last hour it answered 2xx to ${percent(answers.answered2xx, all)} of its deliveries.`;
+}

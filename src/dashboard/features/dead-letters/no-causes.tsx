@@ -1,0 +1,65 @@
+import { Link } from 'wouter';
+import {
+  type DeadFilter,
+  formatDeadChip,
+  isDefaultFilter,
+  isShownChip,
+  labelOfDeadChip,
+  removeDeadChip,
+} from '../../filter/dead/filter.ts';
+import { Empty } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { asSentence } from '../../words/format.ts';
+import { deadPath } from './use-dead-filter.ts';
+
+/** Nothing matches, or all is well: these are not the same. */
+export function NoCauses({
+  filter,
+  newestAt,
+  hint,
+}: {
+  filter: DeadFilter;
+  newestAt: string | null;
+  /** Why a condition on payloads may match nothing. */
+  hint: string | null;
+}) {
+  if (!isDefaultFilter(filter)) {
+    return (
+      <Empty title="No dead letter matches all of these">
+        <p>{hint !== null && `${asSentence(hint)} `}Take one away:</p>
+        <div className="toolbar">
+          {filter.filter(isShownChip).map((chip) => {
+            const { key, value } = labelOfDeadChip(chip);
+            return (
+              <Link
+                key={formatDeadChip(chip)}
+                className="btn tiny"
+                href={deadPath(removeDeadChip(filter, chip), 'causes')}
+              >
+                Without {key} {value}
+              </Link>
+            );
+          })}
+        </div>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing waits for you here" icon="done" signal="ok">
+      <p>
+        A job whose last attempt fails becomes a dead letter. Here they stand by cause, and can be replayed.
+        {newestAt !== null && (
+          <>
+            {' '}
+            The last one died at <Time at={newestAt} /> and was replayed.
+          </>
+        )}
+      </p>
+      {newestAt !== null && (
+        <Link className="btn tiny" href="/dead?q=replayed:any">
+          Show the replayed ones
+        </Link>
+      )}
+    </Empty>
+  );
+}

@@ -1,0 +1,34 @@
+import { graphql } from '../../api/graphql.ts';
+import { JobCourse, JobRow } from '../../api/operations/fragments.ts';
+
+export const CreateQueue = graphql(`
+  mutation CreateQueue($input: CreateQueueInput!) {
+    createQueue(input: $input) {
+      ... on CreateQueuePayload { signingSecret queue { id name } }
+      ... on ValidationError { message formErrors fieldErrors { field messages } }
+      ... on Error { message }
+    }
+  }
+`);
+
+/** The first job of a new queue, with its whole course. */
+export const FirstJob = graphql(
+  `
+  query FirstJob($queueId: ID!) {
+    jobs(first: 1, filter: { queueIds: [$queueId] }, orderBy: { field: CREATED_AT, direction: ASC }) {
+      nodes { ...JobRow ...JobCourse }
+    }
+  }
+`,
+  [JobRow, JobCourse],
+);
+
+export const PublishFirst = graphql(`
+  mutation PublishFirst($queue: String!, $input: PublishInput!) {
+    publishJob(queue: $queue, input: $input) {
+      ... on PublishJobPayload { created job { __typename id } }
+      ... on ValidationError { message formErrors fieldErrors { field messages } }
+      ... on Error { message }
+    }
+  }
+`);

@@ -1,0 +1,26 @@
+import { Note } from '../../parts/note.tsx';
+import { secretCommand } from './model/first-run.ts';
+import { Term } from './term.tsx';
+
+/** The signing secret, once. Hidden, it is nowhere in the page any more. */
+export function Secret({ secret, isHidden, onHide }: { secret: string; isHidden: boolean; onHide: () => void }) {
+  if (isHidden) {
+    return <p className="small q">The signing secret is hidden for good. If it is lost, give the queue a new one.</p>;
+  }
+  return (
+    <>
+      <Note
+        signal="warn"
+        icon="key"
+        action={
+          <button type="button" className="btn tiny" onClick={onHide}>
+            Hide it
+          </button>
+        }
+      >
+        <b>This is the only time that the signing secret is shown.</b> Keep it where your receiver reads it.
+      </Note>
+      <Term text={secretCommand(secret)} what="Signing secret" isSecret />
+    </>
+  );
+}

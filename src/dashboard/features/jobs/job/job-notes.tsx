@@ -1,0 +1,55 @@
+import { Link } from 'wouter';
+import { useMay } from '../../../api/rights.ts';
+import { useView } from '../../../base/time.ts';
+import { toSearch } from '../../../filter/search.ts';
+import { Note } from '../../../parts/note.tsx';
+import { isWell, sumOfAnswers } from '../../../words/answers.ts';
+import { isOfWorker } from '../../../words/cause.ts';
+import { many, minute, number, percent } from '../../../words/format.ts';
+import type { JobOfPage } from '../operations/job.ts';
+import { useSameCause } from './use-job.ts';
+
+/** Notes on a dead job: how many died of the same, and whether its receiver works again. */
+export function JobNotes({ job }: { job: JobOfPage }) {
+  const view = useView();
+  const canReplay = useMay('replayDeadLetters');
+  const cause = useSameCause(job);
+  const { deadLetter, queue } = job;
+  if (deadLetter === null || deadLetter.replayedAt !== null || cause === null) return null;
+  const others = cause.count - 1;
+  const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
+  const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
+  const { health } = queue;
+  const isWellNow = health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', job.lastError);
+  if (!isWellNow && others === 0) return null;
+  return (
+    <div className="job-note">
+      <Note
+        signal={isWellNow ? 'ok' : 'idle'}
+        icon={isWellNow ? 'done' : 'dead'}
+        action={
+          <Link className="btn tiny" href={together}>
+            {!isWellNow
+              ? 'See them together'
+              : others === 0 || !canReplay
+                ? 'See its cause'
+                : `Replay all ${number(cause.count)}…`}
+          </Link>
+        }
+      >
+        {isWellNow ? (
+          <>
+            <b>The receiver was well in the last hour:</b> it answered 2xx to{' '}
+            {percent(health.answered2xx, sumOfAnswers(health))} of {number(sumOfAnswers(health))} deliveries, and none
+            died of this since {last}.
+          </>
+        ) : (
+          <>
+            {many(others, 'other job', 'other jobs')} of {queue.name} died of the same{' '}
+            {first === last ? `at ${first}` : `between ${first} and ${last}`}.
+          </>
+        )}
+      </Note>
+    </div>
+  );
+}

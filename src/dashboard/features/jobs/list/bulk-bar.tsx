@@ -1,0 +1,176 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { JobRow } from '../../../api/operations/fragments.ts';
+import { useMay, useRights } from '../../../api/rights.ts';
+import type { Filter } from '../../../filter/chips.ts';
+import { copy } from '../../../parts/copy.tsx';
+import { Icon } from '../../../parts/icon.tsx';
+import { Coming } from '../../../parts/page/coming.tsx';
+import { useCommands } from '../../../parts/page/keys.ts';
+import { toast } from '../../../parts/toast.tsx';
+import { type Count, count, many, number } from '../../../words/format.ts';
+import { type Deed, may } from '../../../words/rights.ts';
+import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../model/bulk.ts';
+import type { BulkSelection } from './bulk-dialog.tsx';
+import { jobFilterOf, type ListUrl } from './list-url.ts';
+import type { ByState } from './use-jobs.ts';
+import type { Ticks } from './use-ticks.ts';
+
+const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
+const ReplayDialog = lazy(() => import('../../../parts/bulk/replay-dialog.tsx'));
+
+const NEEDS: Readonly<Record<BulkDeed, { deed: Deed }>> = {
+  run: { deed: 'runJobsNow' },
+  replay: { deed: 'replayDeadLetters' },
+  cancel: { deed: 'cancelJobs' },
+};
+
+interface Props {
+  ticks: Ticks;
+  rows: readonly JobRow[];
+  all: Count | null;
+  byState: ByState | null;
+  filter: Filter;
+  url: ListUrl;
+}
+
+/** The actions on the ticked jobs, or on all that match. */
+export function BulkBar(props: Props) {
+  const { ticks } = props;
+  if (ticks.isAll) return <AllBar {...props} />;
+  return ticks.ids.size === 0 ? null : <TickedBar {...props} />;
+}
+
+function TickedBar({ ticks, rows, all }: Props) {
+  const canTickAll = useMay('cancelJobs');
+  const ticked = rows.filter(({ id }) => ticks.ids.has(id));
+  const total = all === null ? '' : count(all.count, all.exact);
+  const deeds = DEEDS.flatMap((deed) => {
+    const jobs = ticked.filter((job) => appliesTo(deed, job)).length;
+    return jobs === 0 ? [] : [{ deed, jobs: number(jobs) }];
+  });
+  return (
+    <Bar
+      ticks={ticks}
+      deeds={deeds}
+      selectionOf={() => ({
+        filter: { ids: ticked.map(({ id }) => id) },
+        ...{ all: false, chosen: { count: ticked.length, exact: true } },
+      })}
+      start={
+        <>
+          <span>
+            <b>{number(ticked.length)} ticked.</b> The list stands still.
+          </span>
+          {canTickAll && all !== null && all.count > ticked.length && (
+            <button type="button" className="btn quiet tiny accent" onClick={ticks.tickAll}>
+              Tick all {total} that match
+            </button>
+          )}
+        </>
+      }
+    >
+      <button
+        type="button"
+        className="btn tiny"
+        onClick={() => void copy(ticked.map(({ id }) => id).join('\n'), many(ticked.length, 'id'))}
+      >
+        Copy ids
+      </button>
+    </Bar>
+  );
+}
+
+function AllBar({ ticks, all, byState, filter, url }: Props) {
+  const total = all === null ? '' : count(all.count, all.exact);
+  // Without the counts, as of more than 10 000 jobs, the price will tell.
+  const deeds = DEEDS.filter((deed) => byState === null || jobsOfDeed(deed, byState) > 0);
+  return (
+    <Bar
+      ticks={ticks}
+      deeds={deeds.map((deed) => ({ deed, jobs: 'all' }))}
+      selectionOf={() => ({
+        filter: jobFilterOf(filter, url),
+        all: filter.length === 0 && url.from === null,
+        chosen: all ?? { count: 0, exact: false },
+      })}
+      start={
+        <span>
+          <b>All {total} that match are ticked,</b> on every page.
+        </span>
+      }
+    />
+  );
+}
+
+function Bar({
+  ticks,
+  deeds,
+  selectionOf,
+  start,
+  children,
+}: {
+  ticks: Ticks;
+  deeds: readonly { deed: BulkDeed; jobs: string }[];
+  selectionOf: () => BulkSelection;
+  start: ReactNode;
+  children?: ReactNode;
+}) {
+  const [asked, setAsked] = useState<{ deed: BulkDeed; selection: BulkSelection } | null>(null);
+  const [, navigate] = useLocation();
+  const ask = (deed: BulkDeed) => setAsked({ deed, selection: selectionOf() });
+  const rights = useRights();
+  const allowed = deeds.filter(({ deed }) => may(rights, NEEDS[deed].deed));
+  const buttons = allowed.map(({ deed, jobs }) => {
+    const { icon, key, label } = BUTTONS[deed];
+    return { deed, icon, key, label: `${label(jobs)}…` };
+  });
+  useCommands(buttons.map(({ deed, icon, key, label }) => ({ key, label, icon, run: () => ask(deed) })));
+  const props = {
+    onClose: () => setAsked(null),
+    onStarted: (id: string) => {
+      // A few rows are watched here; how it goes with many is on the page of the action.
+      if (ticks.isAll) navigate(`/actions/${id}`);
+      else toast({ text: `Started for ${many(ticks.ids.size, 'job')}`, icon: 'actions' });
+      setAsked(null);
+      ticks.clear();
+    },
+  };
+  return (
+    <div className="bulk">
+      {start}
+      <span className="end">
+        {buttons.map(({ deed, icon, label }) => (
+          <button key={deed} type="button" className="btn tiny" onClick={() => ask(deed)}>
+            <Icon name={icon} />
+            {label}
+          </button>
+        ))}
+        {children}
+        <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={ticks.clear}>
+          <Icon name="x" />
+        </button>
+      </span>
+      <Suspense fallback={<Coming onClose={props.onClose} />}>
+        {asked?.deed === 'replay' && (
+          <ReplayDialog
+            target={{
+              ...{
+                queue: null,
+                filter: null,
+                receivers: null,
+                jobs: asked.selection.filter,
+                chosen: asked.selection.chosen,
+              },
+              lead: 'All of them that are dead and were not replayed.',
+            }}
+            {...props}
+          />
+        )}
+        {asked !== null && asked.deed !== 'replay' && (
+          <BulkDialog deed={asked.deed} selection={asked.selection} {...props} />
+        )}
+      </Suspense>
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+import { memo, useCallback, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import type { JobRow } from '../../../api/operations/fragments.ts';
+import { useView } from '../../../base/time.ts';
+import { Icon } from '../../../parts/icon.tsx';
+import { JobStatusWord } from '../../../parts/status.tsx';
+import { Ago } from '../../../parts/time.tsx';
+import { shortId } from '../../../words/job-id.ts';
+import { rowTextOfJob } from '../../../words/job-row.ts';
+import type { Order } from './list-url.ts';
+import type { Ticks } from './use-ticks.ts';
+
+export interface JobsTableProps {
+  rows: readonly JobRow[];
+  gone: ReadonlySet<string>;
+  cursor: string | null;
+  ticks: Ticks;
+  order: Order;
+  onOrder: (order: Order) => void;
+  /** Added to the address of each job, to find the way back and the neighbours. */
+  from: string;
+  webhookTimeoutSeconds: number;
+  isDim: boolean;
+}
+
+export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...rest }: JobsTableProps) {
+  const ids = rows.map(({ id }) => id);
+  const latest = useRef({ ids, ticks });
+  useEffect(() => {
+    latest.current = { ids, ticks };
+  });
+  const onTick = useCallback((id: string, isRange: boolean) => {
+    if (isRange) latest.current.ticks.toggleRange(id, latest.current.ids);
+    else latest.current.ticks.toggle(id);
+  }, []);
+  const isAllTicked = ticks.isAll || (ids.length > 0 && ids.every((id) => ticks.ids.has(id)));
+  const isSomeTicked = !isAllTicked && ids.some((id) => ticks.ids.has(id));
+  return (
+    <table className={`table cards tickable jobs-table${rest.isDim ? ' dim' : ''}`}>
+      <thead>
+        <tr>
+          <th scope="col" className="c0">
+            <label className="tick">
+              <input
+                type="checkbox"
+                checked={isAllTicked}
+                ref={(box) => {
+                  if (box !== null) box.indeterminate = isSomeTicked;
+                }}
+                onChange={() => (isAllTicked ? ticks.clear() : ticks.setPage(ids))}
+              />
+              <span className="sr">Tick this page</span>
+            </label>
+          </th>
+          <th scope="col" className="c1">
+            State
+          </th>
+          <th scope="col" className="c3">
+            Job
+          </th>
+          <th scope="col" className="c4">
+            Queue
+          </th>
+          <th scope="col">What next, or why</th>
+          <th scope="col" className="n lo1 attempts-cell" aria-sort={order === 'attempts' ? 'descending' : undefined}>
+            <button
+              type="button"
+              className="sort"
+              onClick={() => onOrder(order === 'attempts' ? 'newest' : 'attempts')}
+            >
+              Attempts
+              {order === 'attempts' && <Icon name="down" />}
+            </button>
+          </th>
+          <th scope="col" className="n c2" aria-sort={SORTS[order]}>
+            <button type="button" className="sort" onClick={() => onOrder(order === 'newest' ? 'oldest' : 'newest')}>
+              Published
+              {SORTS[order] !== undefined && <Icon name={order === 'oldest' ? 'up' : 'down'} />}
+            </button>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((job) => (
+          <Row
+            key={job.id}
+            job={job}
+            isGone={gone.has(job.id)}
+            isCursor={job.id === cursor}
+            isTicked={ticks.isAll || ticks.ids.has(job.id)}
+            onTick={onTick}
+            from={from}
+            webhookTimeoutSeconds={rest.webhookTimeoutSeconds}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const SORTS: Readonly<Partial<Record<Order, 'ascending' | 'descending'>>> = {
+  newest: 'descending',
+  oldest: 'ascending',
+};
+
+interface RowProps {
+  job: JobRow;
+  isGone: boolean;
+  isCursor: boolean;
+  isTicked: boolean;
+  onTick: (id: string, isRange: boolean) => void;
+  from: string;
+  webhookTimeoutSeconds: number;
+}
+
+/** Rendered again only when its own job or marks change: a message about one job costs one row. */
+const Row = memo(function Row({ job, isGone, isCursor, isTicked, onTick, from, webhookTimeoutSeconds }: RowProps) {
+  const classes = [isTicked ? 'on' : '', isCursor ? 'cursor' : '', isGone ? 'gone' : ''].filter(Boolean).join(' ');
+  return (
+    <tr className={classes === '' ? undefined : classes}>
+      <td className="c0">
+        <label className="tick">
+          <input
+            type="checkbox"
+            checked={isTicked}
+            onChange={(event) => onTick(job.id, (event.nativeEvent as MouseEvent).shiftKey)}
+          />
+          <span className="sr">Tick job {job.id.slice(-5)}</span>
+        </label>
+      </td>
+      <td className="c1">
+        <JobStatusWord job={job} />
+      </td>
+      <td className="c3">
+        <Link className="mono rowlink" href={`/jobs/${job.id}${from}`} data-job={job.id}>
+          {shortId(job.id)}
+        </Link>
+      </td>
+      <td className="c4">
+        <span className="cut">{job.queue.name}</span>
+      </td>
+      <td className="c5 q">
+        <WhatNext job={job} webhookTimeoutSeconds={webhookTimeoutSeconds} />
+      </td>
+      <td className="n lo1 attempts-cell">
+        {job.attemptsMade} of {job.maxAttempts}
+      </td>
+      <td className="n c2 q">
+        <Ago at={job.createdAt} />
+      </td>
+    </tr>
+  );
+});
+
+/** Counts down once a second, on its own. */
+function WhatNext({ job, webhookTimeoutSeconds }: { job: JobRow; webhookTimeoutSeconds: number }) {
+  const view = useView();
+  return <span className="cut">{rowTextOfJob(job, { ...view, webhookTimeoutSeconds })}</span>;
+}

@@ -1,0 +1,55 @@
+import { useQueries } from '@tanstack/react-query';
+import { query } from '../../../api/query.ts';
+import { type Filter, labelOfChip, removeChip } from '../../../filter/chips.ts';
+import { formatFilter } from '../../../filter/format.ts';
+import { Empty } from '../../../parts/states.tsx';
+import { asSentence, count } from '../../../words/format.ts';
+import { JobsCount } from '../operations/jobs.ts';
+import { jobFilterOf, type ListUrl } from './list-url.ts';
+
+/** At most so many counts are asked for. */
+const MAX_TRIED = 5;
+
+/** Nothing matches: names the condition without which most would. */
+export default function NothingMatches({
+  filter,
+  url,
+  hint,
+  onFilter,
+}: {
+  filter: Filter;
+  url: ListUrl;
+  /** Why a condition on payloads may match nothing: its path or its type never occurred. */
+  hint: string | null;
+  onFilter: (filter: Filter) => void;
+}) {
+  const tries = filter.slice(0, MAX_TRIED).map((chip, index) => ({ chip, without: removeChip(filter, index) }));
+  const counts = useQueries({
+    queries: tries.map(({ without }) => ({
+      ...query(JobsCount, () => ({ filter: jobFilterOf(without, url), max: 10_000 }), {
+        key: { q: formatFilter(without), from: url.from, to: url.to },
+      }),
+    })),
+  });
+  const best = tries
+    .map((one, index) => ({ ...one, found: counts[index]?.data?.count ?? { count: 0, exact: true } }))
+    .reduce<{ chip: Filter[number]; without: Filter; found: { count: number; exact: boolean } } | null>(
+      (top, one) => (one.found.count > (top?.found.count ?? 0) ? one : top),
+      null,
+    );
+  const why = hint === null ? null : <span>{asSentence(hint)}</span>;
+  if (best === null) return <Empty title="Nothing matches.">{why}</Empty>;
+  const { key, value } = labelOfChip(best.chip);
+  const label = `${key} ${value}`.trim();
+  return (
+    <Empty title="Nothing matches.">
+      {why}
+      <span>
+        Without <strong>{label}</strong> there would be {count(best.found.count, best.found.exact)}.
+      </span>
+      <button type="button" className="btn tiny" onClick={() => onFilter(best.without)}>
+        Drop {label}
+      </button>
+    </Empty>
+  );
+}

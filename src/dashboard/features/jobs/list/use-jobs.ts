@@ -1,0 +1,100 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ResultOf } from '../../../api/graphql.ts';
+import { useIsPaused, useWatch } from '../../../api/live/live.ts';
+import type { JobRow } from '../../../api/operations/fragments.ts';
+import { keepOld, query } from '../../../api/query.ts';
+import { type Filter, isValid } from '../../../filter/chips.ts';
+import type { JobFilter } from '../../../filter/job-filter.ts';
+import type { JobState } from '../../../words/words.ts';
+import { JobsByState, JobsCount, JobsPage } from '../operations/jobs.ts';
+import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
+
+const PAGE_SIZE = 50;
+/** Counting stops there. */
+const MAX_COUNT = 10_000;
+const MAX_NEWS = 100;
+const NEWS_MS = 5000;
+
+/** The rows of the page, their number, and how many new ones match. */
+export function useJobs(filter: Filter, url: ListUrl) {
+  const isAsked = isValid(filter);
+  const key = { q: url.q, from: url.from, to: url.to };
+  const page = useQuery({
+    ...query(JobsPage, () => pageVariables(jobFilterOf(filter, url), url), {
+      key: { ...key, order: url.order, after: url.after, before: url.before },
+    }),
+    ...keepOld,
+    enabled: isAsked,
+  });
+  const rows = page.data?.jobs.nodes;
+  // The first rows are not kept waiting: what is counted is asked for after them.
+  const isCounted = isAsked && rows !== undefined;
+  const count = useQuery({
+    ...query(JobsCount, () => ({ filter: jobFilterOf(filter, url), max: MAX_COUNT }), { key }),
+    ...keepOld,
+    enabled: isCounted,
+  });
+  // Numbers of the former filter must not be read as those of this one.
+  const all = count.isPlaceholderData ? null : (count.data?.count ?? null);
+  const asked = jobFilterOf(filter, url).states;
+  /** The state of all jobs that match, if the filter says so. */
+  const only = asked?.length === 1 && asked[0] !== 'DEAD' ? asked[0] : undefined;
+  const states = useQuery({
+    ...query(JobsByState, () => ({ filter: jobFilterOf(filter, url) }), { key }),
+    ...keepOld,
+    enabled: isCounted && only === undefined && all?.exact === true && all.count > 0,
+  });
+  const ofOne = only === undefined || all === null ? null : { [only]: all.count };
+  const byState = only === undefined && !states.isPlaceholderData ? byStateOf(states.data) : ofOne;
+  useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
+  const news = useNews(filter, url, rows, page.dataUpdatedAt);
+  const { pageInfo, hint = null } = page.data?.jobs ?? {};
+  return { page, rows, pageInfo, hint, all, byState, news };
+}
+
+function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {
+  const position = before === null ? { first: PAGE_SIZE, after } : { last: PAGE_SIZE, before };
+  return { filter, order: ORDERS[order], ...position };
+}
+
+/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled are counted apart. */
+export type ByState = Partial<Record<JobState | 'CANCELLED', number>>;
+
+function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | null {
+  if (data === undefined) return null;
+  const counts: ByState = {};
+  for (const { state, deadReason, count } of data.jobGroups.groups) {
+    const what = deadReason === 'CANCELLED' ? deadReason : state;
+    if (what != null) counts[what] = (counts[what] ?? 0) + count;
+  }
+  return counts;
+}
+
+/**
+ * How many jobs that match are newer than the first row. Only the newest page can have news: rows of others have their
+ * place.
+ */
+function useNews(filter: Filter, url: ListUrl, rows: readonly JobRow[] | undefined, loadedAt: number) {
+  const isPaused = useIsPaused();
+  const isNewestPage = url.order === 'newest' && url.after === null && url.before === null && url.from === null;
+  const newest = rows?.[0]?.createdAt;
+  const asked = useQuery({
+    ...query(
+      JobsCount,
+      () => {
+        const all = jobFilterOf(filter, url);
+        // In an empty list, every job that matches is new.
+        if (newest === undefined) return { filter: all, max: MAX_NEWS };
+        const from = new Date(Date.parse(newest) + 1).toISOString();
+        return { filter: { ...all, created: { ...all.created, from } }, max: MAX_NEWS };
+      },
+      { key: { news: url.q, newest, loadedAt } },
+    ),
+    enabled: isNewestPage && rows !== undefined && isValid(filter) && !isPaused,
+    refetchInterval: NEWS_MS,
+    // It was true a moment ago that there are none.
+    initialData: { count: { count: 0, exact: true } },
+    gcTime: 0,
+  });
+  return isNewestPage ? asked.data.count : null;
+}

@@ -1,0 +1,32 @@
+import { many } from '../../../words/format.ts';
+import type { BulkDeed } from './bulk.ts';
+
+/** The texts of the dialog before an action on many jobs: what it does and costs. */
+
+interface BulkWords {
+  isDanger: boolean;
+  question: (matched: number) => string;
+  lead: string;
+  /** Below the number of matching jobs, and below that of the others. */
+  figures: readonly [done: string, leftOut: string];
+  third: readonly [figure: string, label: string];
+  refused: string;
+}
+
+/** A replay has a dialog of its own. */
+export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
+  run: {
+    ...{ isDanger: false, refused: 'Not run' },
+    question: (matched) => `Run ${many(matched, 'job')} now?`,
+    lead: 'Jobs become due that are scheduled, retry or are held.',
+    figures: ['jobs become due', 'left out: not waiting for a time'],
+    third: ['kept', 'pauses, holds and limits of queues'],
+  },
+  cancel: {
+    ...{ isDanger: true, refused: 'Not cancelled' },
+    question: (matched) => `Cancel ${many(matched, 'job')}?`,
+    lead: 'Only jobs that are pending or awaiting an ack can be cancelled. There is no way back.',
+    figures: ['jobs die', 'left out: ended or under way'],
+    third: ['0', 'dead letters are left'],
+  },
+};

@@ -1,0 +1,44 @@
+import type { Filter } from '../../../filter/chips.ts';
+import { resolveBound } from '../../../filter/time-bound.ts';
+
+/** The time range of the histogram of a list of jobs: of the filter's `created:`, else what is kept. */
+export interface HistogramRange {
+  /** Milliseconds; a multiple of the bucket. */
+  from: number;
+  to: number;
+  bucketSeconds: number;
+}
+
+const BUCKETS = 48;
+/** The server's shortest bucket, of which every bucket is a multiple. */
+const STEP_SECONDS = 300;
+const DAY_MS = 86_400_000;
+
+export function histogramRange(filter: Filter, now: number, retentionSeconds: number): HistogramRange {
+  const chip = filter.find((one) => one.word === 'created');
+  const range = chip?.word === 'created' ? chip.range : { from: null, to: null };
+  const to = Math.min(now, range.to === null ? now : resolveBound(range.to, 'to', now));
+  const kept = to - retentionSeconds * 1000;
+  const from = Math.max(
+    kept,
+    range.from === null ? (range.to === null ? to - DAY_MS : kept) : resolveBound(range.from, 'from', now),
+  );
+  const seconds = Math.max(1, (to - from) / 1000 / BUCKETS);
+  const bucketSeconds = Math.ceil(seconds / STEP_SECONDS) * STEP_SECONDS;
+  const bucketMs = bucketSeconds * 1000;
+  return { from: Math.floor(Math.min(from, to - bucketMs) / bucketMs) * bucketMs, to, bucketSeconds };
+}
+
+/**
+ * The part of a brushed range that lies within the filter's: the first bar may begin before it, the last one end after it.
+ * Times are in RFC 3339.
+ */
+export function brushedRange(
+  { from, to }: { from: string; to: string },
+  { from: first = from, to: last = to }: { from?: string; to?: string } = {},
+): { from: string; to: string } {
+  return {
+    from: Date.parse(first) > Date.parse(from) ? first : from,
+    to: Date.parse(last) < Date.parse(to) ? last : to,
+  };
+}

@@ -1,0 +1,37 @@
+import { type Count, count, number } from '../../../words/format.ts';
+import type { JobState } from '../../../words/words.ts';
+
+/** The verb of each state, for one job and for many. */
+const VERBS: Readonly<Record<JobState | 'CANCELLED', readonly [one: string, many: string]>> = {
+  DUE: ['is due', 'are due'],
+  SCHEDULED: ['is scheduled', 'are scheduled'],
+  RETRYING: ['retries', 'retry'],
+  HELD: ['is held', 'are held'],
+  PROCESSING: ['is being delivered', 'are being delivered'],
+  AWAITING_ACK: ['awaits an ack', 'await an ack'],
+  COMPLETED: ['is completed', 'are completed'],
+  DEAD: ['is dead', 'are dead'],
+  CANCELLED: ['was cancelled', 'were cancelled'],
+};
+
+/** "61 jobs match: 2 retry, 2 are held, 57 are dead." Largest last. */
+export function sentenceOfJobs(
+  all: Count,
+  byState: Partial<Record<JobState | 'CANCELLED', number>> | null,
+  hasFilter: boolean,
+): string {
+  if (all.count === 0) return hasFilter ? 'No job matches.' : 'No job is kept.';
+  const one = all.count === 1;
+  const start = hasFilter
+    ? `${count(all.count, all.exact)} ${one ? 'job matches' : 'jobs match'}`
+    : `${count(all.count, all.exact)} ${one ? 'job is kept' : 'jobs are kept'}`;
+  if (byState === null || !all.exact) return `${start}.`;
+  const states = (Object.entries(byState) as [keyof typeof VERBS, number][])
+    .filter(([, jobs]) => jobs > 0)
+    .sort(([, a], [, b]) => a - b);
+  const [only] = states;
+  if (only === undefined) return `${start}.`;
+  if (states.length === 1)
+    return one ? `${start}, and ${VERBS[only[0]][0]}.` : `${start}, and all ${VERBS[only[0]][1]}.`;
+  return `${start}: ${states.map(([state, jobs]) => `${number(jobs)} ${VERBS[state][jobs === 1 ? 0 : 1]}`).join(', ')}.`;
+}

@@ -1,0 +1,30 @@
+import { graphql } from '../../../api/graphql.ts';
+import { JobRow } from '../../../api/operations/fragments.ts';
+
+export const JobsPage = graphql(
+  `
+  query JobsPage($filter: JobFilter, $order: JobOrder, $first: Int, $after: String, $last: Int, $before: String) {
+    jobs(filter: $filter, orderBy: $order, first: $first, after: $after, last: $last, before: $before) {
+      hint nodes { ...JobRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
+    }
+  }
+`,
+  [JobRow],
+);
+
+export const JobsCount = graphql(`
+  query JobsCount($filter: JobFilter, $max: Int!) { count(filter: $filter, max: $max) { count exact } }
+`);
+
+/** For the sentence. */
+export const JobsByState = graphql(`
+  query JobsByState($filter: JobFilter) { jobGroups(by: [STATE, DEAD_REASON], filter: $filter) { groups { state deadReason count } } }
+`);
+
+export const JobsHistogram = graphql(`
+  query JobsHistogram($filter: JobFilter, $from: DateTime!, $to: DateTime!, $bucket: Int!) {
+    jobTimeline(filter: $filter, from: $from, to: $to, bucketSeconds: $bucket) {
+      at pending processing awaitingAck completed dead
+    }
+  }
+`);

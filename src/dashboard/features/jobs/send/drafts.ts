@@ -1,0 +1,29 @@
+import { createStore } from '../../../base/store.ts';
+
+/** The drafts and the sent jobs of this tab. They are not stored, as payloads may be confidential. */
+
+const texts = new Map<string, string>();
+
+export const EMPTY = '{}';
+
+export function draftOf(queue: string): string {
+  return texts.get(queue) ?? EMPTY;
+}
+
+export function keepDraft(queue: string, text: string): void {
+  texts.set(queue, text);
+}
+
+export interface Sent {
+  id: string;
+  queue: string;
+}
+
+/** Newest first. */
+export const sentJobs = createStore<readonly Sent[]>([]);
+
+const MAX_SENT = 6;
+
+export function rememberSent(sent: Sent): void {
+  sentJobs.set([sent, ...sentJobs.get().filter(({ id }) => id !== sent.id)].slice(0, MAX_SENT));
+}

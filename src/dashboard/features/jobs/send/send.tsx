@@ -1,0 +1,148 @@
+import './send.css';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { query } from '../../../api/query.ts';
+import { useServer } from '../../../api/server.ts';
+import { useStore } from '../../../base/store.ts';
+import { useView } from '../../../base/time.ts';
+import { queuePath } from '../../../filter/links.ts';
+import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
+import { useCommands } from '../../../parts/page/keys.ts';
+import { Only } from '../../../parts/page/only.tsx';
+import { Page } from '../../../parts/page/page.tsx';
+import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { Phrase } from '../../../parts/time.tsx';
+import { seconds } from '../../../words/format.ts';
+import type { JobWhole } from '../../../words/job.ts';
+import { shortSentence } from '../../../words/job-sentence.ts';
+import { type Phrase as Pieces, phrase } from '../../../words/phrase.ts';
+import { ROLE_OF } from '../../../words/rights.ts';
+import { wordOfJob } from '../../../words/words.ts';
+import { useJobBeside } from '../job/use-job.ts';
+import { sentenceOfSent } from '../model/send-sentence.ts';
+import { SendPage, type SendQueue } from '../operations/send.ts';
+import { sentJobs } from './drafts.ts';
+import { Result } from './result.tsx';
+import { SendForm } from './send-form.tsx';
+import { SentBefore } from './sent-before.tsx';
+
+/** Does my receiver work? Publishes a job, and shows what comes back. */
+export default function Send({ params: { name = '' } }: { params: Record<string, string> }) {
+  return (
+    <Only needs={ROLE_OF.publishJob} what="send jobs" title={`Send to ${name}`} crumbs={crumbsOf(name)}>
+      <PermittedSend name={name} />
+    </Only>
+  );
+}
+
+function PermittedSend({ name }: { name: string }) {
+  const asked = useQuery(query(SendPage, { name }));
+  const queue = asked.data?.queue;
+  if (queue === null) return <GoneQueue name={name} />;
+  if (queue === undefined) {
+    return (
+      <Page title={`Send to ${name}`} crumbs={crumbsOf(name)} h1={invitation(name)}>
+        <Failure asked={asked} what="This queue" />
+        <Skeleton lines={5} />
+      </Page>
+    );
+  }
+  return <LoadedSend queue={queue} names={asked.data?.queues.nodes.map((one) => one.name) ?? []} asked={asked} />;
+}
+
+const crumbsOf = (name: string) => [
+  { label: 'Queues', to: '/queues' },
+  { label: name, to: queuePath(name) },
+  { label: 'Send test job' },
+];
+
+const invitation = (name: string) => `Send a job to ${name}, and see what the receiver answers.`;
+
+interface Loaded {
+  queue: SendQueue;
+  names: readonly string[];
+  asked: Parameters<typeof Failure>[0]['asked'];
+}
+
+function LoadedSend(props: Loaded) {
+  const { name } = props.queue;
+  const [, navigate] = useLocation();
+  const first = useStore(sentJobs).find(({ queue }) => queue === name);
+  const [sent, setSent] = useState<Shown | null>(null);
+  useCommands([{ key: 'Escape', label: `Back to ${name}`, run: () => navigate(queuePath(name)), isOnlyKey: true }]);
+  // The job that was sent last is still there when the person comes back.
+  const shown = sent ?? (first === undefined ? null : { id: first.id, created: true });
+  const { job, asked: askedJob } = useJobBeside(shown?.id ?? null);
+  const sentence = useSentence(name, shown, job);
+  // The form stays the same component throughout, so that it keeps its fields and the focus.
+  return (
+    <Frame {...props} sentence={sentence} job={job} onSent={setSent}>
+      {shown === null && <Empty title="What comes back is shown here" icon="moving" />}
+      {shown !== null && <Failure asked={askedJob} what="The job" />}
+      {shown !== null && job !== undefined && (
+        <Result key={job.id} job={job} created={shown.created} isFresh={sent !== null} />
+      )}
+    </Frame>
+  );
+}
+
+interface Shown {
+  id: string;
+  created: boolean;
+}
+
+function useSentence(name: string, shown: Shown | null, job: JobWhole | undefined): Pieces {
+  const view = useView();
+  const server = useServer();
+  if (shown === null) return [invitation(name)];
+  if (job === undefined || server === null) return ['Published. The answer follows.'];
+  const { webhookTimeoutSeconds, hasWorker } = server;
+  const sentence = sentenceOfSent(job, { ...view, webhookTimeoutSeconds, hasWorker });
+  return shown.created ? sentence : phrase`This key was used before. ${sentence}`;
+}
+
+function Frame({
+  queue,
+  names,
+  asked,
+  sentence,
+  job,
+  onSent,
+  children,
+}: Loaded & {
+  sentence: Pieces;
+  job: JobWhole | undefined;
+  onSent: (sent: Shown) => void;
+  children: React.ReactNode;
+}) {
+  const { name, mode, ackTimeout, webhookUrl, paused } = queue;
+  const word = job === undefined ? undefined : wordOfJob(job);
+  return (
+    <Page
+      title={job === undefined ? `Send to ${name}` : shortSentence(sentence)}
+      crumbs={crumbsOf(name)}
+      {...(word !== undefined && { sign: word })}
+      h1={<Phrase pieces={sentence} />}
+      lead={
+        <>
+          {mode === 'ACK'
+            ? `${name} is in ack mode: the job is completed when the worker reports, within ${seconds(ackTimeout)}. `
+            : `${name} delivers to `}
+          {mode !== 'ACK' && <span className="mono">{webhookUrl}</span>}
+          {mode !== 'ACK' && '; a 2xx answer completes the job. '}
+          {paused && <b>The queue is paused: the job waits until it is resumed.</b>}
+        </>
+      }
+    >
+      <Failure asked={asked} what="This queue" />
+      <div className="cols send-cols">
+        <SendForm key={name} queue={queue} names={names} onSent={onSent} hasSent={job !== undefined} />
+        <div className="stack">
+          {children}
+          <SentBefore present={job?.id ?? null} />
+        </div>
+      </div>
+    </Page>
+  );
+}

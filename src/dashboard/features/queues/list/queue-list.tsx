@@ -1,0 +1,168 @@
+import { useEffect, useRef, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { May } from '../../../api/rights.ts';
+import { toSearch } from '../../../filter/search.ts';
+import { Icon } from '../../../parts/icon.tsx';
+import { useCommands } from '../../../parts/page/keys.ts';
+import { Page } from '../../../parts/page/page.tsx';
+import { useWalk } from '../../../parts/page/walk.ts';
+import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { useHeld } from '../../../parts/use-calm-order.ts';
+import { number } from '../../../words/format.ts';
+import { headlineOfList, worstFirst } from '../model/overview.ts';
+import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
+import { QueuesSection } from './queues-section.tsx';
+import { SpanChoice, useSpan } from './span-choice.tsx';
+import { PAGE, useQueues, useTimelines } from './use-queues.ts';
+
+const CRUMBS = [{ label: 'Queues' }];
+
+/** All queues, by name: `?q=` searches, `?after=` turns the page. */
+export function QueueList() {
+  const [params] = useSearchParams();
+  const search = params.get('q') ?? '';
+  const after = params.get('after');
+  const place = { search, after };
+  const { asked, page, states } = useQueues(place);
+  const span = useSpan();
+  const timelines = useTimelines(place, span);
+  const { isHeld, handlers } = useHeld();
+  useWalk();
+
+  // The rows of the last question must not be read as the answer to this one.
+  const isOld = asked.isPlaceholderData;
+  const h1 = page === undefined || isOld ? 'Queues' : headlineOfList(states, page.totalCount, search);
+  return (
+    <Page
+      title={h1.replace(/[.:].*$/, '')}
+      crumbs={CRUMBS}
+      h1={h1}
+      actions={
+        <>
+          <SpanChoice span={span} />
+          <NewQueueLink />
+        </>
+      }
+    >
+      <Failure asked={asked} what="The list of queues" />
+      <SearchField search={search} isWaiting={asked.isPlaceholderData} />
+      {page === undefined && <Skeleton lines={6} />}
+      {page !== undefined && states.length === 0 && <NoQueue search={search} />}
+      {states.length > 0 && (
+        <div {...handlers} className={isOld ? 'aging' : undefined}>
+          <QueuesSection
+            title={search === '' ? 'All queues' : 'Queues with this name'}
+            {...{ states: worstFirst(states), span, timelines, isHeld }}
+          />
+        </div>
+      )}
+      {page !== undefined && (after !== null || page.pageInfo.hasNextPage) && (
+        <Pager search={search} window={params.get('window')} after={after} page={page} />
+      )}
+    </Page>
+  );
+}
+
+/** Time between the last key and the question. */
+const TYPING_MS = 150;
+
+function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean }) {
+  const [params, setParams] = useSearchParams();
+  const [text, setText] = useState(search);
+  const input = useRef<HTMLInputElement>(null);
+  useCommands([{ key: '/', label: 'Search queues', icon: 'search', run: () => input.current?.focus() }]);
+  // Back and forward change what is searched for.
+  useEffect(() => setText(search), [search]);
+  useEffect(() => {
+    if (text.trim() === search) return;
+    const timer = setTimeout(() => {
+      const next = new URLSearchParams(params);
+      next.delete('after');
+      if (text.trim() === '') next.delete('q');
+      else next.set('q', text.trim());
+      setParams(next, { replace: true });
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, search, params, setParams]);
+  return (
+    <search className="queue-search" aria-busy={isWaiting}>
+      <Icon name="search" />
+      <input
+        ref={input}
+        className="input"
+        type="search"
+        aria-label="Search queues by name"
+        placeholder="Search by name"
+        value={text}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.preventDefault();
+          if (text === '') event.currentTarget.blur();
+          else setText('');
+        }}
+      />
+      <kbd>/</kbd>
+    </search>
+  );
+}
+
+function NoQueue({ search }: { search: string }) {
+  const [params] = useSearchParams();
+  if (search === '') {
+    return (
+      <Empty title="No queue yet" icon="queues">
+        <p>A queue knows where its jobs go, how many at once, and what happens when the receiver fails.</p>
+        <May deed="createQueue">
+          <Link className="btn primary" href={NEW_QUEUE}>
+            <Icon name="plus" />
+            New queue
+          </Link>
+        </May>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={`No queue has “${search}” in its name`} icon="search">
+      <Link className="btn" href={`/queues${toSearch({ window: params.get('window') })}`}>
+        Show all queues
+      </Link>
+    </Empty>
+  );
+}
+
+function Pager({
+  search,
+  window,
+  after,
+  page,
+}: {
+  search: string;
+  window: string | null;
+  after: string | null;
+  page: { totalCount: number; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
+}) {
+  const to = (cursor: string | null) => `/queues${toSearch({ q: search, window, after: cursor })}`;
+  return (
+    <nav className="pager" aria-label="Pages">
+      <span>
+        Pages of {PAGE}, worst first. {number(page.totalCount)} in all.
+      </span>
+      <span className="end">
+        {after !== null && (
+          <Link className="btn tiny" href={to(null)}>
+            First page
+          </Link>
+        )}
+        {page.pageInfo.hasNextPage && (
+          <Link className="btn tiny" href={to(page.pageInfo.endCursor)}>
+            Next page
+            <Icon name="right" />
+          </Link>
+        )}
+      </span>
+    </nav>
+  );
+}

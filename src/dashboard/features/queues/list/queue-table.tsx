@@ -1,0 +1,172 @@
+import { deadPath, queuePath } from '../../../filter/links.ts';
+import './queue-table.css';
+import { memo, type ReactNode } from 'react';
+import { Link } from 'wouter';
+import { useView } from '../../../base/time.ts';
+import { Status } from '../../../parts/status.tsx';
+import { minute, NONE, number } from '../../../words/format.ts';
+import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
+import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../model/queue-row.ts';
+import { sparkSentence } from '../model/spark.ts';
+import { attemptsIn, type Point, recentWait, type Span } from '../model/timeline.ts';
+import type { QueueOfPage } from '../operations/queues.ts';
+import { DepthBar } from '../parts/depth-bar.tsx';
+import { Slots } from '../parts/slots.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import type { ListedQueue } from './use-queues.ts';
+
+export interface TableData {
+  states: readonly ListedQueue[];
+  span: Span;
+  /** Undefined until they are loaded. */
+  timelines: ReadonlyMap<string, readonly Point[]> | undefined;
+  deaths: DeadCounts | undefined;
+}
+
+/** All queues of a page. Every number changes in place. */
+export function QueueTable({ states, span, timelines, deaths, labelledBy }: TableData & { labelledBy: string }) {
+  const longest = Math.max(1, ...states.map(({ queue }) => openJobs(queue)));
+  return (
+    <div className="queues">
+      <table className="table cards fixed" aria-labelledby={labelledBy}>
+        <Head span={span} />
+        <tbody>
+          {states.map(({ queue, condition }) => (
+            <Row
+              key={queue.id}
+              queue={queue}
+              condition={condition}
+              longest={longest}
+              span={span}
+              timeline={timelines?.get(queue.id)}
+              dead={deaths === undefined ? null : (deaths.byQueue.get(queue.id) ?? 0)}
+              isDeadExact={deaths?.isExact ?? true}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Head({ span }: { span: Span }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Queue</th>
+        <th scope="col" className="state" aria-sort="other">
+          State
+        </th>
+        <th scope="col" className="n open">
+          Open
+        </th>
+        <th scope="col" className="bar">
+          <span className="sr">Open jobs by state; the length grows with the logarithm of their number</span>
+        </th>
+        <th scope="col" className="n oldest">
+          Oldest due
+        </th>
+        <th scope="col" className="slots-of">
+          In flight
+        </th>
+        <th scope="col" className="spark-of">
+          Attempts, {span.label}
+        </th>
+        <th scope="col" className="n failed-of" title="Of the attempts of the last hour">
+          Failed
+        </th>
+        <th scope="col" className="n wait" title="From the time a job is due to its delivery, in the last 20 minutes">
+          Wait p95
+        </th>
+        <th scope="col" className="n dead-of" title="Not replayed">
+          Dead letters
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+interface RowProps {
+  queue: QueueOfPage;
+  condition: Condition;
+  longest: number;
+  span: Span;
+  timeline: readonly Point[] | undefined;
+  dead: number | null;
+  isDeadExact: boolean;
+}
+
+const Row = memo(function Row({ queue, condition, longest, span, timeline, dead, isDeadExact }: RowProps) {
+  const open = openJobs(queue);
+  const oldest = oldestDue(queue);
+  const failed = failedShare(queue);
+  const wait = waitFigure(recentWait(queue.recent));
+  const isFull = (queue.inFlight ?? 0) >= queue.concurrency && condition === 'behind';
+  return (
+    <tr>
+      <td className="c1 first">
+        <span>
+          <Link className="name rowlink cut" href={queuePath(queue.name)} title={queue.name}>
+            {queue.name}
+          </Link>
+          {queue.mode === 'ACK' && <span className="tag">ack</span>}
+        </span>
+      </td>
+      <td className="c3">
+        <Status word={CONDITIONS[condition]} />
+      </td>
+      <td className="n c2">
+        <span className={open === 0 ? 'q3' : ''}>{number(open)}</span>
+        <span className="unit"> open</span>
+      </td>
+      <td className="bar">
+        {queue.depth !== null && open > 0 ? (
+          <DepthBar depth={queue.depth} longest={longest} />
+        ) : (
+          <LastAttempt timeline={timeline} bucketSeconds={span.bucketSeconds} />
+        )}
+      </td>
+      <td className={`n c4 oldest ${oldest.text === NONE ? 'none' : oldest.worry}`}>
+        {oldest.text}
+        {oldest.text !== NONE && <span className="unit"> oldest due</span>}
+      </td>
+      <td className="slots-of">
+        <Slots inFlight={queue.inFlight ?? 0} concurrency={queue.concurrency} isTrouble={isFull} />
+      </td>
+      <td className="spark-of">{timeline !== undefined && <Spark timeline={timeline} span={span} />}</td>
+      <td className={`n failed-of ${failed.worry}`}>{failed.text}</td>
+      <td className={`n wait ${wait.worry}`}>{wait.text}</td>
+      <td className="n dead-of">
+        <DeadCount name={queue.name} count={dead} isExact={isDeadExact} />
+      </td>
+    </tr>
+  );
+});
+
+const Spark = memo(function Spark({ timeline, span }: { timeline: readonly Point[]; span: Span }) {
+  const bars = timeline.map(({ success, failed, nacked, deferred }) => ({
+    ...{ work: success, failed: failed + nacked, deferred },
+  }));
+  return <Sparkline bars={bars} label={sparkSentence(timeline, span.label)} />;
+});
+
+/** For a queue without open jobs: until when something was delivered, as exactly as the statistics know. */
+function LastAttempt({ timeline, bucketSeconds }: { timeline: readonly Point[] | undefined; bucketSeconds: number }) {
+  const view = useView();
+  const last = timeline?.findLast((point) => attemptsIn(point) > 0);
+  if (last === undefined) return null;
+  const end = Math.min(Date.parse(last.at) + bucketSeconds * 1000, view.now);
+  return <span className="q3 small nb">{`last before ${minute(end, view)}`}</span>;
+}
+
+function DeadCount({ name, count, isExact }: { name: string; count: number | null; isExact: boolean }): ReactNode {
+  if (count === null) return null;
+  if (count === 0) return <span className="q3">{isExact ? '0' : NONE}</span>;
+  const text = isExact ? number(count) : `${number(count)}+`;
+  return (
+    <Link className="link count" href={deadPath(name)}>
+      {text}
+      <span className="sr"> dead letters of {name}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,63 @@
+import { Link } from 'wouter';
+import { Failure } from '../../../parts/states.tsx';
+import { useCalmOrder } from '../../../parts/use-calm-order.ts';
+import { number } from '../../../words/format.ts';
+import type { Span } from '../model/timeline.ts';
+import { DepthLegend } from '../parts/depth-bar.tsx';
+import { QueueTable } from './queue-table.tsx';
+import type { ListedQueue, useTimelines } from './use-queues.ts';
+
+/** The table with its heading, in an order that waits while it is read. */
+export function QueuesSection({
+  states,
+  span,
+  timelines: { asked, bars, deadCounts },
+  isHeld,
+  rest = 0,
+  title = 'All queues',
+}: {
+  states: readonly ListedQueue[];
+  span: Span;
+  timelines: ReturnType<typeof useTimelines>;
+  isHeld: boolean;
+  /** Queues that are on other pages. */
+  rest?: number;
+  title?: string;
+}) {
+  const calm = useCalmOrder(
+    states.map(({ queue }) => queue.id),
+    isHeld,
+  );
+  const byId = new Map(states.map((state) => [state.queue.id, state]));
+  return (
+    <section className="sec" aria-labelledby="queues-h">
+      <div className="sec-head">
+        <h2 id="queues-h">{title}</h2>
+        <span className="small q">
+          {calm.isLate ? 'Another order by now. It waits while you are in the list.' : 'Worst first'}
+        </span>
+        <DepthLegend className="end lo2" />
+      </div>
+      <Failure asked={asked} what="The attempts over time" />
+      <QueueTable
+        labelledBy="queues-h"
+        states={calm.ids.flatMap((id) => byId.get(id) ?? [])}
+        timelines={bars}
+        deaths={deadCounts}
+        span={span}
+      />
+      {rest > 0 && (
+        <div className="pager">
+          <span>
+            The worst {number(states.length)} of {number(states.length + rest)} queues.
+          </span>
+          <span className="end">
+            <Link className="btn tiny" href="/queues">
+              All pages
+            </Link>
+          </span>
+        </div>
+      )}
+    </section>
+  );
+}

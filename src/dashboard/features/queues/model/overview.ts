@@ -1,0 +1,165 @@
+import { counted, many, number, percent, time, type View } from '../../../words/format.ts';
+import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
+import type { IconName, Signal } from '../../../words/words.ts';
+import {
+  CONDITIONS,
+  type Condition,
+  compareTrouble,
+  needsLook,
+  type QueueNow,
+  rate,
+  spanOf,
+  waitingJobs,
+} from './queue-condition.ts';
+
+/** The sentences over a list of queues, and its order. */
+
+export interface Queue extends QueueNow {
+  id: string;
+  name: string;
+}
+
+export interface QueueState {
+  queue: Queue;
+  condition: Condition;
+  /** Accepted deliveries a second; null if it is not known. */
+  out: number | null;
+}
+
+/** The most problems that Overview lists: as many as there are keys for. */
+export const MAX_PROBLEMS = 9;
+
+/** Queues that need a look first, worst first; then those that move, then idle ones; equal ones by name. */
+export function worstFirst<State extends QueueState>(states: readonly State[]): State[] {
+  const rank = ({ condition }: QueueState) => (needsLook(condition) ? 0 : condition === 'idle' ? 2 : 1);
+  // The oldest due job of a queue that is well changes from second to second.
+  const trouble = (a: State, b: State) => (needsLook(a.condition) ? compareTrouble(a, b) : 0);
+  return [...states].sort((a, b) => rank(a) - rank(b) || trouble(a, b) || (a.queue.name < b.queue.name ? -1 : 1));
+}
+
+export function problemsOf<State extends QueueState>(states: readonly State[]): State[] {
+  return states.filter(({ condition }) => needsLook(condition));
+}
+
+export interface Summary {
+  /** Queues that the sentence is about. */
+  shown: number;
+  /** All queues of the account: more than `shown` if the list has several pages. */
+  total: number;
+  problems: number;
+  /** Deliveries a second of all shown queues. */
+  out: number;
+  /** Whether a queue moves, or has jobs for a later time. */
+  moves: boolean;
+  worst: Condition | null;
+}
+
+export function summaryOf(states: readonly QueueState[], total: number): Summary {
+  const sorted = problemsOf(worstFirst(states));
+  return {
+    ...{ shown: states.length, total, problems: sorted.length, worst: sorted[0]?.condition ?? null },
+    out: states.reduce((sum, { out }) => sum + (out ?? 0), 0),
+    moves: states.some(({ condition }) => !needsLook(condition) && condition !== 'idle'),
+  };
+}
+
+/** The h1: the answer in `strong`, what follows from it in `soft`. */
+export interface Headline {
+  strong: Phrase;
+  soft: Phrase | null;
+}
+
+export function headlineOf(
+  { shown, total, problems, moves }: Summary,
+  lastDeliveryAt: string | null | undefined,
+  view: View,
+): Headline {
+  // The server lists those that need a look first, of all queues.
+  if (problems > 0) {
+    if (problems === shown && total > shown) {
+      return { strong: phrase`At least ${number(problems)} of ${number(total)} queues need a look.`, soft: null };
+    }
+    const well = total - problems;
+    const strong =
+      well === 0
+        ? phrase`${total === 1 ? 'The queue needs' : `All ${number(total)} queues need`} a look.`
+        : phrase`${number(problems)} of ${many(total, 'queue')} ${problems === 1 ? 'needs' : 'need'} a look.`;
+    const soft = well === 0 ? null : phrase`The other ${counted(well)} ${well === 1 ? 'is' : 'are'} well.`;
+    return { strong, soft };
+  }
+  const all = allQueues(total);
+  if (moves) return { strong: phrase`${all} well.`, soft: null };
+  if (lastDeliveryAt === undefined) return { strong: phrase`All is quiet.`, soft: null };
+  if (lastDeliveryAt === null) {
+    return { strong: phrase`All is quiet.`, soft: phrase`No attempt is kept.` };
+  }
+  const at = Date.parse(lastDeliveryAt);
+  return {
+    strong: phrase`All is quiet.`,
+    soft: phrase`The last attempt ended at ${{ at, text: time(at, view) }}.`,
+  };
+}
+
+const allQueues = (count: number) => (count === 1 ? 'The queue is' : `All ${number(count)} queues are`);
+
+export function signOf({ worst, moves }: Summary): { icon: IconName; signal: Signal } {
+  if (worst !== null) return { icon: 'failing', signal: CONDITIONS[worst].signal };
+  return moves ? { icon: 'done', signal: 'ok' } : { icon: 'idle', signal: 'idle' };
+}
+
+/** One or two sentences below: how much is delivered, how much of it fails, what waits and where. */
+export function leadOfOverview(
+  states: readonly QueueState[],
+  recent: { all: number; failed: number; span: { from: number; to: number } | null },
+  { shown, total, out }: Summary,
+  view: View,
+): Phrase {
+  const pace =
+    recent.all === 0 || recent.span === null
+      ? null
+      : phrase`${rate(out)} deliveries a second from ${spanOf(recent.span, view)}, ${share(recent.failed, recent.all)} of the attempts failed.`;
+  const lead = sentences(pace, waitingOf(states));
+  return total > shown ? sentences(phrase`Of the ${many(shown, 'queue')} below:`, lead) : lead;
+}
+
+const share = (failed: number, all: number) => (failed === 0 ? 'none' : failed === all ? 'all' : percent(failed, all));
+
+function waitingOf(states: readonly QueueState[]): Phrase | null {
+  const waiting = states
+    .map(({ queue }) => ({ name: queue.name, jobs: waitingJobs(queue) }))
+    .sort((a, b) => b.jobs - a.jobs);
+  const all = waiting.reduce((sum, { jobs }) => sum + jobs, 0);
+  const [first] = waiting;
+  if (all === 0 || first === undefined) return phrase`No job waits.`;
+  const where =
+    first.jobs === all
+      ? `in ${first.name}`
+      : first.jobs >= all * 0.9
+        ? `nearly all of them in ${first.name}`
+        : first.jobs > all / 2
+          ? `most of them in ${first.name}`
+          : null;
+  const jobs = many(all, 'job waits', 'jobs wait');
+  if (where === null || states.length === 1) return phrase`${jobs}.`;
+  return first.jobs === all ? phrase`${jobs} ${where}.` : phrase`${jobs}, ${where}.`;
+}
+
+/** The h1 of the list of queues: how many there are, and how they are. */
+export function headlineOfList(states: readonly QueueState[], total: number, search: string): string {
+  if (states.length === 0) return search === '' ? 'No queue yet.' : 'No queue matches.';
+  const isPart = total > states.length;
+  const matched = search === '' ? many(total, 'queue') : `${many(total, 'queue')} ${total === 1 ? 'matches' : 'match'}`;
+  const problems = problemsOf(states).length;
+  const moving = states.filter(({ condition }) => condition === 'moving').length;
+  const waiting = states.filter(({ condition }) => condition === 'waiting').length;
+  const idle = states.length - problems - moving - waiting;
+  const parts = [
+    [problems, problems === 1 ? 'needs a look' : 'need a look'],
+    [moving, moving === 1 ? 'is moving' : 'are moving'],
+    [waiting, waiting === 1 ? 'waits for a time' : 'wait for a time'],
+    [idle, idle === 1 ? 'is idle' : 'are idle'],
+  ] as const;
+  const said = parts.filter(([count]) => count > 0).map(([count, text]) => `${number(count)}\u00a0${text}`);
+  const list = said.length > 1 ? `${said.slice(0, -1).join(', ')} and ${said.at(-1)}` : said[0];
+  return isPart ? `${matched}. Of the ${number(states.length)} on this page ${list}.` : `${matched}: ${list}.`;
+}

@@ -1,0 +1,265 @@
+import { allAwaitReports, slotsInUse } from '../../../../domain/queue-slots.ts';
+import { type Answers, sumOfAnswers } from '../../../words/answers.ts';
+import { many, minute, number, span, time, took, type View } from '../../../words/format.ts';
+import { type Phrase, phrase, type TimePiece } from '../../../words/phrase.ts';
+import type { Signal, Word } from '../../../words/words.ts';
+
+/** The condition of a queue: the first of a fixed order that holds. `queue-sentence` says it on the queue's page. */
+
+/** Open jobs by state. */
+export interface Jobs {
+  due: number;
+  scheduled: number;
+  retrying: number;
+  held: number;
+  processing: number;
+  awaitingAck: number;
+}
+
+export interface Depth extends Jobs {
+  /** When the next of those is due that are scheduled, retry or are held. */
+  nextDueAt: string | null;
+  /** The first time-out of an awaited report. */
+  firstAckDeadline: string | null;
+}
+
+interface Health extends Answers {
+  /** By what became of them: in ack mode a worker may fail what its receiver has answered with 2xx. */
+  attempts: number;
+  failed: number;
+  deferred: number;
+  duration: { p50: number | null; p95: number | null };
+  /** Set if most of the hour failed: the last failure, and how many attempts have succeeded since. */
+  lastFailure: { at: string; succeededSince: number } | null;
+  warnings: readonly { warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER' }[];
+}
+
+/** The facts about a queue. The fragment `QueueNow` has these fields. */
+export interface QueueNow {
+  concurrency: number;
+  /** In seconds. */
+  ackTimeout: number;
+  inFlight: number | null;
+  paused: boolean;
+  pause: { since: string; by: string } | null;
+  hold: { until: string; reason: string | null; askedBy: { id: string } | null; probe: { id: string } | null } | null;
+  oldestDueSeconds: number | null;
+  rateLimitWindow: number;
+  rateWindow: { used: number; max: number; resetsAt: string } | null;
+  depth: Depth | null;
+  health: Health | null;
+  /** Set for a deleted queue, with the end of its retention. */
+  deletedAt?: string | null;
+  keptUntil?: string | null;
+}
+
+/** Jobs a second, of the last two full buckets of the timelines; null if it is not known. */
+export interface Flow {
+  /** Published jobs. */
+  in: number | null;
+  /** Jobs that ended: accepted ones, and dead ones. */
+  out: number | null;
+  /** Attempts that the receiver accepted. */
+  accepted: number | null;
+  /** Median lateness of the deliveries, in milliseconds. */
+  wait: number | null;
+  /** The time of these numbers, in milliseconds. */
+  span: { from: number; to: number } | null;
+  /** Whether attempts have ended in the present bucket. */
+  moves: boolean;
+  /** No attempt ended between this moment and the present bucket, in milliseconds. */
+  quietSince: number | null;
+  /** When the last attempt ended, exactly; null if it was not asked for, or there is none. */
+  lastAt: string | null;
+}
+
+export const NO_FLOW: Flow = {
+  ...{ in: null, out: null, accepted: null, wait: null, span: null, moves: false, quietSince: null, lastAt: null },
+};
+
+export type Condition =
+  | 'deleted'
+  | 'paused'
+  | 'signature'
+  | 'held'
+  | 'probing'
+  | 'failing'
+  | 'awaiting'
+  | 'stuck'
+  | 'behind'
+  | 'catching-up'
+  | 'slow'
+  | 'pressure'
+  | 'moving'
+  | 'waiting'
+  | 'idle';
+
+export const CONDITIONS: Readonly<Record<Condition, Word>> = {
+  deleted: { word: 'Deleted', icon: 'deleted', signal: 'idle' },
+  paused: { word: 'Paused', icon: 'paused', signal: 'idle' },
+  signature: { word: 'Signature rejected', icon: 'key', signal: 'bad' },
+  held: { word: 'Held', icon: 'held', signal: 'hold' },
+  probing: { word: 'Probing', icon: 'probe', signal: 'hold' },
+  failing: { word: 'Failing', icon: 'failing', signal: 'bad' },
+  awaiting: { word: 'Waiting for reports', icon: 'ack', signal: 'warn' },
+  stuck: { word: 'Stuck', icon: 'stop', signal: 'warn' },
+  behind: { word: 'Behind', icon: 'growing', signal: 'warn' },
+  'catching-up': { word: 'Catching up', icon: 'growing', signal: 'warn' },
+  slow: { word: 'Slow receiver', icon: 'slow', signal: 'warn' },
+  pressure: { word: 'Backpressure', icon: 'pressure', signal: 'hold' },
+  moving: { word: 'Moving', icon: 'moving', signal: 'ok' },
+  waiting: { word: 'Waiting', icon: 'scheduled', signal: 'idle' },
+  idle: { word: 'Idle', icon: 'idle', signal: 'idle' },
+};
+
+/** Conditions that need a look, worst first; of equal signal, as in the table. */
+const ORDER_OF_SIGNALS: readonly Signal[] = ['bad', 'warn', 'hold', 'idle'];
+
+const BEHIND_AFTER_SECONDS = 60;
+/** Without an attempt for so long, and without open jobs, a queue is idle. */
+const IDLE_AFTER_MS = 15 * 60_000;
+
+export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Condition {
+  const warnings = new Set(queue.health?.warnings.map(({ warning }) => warning));
+  if (queue.deletedAt != null) return 'deleted';
+  if (queue.paused) return 'paused';
+  if (warnings.has('SIGNATURE_REJECTED')) return 'signature';
+  if (queue.hold !== null && Date.parse(queue.hold.until) > now) return 'held';
+  if (queue.hold?.probe != null) return 'probing';
+  if (warnings.has('FAILING')) return 'failing';
+  if ((queue.oldestDueSeconds ?? 0) > BEHIND_AFTER_SECONDS) return backlogOf(queue, flow, now);
+  if (warnings.has('SLOW_RECEIVER')) return 'slow';
+  if (warnings.has('BACKPRESSURE')) return 'pressure';
+  if ((flow.accepted ?? 0) > 0 || canMove(queue)) return 'moving';
+  if (openJobs(queue) > 0) return 'waiting';
+  return flow.moves || now - (lastAtOf(flow) ?? 0) < IDLE_AFTER_MS ? 'moving' : 'idle';
+}
+
+/** The condition of a queue whose oldest due job waits for long. */
+function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
+  if (awaitsReports(queue, flow, now)) return 'awaiting';
+  // If the flow is not known, the worse condition is shown, but not that nothing moves.
+  if (flow.in === null || flow.out === null) return 'behind';
+  if (flow.out > 0 && flow.out > flow.in) return 'catching-up';
+  const last = lastAtOf(flow);
+  return last !== null && now - last >= QUIET_MS ? 'stuck' : 'behind';
+}
+
+/** Nothing moves, and reports may not come at all, if none has come for so long. */
+const QUIET_MS = 5 * 60_000;
+
+function awaitsReports({ concurrency, depth, ackTimeout }: QueueNow, flow: Flow, now: number): boolean {
+  if (depth === null || !allAwaitReports({ awaitingAck: depth.awaitingAck, concurrency })) return false;
+  const last = lastAtOf(flow);
+  return last !== null && now - last >= Math.min(QUIET_MS, (ackTimeout * 1000) / 2);
+}
+
+/** When the last attempt ended: a moment after which none has, in milliseconds; null while attempts end. */
+function lastAtOf({ lastAt, moves, quietSince }: Flow): number | null {
+  if (lastAt !== null) return Date.parse(lastAt);
+  return moves ? null : quietSince;
+}
+
+/** Whether a job is due or in flight: the others wait for a time. */
+export function canMove({ depth }: QueueNow): boolean {
+  return depth !== null && depth.due + depth.processing + depth.awaitingAck > 0;
+}
+
+/** Jobs that have not ended. */
+export function openJobs({ depth }: Pick<QueueNow, 'depth'>): number {
+  if (depth === null) return 0;
+  return depth.due + depth.scheduled + depth.retrying + depth.held + depth.processing + depth.awaitingAck;
+}
+
+/** Jobs that no worker has: a purge cancels them. */
+export function waitingJobs({ depth }: Pick<QueueNow, 'depth'>): number {
+  return depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
+}
+
+/** Attempts of the last hour, how many of them failed or were put off, and how many had an answer. */
+export function attemptsOf({ health }: Pick<QueueNow, 'health'>) {
+  if (health === null) return { all: 0, failed: 0, deferred: 0, answers: 0 };
+  const { attempts: all, failed, deferred } = health;
+  return { all, failed, deferred, answers: sumOfAnswers(health) - health.unanswered };
+}
+
+/** Whether a queue in this condition belongs in the list of what needs a look. */
+export function needsLook(condition: Condition): boolean {
+  return !['deleted', 'moving', 'waiting', 'idle'].includes(condition);
+}
+
+/** Order of the queues that need a look: the worst first, then by the oldest due job. */
+export function compareTrouble(
+  a: { condition: Condition; queue: QueueNow },
+  b: { condition: Condition; queue: QueueNow },
+): number {
+  const rank = ({ condition }: { condition: Condition }) => ORDER_OF_SIGNALS.indexOf(CONDITIONS[condition].signal);
+  return rank(a) - rank(b) || (b.queue.oldestDueSeconds ?? 0) - (a.queue.oldestDueSeconds ?? 0);
+}
+
+export const momentOf = (at: number, view: View): TimePiece => ({ at, text: time(at, view) });
+
+/** 11:50 to 12:00 */
+export function spanOf({ from, to }: { from: number; to: number }, view: View): string {
+  return `${minute(from, view)} to ${minute(to, view)}`;
+}
+
+/** "18 204 are due, the oldest for 8 min 40 s"; null if none is. */
+export function dueText({ depth, oldestDueSeconds }: QueueNow): string | null {
+  if (depth === null || depth.due === 0) return null;
+  const oldest = oldestDueSeconds === null ? '' : `, the oldest for ${span(oldestDueSeconds * 1000)}`;
+  return `${many(depth.due, 'is', 'are')} due${oldest}`;
+}
+
+const DAY_S = 86_400;
+
+/** When a backlog is worked off: "at this pace until about 12:05". Jobs do not live for much longer than a day. */
+export function paceText({ depth }: QueueNow, flow: Flow, view: View): Phrase {
+  const seconds = (depth?.due ?? 0) / ((flow.out ?? 0) - (flow.in ?? 0));
+  if (seconds > DAY_S) return phrase`at this pace not within a day`;
+  const end = view.now + seconds * 1000;
+  return phrase`at this pace until about ${{ at: end, text: minute(end, view) }}`;
+}
+
+const TWENTY = 20;
+
+/** One in twenty says nothing about fewer than twenty. */
+export function slowText({ health }: Pick<QueueNow, 'health'>): string {
+  const p95 = took(health?.duration.p95 ?? 0);
+  return (health?.attempts ?? 0) < TWENTY
+    ? `The slowest delivery of the last hour took about ${p95}.`
+    : `One delivery in twenty of the last hour took about ${p95} or longer.`;
+}
+
+export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;
+
+export function sinceText(flow: Flow, view: View): TimePiece | string {
+  const last = lastAtOf(flow);
+  return last === null ? 'a while' : momentOf(last, view);
+}
+
+/** "5 of 5 slots wait for a report, none has come since 15:08, the first time-out is at 16:08." */
+export function awaitingText({ inFlight, concurrency, depth }: QueueNow, flow: Flow, view: View): Phrase {
+  const awaitingAck = depth?.awaitingAck ?? 0;
+  const slots = slotsInUse({ inFlight: inFlight ?? awaitingAck, awaitingAck, concurrency });
+  const deadline = depth?.firstAckDeadline ?? null;
+  const timeout = deadline === null ? '' : phrase`; the first time-out is at ${momentOf(Date.parse(deadline), view)}`;
+  return phrase`${slots}, none has come since ${sinceText(flow, view)}${timeout}.`;
+}
+
+/**
+ * Says what outweighs the failures of the hour, as in "It failed until 15:21:12; all 80 attempts since succeeded." Returns
+ * null if nothing does.
+ */
+export function mendedText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
+  const last = health?.lastFailure ?? null;
+  if (last === null || last.succeededSince === 0) return null;
+  return phrase`It failed until ${momentOf(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
+}
+
+/** 0.4, 3.2, 120 */
+export function rate(perSecond: number): string {
+  if (perSecond === 0) return '0';
+  if (perSecond < 0.1) return 'under 0.1';
+  return perSecond < 10 ? perSecond.toFixed(1).replace(/\.0$/, '') : number(Math.round(perSecond));
+}

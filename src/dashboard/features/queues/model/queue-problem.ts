@@ -1,0 +1,181 @@
+import { slotsInUse } from '../../../../domain/queue-slots.ts';
+import { jobsPath, queuePath } from '../../../filter/links.ts';
+import { many, number, quote, span, time, type View } from '../../../words/format.ts';
+import { shortId } from '../../../words/job-id.ts';
+import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
+import type { Deed } from '../../../words/rights.ts';
+import {
+  attemptsOf,
+  awaitingText,
+  type Condition,
+  dueText,
+  type Flow,
+  mendedText,
+  openJobs,
+  paceText,
+  type QueueNow,
+  rate,
+  sinceText,
+  slowText,
+  spanOf,
+  waitingJobs,
+} from './queue-condition.ts';
+
+/** A queue that needs a look, as a row of Overview says it: what is wrong, how much, and one way out. */
+
+export interface Problem {
+  /** The condition in bold. */
+  lead: Phrase;
+  rest: Phrase;
+}
+
+export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, view: View): Problem {
+  const { health, hold, pause } = queue;
+  const { all, failed, deferred, answers } = attemptsOf(queue);
+  const moment = (at: number): TimePiece => ({ at, text: time(at, view) });
+  switch (condition) {
+    case 'paused':
+      return pause === null
+        ? { lead: phrase`Paused.`, rest: phrase`${jobsWait(queue)}; nothing is lost.` }
+        : {
+            lead: phrase`Paused since ${moment(Date.parse(pause.since))}`,
+            rest: phrase`by ${pause.by}. ${jobsWait(queue)}; nothing is lost.`,
+          };
+    case 'signature': {
+      const said = phrase`${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
+      return { lead: phrase`Signature rejected.`, rest: said };
+    }
+    case 'held': {
+      const left = span(Date.parse(hold?.until ?? '') - view.now);
+      const reason = hold?.reason == null ? null : phrase`The reason given is ${quote(hold.reason)}.`;
+      return {
+        lead: phrase`Held for ${left} more.`,
+        rest: sentences(reason, phrase`${jobsWait(queue)}; no attempt is used.`),
+      };
+    }
+    case 'probing':
+      return {
+        lead: phrase`Probing.`,
+        rest: phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on. ${jobsWait(queue)}.`,
+      };
+    case 'failing':
+      return {
+        lead: phrase`Failing.`,
+        rest: sentences(
+          phrase`${number(failed)} of ${many(all, 'attempt')} of the last hour failed.`,
+          mostOf(queue, failed),
+          mendedText(queue, view),
+        ),
+      };
+    case 'awaiting':
+      return {
+        lead: phrase`Waiting for reports.`,
+        rest: sentences(awaitingText(queue, flow, view), dueOf(queue)),
+      };
+    case 'stuck':
+      return {
+        lead: phrase`Stuck.`,
+        rest: sentences(dueOf(queue), phrase`No attempt has ended since ${sinceText(flow, view)}.`, limitOf(queue)),
+      };
+    case 'behind': {
+      const grows = flow.in !== null && flow.out !== null && flow.in > flow.out;
+      const pace =
+        grows && flow.span !== null
+          ? phrase`From ${spanOf(flow.span, view)} ${rate(flow.in ?? 0)} jobs a second came in, ${rate(flow.out ?? 0)} ended.`
+          : null;
+      return {
+        lead: grows ? phrase`Falls behind.` : phrase`Behind.`,
+        rest: sentences(pace, dueOf(queue), limitOf(queue)),
+      };
+    }
+    case 'catching-up':
+      return {
+        lead: phrase`Catches up.`,
+        rest: phrase`${dueText(queue) ?? 'None is due'}; ${paceText(queue, flow, view)}.`,
+      };
+    case 'slow':
+      return {
+        lead: phrase`Slow receiver.`,
+        rest: [slowText(queue)],
+      };
+    case 'pressure':
+      return {
+        lead: phrase`Backpressure.`,
+        rest: phrase`The receiver put off ${number(deferred)} of ${many(all, 'attempt')} of the last hour.`,
+      };
+    default: {
+      const jobs = openJobs(queue);
+      const rest = jobs === 0 ? phrase`Nothing waits.` : phrase`${many(jobs, 'job is', 'jobs are')} open.`;
+      return { lead: phrase`Well again.`, rest };
+    }
+  }
+}
+
+const jobsWait = (queue: QueueNow) => many(waitingJobs(queue), 'job waits', 'jobs wait');
+
+function dueOf(queue: QueueNow): Phrase | null {
+  const due = dueText(queue);
+  return due === null ? null : phrase`${due}.`;
+}
+
+function limitOf({ concurrency, inFlight, rateWindow, depth }: QueueNow): Phrase | null {
+  if (rateWindow !== null && rateWindow.used >= rateWindow.max) return phrase`The rate limit is used up.`;
+  if ((inFlight ?? 0) < concurrency) return null;
+  return phrase`${slotsInUse({ inFlight: inFlight ?? 0, awaitingAck: depth?.awaitingAck ?? 0, concurrency })}.`;
+}
+
+/** The cause that most of the failed attempts have in common. */
+function mostOf({ health }: QueueNow, failed: number): Phrase | null {
+  if (health === null) return null;
+  const classes: [number, string][] = [
+    [health.answered5xx, 'were answered 5xx'],
+    [health.answered4xx, 'were answered 4xx'],
+    [health.unauthorized, 'were answered 401'],
+    [health.answered3xx, 'were answered with a redirect'],
+    [health.unanswered, 'had no answer'],
+  ];
+  const [most, said] = classes.reduce((best, one) => (one[0] > best[0] ? one : best));
+  if (most * 2 <= failed || most > failed) return null;
+  return most === failed ? phrase`All of them ${said}.` : phrase`${number(most)} ${said}.`;
+}
+
+/** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */
+export type WayOut = { label: string; path: string; deed?: Deed } | { label: string; deed: 'resumeQueue' };
+
+export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name: string }): WayOut {
+  const page = queuePath(name);
+  const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead' | 'awaiting-ack')[]) =>
+    jobsPath([
+      { word: 'state', values: states },
+      { word: 'queue', values: [name] },
+    ]);
+  switch (condition) {
+    case 'paused':
+      return { label: 'Resume', deed: 'resumeQueue' };
+    case 'signature':
+      return { label: 'What to check', path: page };
+    case 'held':
+      return hold?.askedBy == null
+        ? { label: 'See what waits', path: jobs('held', 'due') }
+        : { label: 'See the job', path: `/jobs/${hold.askedBy.id}` };
+    case 'probing':
+      return hold?.probe == null
+        ? { label: 'See the queue', path: page }
+        : { label: 'See the probe', path: `/jobs/${hold.probe.id}` };
+    case 'failing':
+      return { label: 'See failures', path: jobs('retrying', 'dead') };
+    case 'awaiting':
+      return { label: 'See what is awaited', path: jobs('awaiting-ack') };
+    case 'stuck':
+      return { label: 'See the workers', path: '/system' };
+    case 'behind':
+    case 'slow':
+      return { label: 'Edit limits', path: `${page}/edit`, deed: 'updateQueue' };
+    case 'catching-up':
+      return { label: 'See due jobs', path: jobs('due') };
+    case 'pressure':
+      return { label: 'See held jobs', path: jobs('held') };
+    default:
+      return { label: 'See the queue', path: page };
+  }
+}

@@ -1,0 +1,216 @@
+import { number, seconds } from '../../../words/format.ts';
+
+/** The settings of a queue as a form: their texts, their bounds, when each takes effect, and what has changed. */
+
+export interface Settings {
+  webhookUrl: string;
+  mode: 'STANDARD' | 'ACK';
+  ackTimeout: number;
+  ackTimeoutAction: 'RETRY' | 'DEAD';
+  concurrency: number;
+  rateLimitMax: number | null;
+  rateLimitWindow: number;
+  maxAttempts: number;
+  backoffType: 'FIXED' | 'EXPONENTIAL';
+  backoffDelay: number;
+  maxDefers: number;
+  dlqEnabled: boolean;
+}
+export type FieldName = keyof Settings;
+export type Value = Settings[FieldName];
+
+export type When = 'now' | 'delivery' | 'published';
+/** The end of a sentence that begins with "It changes …". */
+export const WHEN: Readonly<Record<When, string>> = {
+  now: 'at once',
+  delivery: 'from the next delivery on',
+  published: 'for jobs published from now on',
+};
+
+interface Common {
+  name: FieldName;
+  label: string;
+  when: When;
+  hint?: string;
+}
+export type Field = Common &
+  (
+    | { kind: 'url' }
+    | { kind: 'integer' | 'seconds'; min: number; max: number; isOptional?: boolean }
+    | { kind: 'choice'; choices: readonly (readonly [value: string, label: string])[] }
+  );
+
+/** The largest that the server can store: in effect, no bound. */
+const MAX_INTEGER = 2_147_483_647;
+
+export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
+  {
+    title: 'Receiver',
+    fields: [
+      { name: 'webhookUrl', label: 'URL', kind: 'url', when: 'delivery' },
+      {
+        ...{ name: 'mode', label: 'A 2xx answer means', kind: 'choice', when: 'delivery' },
+        choices: [
+          ['STANDARD', 'the job is completed'],
+          ['ACK', 'received; a worker reports later'],
+        ],
+      },
+      {
+        ...{ name: 'ackTimeout', label: 'Time to report, in seconds', kind: 'seconds', when: 'delivery' },
+        ...{ min: 0.001, max: 86_400 },
+      },
+      {
+        ...{ name: 'ackTimeoutAction', label: 'Without a report in time', kind: 'choice', when: 'delivery' },
+        choices: [
+          ['RETRY', 'the attempt has failed'],
+          ['DEAD', 'the job is dead'],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Speed',
+    fields: [
+      {
+        ...{ name: 'concurrency', label: 'Concurrency', kind: 'integer', when: 'now', min: 1, max: 500 },
+        hint: 'Jobs that are in flight at the same time',
+      },
+      {
+        ...{ name: 'rateLimitMax', label: 'Rate limit, deliveries', kind: 'integer', when: 'now' },
+        ...{ min: 1, max: MAX_INTEGER, isOptional: true, hint: 'Empty: no limit' },
+      },
+      {
+        ...{ name: 'rateLimitWindow', label: 'per so many seconds', kind: 'seconds', when: 'now' },
+        ...{ min: 0.001, max: 3600 },
+      },
+    ],
+  },
+  {
+    title: 'When a delivery fails',
+    fields: [
+      { name: 'maxAttempts', label: 'Attempts', kind: 'integer', when: 'published', min: 1, max: 25 },
+      {
+        ...{ name: 'backoffDelay', label: 'First back-off, in seconds', kind: 'seconds', when: 'published' },
+        ...{ min: 0, max: 3600 },
+      },
+      {
+        ...{ name: 'backoffType', label: 'From retry to retry, it', kind: 'choice', when: 'published' },
+        choices: [
+          ['EXPONENTIAL', 'doubles'],
+          ['FIXED', 'stays the same'],
+        ],
+      },
+      {
+        ...{ name: 'maxDefers', label: 'Holds', kind: 'integer', when: 'delivery', min: 0, max: 1000 },
+        hint: 'How often the receiver may put a job off',
+      },
+      {
+        ...{ name: 'dlqEnabled', label: 'A dead job leaves', kind: 'choice', when: 'now' },
+        choices: [
+          ['true', 'a dead letter'],
+          ['false', 'nothing to replay'],
+        ],
+      },
+    ],
+  },
+];
+
+export const FIELDS: readonly Field[] = GROUPS.flatMap(({ fields }) => fields);
+
+/** Texts that were typed, by field. What was not touched follows the queue. */
+export type Edits = Readonly<Partial<Record<FieldName, string>>>;
+
+/** The value as it stands in its control. */
+export function textOf(value: Value): string {
+  return value === null ? '' : String(value);
+}
+
+/** The value of a text, or what is wrong with it. */
+function parse(field: Field, text: string): { value: Value } | { problem: string } {
+  switch (field.kind) {
+    case 'choice':
+      return { value: (field.name === 'dlqEnabled' ? text === 'true' : text) as Value };
+    case 'url':
+      return /^https?:\/\/[^\s/]/.test(text.trim())
+        ? { value: text.trim() }
+        : { problem: 'A URL begins with https:// or http://.' };
+    default:
+      return parseNumber(field, text.trim());
+  }
+}
+
+function parseNumber(
+  { kind, min, max, isOptional = false }: Extract<Field, { min: number }>,
+  text: string,
+): { value: Value } | { problem: string } {
+  if (text === '' && isOptional) return { value: null };
+  const value = Number(text);
+  const isNumber = /^\d+(\.\d+)?$/.test(text) && (kind === 'seconds' || Number.isInteger(value));
+  if (isNumber && value >= min && value <= max) return { value };
+  const what = kind === 'integer' ? 'A whole number' : 'A number';
+  const bounds = max === MAX_INTEGER ? `of at least ${number(min)}` : `from ${number(min)} to ${number(max)}`;
+  return { problem: `${what} ${bounds}${isOptional ? ', or nothing' : ''}.` };
+}
+
+export interface Change {
+  name: FieldName;
+  label: string;
+  from: string;
+  to: string;
+  when: When;
+  value: Value;
+}
+
+export interface Review {
+  changes: Change[];
+  /** Problems of what was typed, by field. */
+  problems: ReadonlyMap<FieldName, string>;
+}
+
+/** The settings that the edits change. A text that means the present value changes nothing. */
+export function review(settings: Settings, edits: Edits): Review {
+  const changes: Change[] = [];
+  const problems = new Map<FieldName, string>();
+  for (const field of FIELDS) {
+    const { name, label, when } = field;
+    const text = edits[name];
+    if (text === undefined) continue;
+    const parsed = parse(field, text);
+    if ('problem' in parsed) problems.set(name, parsed.problem);
+    else if (parsed.value !== settings[name]) {
+      const { value } = parsed;
+      changes.push({ name, label, when, value, from: shown(field, settings[name]), to: shown(field, value) });
+    }
+  }
+  return { changes, problems };
+}
+
+/** A value for people. */
+function shown(field: Field, value: Value): string {
+  if (value === null) return 'no limit';
+  if (field.kind === 'choice') return field.choices.find(([one]) => one === String(value))?.[1] ?? String(value);
+  if (typeof value !== 'number') return String(value);
+  return field.kind === 'seconds' ? seconds(value) : number(value);
+}
+
+/** The input of `updateQueue`: the changed fields only, so that a change by another person meanwhile stays. */
+export function inputOf(changes: readonly Change[]): Partial<Settings> {
+  return Object.fromEntries(changes.map(({ name, value }) => [name, value]));
+}
+
+/** The first line of the page. */
+export function sentenceOfReview({ changes, problems }: Review): string {
+  if (problems.size > 0) {
+    return problems.size === 1
+      ? 'One setting has to be corrected first.'
+      : `${problems.size} settings have to be corrected first.`;
+  }
+  if (changes.length === 0) return 'Change a setting to see what it does, and when.';
+  const parts = (Object.keys(WHEN) as When[]).flatMap((when) => {
+    const count = changes.filter((change) => change.when === when).length;
+    if (count === 0) return [];
+    return [changes.length === count ? WHEN[when] : `${count} ${WHEN[when]}`];
+  });
+  const head = changes.length === 1 ? 'One setting changes' : `${changes.length} settings change`;
+  return parts.length === 1 ? `${head} ${parts[0]}.` : `${head}: ${parts.join(', ')}.`;
+}

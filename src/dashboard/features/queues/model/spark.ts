@@ -1,0 +1,15 @@
+import { many, number } from '../../../words/format.ts';
+import { attemptsIn, type Point } from './timeline.ts';
+
+/** A sentence for a sparkline, for those who do not see it. */
+export function sparkSentence(points: readonly Point[], span: string): string {
+  const all = points.reduce((sum, point) => sum + attemptsIn(point), 0);
+  const failed = points.reduce((sum, point) => sum + point.failed + point.nacked, 0);
+  const deferred = points.reduce((sum, { deferred: put }) => sum + put, 0);
+  if (all === 0) return `No attempt in ${span}.`;
+  const parts = [
+    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
+    ...(deferred === 0 ? [] : [`${number(deferred)} put off`]),
+  ];
+  return `${many(all, 'attempt')} in ${span}, ${parts.length === 0 ? 'none failed' : parts.join(', ')}.`;
+}

@@ -1,0 +1,9 @@
+import { graphql } from '../../../api/graphql.ts';
+
+export const CheckReceiver = graphql(`
+  mutation CheckReceiver($id: ID!) {
+    checkReceiver(queueId: $id) {
+      ... on CheckReceiverPayload { check { webhookStatusCode durationMs error errorCode signature } } ... on Error { message }
+    }
+  }
+`);

@@ -1,0 +1,12 @@
+import { graphql } from '../../../api/graphql.ts';
+import { QueueNow } from '../../../api/operations/fragments.ts';
+
+export const Pause = graphql(
+  `mutation Pause($id: ID!) { pauseQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
+  [QueueNow],
+);
+
+export const Resume = graphql(
+  `mutation Resume($id: ID!) { resumeQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
+  [QueueNow],
+);

@@ -1,0 +1,54 @@
+import { graphql, type ResultOf } from '../../../api/graphql.ts';
+import { Cause, JobRow, QueueNow } from '../../../api/operations/fragments.ts';
+
+/**
+ * A queue with its charts. What flows in the last minutes is asked for by itself only if the charts have longer spans. The
+ * number of dead letters is that of their groups.
+ */
+export const QueuePage = graphql(
+  `
+  query QueuePage($name: String!, $from: DateTime!, $bucket: Int!, $recent: DateTime!, $hasRecent: Boolean!) {
+    queue(name: $name) {
+      ...QueueNow
+      webhookUrl signingSecretRotatesAt lastDeliveryAt
+      ignoredNames { message }
+      timeline(from: $from, bucketSeconds: $bucket) {
+        at success failed nacked deferred dead published duration { p50 p95 p99 } wait { p50 p95 p99 }
+      }
+      recent: timeline(from: $recent, bucketSeconds: 300) @include(if: $hasRecent) {
+        at success failed nacked deferred dead published wait { p50 }
+      }
+      errorGroups(first: 5) { ...Cause }
+      deaths: errorGroups(first: 100) { count lastSeen }
+    }
+  }
+`,
+  [QueueNow, Cause],
+);
+export type QueueOfPage = NonNullable<ResultOf<typeof QueuePage>['queue']>;
+
+export const LatestJobs = graphql(
+  `
+  query LatestJobs($id: ID!) {
+    jobs(first: 10, filter: { queueIds: [$id] }) { nodes { ...JobRow payloadPreview(max: 120) } }
+  }
+`,
+  [JobRow],
+);
+
+export type LatestJob = ResultOf<typeof LatestJobs>['jobs']['nodes'][number];
+
+/** Since when the warnings of a queue have been there. Asked for only if it has some: the server reads a day of statistics. */
+export const WarningsSince = graphql(`
+  query WarningsSince($name: String!) { queue(name: $name) { id health { warnings { warning firstSeen } } } }
+`);
+
+/** Jobs published in the span of a brush. */
+export const JobsOfSpan = graphql(`
+  query JobsOfSpan($filter: JobFilter) { count(filter: $filter) { count exact } }
+`);
+
+export const EndHold = graphql(
+  `mutation EndHold($id: ID!) { endHold(queueId: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
+  [QueueNow],
+);

@@ -1,0 +1,49 @@
+import { graphql, type ResultOf } from '../../../api/graphql.ts';
+import { QueueNow } from '../../../api/operations/fragments.ts';
+
+/** The live queues, with enough of the last minutes to tell how each of them is. */
+export const QueuesPage = graphql(
+  `
+  query QueuesPage($first: Int!, $after: String, $search: String, $order: QueueOrder!, $recent: DateTime!) {
+    queues(first: $first, after: $after, search: $search, orderBy: $order) {
+      totalCount pageInfo { endCursor hasNextPage }
+      nodes {
+        ...QueueNow
+        recent: timeline(from: $recent, bucketSeconds: 300) {
+          at success failed nacked deferred dead published wait { p50 p95 }
+        }
+      }
+    }
+  }
+`,
+  [QueueNow],
+);
+export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number];
+
+/**
+ * The bars of the sparklines, and what jobs died of: the largest groups for Overview, and their sums for the table. They are
+ * a request of their own, as three days of a hundred queues take a while.
+ */
+export const QueueTimelines = graphql(`
+  query QueueTimelines(
+    $first: Int!, $after: String, $search: String, $order: QueueOrder!, $from: DateTime!, $bucket: Int!
+    $hasDeaths: Boolean!
+  ) {
+    queues(first: $first, after: $after, search: $search, orderBy: $order) {
+      pageInfo { endCursor hasNextPage }
+      nodes {
+        __typename id
+        timeline(from: $from, bucketSeconds: $bucket) { at success failed nacked deferred wait { p50 p95 } }
+      }
+    }
+    deaths: errorGroups(first: 100, filter: { replayed: false }) @include(if: $hasDeaths) {
+      fingerprint reason error webhookStatusCode count firstSeen lastSeen
+      queue { __typename id name maxAttempts }
+    }
+  }
+`);
+export type DeathGroup = NonNullable<ResultOf<typeof QueueTimelines>['deaths']>[number];
+
+export const LastDelivery = graphql(`
+  query LastDelivery { account { lastDeliveryAt } }
+`);

@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query';
+import { Suspense, useState } from 'react';
+import { query } from '../../../api/query.ts';
+import { Only } from '../../../parts/page/only.tsx';
+import { Page } from '../../../parts/page/page.tsx';
+import { useWalk } from '../../../parts/page/walk.ts';
+import { Failure, Skeleton } from '../../../parts/states.tsx';
+import { Phrase } from '../../../parts/time.tsx';
+import { useCalmOrder, useHeld } from '../../../parts/use-calm-order.ts';
+import { textOfPhrase } from '../../../words/phrase.ts';
+import { ROLE_OF } from '../../../words/rights.ts';
+import { type FirstRunSteps, NewQueueLink } from '../list/new-queue.tsx';
+import { QueuesSection } from '../list/queues-section.tsx';
+import { SpanChoice, useSpan } from '../list/span-choice.tsx';
+import { useQueues, useTimelines } from '../list/use-queues.ts';
+import {
+  headlineOf,
+  leadOfOverview,
+  MAX_PROBLEMS,
+  problemsOf,
+  signOf,
+  summaryOf,
+  worstFirst,
+} from '../model/overview.ts';
+import { LastDelivery } from '../operations/queues.ts';
+import { MostFrequentDeaths } from './deaths.tsx';
+import { Problems } from './problems.tsx';
+
+const CRUMBS = [{ label: 'Overview' }];
+const NO_QUEUE = 'There is no queue yet. Once there is one, this page says how it is.';
+const WHOLE_ACCOUNT = { search: '', after: null };
+
+/** Is anything wrong now, and where? An account without a queue sees how to make the first one instead. */
+export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
+  // Once the first queue is made, the steps stay until they are left.
+  const [isFirstRun, setFirstRun] = useState(false);
+  const queues = useQueues(WHOLE_ACCOUNT);
+  const leave = () => {
+    setFirstRun(false);
+    // The first delivery is in the statistics by now.
+    void queues.asked.refetch();
+  };
+  if (queues.page === undefined) {
+    return (
+      <Page title="Overview" crumbs={CRUMBS} h1="Overview">
+        <Failure asked={queues.asked} what="The list of queues" />
+        <Skeleton lines={6} />
+      </Page>
+    );
+  }
+  if (isFirstRun || queues.page.totalCount === 0) {
+    return (
+      <Only
+        needs={ROLE_OF.createQueue}
+        what="make the first queue"
+        title="No queue yet"
+        crumbs={CRUMBS}
+        lead={NO_QUEUE}
+      >
+        <Suspense fallback={null}>
+          <FirstRun crumbs={CRUMBS} onCreated={() => setFirstRun(true)} onLeave={leave} isFirst />
+        </Suspense>
+      </Only>
+    );
+  }
+  return <WithQueues queues={queues} page={queues.page} />;
+}
+
+type Queues = ReturnType<typeof useQueues>;
+
+function WithQueues({
+  queues: { asked, states, recent, view },
+  page,
+}: {
+  queues: Queues;
+  page: NonNullable<Queues['page']>;
+}) {
+  const span = useSpan();
+  const timelines = useTimelines(WHOLE_ACCOUNT, span);
+  const { isHeld, handlers } = useHeld();
+  useWalk();
+
+  const sorted = worstFirst(states);
+  const summary = summaryOf(states, page.totalCount);
+  const isQuiet = summary.worst === null && !summary.moves;
+  const last = useQuery({ ...query(LastDelivery, {}), enabled: isQuiet });
+  const headline = headlineOf(summary, last.data?.account.lastDeliveryAt, view);
+
+  const problems = useCalmOrder(
+    problemsOf(sorted)
+      .slice(0, MAX_PROBLEMS)
+      .map(({ queue }) => queue.id),
+    isHeld,
+  );
+  const byId = new Map(states.map((state) => [state.queue.id, state]));
+  return (
+    <Page
+      title={textOfPhrase(headline.strong).replace(/[.:].*$/, '')}
+      crumbs={CRUMBS}
+      sign={signOf(summary)}
+      h1={
+        <>
+          <Phrase pieces={headline.strong} />
+          {headline.soft !== null && (
+            <>
+              {' '}
+              <span className="soft">
+                <Phrase pieces={headline.soft} />
+              </span>
+            </>
+          )}
+        </>
+      }
+      lead={<Phrase pieces={leadOfOverview(states, recent, summary, view)} />}
+      actions={
+        <>
+          <SpanChoice span={span} />
+          <NewQueueLink />
+        </>
+      }
+    >
+      <Failure asked={asked} what="The list of queues" />
+      <div {...handlers}>
+        <Problems
+          states={problems.ids.flatMap((id) => byId.get(id) ?? [])}
+          hidden={Math.max(0, summary.problems - MAX_PROBLEMS)}
+        />
+        <QueuesSection
+          states={sorted}
+          span={span}
+          timelines={timelines}
+          isHeld={isHeld}
+          rest={page.totalCount - states.length}
+        />
+      </div>
+      {timelines.deaths !== undefined && <MostFrequentDeaths groups={timelines.deaths} />}
+    </Page>
+  );
+}

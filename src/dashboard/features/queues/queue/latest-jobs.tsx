@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useState } from 'react';
+import { Link } from 'wouter';
+import { useLiveObjects, useWatch } from '../../../api/live/live.ts';
+import type { JobRow } from '../../../api/operations/fragments.ts';
+import { query } from '../../../api/query.ts';
+import { useWebhookTimeout } from '../../../api/server.ts';
+import { useView } from '../../../base/time.ts';
+import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
+import { Empty, Failure } from '../../../parts/states.tsx';
+import { JobStatusWord } from '../../../parts/status.tsx';
+import { Ago } from '../../../parts/time.tsx';
+import { many, number } from '../../../words/format.ts';
+import { shortId } from '../../../words/job-id.ts';
+import { rowTextOfJob } from '../../../words/job-row.ts';
+import { LatestJobs as Latest, type LatestJob, type QueueOfPage } from '../operations/queue.ts';
+
+/** The ten newest jobs. They change in place; new ones wait behind a button, as nothing moves under the pointer. */
+export function LatestJobs({ queue }: { queue: QueueOfPage }) {
+  const { id, name } = queue;
+  const asked = useQuery(query(Latest, { id }));
+  const jobs = asked.data?.jobs.nodes;
+  // The stream names the changed jobs of a queue, but not all of them if it is busy.
+  const isBusy = (queue.inFlight ?? 0) >= BUSY;
+  useWatch({ jobIds: isBusy ? (jobs?.map((job) => job.id) ?? []) : [] });
+  const { news, forget } = useNews(id, jobs);
+  const show = () => void Promise.resolve(asked.refetch()).then(forget);
+  return (
+    <section className="sec" aria-labelledby="latest">
+      <div className="sec-head">
+        <h2 id="latest">Latest jobs</h2>
+        <Link className="link small" href={jobsPath(jobsOfQueue(name))}>
+          All jobs of {name}
+        </Link>
+        <kbd>j</kbd>
+        {news > 0 && (
+          <button type="button" className="btn tiny end news-count" onClick={show}>
+            {news < MAX_NEWS ? many(news, 'new job') : `${number(MAX_NEWS)}+ new jobs`}. Show{' '}
+            {news === 1 ? 'it' : 'them'}
+          </button>
+        )}
+      </div>
+      <Failure asked={asked} what="The list of jobs" />
+      {jobs !== undefined && jobs.length === 0 && (
+        <Empty title="No job has been published yet" icon="send">
+          <p>
+            <Link href={queuePath(name, '/send')}>Send a test job</Link> and watch what the receiver answers.
+          </p>
+        </Empty>
+      )}
+      {jobs !== undefined && jobs.length > 0 && <Table jobs={jobs} queue={queue} />}
+    </section>
+  );
+}
+
+const MAX_NEWS = 1000;
+/** So many changed jobs of a queue are in one message of the stream. */
+const BUSY = 25;
+
+/** Jobs of the queue that the stream has named and the list has not, counted to `MAX_NEWS`. */
+function useNews(queueId: string, jobs: readonly JobRow[] | undefined) {
+  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
+  // Ids begin with the time of the publish, so they are ordered like it.
+  const newest = jobs?.[0]?.id ?? '';
+  const listener = useCallback(
+    (objects: object[]) => {
+      const ids = (objects as Partial<JobRow>[])
+        .filter(({ __typename, queue }) => __typename === 'Job' && queue?.id === queueId)
+        .flatMap(({ id = '' }) => (id > newest ? [id] : []));
+      if (ids.length > 0) setSeen((old) => (old.size < MAX_NEWS ? new Set([...old, ...ids]) : old));
+    },
+    [queueId, newest],
+  );
+  useLiveObjects(listener);
+  const news = jobs === undefined ? 0 : [...seen].filter((id) => id > newest).slice(0, MAX_NEWS).length;
+  return { news, forget: () => setSeen(new Set()) };
+}
+
+function Table({ jobs, queue }: { jobs: readonly LatestJob[]; queue: QueueOfPage }) {
+  // To a person who may not see payloads there are none.
+  const hasPayloads = jobs.some(({ payloadPreview }) => payloadPreview !== null);
+  return (
+    <table className="table cards fixed latest">
+      <caption className="sr">The newest jobs of {queue.name}</caption>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Job</th>
+          {hasPayloads && (
+            <th scope="col" className="lo2 payload">
+              Payload
+            </th>
+          )}
+          <th scope="col">What next, or why</th>
+          <th scope="col" className="n lo1">
+            Attempts
+          </th>
+          <th scope="col" className="n">
+            Published
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {jobs.map((job) => (
+          <Row key={job.id} job={job} queue={queue} hasPayload={hasPayloads} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ job, queue, hasPayload }: { job: LatestJob; queue: QueueOfPage; hasPayload: boolean }) {
+  const view = useView();
+  const context = { ...view, webhookTimeoutSeconds: useWebhookTimeout() };
+  const { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } = queue;
+  // The row says "20 of 20 slots are busy" from what the page knows of the queue anyway.
+  const known = { ...job, queue: { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } };
+  return (
+    <tr>
+      <td className="c1">
+        <JobStatusWord job={job} />
+      </td>
+      <td className="c3">
+        <Link className="mono rowlink" href={`/jobs/${job.id}`}>
+          {shortId(job.id)}
+        </Link>
+      </td>
+      {hasPayload && (
+        <td className="lo2">
+          <span className="mono cut">{job.payloadPreview}</span>
+        </td>
+      )}
+      <td className="c5 q">
+        <span className="cut">{rowTextOfJob(known, context)}</span>
+      </td>
+      <td className="n lo1">
+        {job.attemptsMade} of {job.maxAttempts}
+      </td>
+      <td className="n c2 q">
+        <Ago at={job.createdAt} />
+      </td>
+    </tr>
+  );
+}

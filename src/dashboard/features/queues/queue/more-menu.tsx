@@ -1,0 +1,44 @@
+import { useId } from 'react';
+import { Link } from 'wouter';
+import { useRights } from '../../../api/rights.ts';
+import { queuePath } from '../../../filter/links.ts';
+import { Icon } from '../../../parts/icon.tsx';
+import { type Deed, may } from '../../../words/rights.ts';
+import type { IconName } from '../../../words/words.ts';
+
+const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed }[] = [
+  { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
+  { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
+  { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
+  { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
+];
+
+/** Links to rare actions on a queue. They are in the settings, with their price. */
+export function MoreMenu({ name, onCheck }: { name: string; onCheck: () => void }) {
+  const id = useId();
+  const rights = useRights();
+  const parts = PARTS.filter(({ deed }) => may(rights, deed));
+  const mayCheck = may(rights, 'checkReceiver');
+  if (!mayCheck && parts.length === 0) return null;
+  return (
+    <span className="more-menu">
+      <button type="button" className="btn icon" aria-label="More" popoverTarget={id}>
+        <Icon name="more" />
+      </button>
+      <span id={id} className="menu" popover="auto">
+        {mayCheck && (
+          <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onCheck}>
+            <Icon name="send" />
+            Check the receiver
+          </button>
+        )}
+        {parts.map(({ hash, label, icon }) => (
+          <Link key={hash} href={`${queuePath(name, '/edit')}#${hash}`}>
+            <Icon name={icon} />
+            {label}
+          </Link>
+        ))}
+      </span>
+    </span>
+  );
+}

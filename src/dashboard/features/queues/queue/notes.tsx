@@ -1,0 +1,147 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { changeQueue } from '../../../api/change-queue.ts';
+import { request } from '../../../api/client.ts';
+import { outcomeOf } from '../../../api/outcome.ts';
+import { query } from '../../../api/query.ts';
+import { May } from '../../../api/rights.ts';
+import { useView } from '../../../base/time.ts';
+import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
+import { Note } from '../../../parts/note.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { toast, toastFailure } from '../../../parts/toast.tsx';
+import { minute } from '../../../words/format.ts';
+import { shortId } from '../../../words/job-id.ts';
+import { CONDITIONS } from '../model/queue-condition.ts';
+import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
+
+/** Notes on a bad receiver, a hold and a new secret, each with a way on. */
+export function QueueNotes({ queue }: { queue: QueueOfPage }) {
+  const warnings = queue.health?.warnings ?? [];
+  const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
+  return (
+    <div className="queue-notes">
+      {queue.hold !== null && <HoldNote queue={queue} hold={queue.hold} />}
+      {warnings.map(({ warning, message }) => (
+        <WarningNote key={warning} name={queue.name} warning={warning} message={message} since={since.get(warning)} />
+      ))}
+      {queue.ignoredNames !== null && <Note signal="warn">{queue.ignoredNames.message}</Note>}
+      {queue.signingSecretRotatesAt !== null && (
+        <Note icon="key" action={<SettingsLink name={queue.name} secret />}>
+          A new secret takes over at <Time at={queue.signingSecretRotatesAt} />.
+        </Note>
+      )}
+    </div>
+  );
+}
+
+/** A warning that is older than the server looks back has null. One that came just now may be missing. */
+function useWarningsSince(name: string, present: string): ReadonlyMap<string, string | null> {
+  const asked = useQuery({
+    ...query(WarningsSince, () => ({ name }), { key: { name, present } }),
+    enabled: present !== '',
+    refetchInterval: 60_000,
+  });
+  return new Map(asked.data?.queue?.health?.warnings.map(({ warning, firstSeen }) => [warning, firstSeen]));
+}
+
+type Warning = NonNullable<QueueOfPage['health']>['warnings'][number]['warning'];
+
+const CONDITION_OF = {
+  SIGNATURE_REJECTED: CONDITIONS.signature,
+  FAILING: CONDITIONS.failing,
+  SLOW_RECEIVER: CONDITIONS.slow,
+  BACKPRESSURE: CONDITIONS.pressure,
+} as const;
+
+function WarningNote({
+  name,
+  warning,
+  message,
+  since,
+}: {
+  name: string;
+  warning: Warning;
+  message: string;
+  since: string | null | undefined;
+}) {
+  const view = useView();
+  const { icon, signal } = CONDITION_OF[warning];
+  return (
+    <Note signal={signal} icon={icon} action={<WayOut name={name} warning={warning} />}>
+      {message}
+      {since === null && ' For more than a day.'}
+      {since != null && ` Since about ${minute(Date.parse(since), view)}.`}
+    </Note>
+  );
+}
+
+/** The place where the warning can be dealt with. */
+function WayOut({ name, warning }: { name: string; warning: Warning }) {
+  switch (warning) {
+    case 'SIGNATURE_REJECTED':
+      return <SettingsLink name={name} secret />;
+    case 'FAILING':
+      return (
+        <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', values: ['retrying', 'dead'] }))}>
+          Jobs that fail
+        </Link>
+      );
+    default:
+      return <SettingsLink name={name} />;
+  }
+}
+
+function SettingsLink({ name, secret = false }: { name: string; secret?: boolean }) {
+  return (
+    <May deed="updateQueue">
+      <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${secret ? 'secret' : 'concurrency'}`}>
+        {secret ? 'Signing secret' : 'Change concurrency'}
+      </Link>
+    </May>
+  );
+}
+
+function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
+  const end = async () => {
+    const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
+    if (outcome.ok) toast({ text: `The hold of ${name} is ended`, icon: 'play' });
+    else toastFailure(`The hold of ${name} is not ended: ${outcome.message}`);
+  };
+  return (
+    <Note
+      signal="hold"
+      icon={hold.probe === null ? 'held' : 'probe'}
+      action={
+        <May deed="endHold">
+          <button type="button" className="btn tiny" onClick={() => void end()}>
+            End the hold
+          </button>
+        </May>
+      }
+    >
+      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} />} asked for the hold
+      {hold.since !== null && (
+        <>
+          {' '}
+          at <Time at={hold.since} />
+        </>
+      )}
+      {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />.
+      {hold.probe !== null && (
+        <>
+          {' '}
+          <JobLink id={hold.probe.id} /> is the probe.
+        </>
+      )}
+    </Note>
+  );
+}
+
+function JobLink({ id }: { id: string }) {
+  return (
+    <Link href={`/jobs/${id}`}>
+      Job <span className="mono">{shortId(id)}</span>
+    </Link>
+  );
+}

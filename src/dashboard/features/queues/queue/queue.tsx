@@ -1,0 +1,168 @@
+import { lowerFirst } from '../../../words/format.ts';
+import './queue.css';
+import { lazy, Suspense } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useWatch } from '../../../api/live/live.ts';
+import { May } from '../../../api/rights.ts';
+import { useWebhookTimeout } from '../../../api/server.ts';
+import { useView } from '../../../base/time.ts';
+import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
+import { Icon } from '../../../parts/icon.tsx';
+import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
+import { useCommands } from '../../../parts/page/keys.ts';
+import { Page } from '../../../parts/page/page.tsx';
+import { Failure, Skeleton } from '../../../parts/states.tsx';
+import { Phrase } from '../../../parts/time.tsx';
+import { shortSentence } from '../../../words/job-sentence.ts';
+import { CONDITIONS, conditionOf, type Flow } from '../model/queue-condition.ts';
+import { leadOfQueue } from '../model/queue-lead.ts';
+import { sentenceOfQueue } from '../model/queue-sentence.ts';
+import { windowOf } from '../model/queue-timeline.ts';
+import type { QueueOfPage } from '../operations/queue.ts';
+import { checkReceiver } from './check-receiver.ts';
+import { Facts } from './facts.tsx';
+import { LatestJobs } from './latest-jobs.tsx';
+import { MoreMenu } from './more-menu.tsx';
+import { QueueNotes } from './notes.tsx';
+import { OpenJobs } from './open-jobs.tsx';
+import { togglePauseOfQueue } from './pause.ts';
+import { TopCauses } from './top-causes.tsx';
+import { useQueue } from './use-queue.ts';
+
+/** Below the first line, which is what people come for. */
+const QueueCharts = lazy(() => import('./charts.tsx'));
+
+/** A queue: is it healthy, and what limits it right now? */
+export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
+  const [params] = useSearchParams();
+  const page = useQueue(name, windowOf(params.get('window')).name);
+  const { asked, queue } = page;
+  if (queue === null) return <GoneQueue name={name} />;
+  if (queue === undefined) {
+    return (
+      <Page title={name} crumbs={crumbsOf(name)} h1={name}>
+        <Failure asked={asked} what="This queue" />
+        <Skeleton lines={6} />
+      </Page>
+    );
+  }
+  return <LiveQueue queue={queue} page={page} />;
+}
+
+const crumbsOf = (name: string) => [{ label: 'Queues', to: '/queues' }, { label: name }];
+
+function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeof useQueue> }) {
+  const { id, name } = queue;
+  useWatch({ queueIds: [id] });
+  const timeout = useWebhookTimeout();
+  const check = () => void checkReceiver(id, timeout);
+  useKeys(queue, check);
+  return (
+    <QueueHead queue={queue} flow={page.flow} onCheck={check}>
+      <Failure asked={page.asked} what="This queue" />
+      <QueueNotes queue={queue} />
+      <Facts queue={queue} />
+      {/* What is below the charts waits for them, so that they push nothing down. */}
+      <Suspense fallback={<Skeleton lines={6} />}>
+        <QueueCharts name={name} page={page} />
+        <OpenJobs name={name} depth={queue.depth} />
+        <TopCauses queue={queue} />
+        <LatestJobs queue={queue} />
+      </Suspense>
+    </QueueHead>
+  );
+}
+
+function useKeys(queue: QueueOfPage, check: () => void): void {
+  const [, navigate] = useLocation();
+  const { name } = queue;
+  useCommands([
+    {
+      key: 'p',
+      label: queue.paused ? 'Resume this queue' : 'Pause this queue',
+      icon: queue.paused ? 'play' : 'pause',
+      run: () => void togglePauseOfQueue(queue),
+      deed: queue.paused ? 'resumeQueue' : 'pauseQueue',
+    },
+    {
+      ...({ key: 's', label: 'Send a test job', icon: 'send', deed: 'publishJob' } as const),
+      run: () => navigate(queuePath(name, '/send')),
+    },
+    {
+      ...({ key: 'e', label: 'Edit this queue', icon: 'edit', deed: 'updateQueue' } as const),
+      run: () => navigate(queuePath(name, '/edit')),
+    },
+    { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
+    { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
+  ]);
+}
+
+/** The only part that steps once a second. */
+function QueueHead({
+  queue,
+  flow,
+  onCheck,
+  children,
+}: {
+  queue: QueueOfPage;
+  flow: Flow;
+  onCheck: () => void;
+  children: React.ReactNode;
+}) {
+  const view = useView();
+  const { name } = queue;
+  const condition = conditionOf(queue, flow, view);
+  const { icon, signal } = CONDITIONS[condition];
+  const sentence = sentenceOfQueue(queue, flow, view);
+  return (
+    <Page
+      title={`${name}: ${lowerFirst(shortSentence(sentence))}`}
+      crumbs={crumbsOf(name)}
+      sign={{ icon, signal }}
+      h1={<Phrase pieces={sentence} />}
+      lead={
+        <>
+          <Phrase pieces={leadOfQueue(queue, flow, view)} />
+          {isBoundBySlots(queue) && (
+            <May deed="updateQueue">
+              {' '}
+              <Link href={`${queuePath(name, '/edit')}#concurrency`}>Change concurrency</Link>
+            </May>
+          )}
+        </>
+      }
+      actions={
+        <>
+          <May deed={queue.paused ? 'resumeQueue' : 'pauseQueue'}>
+            <button type="button" className="btn" onClick={() => void togglePauseOfQueue(queue)}>
+              <Icon name={queue.paused ? 'play' : 'pause'} />
+              {queue.paused ? 'Resume' : 'Pause'}
+              <kbd>p</kbd>
+            </button>
+          </May>
+          <May deed="publishJob">
+            <Link href={queuePath(name, '/send')} className="btn">
+              <Icon name="send" />
+              Send test job
+              <kbd>s</kbd>
+            </Link>
+          </May>
+          <May deed="updateQueue">
+            <Link href={queuePath(name, '/edit')} className="btn">
+              <Icon name="edit" />
+              Edit
+              <kbd>e</kbd>
+            </Link>
+          </May>
+          <MoreMenu name={name} onCheck={onCheck} />
+        </>
+      }
+    >
+      {children}
+    </Page>
+  );
+}
+
+/** Not by reports that do not come: more slots would fill up like the others. */
+const isBoundBySlots = ({ paused, hold, inFlight, concurrency, depth }: QueueOfPage) =>
+  !paused && hold === null && (inFlight ?? 0) >= concurrency && (depth?.awaitingAck ?? 0) < concurrency;

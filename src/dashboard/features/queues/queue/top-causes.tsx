@@ -1,0 +1,58 @@
+import { Link } from 'wouter';
+import { useWebhookTimeout } from '../../../api/server.ts';
+import { deadPath } from '../../../filter/links.ts';
+import { Ago } from '../../../parts/time.tsx';
+import { titleOfDeath } from '../../../words/cause.ts';
+import { firstLineOf, number } from '../../../words/format.ts';
+import type { QueueOfPage } from '../operations/queue.ts';
+
+/** Why jobs of this queue died: the largest causes of dead letters that were not replayed. */
+export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage }) {
+  const timeout = useWebhookTimeout();
+  if (errorGroups.length === 0) return null;
+  return (
+    <section className="sec" aria-labelledby="causes">
+      <div className="sec-head">
+        <h2 id="causes">Why jobs died here</h2>
+        <Link className="link small" href={deadPath(name)}>
+          Dead letters of {name}
+        </Link>
+      </div>
+      <table className="table causes">
+        <caption className="sr">Causes of dead letters that were not replayed, largest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Cause</th>
+            <th scope="col" className="lo1">
+              Last answer
+            </th>
+            <th scope="col" className="n">
+              Dead letters
+            </th>
+            <th scope="col" className="n">
+              Last one
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {errorGroups.map((group) => (
+            <tr key={group.fingerprint}>
+              <td>
+                <Link className="rowlink" href={deadPath(name)}>
+                  {titleOfDeath(group, timeout)}
+                </Link>
+              </td>
+              <td className="lo1">
+                <span className="cut mono q">{firstLineOf(group.sample?.lastAttempt?.responseBody)}</span>
+              </td>
+              <td className="n">{number(group.count)}</td>
+              <td className="n q">
+                <Ago at={group.lastSeen} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

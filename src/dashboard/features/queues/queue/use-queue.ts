@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useIsPaused } from '../../../api/live/live.ts';
+import { keepOld, query } from '../../../api/query.ts';
+import { serverNow } from '../../../base/clock.ts';
+import { bucketSeconds } from '../../../parts/chart/geometry.ts';
+import { queueCharts, type WindowName, windowOf } from '../model/queue-timeline.ts';
+import { flowOf, RECENT_BUCKET_SECONDS, recentStart } from '../model/timeline.ts';
+import { QueuePage } from '../operations/queue.ts';
+
+const HOUR_MS = 3_600_000;
+const EVERY_MS = 30_000;
+
+/** A queue, its flow and its charts for a window. The stream has the queue; the rest is asked for again. */
+export function useQueue(name: string, window: WindowName) {
+  const isPaused = useIsPaused();
+  const rangeMs = windowOf(window).hours * HOUR_MS;
+  const bucket = bucketSeconds(rangeMs);
+  const bucketMs = bucket * 1000;
+  const iso = (at: number) => new Date(at).toISOString();
+  const variables = () => ({
+    ...{ name, bucket, from: iso(Math.floor((serverNow() - rangeMs + bucketMs) / bucketMs) * bucketMs) },
+    ...{ recent: iso(recentStart(serverNow())), hasRecent: bucket !== RECENT_BUCKET_SECONDS },
+  });
+  const asked = useQuery({
+    ...query(QueuePage, variables, { key: { name, window } }),
+    ...keepOld,
+    refetchInterval: isPaused ? false : EVERY_MS,
+  });
+  const queue = asked.data?.queue;
+  const [timeline, recent] = [queue?.timeline, queue?.recent];
+  const charts = useMemo(
+    () => (timeline === undefined ? null : queueCharts(timeline, { now: serverNow(), bucketMs })),
+    [timeline, bucketMs],
+  );
+  const lastAt = queue?.lastDeliveryAt ?? null;
+  const flow = useMemo(
+    () => ({ ...flowOf(recent ?? timeline ?? [], serverNow()), lastAt }),
+    [recent, timeline, lastAt],
+  );
+  return { asked, queue, flow, charts, bucketMs };
+}

@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react';
+
+/** One deed of the section: its title and effect, its button, and the dialog that the button opens. */
+export function DangerRow({
+  id,
+  title,
+  children,
+  action,
+  dialog,
+}: {
+  id: string;
+  title: string;
+  children: ReactNode;
+  action: ReactNode;
+  dialog?: ReactNode;
+}) {
+  return (
+    <div className="deed" id={id} tabIndex={-1}>
+      <div>
+        <h3>{title}</h3>
+        <p className="q small">{children}</p>
+      </div>
+      {action}
+      {dialog}
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { useLocation } from 'wouter';
+import { changeQueue } from '../../../api/change-queue.ts';
+import { request } from '../../../api/client.ts';
+import { type Outcome, outcomeOf } from '../../../api/outcome.ts';
+import { useRights } from '../../../api/rights.ts';
+import { leaveFreely } from '../../../base/leave.ts';
+import { Dialog, Price } from '../../../parts/dialog.tsx';
+import { Coming } from '../../../parts/page/coming.tsx';
+import { toast } from '../../../parts/toast.tsx';
+import { count, many, number } from '../../../words/format.ts';
+import { may } from '../../../words/rights.ts';
+import { openJobs, waitingJobs } from '../model/queue-condition.ts';
+import { DeleteQueue, Encrypt, type QueueOfSettings } from '../operations/queue-settings.ts';
+import { DangerRow } from './danger-row.tsx';
+import { NamedDialog } from './named-dialog.tsx';
+import { Secret } from './secret.tsx';
+
+const PurgeDialog = lazy(() => import('./purge-dialog.tsx'));
+
+interface Props {
+  queue: QueueOfSettings;
+  onChanged: () => void;
+  /** The queue is left for good, so what was typed is forgotten. */
+  onGone: () => void;
+}
+
+/** The actions that apply at once, and not with the form: secret, encryption, purge, delete. */
+export function Danger(props: Props) {
+  const rights = useRights();
+  if (!may(rights, 'purgeQueue')) return null;
+  return (
+    <section className="dangers" aria-labelledby="deeds">
+      <h2 id="deeds" className="sr">
+        Secret, encryption, purge and delete
+      </h2>
+      {may(rights, 'rotateSigningSecret') && <Secret queue={props.queue} onChanged={props.onChanged} />}
+      {may(rights, 'setPayloadEncryption') && <Encryption {...props} />}
+      <PurgeRow {...props} />
+      {may(rights, 'deleteQueue') && <DeleteRow {...props} />}
+    </section>
+  );
+}
+
+/** Runs a deed of a dialog, and closes the dialog. Resolves to the reason if it was refused. */
+async function deed<Value extends object>(
+  run: () => Promise<Outcome<Value>>,
+  { failed, close, onDone }: { failed: string; close: () => void; onDone: (value: Value) => void },
+): Promise<string | null> {
+  const outcome = await changeQueue(run);
+  if (!outcome.ok) return `${failed}: ${outcome.message}`;
+  close();
+  onDone(outcome.value);
+  return null;
+}
+
+function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }: Props) {
+  const [isAsking, setAsking] = useState(false);
+  const close = () => setAsking(false);
+  const run = () =>
+    deed(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
+      failed: `Encryption of ${name} not changed`,
+      close,
+      onDone: () => {
+        toast({ text: isOn ? `${name}: new payloads are stored readable` : `${name}: new payloads are encrypted` });
+        onChanged();
+      },
+    });
+  return (
+    <DangerRow
+      id="encryption"
+      title={isOn ? 'Payloads are encrypted' : 'Payloads are stored readable'}
+      action={
+        <button type="button" className="btn" onClick={() => setAsking(true)}>
+          {isOn ? 'Stop encrypting…' : 'Encrypt…'}
+        </button>
+      }
+      dialog={
+        isAsking && (
+          <Dialog
+            title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
+            lead="It holds for jobs published from now on. Jobs that are there do not change."
+            deed={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
+            onClose={close}
+          >
+            <p>
+              {isOn
+                ? 'New payloads can be searched again.'
+                : 'New jobs are delivered as before, but they cannot be found by a value of their payload.'}
+            </p>
+          </Dialog>
+        )
+      }
+    >
+      {isOn
+        ? 'They cannot be read in the database, and cannot be searched.'
+        : 'Encrypted payloads, and the answers to them, cannot be read in the database, and cannot be searched.'}
+    </DangerRow>
+  );
+}
+
+/** A deed that cannot be undone: the name of the queue has to be typed. A link to it, `#purge`, asks at once. */
+function NamedRow({
+  id,
+  verb,
+  dialog,
+  children,
+}: {
+  id: string;
+  verb: string;
+  dialog: (close: () => void) => ReactNode;
+  children: ReactNode;
+}) {
+  const [isAsking, setAsking] = useState(location.hash === `#${id}`);
+  return (
+    <DangerRow
+      id={id}
+      title={verb}
+      action={
+        <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+          {verb}…
+        </button>
+      }
+      dialog={
+        isAsking && (
+          <Suspense fallback={<Coming onClose={() => setAsking(false)} />}>{dialog(() => setAsking(false))}</Suspense>
+        )
+      }
+    >
+      {children}
+    </DangerRow>
+  );
+}
+
+function PurgeRow({ queue, onGone }: Props) {
+  const [, navigate] = useLocation();
+  const onStarted = (actionId: string) => {
+    onGone();
+    leaveFreely(() => navigate(`/actions/${actionId}`));
+  };
+  return (
+    <NamedRow
+      id="purge"
+      verb="Purge"
+      dialog={(close) => <PurgeDialog queue={queue} onStarted={onStarted} onClose={close} />}
+    >
+      Cancels every job that waits: {many(waitingJobs(queue), 'job')} now. The queue stays.
+    </NamedRow>
+  );
+}
+
+function DeleteRow({ queue, onGone }: Props) {
+  const { id, name, deadLetters } = queue;
+  const [, navigate] = useLocation();
+  const waiting = waitingJobs(queue);
+  const inFlight = openJobs(queue) - waiting;
+  const run = (close: () => void) =>
+    deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
+      failed: `${name} not deleted`,
+      close,
+      onDone: () => {
+        onGone();
+        toast({ text: `${name} is deleted`, icon: 'deleted' });
+        leaveFreely(() => navigate('/queues', { replace: true }));
+      },
+    });
+  return (
+    <NamedRow
+      id="delete"
+      verb="Delete"
+      dialog={(close) => (
+        <NamedDialog
+          name={name}
+          title={`Delete the queue ${name}?`}
+          lead="Publishing to it is refused from then on. This cannot be undone."
+          label={`Delete ${name}`}
+          run={() => run(close)}
+          onClose={close}
+        >
+          <Price
+            figures={[
+              [number(waiting), 'waiting jobs die'],
+              [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
+              [number(inFlight), 'jobs in flight'],
+            ]}
+          />
+        </NamedDialog>
+      )}
+    >
+      Its waiting jobs die, its dead letters are removed, and its name is free at once. Its jobs are found by id until
+      their retention ends.
+    </NamedRow>
+  );
+}

@@ -1,0 +1,119 @@
+import { number, upperFirst } from '../../../words/format.ts';
+import { type Edits, type Field, type FieldName, GROUPS, textOf, WHEN } from '../model/queue-settings.ts';
+import type { QueueOfSettings } from '../operations/queue-settings.ts';
+
+interface FormProps {
+  id: string;
+  queue: QueueOfSettings;
+  plan: { maxAttempts: number; maxDefers: number } | null;
+  edits: Edits;
+  problems: ReadonlyMap<FieldName, string>;
+  /** The server's refusals, by field. */
+  refused: ReadonlyMap<string, string>;
+  /** The person may see the settings, and not change them. */
+  isReadOnly: boolean;
+  onEdit: (name: FieldName, text: string) => void;
+  onSave: () => void;
+}
+
+/** Every setting, with the time at which a change takes effect. */
+export function SettingsForm(props: FormProps) {
+  const { id, queue, isReadOnly, onSave } = props;
+  return (
+    <form
+      id={id}
+      className="stack settings-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSave();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
+          event.preventDefault();
+          onSave();
+        }
+      }}
+    >
+      {GROUPS.map(({ title, fields }) => (
+        <fieldset key={title} disabled={isReadOnly}>
+          <legend>{title}</legend>
+          <div className="two">
+            {fields.map((field) => (
+              <SettingField
+                key={field.name}
+                field={field}
+                isOff={isWithoutEffect(field, queue, props.edits)}
+                {...props}
+              />
+            ))}
+          </div>
+        </fieldset>
+      ))}
+    </form>
+  );
+}
+
+/** Whether the setting counts only together with another one, which is not chosen. It can be set all the same. */
+function isWithoutEffect({ name }: Field, queue: QueueOfSettings, edits: Edits): boolean {
+  if (name === 'ackTimeout' || name === 'ackTimeoutAction') return (edits.mode ?? queue.mode) !== 'ACK';
+  return name === 'rateLimitWindow' && (edits.rateLimitMax ?? textOf(queue.rateLimitMax)) === '';
+}
+
+function SettingField({
+  field,
+  queue,
+  plan,
+  edits,
+  problems,
+  refused,
+  isOff,
+  onEdit,
+}: FormProps & { field: Field; isOff: boolean }) {
+  const { name, label, when } = field;
+  const problem = problems.get(name) ?? refused.get(name);
+  const text = edits[name] ?? textOf(queue[name]);
+  const limit = name === 'maxAttempts' || name === 'maxDefers' ? plan?.[name] : undefined;
+  const hints = [field.hint, limit === undefined ? undefined : `at most ${number(limit)} in your plan`];
+  const control = {
+    id: name,
+    className: field.kind === 'url' ? 'input mono' : 'input',
+    value: text,
+    'aria-invalid': problem === undefined ? undefined : true,
+    'aria-describedby': `${name}-note`,
+    onChange: (event: { target: { value: string } }) => onEdit(name, event.target.value),
+  };
+  const classes = ['field', field.kind === 'url' ? 'whole' : '', isOff ? 'off' : ''];
+  return (
+    <div className={classes.filter(Boolean).join(' ')}>
+      <label htmlFor={name}>{label}</label>
+      {field.kind === 'choice' ? (
+        <select {...control}>
+          {field.choices.map(([value, choice]) => (
+            <option key={value} value={value}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          {...control}
+          type={field.kind === 'url' ? 'url' : 'text'}
+          inputMode={field.kind === 'url' ? 'url' : field.kind === 'integer' ? 'numeric' : 'decimal'}
+          placeholder={field.kind === 'integer' && field.isOptional === true ? 'no limit' : undefined}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      )}
+      <small id={`${name}-note`} className={problem === undefined ? undefined : 'bad'}>
+        {problem ?? noteOf(hints, when, isOff)}
+      </small>
+    </div>
+  );
+}
+
+function noteOf(hints: readonly (string | undefined)[], when: Field['when'], isOff: boolean): string {
+  const known = hints.filter((hint) => hint !== undefined).join(', ');
+  const effect = isOff ? 'No effect as it is now' : `Changes ${WHEN[when]}`;
+  return known === '' ? effect : `${upperFirst(known)}. ${effect}`;
+}

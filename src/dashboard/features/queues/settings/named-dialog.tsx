@@ -1,0 +1,49 @@
+import { type ReactNode, useId, useState } from 'react';
+import { type Deed, Dialog } from '../../../parts/dialog.tsx';
+
+/** A question that is answered by typing the name of the queue. */
+export function NamedDialog({
+  title,
+  lead,
+  name,
+  label,
+  isDisabled = false,
+  run,
+  onClose,
+  children,
+}: {
+  title: string;
+  lead: string;
+  name: string;
+  label: string;
+  isDisabled?: boolean;
+  run: Deed['run'];
+  onClose: () => void;
+  children: ReactNode;
+}) {
+  const id = useId();
+  const [text, setText] = useState('');
+  return (
+    <Dialog
+      title={title}
+      lead={lead}
+      deed={{ label, run, isDanger: true, isDisabled: isDisabled || text.trim() !== name }}
+      onClose={onClose}
+    >
+      {children}
+      <div className="field">
+        <label htmlFor={id}>
+          To go on, type <span className="mono">{name}</span>
+        </label>
+        <input
+          id={id}
+          className="input mono"
+          value={text}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </div>
+    </Dialog>
+  );
+}

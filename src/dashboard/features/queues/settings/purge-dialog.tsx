@@ -1,0 +1,53 @@
+import { request } from '../../../api/client.ts';
+import { outcomeOf } from '../../../api/outcome.ts';
+import { DeedNotes, usePricedDeed } from '../../../parts/bulk/priced-deed.tsx';
+import { Price } from '../../../parts/dialog.tsx';
+import { many, NONE, number } from '../../../words/format.ts';
+import { openJobs, waitingJobs } from '../model/queue-condition.ts';
+import { Purge, type QueueOfSettings } from '../operations/queue-settings.ts';
+import { NamedDialog } from './named-dialog.tsx';
+
+/** Asks before a queue is purged: the number is that of a dry run, and the name of the queue has to be typed. */
+export default function PurgeDialog({
+  queue,
+  onStarted,
+  onClose,
+}: {
+  queue: QueueOfSettings;
+  onStarted: (actionId: string) => void;
+  onClose: () => void;
+}) {
+  const { id, name, depth } = queue;
+  const priced = usePricedDeed({
+    key: ['purge', id],
+    ask: async (dryRun) => outcomeOf((await request(Purge, { id, dryRun })).purgeQueue),
+    onStarted,
+  });
+  const { matched } = priced;
+  return (
+    <NamedDialog
+      name={name}
+      title={
+        matched === null
+          ? `Cancel all that waits in ${name}?`
+          : matched === 0
+            ? `Nothing waits in ${name}`
+            : `Cancel ${many(matched, 'waiting job')} of ${name}?`
+      }
+      lead="A cancelled job leaves no dead letter: it cannot be replayed."
+      label={matched === null ? `Purge ${name}` : `Purge ${many(matched, 'job')} of ${name}`}
+      isDisabled={priced.isBusy || !matched}
+      run={priced.run}
+      onClose={onClose}
+    >
+      <Price
+        figures={[
+          [matched === null ? '…' : number(matched), 'jobs are cancelled'],
+          [number(openJobs(queue) - waitingJobs(queue)), 'in flight go on'],
+          [depth === null ? NONE : number(depth.scheduled), 'are scheduled'],
+        ]}
+      />
+      <DeedNotes priced={priced} refused={`${name} is not purged`} />
+    </NamedDialog>
+  );
+}

@@ -1,0 +1,175 @@
+import './queue-settings.css';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
+import { changeQueue } from '../../../api/change-queue.ts';
+import { request } from '../../../api/client.ts';
+import { useWatch } from '../../../api/live/live.ts';
+import { outcomeOf } from '../../../api/outcome.ts';
+import { query } from '../../../api/query.ts';
+import { useRights } from '../../../api/rights.ts';
+import { useLeaveGuard } from '../../../base/leave.ts';
+import { queuePath } from '../../../filter/links.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
+import { useCommands } from '../../../parts/page/keys.ts';
+import { Page } from '../../../parts/page/page.tsx';
+import { Failure, Skeleton } from '../../../parts/states.tsx';
+import { toast } from '../../../parts/toast.tsx';
+import { many } from '../../../words/format.ts';
+import { may, ROLE_OF, refusal } from '../../../words/rights.ts';
+import { type FieldName, inputOf, review, sentenceOfReview } from '../model/queue-settings.ts';
+import {
+  type QueueOfSettings,
+  QueueSettings as QueueSettingsQuery,
+  UpdateQueue,
+} from '../operations/queue-settings.ts';
+import { ChangesPanel } from './changes-panel.tsx';
+import { Danger } from './danger.tsx';
+import { SettingsForm } from './form.tsx';
+import { useDraft } from './use-draft.ts';
+
+const FORM = 'settings-form';
+
+/** Shows the settings of a queue, what an edit changes, and when. */
+export default function QueueSettings({ params: { name = '' } }: { params: Record<string, string> }) {
+  const asked = useQuery(query(QueueSettingsQuery, { name }));
+  const queue = asked.data?.queue;
+  if (queue === null) return <GoneQueue name={name} />;
+  if (queue === undefined) {
+    return (
+      <Page title={`Settings of ${name}`} crumbs={crumbsOf(name)} h1="Change a setting to see what it does, and when.">
+        <Failure asked={asked} what="The settings of this queue" />
+        <Skeleton lines={6} />
+      </Page>
+    );
+  }
+  return <Settings queue={queue} asked={asked} plan={asked.data?.account.plan ?? null} />;
+}
+
+const crumbsOf = (name: string) => [
+  { label: 'Queues', to: '/queues' },
+  { label: name, to: queuePath(name) },
+  { label: 'Settings' },
+];
+
+function Settings({
+  queue,
+  asked,
+  plan,
+}: {
+  queue: QueueOfSettings;
+  asked: Parameters<typeof Failure>[0]['asked'];
+  plan: { maxAttempts: number; maxDefers: number } | null;
+}) {
+  const { id, name } = queue;
+  const [, navigate] = useLocation();
+  const { edits, edit, saved, reset } = useDraft(id);
+  const [refused, setRefused] = useState<{ message: string; fields: ReadonlyMap<string, string> } | null>(null);
+  const [isSaving, setSaving] = useState(false);
+  const [go, setGo] = useState<(() => void) | null>(null);
+  useWatch({ queueIds: [id] });
+  useHashTarget();
+  const rights = useRights();
+  const canEdit = may(rights, 'updateQueue');
+  const reviewed = review(queue, edits);
+  const { changes, problems } = reviewed;
+  useLeaveGuard(changes.length + problems.size > 0, (leave) => setGo(() => leave));
+  useCommands([{ key: 'Escape', label: `Back to ${name}`, run: () => navigate(queuePath(name)), isOnlyKey: true }]);
+
+  const save = async () => {
+    if (isSaving) return;
+    if (problems.size > 0) focusField([...problems.keys()][0] as FieldName);
+    if (problems.size > 0 || changes.length === 0) return;
+    setSaving(true);
+    const outcome = await changeQueue(async () =>
+      outcomeOf((await request(UpdateQueue, { id, input: inputOf(changes) })).updateQueue),
+    );
+    setSaving(false);
+    if (outcome.ok) {
+      setRefused(null);
+      saved(edits);
+      void asked.refetch();
+      toast({ text: `${many(changes.length, 'setting')} of ${name} changed` });
+      return;
+    }
+    setRefused({ message: outcome.message, fields: outcome.fieldErrors });
+    const [first] = outcome.fieldErrors.keys();
+    if (first !== undefined) focusField(first as FieldName);
+  };
+  return (
+    <Page
+      title={`Settings of ${name}`}
+      crumbs={crumbsOf(name)}
+      h1={
+        canEdit || rights === null
+          ? sentenceOfReview(reviewed)
+          : refusal(rights, ROLE_OF.updateQueue, `change the settings of ${name}`)
+      }
+      lead={canEdit && `Nothing is saved before you say so. Jobs that are in flight are not touched.`}
+    >
+      <Failure asked={asked} what="The settings of this queue" />
+      <div className="cols settings-cols">
+        <SettingsForm
+          id={FORM}
+          queue={queue}
+          plan={plan}
+          edits={edits}
+          problems={problems}
+          refused={refused?.fields ?? new Map()}
+          isReadOnly={!canEdit}
+          onEdit={(field, text) => {
+            setRefused(null);
+            edit(field, text);
+          }}
+          onSave={() => void save()}
+        />
+        {canEdit && (
+          <ChangesPanel
+            form={FORM}
+            review={reviewed}
+            refusal={refused?.message ?? null}
+            isSaving={isSaving}
+            onReset={() => {
+              setRefused(null);
+              reset();
+            }}
+          />
+        )}
+        <Danger queue={queue} onChanged={() => void asked.refetch()} onGone={reset} />
+      </div>
+      {go !== null && (
+        <Dialog
+          title={`Leave without saving ${many(changes.length + problems.size, 'change')}?`}
+          lead="What you typed is forgotten."
+          deed={{
+            label: 'Leave',
+            isDanger: true,
+            run: () => {
+              setGo(null);
+              reset();
+              go();
+            },
+          }}
+          onClose={() => setGo(null)}
+        />
+      )}
+    </Page>
+  );
+}
+
+/** `#concurrency` of a link is the field to change, `#purge` the part of the page. */
+function useHashTarget(): void {
+  useEffect(() => {
+    if (location.hash.length < 2) return;
+    // After the page has scrolled to its start and focused its heading.
+    const frame = requestAnimationFrame(() => focusField(location.hash.slice(1)));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+}
+
+function focusField(id: string): void {
+  const target = document.getElementById(id);
+  target?.scrollIntoView({ block: 'center' });
+  target?.focus({ preventScroll: true });
+}

@@ -1,0 +1,154 @@
+import { useState } from 'react';
+import { changeQueue } from '../../../api/change-queue.ts';
+import { request } from '../../../api/client.ts';
+import { outcomeOf } from '../../../api/outcome.ts';
+import { May } from '../../../api/rights.ts';
+import { useLeaveGuard } from '../../../base/leave.ts';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { ShownOnce, ToCopy } from '../../../parts/shown-once.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { toast } from '../../../parts/toast.tsx';
+import { FinishRotation, type QueueOfSettings, RotateSecret } from '../operations/queue-settings.ts';
+import { DangerRow } from './danger-row.tsx';
+
+interface Fresh {
+  secret: string;
+  takesOverAt: string;
+}
+
+/** Rotates the signing secret. The new one is shown once, and leaves the page when it is closed. */
+export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () => void }) {
+  const { id, name, signingSecretRotatesAt: rotatesAt } = queue;
+  const [asking, setAsking] = useState<'rotate' | 'finish' | null>(null);
+  const [fresh, setFresh] = useState<Fresh | null>(null);
+  const close = () => setAsking(null);
+  const rotate = async (overlap: number) => {
+    const outcome = await changeQueue(async () =>
+      outcomeOf((await request(RotateSecret, { id, overlap })).rotateSigningSecret),
+    );
+    if (!outcome.ok) return `Signing secret of ${name} not rotated: ${outcome.message}`;
+    close();
+    setFresh({ secret: outcome.value.signingSecret, takesOverAt: outcome.value.takesOverAt });
+    onChanged();
+    return null;
+  };
+  const finish = async () => {
+    const outcome = await changeQueue(async () =>
+      outcomeOf((await request(FinishRotation, { id })).finishSecretRotation),
+    );
+    onChanged();
+    if (!outcome.ok) return `Rotation of ${name} not ended: ${outcome.message}`;
+    close();
+    toast({ text: `The new signing secret of ${name} signs alone`, icon: 'key' });
+    return null;
+  };
+  return (
+    <>
+      <DangerRow
+        id="secret"
+        title="Signing secret"
+        action={
+          rotatesAt === null ? (
+            <button type="button" className="btn" onClick={() => setAsking('rotate')}>
+              Rotate…
+            </button>
+          ) : (
+            <May deed="finishSecretRotation">
+              <button type="button" className="btn" onClick={() => setAsking('finish')}>
+                Finish the rotation…
+              </button>
+            </May>
+          )
+        }
+      >
+        {rotatesAt === null ? (
+          'Signs each delivery, so that the receiver knows who sent it. It is not shown again.'
+        ) : (
+          <>
+            Until <Time at={rotatesAt} /> the old secret signs the usual header and the new one a second header. Then
+            the new one signs alone.
+          </>
+        )}
+      </DangerRow>
+      {fresh !== null && <FreshSecret name={name} fresh={fresh} onClose={() => setFresh(null)} />}
+      {asking === 'rotate' && <RotateDialog name={name} onRotate={rotate} onClose={close} />}
+      {asking === 'finish' && (
+        <Dialog
+          title={`Let the new secret of ${name} take over now?`}
+          lead="The old secret signs nothing from then on. A receiver that knows only the old one rejects each delivery."
+          deed={{ label: 'Finish the rotation', run: finish }}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+const OVERLAPS = [
+  { seconds: 86_400, label: '24 h', note: 'Both sign. The receiver learns the new one within a day.' },
+  { seconds: 604_800, label: '7 days', note: 'Both sign, as long as it is possible.' },
+  { seconds: 3600, label: '1 h', note: 'Both sign.' },
+  { seconds: 0, label: 'None', note: 'The old one signs nothing from now on: for a secret that others know.' },
+] as const;
+
+function RotateDialog({
+  name,
+  onRotate,
+  onClose,
+}: {
+  name: string;
+  onRotate: (overlap: number) => Promise<string | null>;
+  onClose: () => void;
+}) {
+  const [overlap, setOverlap] = useState<number>(OVERLAPS[0].seconds);
+  return (
+    <Dialog
+      title={`Rotate the signing secret of ${name}?`}
+      lead="The new secret is shown once. No delivery is lost while both sign."
+      deed={{ label: 'Rotate', isDanger: overlap === 0, run: () => onRotate(overlap) }}
+      onClose={onClose}
+    >
+      <fieldset className="stack overlaps">
+        <legend className="label">Time in which both secrets sign</legend>
+        {OVERLAPS.map(({ seconds, label, note }) => (
+          <label key={seconds} className="choice">
+            <input type="radio" name="overlap" checked={overlap === seconds} onChange={() => setOverlap(seconds)} />
+            <span>
+              {label}
+              <small>{note}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </Dialog>
+  );
+}
+
+function FreshSecret({
+  name,
+  fresh: { secret, takesOverAt },
+  onClose,
+}: {
+  name: string;
+  fresh: Fresh;
+  onClose: () => void;
+}) {
+  const [go, setGo] = useState<(() => void) | null>(null);
+  useLeaveGuard(true, (leave) => setGo(() => leave));
+  return (
+    <ShownOnce title="The new secret is ready. Copy it now: it is shown only this once." onClose={onClose}>
+      <ToCopy text={secret} what="Signing secret" />
+      <p className="small q">
+        Give it to the receiver before <Time at={takesOverAt} />.
+      </p>
+      {go !== null && (
+        <Dialog
+          title={`Have you copied the new secret of ${name}?`}
+          lead="It cannot be shown again. Without it, the queue needs another rotation."
+          deed={{ label: 'Leave', isDanger: true, run: go }}
+          onClose={() => setGo(null)}
+        />
+      )}
+    </ShownOnce>
+  );
+}

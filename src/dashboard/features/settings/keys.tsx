@@ -1,0 +1,189 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { request } from '../../api/client.ts';
+import { outcomeOf } from '../../api/outcome.ts';
+import { query, queryClient } from '../../api/query.ts';
+import { May } from '../../api/rights.ts';
+import { useShell } from '../../api/server.ts';
+import { useView } from '../../base/time.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { useCommands } from '../../parts/page/keys.ts';
+import { Page } from '../../parts/page/page.tsx';
+import { endOwnSession } from '../../parts/page/sign-out.ts';
+import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { many } from '../../words/format.ts';
+import { headOfKeys, isUnused, keyText, revokeLead } from './model/api-keys.ts';
+import { KeyOnce, type MadeKey, NewKeyDialog } from './new-key.tsx';
+import { type ApiKeyRow, Keys as KeysOperation, RevokeKey } from './operations.ts';
+
+export function Keys({ tabs }: { tabs: ReactNode }) {
+  const asked = useQuery(query(KeysOperation, {}));
+  const mine = useShell()?.me.apiKeyId ?? null;
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<MadeKey | null>(null);
+  const [revoking, setRevoking] = useState<ApiKeyRow | null>(null);
+  const [showsRevoked, setShowsRevoked] = useState(false);
+  useCommands([{ key: 'n', label: 'New API key', icon: 'plus', run: () => setMaking(true), deed: 'createApiKey' }]);
+  const keys = asked.data?.account.apiKeys;
+  const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
+  const shown = keys?.filter(({ revokedAt }) => showsRevoked || revokedAt === null) ?? [];
+  return (
+    <Head
+      keys={keys}
+      actions={
+        <May deed="createApiKey">
+          <button type="button" className="btn" onClick={() => setMaking(true)}>
+            <Icon name="plus" />
+            New key…
+            <kbd>n</kbd>
+          </button>
+        </May>
+      }
+    >
+      {tabs}
+      <Failure asked={asked} what="The list of keys" />
+      {made !== null && <KeyOnce made={made} onClose={() => setMade(null)} />}
+      {keys === undefined && asked.isLoading && <Skeleton lines={4} />}
+      {keys !== undefined && shown.length === 0 && (
+        <Empty title="No key can get in" icon="key">
+          <p>Programs need one to publish. Make one for each of them, so that each can be revoked alone.</p>
+        </Empty>
+      )}
+      {shown.length > 0 && <KeyTable keys={shown} mine={mine} newId={made?.id ?? null} onRevoke={setRevoking} />}
+      {revoked.length > 0 && (
+        <p className="pager">
+          <button type="button" className="btn tiny quiet accent" onClick={() => setShowsRevoked(!showsRevoked)}>
+            {showsRevoked ? 'Hide the revoked keys' : `Show ${many(revoked.length, 'revoked key')}`}
+          </button>
+        </p>
+      )}
+      {isMaking && <NewKeyDialog onMade={setMade} onClose={() => setMaking(false)} />}
+      {revoking !== null && (
+        <RevokeDialog apiKey={revoking} isMine={revoking.id === mine} onClose={() => setRevoking(null)} />
+      )}
+    </Head>
+  );
+}
+
+function Head({
+  keys,
+  actions,
+  children,
+}: {
+  keys: readonly ApiKeyRow[] | undefined;
+  actions: ReactNode;
+  children: ReactNode;
+}) {
+  const view = useView();
+  return (
+    <Page
+      title="API keys"
+      crumbs={[{ label: 'Settings' }, { label: 'API keys' }]}
+      h1={keys === undefined ? 'API keys' : headOfKeys(keys, view.now)}
+      lead="A key may do everything in this account. A revoked key is refused within a second, everywhere."
+      actions={actions}
+    >
+      {children}
+    </Page>
+  );
+}
+
+function KeyTable({
+  keys,
+  mine,
+  newId,
+  onRevoke,
+}: {
+  keys: readonly ApiKeyRow[];
+  mine: string | null;
+  newId: string | null;
+  onRevoke: (key: ApiKeyRow) => void;
+}) {
+  const view = useView();
+  return (
+    <table className="table cards keys">
+      <caption className="sr">API keys</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Key</th>
+          <th scope="col" className="lo1">
+            Made
+          </th>
+          <th scope="col">Last used</th>
+          <th scope="col" className="n">
+            <span className="sr">What you can do</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => {
+          const isOld = key.revokedAt === null && isUnused(key, view.now);
+          return (
+            <tr key={key.id} className={key.revokedAt === null ? undefined : 'revoked'}>
+              <td className="c1">
+                <span className="strong">{key.name ?? 'without a name'}</span>{' '}
+                {key.id === newId && <span className="tag ok">new</span>}{' '}
+                {key.id === mine && <span className="tag">this session</span>}
+              </td>
+              <td className="c3 mono q">{keyText(key)}</td>
+              <td className="lo1 q">
+                <Ago at={key.createdAt} />
+              </td>
+              <td className={isOld ? 'c4 worry' : 'c4 q'}>
+                {key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} />}
+              </td>
+              <td className="n c2">
+                {key.revokedAt === null ? (
+                  <May deed="revokeApiKey">
+                    <button type="button" className="btn tiny" onClick={() => onRevoke(key)}>
+                      Revoke…<span className="sr"> {key.name ?? keyText(key)}</span>
+                    </button>
+                  </May>
+                ) : (
+                  <>
+                    revoked <Ago at={key.revokedAt} />
+                  </>
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: boolean; onClose: () => void }) {
+  const view = useView();
+  const name = apiKey.name === null ? keyText(apiKey) : `“${apiKey.name}”`;
+  const revoke = async () => {
+    const outcome = outcomeOf((await request(RevokeKey, { id: apiKey.id })).revokeApiKey);
+    if (!outcome.ok) return `Not revoked: ${outcome.message}`;
+    onClose();
+    if (isMine) {
+      endOwnSession();
+      return null;
+    }
+    toast({ text: `${name} is revoked.` });
+    void queryClient.invalidateQueries({ queryKey: ['Keys'] });
+    return null;
+  };
+  return (
+    <Dialog
+      title={`Revoke ${name}?`}
+      lead={revokeLead(apiKey, isMine, view)}
+      deed={{
+        label: isMine ? 'Revoke, and sign out' : 'Revoke',
+        isDanger: true,
+        run: revoke,
+      }}
+      onClose={onClose}
+    >
+      <p className="q">A revoked key cannot be made valid again. It stays in the list, and in the activity.</p>
+    </Dialog>
+  );
+}

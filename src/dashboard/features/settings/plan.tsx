@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query';
+import { Fragment, type ReactNode } from 'react';
+import type { ResultOf } from '../../api/graphql.ts';
+import { query } from '../../api/query.ts';
+import { useNow } from '../../base/time.ts';
+import { Page } from '../../parts/page/page.tsx';
+import { ProgressBar } from '../../parts/progress.tsx';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { number, percent, seconds, time } from '../../words/format.ts';
+import { createdAtOf, headOfPlan, monthOf, nameOfMonth, projectedAttempts } from './model/usage.ts';
+import { PlanUse } from './operations.ts';
+
+type Account = ResultOf<typeof PlanUse>['account'];
+
+export function Plan({ tabs }: { tabs: ReactNode }) {
+  const asked = useQuery({ ...query(PlanUse, {}), refetchInterval: 60_000 });
+  const account = asked.data?.account;
+  return (
+    <Page
+      title="Plan and usage"
+      crumbs={[{ label: 'Settings' }, { label: 'Plan and usage' }]}
+      h1={account === undefined ? 'Plan and usage' : headOfPlan(account.usage, account.plan)}
+      lead={account === undefined ? undefined : `The account ${account.name} has the plan ${account.plan.name}.`}
+    >
+      {tabs}
+      <Failure asked={asked} what="The plan" />
+      {account === undefined ? (
+        asked.isLoading && <Skeleton lines={4} />
+      ) : (
+        <>
+          <Use account={account} />
+          <Limits plan={account.plan} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Use({ account: { id, plan, usage } }: { account: Account }) {
+  const now = useNow();
+  const view = { now, zone: 'utc' } as const;
+  const projected = projectedAttempts(usage.attempts, usage.month, createdAtOf(id), now);
+  const whole = plan.monthlyAttempts ?? plan.includedAttempts;
+  return (
+    <section aria-labelledby="use">
+      <div className="sec-head">
+        <h2 id="use">Use in {nameOfMonth(usage.month)}</h2>
+        <span className="small q">begins again {time(monthOf(usage.month).to, view)} UTC</span>
+      </div>
+      <dl className="facts use">
+        <div>
+          <dt>Attempts</dt>
+          <dd>
+            {number(usage.attempts)} <small>of {number(plan.includedAttempts)} included</small>
+          </dd>
+          <dd className="sub">
+            <ProgressBar
+              isMeter
+              size="small"
+              whole={whole}
+              label={`${percent(usage.attempts, whole)} of the attempts of the month`}
+              parts={[
+                { value: Math.min(usage.attempts, whole), signal: usage.attempts > whole * 0.9 ? 'warn' : 'run' },
+              ]}
+            />
+          </dd>
+          <dd className="sub">
+            {projected !== null && `about ${number(projected)} by the end of the month; `}
+            {plan.monthlyAttempts === null
+              ? 'more is never refused'
+              : `at ${number(plan.monthlyAttempts)}, publishing and replays are refused`}
+          </dd>
+        </div>
+        <div>
+          <dt>Queues</dt>
+          <dd>
+            {number(usage.queues)} {plan.queues !== null && <small>of {number(plan.queues)}</small>}
+          </dd>
+          <dd className="sub">{plan.queues === null ? 'no limit' : 'live at once'}</dd>
+        </div>
+        <div>
+          <dt>Slots of all queues</dt>
+          <dd>
+            {number(usage.concurrency)} <small>of {number(MAX_SLOTS)}</small>
+          </dd>
+          <dd className="sub">{number(usage.inFlight)} in flight now</dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+/** Sum of `concurrency` over the queues of an account, as the schema says. */
+const MAX_SLOTS = 1000;
+
+function Limits({ plan }: { plan: Account['plan'] }) {
+  const rows = [
+    ['Attempts of a job', `at most ${number(plan.maxAttempts)}`],
+    ['Holds of a job', `at most ${number(plan.maxDefers)}`],
+    ['Lists reach back', seconds(plan.windowSeconds)],
+  ] as const;
+  return (
+    <section className="sec" aria-labelledby="limits">
+      <div className="sec-head">
+        <h2 id="limits">Limits of the plan</h2>
+      </div>
+      <dl className="pairs">
+        {rows.map(([label, value]) => (
+          <Fragment key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,47 @@
+import './settings.css';
+import type { ComponentType } from 'react';
+import { Link } from 'wouter';
+import { useRights } from '../../api/rights.ts';
+import { NotFound } from '../../parts/page/not-found.tsx';
+import { hasRole, ROLE_TO_READ, type Role } from '../../words/rights.ts';
+import { Display } from './display.tsx';
+import { Keys } from './keys.tsx';
+import { Members } from './members.tsx';
+import { Plan } from './plan.tsx';
+import { Sessions } from './sessions.tsx';
+
+interface SettingsPart {
+  part: string;
+  label: string;
+  Part: ComponentType<{ tabs: React.ReactNode }>;
+  /** The least role that may see it. */
+  needs?: Role;
+}
+
+/** The parts of the settings, in the order of their tabs. */
+const PARTS: readonly SettingsPart[] = [
+  { part: 'keys', label: 'API keys', Part: Keys },
+  { part: 'members', label: 'Members', Part: Members, needs: ROLE_TO_READ.members },
+  { part: 'sessions', label: 'Sessions', Part: Sessions },
+  { part: 'plan', label: 'Plan and usage', Part: Plan },
+  { part: 'display', label: 'Display and keyboard', Part: Display },
+];
+
+export default function Settings({ params: { part = 'keys' } }: { params: Record<string, string> }) {
+  const shown = PARTS.find((one) => one.part === part);
+  if (shown === undefined) return <NotFound />;
+  return <shown.Part tabs={<Tabs current={part} />} />;
+}
+
+function Tabs({ current }: { current: string }) {
+  const rights = useRights();
+  return (
+    <nav className="seg settings-parts" aria-label="Settings">
+      {PARTS.filter(({ needs }) => needs === undefined || hasRole(rights, needs)).map(({ part, label }) => (
+        <Link key={part} href={`/settings/${part}`} aria-current={part === current ? 'page' : undefined}>
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}

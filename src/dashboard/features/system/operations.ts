@@ -1,0 +1,14 @@
+import { graphql, type ResultOf } from '../../api/graphql.ts';
+
+export const System = graphql(`
+  query System {
+    server {
+      environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds
+      lags { searchSeconds statisticsSeconds wakeUpSeconds }
+    }
+    instances { id role version startedAt lastSeenAt inFlight capacity }
+    account { plan { windowSeconds } }
+    queues(first: 100) { totalCount nodes { name paused oldestDueSeconds } }
+  }
+`);
+export type SystemData = ResultOf<typeof System>;

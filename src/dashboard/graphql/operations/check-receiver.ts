@@ -1,9 +1,0 @@
-import { graphql } from '../graphql.ts';
-
-export const CheckReceiver = graphql(`
-  mutation CheckReceiver($id: ID!) {
-    checkReceiver(queueId: $id) {
-      ... on CheckReceiverPayload { check { webhookStatusCode durationMs error errorCode signature } } ... on Error { message }
-    }
-  }
-`);

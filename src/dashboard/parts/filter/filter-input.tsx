@@ -1,0 +1,110 @@
+import { type KeyboardEvent, useEffect } from 'react';
+import { useLocation } from 'wouter';
+import { completionOf, type Suggestion } from '../../filter/suggestion.ts';
+import { useCombobox } from './combobox.ts';
+import { type AnyChip, type FilterInputProps, useInputProps } from './filter-box.tsx';
+import { SuggestList } from './suggest-list.tsx';
+
+/** The input of a filter box, with suggestions below it. */
+export function FilterInput<Chip extends AnyChip>({
+  offers,
+  ...props
+}: FilterInputProps<Chip> & { offers: readonly Suggestion<Chip>[] }) {
+  const { kind, filter, onChange, text, onText, inputRef, hadFocus } = props;
+  const inputProps = useInputProps(props);
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    if (hadFocus.current) inputRef.current?.focus();
+  }, [hadFocus, inputRef]);
+
+  const add = (chips: readonly Chip[]) => {
+    onChange(chips.reduce(kind.add, filter));
+    onText('');
+  };
+  /** Returns whether the text goes on, so that the list stays open. */
+  const choose = ({ does }: Suggestion<Chip>): boolean => {
+    if ('chip' in does) add([does.chip]);
+    else if ('text' in does) onText(does.text);
+    else navigate(`/jobs/${does.job}`);
+    return 'text' in does;
+  };
+  const combobox = useCombobox({
+    count: offers.length,
+    label: 'Suggestions',
+    onText,
+    choose: (index) => choose(offers[index] as Suggestion<Chip>),
+  });
+  const { isOpen, index, open } = combobox;
+
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    const [first] = offers;
+    if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
+      event.preventDefault();
+      // A full condition is added as it is; a bare word adds the first offer. Else the chip says what is wrong.
+      const typed = kind.parse(text);
+      if (first === undefined || typed.every(({ word }) => word !== 'unknown')) add(typed);
+      else choose(first);
+    } else if (event.key === 'Tab' && !event.shiftKey && isOpen && text !== '') {
+      const completion = completionOf(offers[index] ?? first, kind.format);
+      if (completion === null || completion === text) return;
+      event.preventDefault();
+      onText(completion);
+    } else if (event.key === 'Backspace' && text === '') {
+      const last = filter.findLast(kind.isShown);
+      if (last === undefined) return;
+      event.preventDefault();
+      onText(kind.format(last));
+      onChange(kind.remove(filter, last));
+      open();
+    } else if (event.key === 'Escape' && !isOpen) {
+      event.currentTarget.blur();
+    } else {
+      combobox.inputProps.onKeyDown(event);
+    }
+  };
+
+  return (
+    <>
+      <input ref={inputRef} {...combobox.inputProps} {...inputProps} value={text} onKeyDown={onKeyDown} />
+      <div className="suggest" hidden={!isOpen}>
+        <SuggestList items={isOpen ? offers : []} combobox={combobox}>
+          {({ label, hint, isCode }) => (
+            <>
+              <span className={isCode ? 'mono cut' : 'cut'}>
+                <Marked label={label} typed={text.replace(/^payload\./, '')} />
+              </span>
+              <em>{hint}</em>
+            </>
+          )}
+        </SuggestList>
+        <footer>
+          <span>
+            <kbd>↑</kbd> <kbd>↓</kbd> choose
+          </span>
+          <span>
+            <kbd>Tab</kbd> complete
+          </span>
+          <span>
+            <kbd>Enter</kbd> add
+          </span>
+          <span>
+            <kbd>⌫</kbd> edits the last one
+          </span>
+        </footer>
+      </div>
+    </>
+  );
+}
+
+/** The label, with the part that is typed already in colour. */
+function Marked({ label, typed }: { label: string; typed: string }) {
+  const at = typed === '' ? -1 : label.toLowerCase().indexOf(typed.toLowerCase());
+  if (at < 0) return label;
+  return (
+    <>
+      {label.slice(0, at)}
+      <mark>{label.slice(at, at + typed.length)}</mark>
+      {label.slice(at + typed.length)}
+    </>
+  );
+}

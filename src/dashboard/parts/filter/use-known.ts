@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { SearchQueues, SuggestPaths, SuggestValues } from '../../api/operations/suggest.ts';
+import { keepOld, query } from '../../api/query.ts';
+import { useRights } from '../../api/rights.ts';
+import { useSettled } from '../../base/use-settled.ts';
+import { type Known, lookUpsFor } from '../../filter/suggest.ts';
+
+const NOTHING: Known = { queues: [], paths: [], values: [] };
+
+/** Asks the server. The old answer stays until the new one is there. With `hasQueues`, a bare word may be a queue's name. */
+export function useKnown(text: string, { hasQueues = false } = {}): Known {
+  const settled = useSettled(text);
+  const { path, valuesOf, value, queue: named } = lookUpsFor(settled, useRights());
+  const queue = named ?? (hasQueues && /^[^:]+$/.test(settled) ? settled : null);
+  // Paths that begin with the word, else the most frequent ones, in which it may be the value.
+  const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
+  const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;
+  const common = useQuery({
+    ...query(SuggestPaths, { prefix: '' }),
+    enabled: path !== null && paths.isSuccess && !isPath,
+  });
+  const isExact = paths.data?.payloadPaths.some((one) => one.value === valuesOf) === true;
+  const values = useQuery({
+    ...query(SuggestValues, { path: valuesOf ?? '', prefix: value }),
+    ...keepOld,
+    enabled: valuesOf !== null && isExact,
+  });
+  const queues = useQuery({ ...query(SearchQueues, { search: queue ?? '' }), ...keepOld, enabled: queue !== null });
+  return useMemo(() => {
+    if (path === null && queue === null) return NOTHING;
+    const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
+    return {
+      queues: queue === null ? [] : (queues.data?.queues.nodes.map(({ name }) => name) ?? []),
+      paths: path === null ? [] : found,
+      values: isExact ? (values.data?.payloadValues ?? []) : [],
+    };
+  }, [path, queue, isPath, isExact, paths.data, common.data, values.data, queues.data]);
+}

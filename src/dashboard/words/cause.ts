@@ -1,0 +1,105 @@
+import { number, quote, seconds, times, upperFirst, visible } from './format.ts';
+
+/** Errors of deliveries in words, as the end of "because …". */
+const CAUSES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    connection_refused: 'the receiver refused the connection',
+    dns_error: 'its host name was not found',
+    reset: 'the receiver cut the connection',
+    tls_error: 'its certificate was not accepted',
+    address_not_allowed: 'its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
+    invalid_response: 'its answer was not valid HTTP',
+    network_error: 'the network failed',
+    ack_timeout: 'the worker did not report in time',
+    worker_lost: 'Jobferry’s own worker was lost ten times',
+  }),
+);
+
+/** The code of an error such as `HTTP 500`; null if the receiver did not answer with a code. */
+export function codeOf(error: string | null): number | null {
+  const code = error?.match(/^HTTP (\d{3})$/)?.[1];
+  return code === undefined ? null : Number(code);
+}
+
+/** A clause: "the receiver answered 500". What no table knows is the text of the worker that refused or deferred. */
+export function causeOf(error: string | null, webhookTimeoutSeconds: number): string {
+  if (error === null || error === '') return 'the last attempt failed';
+  const code = codeOf(error);
+  if (code !== null) return `the receiver answered ${code}`;
+  if (error === 'timeout') return `the receiver did not answer within ${seconds(webhookTimeoutSeconds)}`;
+  if (/^(proxy|resolver)_unr|^no_(desc|local)/.test(error)) return `Jobferry’s own way failed: ${error}`;
+  return CAUSES.get(error) ?? `the worker said ${quote(error)}`;
+}
+
+/** Says of a failed attempt without an answer whether the receiver may have done the work. */
+export const sentenceOfSilence = (error: string | null) =>
+  /refused|dns|tls|allowed/.test(error ?? '')
+    ? 'Nothing was sent.'
+    : 'No answer came back. The receiver may have done the work: look for the id in its log.';
+
+/** In a row: the code, else the error without its underscores. */
+export function shortCause(error: string | null): string {
+  if (error === null || error === '') return '';
+  const code = codeOf(error);
+  if (code !== null) return String(code);
+  return CAUSES.has(error) ? error.replaceAll('_', ' ') : visible(error);
+}
+
+export type DeadReason =
+  | 'ACK_TIMEOUT'
+  | 'ATTEMPTS_EXHAUSTED'
+  | 'CANCELLED'
+  | 'DEFER_CAP_EXHAUSTED'
+  | 'DELIVERY_LIFETIME_EXCEEDED'
+  | 'NACKED'
+  | 'QUEUE_DELETED'
+  | 'RETRY_AFTER_EXCEEDS_LIFETIME';
+
+/** The common fields of dead letters. Some are optional. */
+export interface Death {
+  reason: DeadReason;
+  error: string | null;
+  webhookStatusCode: number | null;
+  queue: { maxDefers?: number; ackTimeout?: number; maxAttempts?: number } | null;
+  sample?: { lastAttempt: { attempt: number } | null } | null;
+}
+
+/** Why jobs died, as a title: "Receiver answered 500, five times". */
+export function titleOfDeath(
+  { reason, error, webhookStatusCode: code, queue, sample }: Death,
+  webhookTimeoutSeconds: number,
+): string {
+  const answer = code === null ? '' : ` (${code})`;
+  const { maxDefers, ackTimeout, maxAttempts } = queue ?? {};
+  const noReport = `Worker did not report ${ackTimeout === undefined ? 'in time' : `within ${seconds(ackTimeout)}`}`;
+  switch (reason) {
+    case 'ACK_TIMEOUT':
+      return noReport;
+    case 'NACKED':
+      return error === null ? 'Worker refused it for good' : `Worker refused it: ${quote(error)}`;
+    case 'DEFER_CAP_EXHAUSTED':
+      return `${maxDefers === undefined ? 'All' : `All ${number(maxDefers)}`} holds were used up${answer}`;
+    case 'RETRY_AFTER_EXCEEDS_LIFETIME':
+      return `Receiver asked to wait past the end of the lifetime${answer}`;
+    case 'DELIVERY_LIFETIME_EXCEEDED':
+      return 'Lifetime ended before it was delivered';
+    case 'QUEUE_DELETED':
+      return 'Queue was deleted';
+    case 'CANCELLED':
+      return 'Cancelled';
+    case 'ATTEMPTS_EXHAUSTED': {
+      if (code === 401) return 'Receiver rejected the signature (401)';
+      if (error === 'ack_timeout') return noReport;
+      const attempts = sample?.lastAttempt?.attempt ?? maxAttempts ?? 1;
+      return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${times(attempts)}` : ''}`;
+    }
+  }
+}
+
+/** The clause as the start of a title: "the receiver answered 500" is "Receiver answered 500". */
+const subject = (clause: string) => upperFirst(clause.replace(/^the /, '').replace(/^its /, 'receiver’s '));
+
+/** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
+export function isOfWorker(reason: string, error: string | null): boolean {
+  return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
+}

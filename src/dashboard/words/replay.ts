@@ -1,0 +1,186 @@
+import { isMended, type SinceFailure } from './answers.ts';
+import { many, NONE, number, percent, seconds, span } from './format.ts';
+import type { IconName, Signal } from './words.ts';
+
+/** The texts of the replay dialog: its price, and whether it is safe. */
+
+/** Replays a second; null for no ceiling. */
+export const SPEEDS = [1, 10, 50, null] as const;
+export type Speed = (typeof SPEEDS)[number];
+export const DEFAULT_SPEED: Speed = 10;
+
+export const wordOfSpeed = (speed: number | null) =>
+  speed === null ? 'As fast as limits allow' : `${number(speed)} a second`;
+
+/** Whether no condition is left: what every replay implies, and the queue of one queue's replay, are none to the API. */
+export const isEverything = (filter: object, isOfOneQueue: boolean) =>
+  Object.keys(filter).every((name) => name === 'dismissed' || (isOfOneQueue && name === 'queueIds'));
+
+/** How a queue that replayed jobs go to is now. */
+export interface Receiver {
+  name: string;
+  paused: boolean;
+  hold: { until: string } | null;
+  /** The outcomes of the last hour's attempts. */
+  health: (SinceFailure & { attempts: number; failed: number; deferred: number }) | null;
+}
+
+/** With the settings that the replayed jobs get. */
+export interface ReplayQueue extends Receiver {
+  concurrency: number;
+  rateLimitMax: number | null;
+  rateLimitWindow: number;
+  maxAttempts: number;
+  backoffType: 'EXPONENTIAL' | 'FIXED';
+  backoffDelay: number;
+}
+
+type RateLimit = Pick<ReplayQueue, 'rateLimitMax' | 'rateLimitWindow'>;
+
+/** How long it takes, by the lower of the speed and the queue's rate limit; null when neither is a limit. */
+function replayMs(jobs: number, speed: Speed, queue: RateLimit | null): number | null {
+  const limit = queue?.rateLimitMax ?? null;
+  const ofQueue = queue === null || limit === null ? Number.POSITIVE_INFINITY : limit / queue.rateLimitWindow;
+  const perSecond = Math.min(speed ?? Number.POSITIVE_INFINITY, ofQueue);
+  return perSecond === Number.POSITIVE_INFINITY ? null : (jobs / perSecond) * 1000;
+}
+
+/** The second figure of the price with its label; the queue is null if there are several. */
+export function durationOfReplay(
+  jobs: number,
+  speed: Speed,
+  queue: RateLimit | null,
+): readonly [figure: string, label: string] {
+  const ms = replayMs(jobs, speed, queue);
+  if (ms === null) return [NONE, 'no ceiling: as fast as limits allow'];
+  const isBySpeed = speed !== null && ms === replayMs(jobs, speed, null);
+  return [span(ms), isBySpeed ? `at ${wordOfSpeed(speed)}` : 'at the queue’s rate limit'];
+}
+
+export function limitsOfQueue(queue: ReplayQueue | null): string {
+  if (queue === null) return 'The own limits of each queue still hold.';
+  const { concurrency, rateLimitMax, rateLimitWindow } = queue;
+  const rate = rateLimitMax === null ? 'no rate limit' : `${number(rateLimitMax)} per ${seconds(rateLimitWindow)}`;
+  return `The queue’s own limits still hold: ${number(concurrency)} at once, ${rate}.`;
+}
+
+export interface Safety {
+  signal: Signal;
+  icon: IconName;
+  strong: string;
+  text: string;
+}
+
+const MIN_ATTEMPTS = 10;
+const [WELL_SHARE, DEFERRED_SHARE] = [0.95, 0.2];
+
+/** Whether the jobs may die again, by what became of the attempts of the last hour. */
+export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>): Safety {
+  if (paused) {
+    return {
+      signal: 'idle',
+      icon: 'paused',
+      strong: 'The queue is paused.',
+      text: 'The jobs wait until it is resumed.',
+    };
+  }
+  if (hold !== null) {
+    return {
+      signal: 'hold',
+      icon: 'held',
+      strong: 'The queue is held.',
+      text: 'The jobs wait for the end of the hold.',
+    };
+  }
+  const all = health?.attempts ?? 0;
+  if (health === null || all < MIN_ATTEMPTS) {
+    return {
+      signal: 'idle',
+      icon: 'info',
+      strong: 'Whether the receiver works is not known.',
+      text:
+        all === 0
+          ? 'No attempt ended in the last hour. Send 1 first.'
+          : `${many(all, 'attempt')} ended in the last hour. Send 1 first.`,
+    };
+  }
+  const since = health.lastFailure?.succeededSince ?? 0;
+  if (isMended(health)) {
+    const text = `Attempts failed in the last hour, and all ${number(since)} since succeeded.`;
+    return { signal: 'ok', icon: 'done', strong: 'The receiver works again.', text };
+  }
+  const { failed, deferred } = health;
+  const good = all - failed - deferred;
+  const ended = `${percent(good, all)} of ${many(all, 'attempt')} of the last hour succeeded.`;
+  if (good >= all * WELL_SHARE) {
+    return { signal: 'ok', icon: 'done', strong: 'The receiver was well in the last hour.', text: ended };
+  }
+  const isBad = failed * 2 > all;
+  if (!isBad && deferred > all * DEFERRED_SHARE) {
+    return { signal: 'hold', icon: 'pressure', strong: 'The receiver puts jobs off.', text: ended };
+  }
+  const then = since > 0 ? `The last ${number(since)} succeeded` : 'The jobs may die again';
+  const strong = 'The receiver was not well in the last hour.';
+  return { signal: isBad ? 'bad' : 'warn', icon: 'failing', strong, text: `${ended} ${then}: send 1 first.` };
+}
+
+/** Decides for several queues: the worst of them counts. `isAll` is false if only those with the most jobs are known. */
+export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): Safety | null {
+  const [first] = receivers;
+  if (first === undefined) return null;
+  if (receivers.length === 1) return safetyOfReplay(first);
+  const of = (...signals: Signal[]) =>
+    receivers.filter((receiver) => signals.includes(safetyOfReplay(receiver).signal)).map(({ name }) => name);
+  const [ill, bad, unknown] = [of('bad', 'warn'), of('bad'), of('idle', 'hold')];
+  const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} receivers${isAll ? '' : ' with the most jobs'}`;
+  if (ill.length > 0) {
+    const text = `Jobs of ${namesText(ill)} may die again. Replay the others by their cause, or send 1 first.`;
+    const strong = `${all}, ${many(ill.length, 'was', 'were')} not well in the last hour.`;
+    return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
+  }
+  if (unknown.length === 0)
+    return { signal: 'ok', icon: 'done', strong: `${all}, all were well in the last hour.`, text: '' };
+  const text = `Not known: ${namesText(unknown)}. They are paused, held or put jobs off, or too few attempts ended in the last hour.`;
+  const well = receivers.length - unknown.length;
+  const strong = `${all}, ${many(well, 'was', 'were')} well in the last hour.`;
+  return { signal: 'idle', icon: 'info', strong, text };
+}
+
+const MAX_NAMES = 3;
+
+function namesText(names: readonly string[]): string {
+  if (names.length > MAX_NAMES) return `${names.slice(0, MAX_NAMES - 1).join(', ')} and ${names.length - 2} more`;
+  return names.length === 1 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+/** The settings of a replayed job, and its use of the month's attempts. */
+export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
+  if (queue === null) {
+    const use = `Uses at least ${many(jobs, 'attempt')} of the month.`;
+    return `Each becomes a new job with a new id and the present settings of its queue. ${use}`;
+  }
+  const { maxAttempts, backoffType, backoffDelay } = queue;
+  const backoff = backoffType === 'FIXED' ? `${seconds(backoffDelay)} apart` : `backoff from ${seconds(backoffDelay)}`;
+  const settings = maxAttempts === 1 ? 'one attempt' : `${many(maxAttempts, 'attempt')}, ${backoff}`;
+  const most = jobs * maxAttempts;
+  const use =
+    most === jobs
+      ? `Uses ${many(jobs, 'attempt')} of the month.`
+      : `Uses at least ${number(jobs)} and at most ${many(most, 'attempt')} of the month.`;
+  return `Each becomes a new job with a new id and the queue’s present settings: ${settings}. ${use}`;
+}
+
+/** Says that the plan would refuse a part of the replay; null if it would not. */
+export function planRefusal(jobs: number, used: number, monthly: number | null): string | null {
+  if (monthly === null || used + jobs <= monthly) return null;
+  const left = Math.max(0, monthly - used);
+  return left === 0
+    ? `All ${number(monthly)} attempts of the month are used, so the replay will be refused.`
+    : `Only ${many(left, 'attempt is', 'attempts are')} left of this month’s ${number(monthly)}: the replay will stop there.`;
+}
+
+/** The words on the button. */
+export function deedOfReplay(jobs: number, canary: boolean): string {
+  if (jobs <= 1 || !canary) return `Send ${number(jobs)} again`;
+  return `Send 1, then ${number(jobs - 1)}`;
+}
