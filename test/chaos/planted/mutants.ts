@@ -194,10 +194,10 @@ export const MUTANTS: Mutant[] = [
   },
   {
     id: 'I-53',
-    what: 'a restore inserts jobs of any account',
+    what: 'a restore lets rules and actions refer to queues of another account',
     file: 'src/db/operator/backup/restoration.ts',
-    from: '  job: `r.account_id = any ($2) and exists (select from queue q where q.id = r.queue_id and q.account_id = r.account_id)`,',
-    to: '  job: `true`,',
-    seenBy: { file: 'test/services/backup.test.ts', test: 'puts no row of job into another account' },
+    from: "'not exists (select from queue q where q.id = r.queue_id and q.account_id <> r.account_id)'",
+    to: "'true'",
+    seenBy: { file: 'test/services/backup.test.ts', test: 'refers to no queue and no action of another account' },
   },
 ];

@@ -35,11 +35,13 @@ const queries = tsr.initQueryClient(new QueryClient());
 const fetched = await queries.jobs.get.fetchQuery({ queryKey: ['job', id], queryData: { params: { id } } });
 const cached: string = fetched.body.createdAt;
 
+const same = isDeepStrictEqual(job, await unwrap(ours.jobs.get({ params: { id } })));
+// From here on the job may end at any time.
 const removed = await plain.queues.delete({ params: { id: created.body.id } });
 console.log(
   JSON.stringify({
     secret: secret.length > 0,
-    same: isDeepStrictEqual(job, await unwrap(ours.jobs.get({ params: { id } }))),
+    same,
     payload: job.payload,
     listed: listed.status === 200 && listed.body.jobs.map((one) => one.id === id),
     dead: dead.status === 200 && dead.body.total,
