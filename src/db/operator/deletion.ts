@@ -159,7 +159,9 @@ const QUEUES: Statement = {
       delete from queue where id = any (array(
         select q.id from queue q
          where q.account_id = $1 and q.deleted_at <= $3::timestamptz - $4 * interval '1 ms' and ${IS_OPEN}
-           and not exists (select from job j where (j.queue_id, j.id) >= (q.id, '') and (j.queue_id, j.id) < (q.id, 'g') offset 0)
+           -- Ordered as the index is: with "exists" the planner reads all jobs for each queue.
+           and (select j.id from job j where (j.queue_id, j.id) >= (q.id, '') and (j.queue_id, j.id) < (q.id, 'g')
+                 order by j.queue_id, j.id limit 1) is null
          order by q.id limit ${BATCH}))
       returning 1
     ), noted as (${noted({ queues: 'queues' })})
