@@ -105,8 +105,9 @@ const QUEUES: Statement = {
     ), swept as (
       delete from queue where id = any (array(
         select looked.id from looked
-         where not exists (select from job j where (j.queue_id, j.id) >= (looked.id, '')
-                                               and (j.queue_id, j.id) < (looked.id, 'g') offset 0)
+         -- Ordered as the index is, as in the removal of the queues of an account.
+         where (select j.id from job j where (j.queue_id, j.id) >= (looked.id, '') and (j.queue_id, j.id) < (looked.id, 'g')
+                 order by j.queue_id, j.id limit 1) is null
            and not exists (select from account_deletion d where d.account_id = looked.account_id and d.finished_at is null)))
       returning id
     )
