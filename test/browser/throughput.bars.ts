@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createGraphQLClient } from '../support/graphql.ts';
-import { openReceiver, startService } from '../support/service.ts';
+import { openReceiver, startServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openPage, type Session, signInAt, useBrowser } from './page.ts';
 import { type RecordedPage, recordPage, replayPage } from './recorded-page.ts';
@@ -26,7 +26,7 @@ describe('throughput', () => {
   useBrowser();
   beforeAll(async () => {
     const receiver = await openReceiver();
-    const { jobferry, api } = await startService();
+    const { jobferry, api } = await startServiceProcess();
     graphql = createGraphQLClient(jobferry.baseUrl, KEY);
     session = await signInAt(jobferry.baseUrl, KEY);
     queueId = (await api.createQueue({ name: 'full-speed', webhookUrl: receiver.url, concurrency: 100 })).id;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createRule, type ReceivedAlerts } from '../support/alerts.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Cluster, startCluster, startProcesses } from '../support/cluster.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { createGate, openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -39,7 +39,7 @@ describe('alerts', () => {
   });
 
   it('that no worker runs are sent by a process with the API; one that is killed repeats at most the same id', async () => {
-    const cluster = await startCluster({ apis: 1, workers: 0, env });
+    const cluster = await startProcesses({ apis: 1, workers: 0, env });
     const gate = createGate();
     const alerts = await openReceiver(async () => {
       await gate.opened;

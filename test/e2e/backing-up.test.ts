@@ -140,7 +140,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
   }, 120_000);
 
   it('where its keys work, and its jobs go on when the operator says so', async () => {
-    await source.jobferry.kill('SIGKILL');
+    await source.jobferry.stop();
     const api = createApi(embedded.jobferry.baseUrl, KEY);
     await waitFor(async () => (await api.call('GET', `/v1/jobs/${ids.done}`)).status === 200);
     expect((await api.call('GET', `/v1/jobs/${ids.done}`)).text, 'byte for byte').toContain(`"payload":${ODD},`);

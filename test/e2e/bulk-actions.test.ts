@@ -3,7 +3,7 @@ import type { Account } from '../../src/domain/account.ts';
 import type { BulkReplayInput } from '../../src/services/bulk/request.ts';
 import type { ApiQueue } from '../support/api.ts';
 import { bulkEnded, bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Cluster, startProcesses } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import type { Receiver } from '../support/receiver.ts';
@@ -12,13 +12,13 @@ import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Real workers; the test's own process requests the actions. */
-let cluster: Cluster;
+let cluster: Cluster<Jobferry>;
 let op: TestServices;
 let account: Account;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: 2 });
+  cluster = await startProcesses({ workers: 2 });
   op = openServices(cluster.databaseUrl);
   account = await op.firstAccount();
 });

@@ -4,7 +4,7 @@ import { createAccount } from '../support/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
-import { startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { startRawServer } from '../support/raw-server.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   ({ url } = await createTestDatabase());
   op = openServices(url);
   const env = { WEBHOOK_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS), SIGNATURE_HEADER: HEADER };
-  ({ baseUrl } = await startJobferry({ databaseUrl: url, role: 'api', env }));
+  ({ baseUrl } = await startInProcess({ databaseUrl: url, role: 'api', env }));
 });
 
 /** Each test has an account of its own, as the number of checks is limited by account. */

@@ -6,7 +6,8 @@ import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { dumpDatabase } from '../support/dump.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
-import { type Jobferry, startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
+import type { Running } from '../support/process.ts';
 import { type Receiver, verifySignature } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
 
@@ -19,16 +20,16 @@ const idOf = (key: string) => new Cipher([Buffer.from(key, 'base64')]).keyId ?? 
 /** A service on one database that is started again and again with other variables. */
 async function openInstallation() {
   const { url: databaseUrl } = await createTestDatabase();
-  let running: Jobferry | null = null;
+  let running: Running | null = null;
   return {
     databaseUrl,
     async start(encryptionKey?: string, env: Record<string, string> = {}): Promise<{ api: Api; graphql: GraphQL }> {
-      expect(await running?.kill('SIGTERM')).toEqual(running === null ? undefined : { code: 0, signal: null });
+      await running?.stop();
       const variables = encryptionKey === undefined ? {} : { ENCRYPTION_KEY: encryptionKey };
-      running = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: API_KEY, ...variables, ...env } });
+      running = await startInProcess({ databaseUrl, env: { BOOTSTRAP_API_KEY: API_KEY, ...variables, ...env } });
       return { api: createApi(running.baseUrl, API_KEY), graphql: createGraphQLClient(running.baseUrl, API_KEY) };
     },
-    stop: async () => running?.kill('SIGTERM'),
+    stop: async () => running?.stop(),
     /** Ids of the keys that stored signing secrets need; undefined stands for those that are not encrypted. */
     async keyIds(): Promise<(string | undefined)[]> {
       const lines = await dumpDatabase(databaseUrl);
@@ -122,7 +123,7 @@ describe('signing secrets', LONG, () => {
     const { url: databaseUrl } = await createTestDatabase();
     const [one, two] = [newKey(), newKey()];
     const start = (role: 'api' | 'worker', key: string) =>
-      startJobferry({ databaseUrl, role, env: { BOOTSTRAP_API_KEY: API_KEY, ENCRYPTION_KEY: key } });
+      startInProcess({ databaseUrl, role, env: { BOOTSTRAP_API_KEY: API_KEY, ENCRYPTION_KEY: key } });
     const front = await start('api', `${one},${two}`);
     const receiver = await openReceiver();
     const api = createApi(front.baseUrl, API_KEY);
@@ -138,9 +139,9 @@ describe('signing secrets', LONG, () => {
     const { url: databaseUrl } = await createTestDatabase();
     const env = { BOOTSTRAP_API_KEY: API_KEY, WEBHOOK_TIMEOUT_SECONDS: '0.5' };
     const key = newKey();
-    const without = await startJobferry({ databaseUrl, role: 'worker', env });
+    const without = await startInProcess({ databaseUrl, role: 'worker', env });
     // Encrypts from now on; the worker was started before and does not know it.
-    const front = await startJobferry({ databaseUrl, role: 'api', env: { ...env, ENCRYPTION_KEY: key } });
+    const front = await startInProcess({ databaseUrl, role: 'api', env: { ...env, ENCRYPTION_KEY: key } });
     const api = createApi(front.baseUrl, API_KEY);
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
@@ -152,10 +153,10 @@ describe('signing secrets', LONG, () => {
     expect(receiver.requests).toEqual([]);
 
     // As an operator would: that process is restarted, and refused until it has the key.
-    await without.kill('SIGTERM');
+    await without.stop();
     const refused = await runJobferry(['serve', '--role', 'worker'], { DATABASE_URL: databaseUrl, ...env });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^jobferry: ENCRYPTION_KEY: /m)]);
-    await startJobferry({ databaseUrl, role: 'worker', env: { ...env, ENCRYPTION_KEY: key } });
+    await startInProcess({ databaseUrl, role: 'worker', env: { ...env, ENCRYPTION_KEY: key } });
     expect(await api.waitForStatus(id, 'completed')).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
     expect(receiver.requests.map((request) => request.json().attempt)).toEqual([1]);
   });

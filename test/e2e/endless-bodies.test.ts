@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
-import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
+import { type Cluster, publishMany, startProcesses } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -25,7 +25,7 @@ let flood: Flood;
 
 beforeAll(async () => {
   flood = await startFlood();
-  cluster = await startCluster({ workers: 1 });
+  cluster = await startProcesses({ workers: 1 });
   worker = cluster.workers[0] as Jobferry;
   queue = await cluster.api.createQueue({ webhookUrl: flood.url, concurrency: AT_ONCE });
 });

@@ -8,7 +8,7 @@ import { freePort } from '../../src/db/embedded/free-port.ts';
 import { CLIENT_DIST } from '../support/built-client.ts';
 import { MODULES, ROOT } from '../support/checkout.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
-import { startService } from '../support/service.ts';
+import { startServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What a visitor pastes from README and the tour of REST, as printed: only ports and the address are others. */
@@ -74,7 +74,7 @@ async function prints(where: Terminal, text: string): Promise<void> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobferry-front-page-'));
   atEndOfFile(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const { jobferry } = await startService({ BOOTSTRAP_API_KEY: KEY });
+  const { jobferry } = await startServiceProcess({ BOOTSTRAP_API_KEY: KEY });
   const ports = await Promise.all(['9000', '9001', '9002'].map(async (port) => [port, String(await freePort())]));
   places = { 'http://127.0.0.1:8080': jobferry.baseUrl, ...Object.fromEntries(ports) };
   await mkdir(join(folder, '.data'));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createGraphQLClient } from '../support/graphql.ts';
-import { startService } from '../support/service.ts';
+import { startServiceProcess } from '../support/service.ts';
 
 /** Errors in variables and documents quote the request, so their number times their length needs a limit. */
 
@@ -8,7 +8,7 @@ const KEY = 'key-of-the-bootstrap-account';
 /** Below the limit of a request body. */
 const BYTES = 1_000_000;
 /** A small container. Without limits, each of the first three bodies ends the process. */
-const { jobferry } = await startService({
+const { jobferry } = await startServiceProcess({
   BOOTSTRAP_API_KEY: KEY,
   NODE_OPTIONS: '--max-old-space-size=256',
 });

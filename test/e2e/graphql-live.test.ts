@@ -3,6 +3,7 @@ import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { startJobferry } from '../support/process.ts';
 import { createGate, openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -12,8 +13,8 @@ import { waitFor } from '../support/wait-for.ts';
 const KEY = 'key-of-the-bootstrap-account';
 const { url: databaseUrl } = await createTestDatabase();
 const env = { BOOTSTRAP_API_KEY: KEY };
-const apiProcess = await startJobferry({ databaseUrl, env, role: 'api' });
-await startJobferry({ databaseUrl, env, role: 'worker' });
+const apiProcess = await startInProcess({ databaseUrl, env, role: 'api' });
+await startInProcess({ databaseUrl, env, role: 'worker' });
 const api = createApi(apiProcess.baseUrl, KEY);
 const graphql = createGraphQLClient(apiProcess.baseUrl, KEY);
 
@@ -142,9 +143,9 @@ describe('a subscription', () => {
     const stranger = createGraphQLClient(apiProcess.baseUrl, key);
     const theirs = stranger.subscribe(watch);
     expect((await theirs.next()).data.live).toEqual([{ entries: [] }, { instances: [] }]);
-    const third = await startJobferry({ databaseUrl, env, role: 'worker' });
+    const third = await startInProcess({ databaseUrl, env, role: 'worker' });
     await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 2, 30_000);
-    await third.kill('SIGTERM');
+    await third.stop();
     await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 1, 30_000);
     // The next event of the stranger is about the stranger.
     await createApi(apiProcess.baseUrl, key).createQueue({ webhookUrl: 'http://127.0.0.1:9/' });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
-import { startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { openReceiver, startService } from '../support/service.ts';
 
 /** The price of a request is known before it runs; costs that a price cannot know are bounded while it runs. */
@@ -109,7 +109,7 @@ describe('an answer states', () => {
 describe('a plan that PLANS does not name', () => {
   it('is logged at the start, and is as strict as the strictest', async () => {
     const { key } = await createAccount(databaseUrl, 'gold');
-    const { baseUrl, logs } = await startJobferry({ databaseUrl, role: 'api' });
+    const { baseUrl, logs } = await startInProcess({ databaseUrl, role: 'api' });
     expect(logs.filter(({ msg }) => msg.includes('PLANS'))).toEqual([
       expect.objectContaining({ level: 'warn', plan: 'gold', accounts: 1 }),
     ]);

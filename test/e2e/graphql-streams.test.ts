@@ -3,7 +3,7 @@ import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
-import { startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -11,8 +11,8 @@ import { waitFor } from '../support/wait-for.ts';
 
 const KEY = 'key-of-the-bootstrap-account';
 const { url: databaseUrl } = await createTestDatabase();
-const near = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY } });
-const far = await startJobferry({ databaseUrl, role: 'api' });
+const near = await startInProcess({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY } });
+const far = await startInProcess({ databaseUrl, role: 'api' });
 const graphql = createGraphQLClient(near.baseUrl, KEY);
 const api = createApi(near.baseUrl, KEY);
 

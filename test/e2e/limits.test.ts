@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import type { Jobferry } from '../support/process.ts';
+import type { Running } from '../support/process.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { createGate } from '../support/service.ts';
@@ -55,7 +55,7 @@ function mostAtOnce(requests: ReceivedRequest[]): number {
   return most;
 }
 
-function attemptsOf(worker: Jobferry): number {
+function attemptsOf(worker: Running): number {
   return worker.logs.filter((line) => line.msg === 'attempt').length;
 }
 

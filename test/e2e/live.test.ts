@@ -7,8 +7,9 @@ import { Listener } from '../../src/db/connection/notifications.ts';
 import { startEmbedded } from '../../src/db/embedded/server.ts';
 import { createLive, type LiveService } from '../../src/live/hub.ts';
 import type { Changes } from '../../src/live/live.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Cluster, startProcesses } from '../support/cluster.ts';
 import { hasGivenServer } from '../support/given-server.ts';
+import type { Jobferry } from '../support/process.ts';
 import { createGate, openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -37,12 +38,12 @@ async function openWatcher(url: string): Promise<LiveService> {
 }
 
 describe('a subscriber of another process', () => {
-  let cluster: Cluster;
+  let cluster: Cluster<Jobferry>;
   let watcher: LiveService;
   let accountId: string;
 
   beforeAll(async () => {
-    cluster = await startCluster({ workers: 2, env: { WEBHOOK_TIMEOUT_SECONDS: '2' } });
+    cluster = await startProcesses({ workers: 2, env: { WEBHOOK_TIMEOUT_SECONDS: '2' } });
     watcher = await openWatcher(cluster.databaseUrl);
     const [account] = await cluster.query<{ id: string }>('select id from account');
     accountId = account?.id ?? '';

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openReceiver, startService } from '../support/service.ts';
+import { openReceiver, startServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** R7: no proxy but the one that WEBHOOK_PROXY_URL names. */
@@ -36,7 +36,7 @@ describe('a proxy', () => {
     const names = ['http_proxy', 'https_proxy', 'all_proxy', 'npm_config_proxy', 'npm_config_https_proxy'];
     const env = Object.fromEntries(names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, url]));
     // What newer versions of Node need to heed them by themselves.
-    const { api } = await startService({ ...env, NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' });
+    const { api } = await startServiceProcess({ ...env, NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' });
     const receiver = await openReceiver();
     for (const webhookUrl of [receiver.url, receiver.url.replace('127.0.0.1', 'localhost')]) {
       const queue = await api.createQueue({ webhookUrl });
@@ -47,7 +47,7 @@ describe('a proxy', () => {
   });
 
   it('that the operator names is used for everything, and logged as a warning without its password', async () => {
-    const { api, jobferry } = await startService({ WEBHOOK_PROXY_URL: url });
+    const { api, jobferry } = await startServiceProcess({ WEBHOOK_PROXY_URL: url });
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
     const job = await api.waitForStatus((await api.publish(queue.name)).id, 'dead');
@@ -66,7 +66,7 @@ describe('a proxy', () => {
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as AddressInfo;
     await new Promise((resolve) => gone.close(resolve));
-    const { api, jobferry } = await startService({ WEBHOOK_PROXY_URL: `http://127.0.0.1:${port}` });
+    const { api, jobferry } = await startServiceProcess({ WEBHOOK_PROXY_URL: `http://127.0.0.1:${port}` });
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
     const { id } = await api.publish(queue.name);

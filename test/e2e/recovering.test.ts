@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
-import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
+import { type Cluster, publishMany, startProcesses } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
 import { publishInSql, publishUnnoticed } from '../support/publish-in-sql.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
@@ -14,11 +14,11 @@ const TOOK_BACK = 'took back the claims of dead workers';
 /** The delay by a lost wake-up is 5 s (I-36). Generous: nothing else would find the job, so it only ends tests that fail anyway. */
 const RECONCILED_MS = 15_000;
 
-let cluster: Cluster;
+let cluster: Cluster<Jobferry>;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: 2, env });
+  cluster = await startProcesses({ workers: 2, env });
 });
 
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Whether the refused request was stored, as the 503 states it (I-43), and what works meanwhile (F-35). */
@@ -19,7 +19,7 @@ beforeAll(async () => {
   database = new URL(url).pathname.slice(1);
   admin = new pg.Client({ connectionString: url });
   await admin.connect();
-  const jobferry = await startJobferry({ databaseUrl: url, role: 'api' });
+  const jobferry = await startInProcess({ databaseUrl: url, role: 'api' });
   api = createApi(jobferry.baseUrl, key);
   queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
 });

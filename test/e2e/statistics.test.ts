@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../support/api.ts';
-import { startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { openReceiver, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -46,7 +46,7 @@ describe('a running process', () => {
     ['api', 0],
     ['worker', 1000],
   ] as const)('of role %s tells that it is alive, and is gone when it has stopped', async (role, capacity) => {
-    const jobferry = await startJobferry({ databaseUrl, role });
+    const jobferry = await startInProcess({ databaseUrl, role });
     const present = () =>
       rows<{ id: string; version: string; in_flight: number; capacity: number }>(
         'select id, version, in_flight, capacity from instance where role = $1',
@@ -54,7 +54,7 @@ describe('a running process', () => {
       );
     const [row] = await waitFor(async () => ((await present()).length > 0 ? present() : null), { message: 'its row' });
     expect(row).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+\.\d+/), in_flight: 0, capacity });
-    expect(await jobferry.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    await jobferry.stop();
     expect(await present()).toEqual([]);
     // The other process goes on.
     expect(await rows(`select role from instance`)).toEqual([{ role: 'all' }]);

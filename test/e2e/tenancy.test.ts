@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { runAdmin } from '../support/command.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { assertDocumented } from '../support/openapi.ts';
-import { type Jobferry, startJobferry } from '../support/process.ts';
+import type { Running } from '../support/process.ts';
 import { everyRoute, type Named, NEVER_MADE, routesOfNamed } from '../support/routes.ts';
 import { openReceiver, startService } from '../support/service.ts';
 import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
@@ -10,7 +11,7 @@ import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
 /** Accounts do not see one another (I-31), and only live keys open anything (I-33). */
 
 let api: Api;
-let jobferry: Jobferry;
+let jobferry: Running;
 let databaseUrl: string;
 let stranger: Api;
 let account: { id: string; key: string };
@@ -170,7 +171,7 @@ describe('keys', () => {
   });
 
   it('of an account are equal, until one is revoked: then every process refuses it within a second', async () => {
-    const second = await startJobferry({ databaseUrl, role: 'api' });
+    const second = await startInProcess({ databaseUrl, role: 'api' });
     const create = () => runAdmin<{ id: string; key: string }>(databaseUrl, 'key', 'create', '--account', account.id);
     const [doomed, kept] = await Promise.all([create(), create()]);
     const processes = [jobferry, second];

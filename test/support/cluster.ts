@@ -3,7 +3,8 @@ import { afterAll } from 'vitest';
 import { describeApiKey, generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { type Api, createApi } from './api.ts';
 import { createTestDatabase } from './database.ts';
-import { type Jobferry, startJobferry } from './process.ts';
+import { startInProcess } from './in-process.ts';
+import { type Jobferry, type Running, startJobferry } from './process.ts';
 import { waitFor } from './wait-for.ts';
 
 const KEY = 'test-key-of-the-first-account';
@@ -14,22 +15,40 @@ export interface ClusterOptions {
   env?: Record<string, string>;
 }
 
-export type Cluster = Awaited<ReturnType<typeof startCluster>>;
+export type Cluster<Kind extends Running = Running> = Awaited<ReturnType<typeof startWith<Kind>>>;
 
-/** Several processes on one database, as on several machines: API and workers know nothing of each other. */
-export async function startCluster({ apis = 1, workers = 2, env = {} }: ClusterOptions = {}) {
+/** Several services on one database, as on several machines: API and workers know nothing of each other. */
+export function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  return startWith(startInProcess, options);
+}
+
+/** The same as processes, for tests that kill them, or measure one. */
+export function startProcesses(options: ClusterOptions = {}): Promise<Cluster<Jobferry>> {
+  return startWith(startJobferry, options);
+}
+
+type Start<Kind> = (options: {
+  databaseUrl: string;
+  role: 'api' | 'worker';
+  env: Record<string, string>;
+}) => Promise<Kind>;
+
+async function startWith<Kind extends Running>(
+  startOne: Start<Kind>,
+  { apis = 1, workers = 2, env = {} }: ClusterOptions,
+) {
   const { url: databaseUrl } = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   // Some tests cut every connection to the database, and these are among them.
   pool.on('error', () => undefined);
   afterAll(() => pool.end());
 
-  const start = (role: 'api' | 'worker') =>
-    startJobferry({ databaseUrl, role, env: { BOOTSTRAP_API_KEY: KEY, ...env } });
-  const [apiProcesses, workerProcesses] = await Promise.all([
-    Promise.all(Array.from({ length: apis }, () => start('api'))),
-    Promise.all(Array.from({ length: workers }, () => start('worker'))),
-  ]);
+  const start = (role: 'api' | 'worker') => startOne({ databaseUrl, role, env: { BOOTSTRAP_API_KEY: KEY, ...env } });
+  const startAll = (role: 'api' | 'worker', count: number) => {
+    const starts: Promise<Kind>[] = Array.from({ length: count }, () => start(role));
+    return Promise.all<Promise<Kind>[]>(starts) as Promise<Kind[]>;
+  };
+  const [apiProcesses, workerProcesses] = await Promise.all([startAll('api', apis), startAll('worker', workers)]);
   const clients = apiProcesses.map((process) => createApi(process.baseUrl, KEY));
   const api = clients[0] as Api;
 
@@ -47,13 +66,13 @@ export async function startCluster({ apis = 1, workers = 2, env = {} }: ClusterO
     /** Workers started so far, dead ones too. */
     workers: workerProcesses,
 
-    async addApi(): Promise<Jobferry> {
+    async addApi(): Promise<Kind> {
       const added = await start('api');
       apiProcesses.push(added);
       return added;
     },
 
-    async addWorker(): Promise<Jobferry> {
+    async addWorker(): Promise<Kind> {
       const worker = await start('worker');
       workerProcesses.push(worker);
       return worker;
@@ -72,9 +91,9 @@ export async function startCluster({ apis = 1, workers = 2, env = {} }: ClusterO
     },
 
     /** The worker that has the job in flight. */
-    async workerOf(jobId: string): Promise<Jobferry> {
+    async workerOf(jobId: string): Promise<Kind> {
       const [row] = await query<{ worker_id: number }>('select worker_id from job where id = $1', [jobId]);
-      const isIts = (worker: Jobferry) => worker.logs.some(({ workerId }) => workerId === row?.worker_id);
+      const isIts = (worker: Kind) => worker.logs.some(({ workerId }) => workerId === row?.worker_id);
       const found = workerProcesses.find(isIts);
       if (found === undefined) throw new Error(`no worker has job ${jobId}`);
       return found;

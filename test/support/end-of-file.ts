@@ -1,21 +1,26 @@
 import { afterAll } from 'vitest';
 
-/** What a test file has begun and not ended: servers, processes, databases. */
+/** Ends of what a test file has begun and not ended: servers, processes, databases. */
 const begun = new Set<() => unknown>();
+/** Ends of what a service may wait for when it stops: its receivers. */
+const awaited = new Set<() => unknown>();
 
 /**
  * Has `end` called when the test file is done, before whatever was registered earlier: processes end before their database.
+ * @param isAwaited services wait for it when they stop, so it ends before them
  * @returns takes it back, because it has ended by itself
  */
-export function atEndOfFile(end: () => unknown): () => void {
-  begun.add(end);
-  return () => void begun.delete(end);
+export function atEndOfFile(end: () => unknown, { isAwaited = false } = {}): () => void {
+  const set = isAwaited ? awaited : begun;
+  set.add(end);
+  return () => void set.delete(end);
 }
 
 /** An end that fails does not stop the others. */
 export async function endFile(): Promise<void> {
   const errors: unknown[] = [];
-  const ends = [...begun].reverse();
+  const ends = [...awaited, ...[...begun].reverse()];
+  awaited.clear();
   begun.clear();
   for (const end of ends) {
     try {

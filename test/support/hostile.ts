@@ -4,7 +4,7 @@ import type { Api, ApiQueue } from './api.ts';
 import { assertDocumented } from './openapi.ts';
 import type { Jobferry } from './process.ts';
 import type { Receiver } from './receiver.ts';
-import { openReceiver, startService } from './service.ts';
+import { openReceiver, startServiceProcess } from './service.ts';
 
 export interface HostileAnswer {
   status: number;
@@ -39,7 +39,7 @@ export interface Victim {
   raw(text: string): RawConnection;
 }
 
-/** `BOOTSTRAP_API_KEY` of `startService`. */
+/** `BOOTSTRAP_API_KEY` of `startServiceProcess`. */
 export const KEY = 'key-of-the-bootstrap-account';
 
 /**
@@ -50,7 +50,7 @@ export function startVictim(env: Record<string, string> = {}): Victim {
   const victim = { send, raw } as Victim;
 
   beforeAll(async () => {
-    const { api, jobferry } = await startService(env);
+    const { api, jobferry } = await startServiceProcess(env);
     const receiver = await openReceiver();
     const settings = { mode: 'ack', ackTimeout: 86_400, maxAttempts: 25, backoffDelay: 0 };
     const queue = await api.createQueue({ name: 'victim', webhookUrl: receiver.url, ...settings });

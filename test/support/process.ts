@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { atEndOfFile } from './end-of-file.ts';
-import { statusOf } from './status.ts';
+import { isReady } from './status.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface JobferryOptions {
@@ -28,12 +28,18 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** The service as a real process: what is killed here is what an operator would kill. */
-export interface Jobferry {
+/** A service that runs: a process, or inside the process of the test. */
+export interface Running {
   baseUrl: string;
-  pid: number;
   /** Log lines so far. */
   logs: LogLine[];
+  /** Ends it as SIGTERM does, and waits until it has ended. */
+  stop(): Promise<unknown>;
+}
+
+/** The service as a real process: what is killed here is what an operator would kill. */
+export interface Jobferry extends Running {
+  pid: number;
   /** Everything else so far: stdout, and what is not JSON on stderr. */
   output: string[];
   exited: Promise<Exit>;
@@ -53,7 +59,7 @@ export async function startJobferry(options: JobferryOptions = {}): Promise<Jobf
   const jobferry = spawnJobferry(options);
   try {
     await Promise.race([
-      becomesReady(jobferry, options.readyWithinMs ?? 20_000),
+      becomesReady(jobferry, options.readyWithinMs ?? 60_000),
       jobferry.exited.then(({ code, signal }) => {
         throw new Error(`the process ended early (code ${code}, signal ${signal})`);
       }),
@@ -95,6 +101,7 @@ function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = MAIN }: Job
     logs,
     output,
     exited,
+    stop: () => jobferry.kill('SIGTERM'),
     kill: async (signal = 'SIGTERM') => {
       child.kill(signal);
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
@@ -120,7 +127,7 @@ async function becomesReady(jobferry: Jobferry, timeoutMs: number): Promise<void
     message: 'the line "listening"',
   });
   jobferry.baseUrl = String(listening.url);
-  await waitFor(async () => (await statusOf(jobferry.baseUrl, '/readyz')) === 200, { timeoutMs, message: '/readyz' });
+  await waitFor(() => isReady(jobferry.baseUrl), { timeoutMs, message: '/readyz' });
 }
 
 function parseLine(line: string): LogLine | null {

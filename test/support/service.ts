@@ -1,24 +1,42 @@
 import { type Api, createApi } from './api.ts';
 import { createTestDatabase } from './database.ts';
 import { atEndOfFile } from './end-of-file.ts';
-import { type Jobferry, startJobferry } from './process.ts';
+import { startInProcess } from './in-process.ts';
+import { type Jobferry, type Running, startJobferry } from './process.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 
 const API_KEY = 'key-of-the-bootstrap-account';
 
-/** One process with API and worker on a database of its own, and a client with its first key. */
-export async function startService(
-  env: Record<string, string> = {},
-): Promise<{ api: Api; jobferry: Jobferry; databaseUrl: string }> {
+export interface Service<Kind extends Running = Running> {
+  /** With its first key. */
+  api: Api;
+  jobferry: Kind;
+  databaseUrl: string;
+}
+
+/** API and worker on a database of their own, inside the process of the test. */
+export function startService(env: Record<string, string> = {}): Promise<Service> {
+  return startWith(startInProcess, env);
+}
+
+/** The same as a process, for tests of processes. */
+export function startServiceProcess(env: Record<string, string> = {}): Promise<Service<Jobferry>> {
+  return startWith(startJobferry, env);
+}
+
+async function startWith<Kind extends Running>(
+  start: (options: { databaseUrl: string; env: Record<string, string> }) => Promise<Kind>,
+  env: Record<string, string>,
+): Promise<Service<Kind>> {
   const { url: databaseUrl } = await createTestDatabase();
-  const jobferry = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: API_KEY, ...env } });
+  const jobferry = await start({ databaseUrl, env: { BOOTSTRAP_API_KEY: API_KEY, ...env } });
   return { api: createApi(jobferry.baseUrl, API_KEY), jobferry, databaseUrl };
 }
 
 /** A receiver that closes by itself when the test file is done. */
 export async function openReceiver(respond: ReceiverOptions['respond'] = {}): Promise<Receiver> {
   const receiver = await startReceiver({ respond });
-  atEndOfFile(() => receiver.close());
+  atEndOfFile(() => receiver.close(), { isAwaited: true });
   return receiver;
 }
 

@@ -14,6 +14,11 @@ export function statusOf(base: string, path: string): Promise<number | undefined
   });
 }
 
+/** Whether the service at this address takes work. */
+export async function isReady(base: string): Promise<boolean> {
+  return (await statusOf(base, '/readyz')) === 200;
+}
+
 /** An IPv6 address in a URL has brackets. */
 function bare(host: string): string {
   return host.replace(/^\[|\]$/g, '');

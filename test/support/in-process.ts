@@ -1,0 +1,33 @@
+import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { startService } from '../../src/start.ts';
+import { atEndOfFile } from './end-of-file.ts';
+import type { LogLine, Running } from './process.ts';
+import { isReady } from './status.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface InProcessOptions {
+  databaseUrl: string;
+  role?: 'all' | 'api' | 'worker';
+  /** Variables of the service; nothing of the environment of the tests. */
+  env?: Record<string, string>;
+}
+
+/**
+ * The service inside the process of the test, from `src`: its start takes a tenth of a process's, and nothing has to be
+ * built. For tests of signals, kills, commands, output, memory and metrics there are the processes of `process.ts`.
+ */
+export async function startInProcess({ databaseUrl, role = 'all', env = {} }: InProcessOptions): Promise<Running> {
+  const config = parseConfig({ HOST: '127.0.0.1', PORT: '0', ROLE: role, DATABASE_URL: databaseUrl, ...env });
+  const logs: LogLine[] = [];
+  const log = createLog({ level: config.logLevel }, { write: (line) => void logs.push(JSON.parse(line)) });
+  const service = await startService(config, log);
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= service.stop().finally(hasEnded);
+    return stopped;
+  };
+  const hasEnded = atEndOfFile(stop);
+  await waitFor(() => isReady(service.url), { timeoutMs: 60_000, message: '/readyz' });
+  return { baseUrl: service.url, logs, stop };
+}
