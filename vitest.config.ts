@@ -1,43 +1,50 @@
 import { execFileSync } from 'node:child_process';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { LongFirst } from './test/support/long-first.ts';
-import { sharingTests, testFiles } from './test/support/unit-tests.ts';
+import { Slowest } from './test/support/slowest.ts';
+import { type Kind, kindOf, testFiles } from './test/support/test-kinds.ts';
 
 // The tests import the generated code. When it is current, this takes milliseconds.
 execFileSync(process.execPath, ['scripts/generate.mjs'], { stdio: 'inherit', cwd: import.meta.dirname });
 
 type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>['test']>;
 
-function project(name: string, options: Options): TestProjectConfiguration {
+/** Files of a process are run one after the other; modules that they share are loaded once. */
+const SHARING: Options = { isolate: false, setupFiles: ['test/support/shared-process.ts'] };
+
+/**
+ * Groups run one after the other. Two cores carry more than the one worker of the default, because tests wait for processes
+ * and a database; six of those that do little else.
+ */
+const KINDS: Record<Kind, Options> = {
+  unit: { ...SHARING, maxWorkers: 3, sequence: { groupOrder: 1 } },
+  database: { ...SHARING, maxWorkers: 3, sequence: { groupOrder: 1 } },
+  isolated: { maxWorkers: 3, sequence: { groupOrder: 1 } },
+  waiting: { ...SHARING, maxWorkers: 6, sequence: { groupOrder: 2 } },
+  long: { ...SHARING, maxWorkers: 3, sequence: { groupOrder: 3 } },
+  'long-isolated': { maxWorkers: 3, sequence: { groupOrder: 3 } },
+};
+
+export function project(options: Options): TestProjectConfiguration {
   return {
     // As Node resolves it: Vite would take another build of it than the libraries do, and GraphQL objects
     // of two builds do not know one another.
     resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
-    // Real processes and a real database on a busy machine; what hangs is named by the wait that hangs.
-    test: { name, testTimeout: 60_000, hookTimeout: 30_000, ...options },
+    // They only end what hangs, and the wait that hangs is named: on a busy machine everything takes ten times as long.
+    test: { testTimeout: 240_000, hookTimeout: 240_000, ...options },
   };
 }
 
-const SHARING = new Set(sharingTests());
-
-/** Files that share a process load what they import once, which is most of the time that they take. */
-export function projects(files: readonly string[]): TestProjectConfiguration[] {
-  const sharing = files.filter((file) => SHARING.has(file));
-  const isolated = files.filter((file) => !SHARING.has(file));
-  return [
-    project('sharing', { include: sharing, isolate: false, setupFiles: ['test/support/shared-process.ts'] }),
-    project('isolated', { include: isolated }),
-  ];
-}
-
+/** Run by scripts/test.mjs: `npm test` without the projects whose names begin with `long`, `npm run test:long` with these alone. */
 export default defineConfig({
   test: {
-    // Most tests wait for processes, timers and a database, so two cores carry more than the one worker of the default.
-    maxWorkers: 3,
     teardownTimeout: 30_000,
     sequence: { sequencer: LongFirst },
-    // One server for both projects.
+    reporters: ['default', new Slowest()],
+    // One server for all projects.
     globalSetup: ['test/support/global-setup.ts'],
-    projects: projects(testFiles()),
+    projects: Object.entries(KINDS).map(([name, options]) =>
+      project({ name, include: testFiles().filter((file) => kindOf(file) === name), ...options }),
+    ),
   },
 });

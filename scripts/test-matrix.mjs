@@ -113,7 +113,7 @@ async function startPostgres(name, programs) {
   const program = (name, ...args) => execFileSync(join(programs, name), args, options);
   program('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions');
   const port = await freePort();
-  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c max_connections=400 -k ${home}`;
+  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c max_connections=800 -k ${home}`;
   program('pg_ctl', '-D', data, '-l', join(home, 'log'), '-o', settings, '-w', 'start');
   stops.push(() => program('pg_ctl', '-D', data, '-m', 'fast', '-w', 'stop'));
   return `postgres://postgres@127.0.0.1:${port}/postgres`;

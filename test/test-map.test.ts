@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { testFiles } from './support/unit-tests.ts';
+import { testFiles } from './support/test-kinds.ts';
 
 /** docs/testing.md maps subjects to tests: the paths that it names exist, and it names every folder and e2e test. */
 

@@ -9,8 +9,8 @@ export const GIVEN_SERVER = process.env.TEST_DATABASE_URL;
  */
 export const hasGivenServer = GIVEN_SERVER !== undefined;
 
-/** Three test files at once, with several processes of up to 24 connections each. */
-const CONNECTIONS = 300;
+/** Six test files at once, with several services of up to 24 connections each. */
+const CONNECTIONS = 600;
 
 /**
  * Refuses a server on which tests would fail for reasons of the server.

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -17,6 +17,8 @@ const quiet = { info: () => undefined, warn: () => undefined };
  * another server, of another version for instance, whose database `jobferry_template` is replaced.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // `npm run test:unit`
+  if (project.vitest.projects.every(({ name }) => name === 'unit')) return async () => undefined;
   if (NO_BROWSER !== null) console.log(`The tests of the dashboard in a browser are skipped: ${NO_BROWSER}.`);
   if (GIVEN_SERVER !== undefined) {
     const version = await checkGivenServer(GIVEN_SERVER);
@@ -29,13 +31,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return async () => undefined;
   }
   const dataDir = await mkdtemp(join(await folderForData(), 'jobferry-test-'));
-  // Many processes at once, with two dozen connections each.
+  // Many services at once, with two dozen connections each.
   const first = await startEmbedded({ dataDir, log: quiet });
-  await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 400\n');
+  await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 800\n');
   await first.stop();
   const server = await startEmbedded({ dataDir, log: quiet });
   await shortenPassword(server.url);
   const stop = async () => {
+    await noteCpu(dataDir);
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
@@ -60,6 +63,16 @@ async function folderForData(): Promise<string> {
     () => 0,
   );
   return free >= 6 * 1024 ** 3 ? '/dev/shm' : tmpdir();
+}
+
+/** Tells scripts/test.mjs what the server and its sessions took: it is a child of no process of the tests. */
+async function noteCpu(dataDir: string): Promise<void> {
+  const file = process.env.TEST_CPU_FILE;
+  if (file === undefined || process.platform !== 'linux') return;
+  const [pid] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n');
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ').slice(11, 15) ?? [];
+  // In hundredths of a second.
+  await writeFile(file, String(fields.reduce((sum, ticks) => sum + Number(ticks), 0) / 100));
 }
 
 /** With one round instead of 4096 for each connection on both sides: the tests open some ten thousand. */

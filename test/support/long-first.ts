@@ -1,7 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files of few lines that take long. Without figures of an earlier run vitest begins with the largest files. */
-const LONG = /\/test\/(chaos\/surviving|e2e\/(demo|several-hosts)|browser\/(every-screen|system))\.test\.ts$/;
+const LONG =
+  /\/test\/(chaos\/surviving|e2e\/(demo|several-hosts|outage|limits)|browser\/(every-screen|system))\.test\.ts$/;
 
 /** Begins with what takes long, so that no worker is left alone with it in the end. */
 export class LongFirst extends BaseSequencer {
