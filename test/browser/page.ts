@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterEach, beforeAll } from 'vitest';
 import { signIn } from '../support/browser-session.ts';
 import { launchChromium } from './chromium.ts';
 import { reportPolicyViolations, WatchedPage } from './watched-page.ts';
@@ -30,13 +30,14 @@ export interface OpenOptions extends View {
   clockAheadMs?: number;
 }
 
+/** One for the process of vitest, which ends it: contexts keep pages apart. */
 let browser: Browser | null = null;
 const open = new Set<WatchedPage>();
 
-/** One browser for the file. Its pages are closed after each test, which fails if one of them has a complaint. */
+/** For the top of a file: its pages are closed after each test, which fails if one of them has a complaint. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    browser = await launchChromium();
+    if (browser?.isConnected() !== true) browser = await launchChromium();
   });
   afterEach(async () => {
     const pages = [...open];
@@ -44,10 +45,6 @@ export function useBrowser(): void {
     const ends = await Promise.allSettled(pages.map((page) => page.close()));
     const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []));
     if (failures.length > 0) throw new Error(failures.map(({ message }) => message).join('\n'));
-  });
-  afterAll(async () => {
-    await browser?.close();
-    browser = null;
   });
 }
 

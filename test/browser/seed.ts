@@ -3,8 +3,9 @@ import { generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
+import { startInProcess } from '../support/in-process.ts';
 import type { PathProxy } from '../support/path-proxy.ts';
-import { type Jobferry, startJobferry } from '../support/process.ts';
+import type { Running } from '../support/process.ts';
 import { openReceiver } from '../support/service.ts';
 import { indexPast } from './history.ts';
 import { type LiveJob, makeLiveStates, stopQueues } from './live-states.ts';
@@ -17,11 +18,11 @@ import { insertSpecialJobs, type SpecialJob } from './special-jobs.ts';
 
 /**
  * A service with a history of three hours, every condition of a queue, every state, waiting reason and cause of death of
- * a job, bulk actions and an audit log. Its processes, its receivers and all that moves are real.
+ * a job, bulk actions and an audit log. Its services, its receivers and all that moves are real.
  */
 export interface SeededService {
-  api: Jobferry;
-  worker: Jobferry;
+  api: Running;
+  worker: Running;
   databaseUrl: string;
   key: string;
   /** A sign-in with the key. */
@@ -59,7 +60,7 @@ export async function seedService({
   const { url: databaseUrl } = await createTestDatabase();
   const address = front === undefined ? {} : { PUBLIC_URL: front.url };
   const start = async (role: 'api' | 'worker', way = reach) =>
-    startJobferry({
+    startInProcess({
       databaseUrl: (await way?.(databaseUrl)) ?? databaseUrl,
       role,
       env: { ...ENV, ...address, ...env },

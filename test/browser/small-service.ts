@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { createAccount } from '../support/account.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
-import type { Jobferry } from '../support/process.ts';
+import type { Running } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -13,7 +13,7 @@ import { type Session, signInAt } from './page.ts';
  * line of a screen counts nothing but what the test has made.
  */
 export interface SmallService {
-  jobferry: Jobferry;
+  jobferry: Running;
   databaseUrl: string;
   openAccount(): Promise<Account>;
   /** Runs statements where the service has no way to make something in the time of a test. */
