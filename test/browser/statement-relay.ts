@@ -5,7 +5,7 @@ import { addressOf } from '../support/tcp-relay.ts';
 
 /** What a process does by itself, whether or not there is a dashboard. */
 const IN_THE_BACKGROUND =
-  /^(report-instance|now|writable|note-key-use|note-session-use|claiming-workers|lease-locks|present-release|credentials-in-force|listen |select 1\b)/i;
+  /^(report-instance|now|writable|notify$|note-key-use|note-session-use|claiming-workers|lease-locks|present-release|credentials-in-force|listen |select 1\b|select \(select system_identifier)/i;
 
 export interface StatementRelay {
   url: string;

@@ -30,9 +30,10 @@ const LONG = [
   'test/chaos/surviving',
   'test/client/(bundle|package|workers)',
   'test/db/embedded',
-  'test/e2e/(backing-up|connections-used-up|demo|doctor-pooler|full-disk|oidc-people|package|pooler|releases|replica)',
-  'test/e2e/(rolling-restart|runtime-role|several-hosts|standbys)',
+  'test/e2e/(backing-up|commands|connections-used-up|demo|doctor-pooler|failing-starts|full-disk|oidc-people|package)',
+  'test/e2e/(pooler|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
   'test/graphql/stream-memory',
+  'test/simulation/planted-bugs',
 ];
 
 /** Files that wait most of their time, for time-outs, leases and windows: six of them run at once. */
@@ -40,7 +41,7 @@ const WAITING = [
   'test/client/(reports|retries|webhook)',
   'test/db/connections',
   'test/delivery/dns-lookup',
-  'test/e2e/(alerts|bounds|bulk-actions|deleting-accounts|encryption|endless-bodies|failing-starts|fair-shares)',
+  'test/e2e/(alerts|bounds|bulk-actions|deleting-accounts|encryption|endless-bodies|fair-shares)',
   'test/e2e/(graphql-live|lease-locks|limits|live|outage|pausing|plans|proxy|recovering|refusing|retention|search|secrets)',
   'test/e2e/(sessions|starting|statistics|time-limits|tracing)',
   'test/http/unread',
