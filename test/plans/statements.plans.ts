@@ -76,7 +76,6 @@ import {
 import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
 import {
   type Case,
-  deadLetters,
   indexedCases,
   JOBS,
   lastDays,
@@ -207,7 +206,6 @@ const CASES: Case[] = [
   ['list kept dead jobs', JOBS * 0.3 + 5000, () => listedWithKept({ status: 'dead' })],
   // In some plans each is read once more.
   ['list kept jobs by a rare key', JOBS * 0.65 + 5000, () => listedWithKept({ idempotencyKey: 'KEY-1234' })],
-  ['list dead letters', JOBS * 0.4 + 5000, () => deadLetters(seen(), true)],
   [
     'replay by id, audited',
     JOBS * 0.25,
