@@ -47,7 +47,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   metrics: ['db', 'counts', 'domain', 'log'],
   alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
   client: ['contract'],
-  demo: ['client', 'config'],
+  demo: ['config'],
   config: ['domain', 'log'],
   variables: ['config', 'domain'],
   log: ['log-pretty', 'log-repeats', 'domain'],

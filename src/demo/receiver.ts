@@ -1,26 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Answer, PAYLOADS } from './payloads.ts';
 
-/** How a queue's webhook behaves; also the path of its URL. */
-export type Behaviour = 'fine' | 'flaky' | 'busy' | 'slow' | 'broken' | 'ack';
-
-interface Arrival {
-  /** `performance.now()` at the first delivery, in milliseconds. */
-  at: number;
-  /** Bytes of the payload of every delivery, cut out of the envelope. */
-  payloads: Buffer[];
-}
-
-/** A webhook that checks every signature, records what arrived, and misbehaves according to its path. */
+/** A webhook that checks every signature and payload, and misbehaves as the payload's answers say. */
 export interface DemoReceiver {
-  addressOf(behaviour: Behaviour): string;
-  /** The secret that the queue's deliveries must be signed with. */
-  expect(queue: string, signingSecret: string): void;
-  arrivals: ReadonlyMap<string, Arrival>;
-  badSignatures(): number;
-  /** From now on, `broken` works. */
-  heal(): void;
+  url: string;
+  /** Sets the secret of the queue, with which all deliveries must be signed. */
+  expect(signingSecret: string): void;
+  /** Name of the payload that arrived, by job id. */
+  arrived: ReadonlyMap<string, string>;
+  wrongSignatures(): number;
+  /** Number of deliveries with other bytes than were published. */
+  altered(): number;
   close(): Promise<void>;
 }
 
@@ -33,40 +25,37 @@ interface Envelope {
 }
 
 const SIGNATURE = 'x-service-signature';
-const SLOW_MS = 2000;
 
-/** @param onAck called for every delivery in ack mode, after its receipt was confirmed */
-export async function startReceiver(onAck: (jobId: string, delivery: number) => void): Promise<DemoReceiver> {
-  const secrets = new Map<string, string>();
-  const arrivals = new Map<string, Arrival>();
-  let badSignatures = 0;
-  let healed = false;
+/**
+ * @param onAnswer called with each answer, after it was sent
+ */
+export async function startReceiver(
+  onAnswer: (jobId: string, payload: string, delivery: number, answer: Answer) => void,
+): Promise<DemoReceiver> {
+  const arrived = new Map<string, string>();
+  const deliveries = new Map<string, number>();
+  let secret = '';
+  let wrongSignatures = 0;
+  let altered = 0;
 
   const handle = (req: IncomingMessage, raw: Buffer, res: ServerResponse) => {
-    const at = performance.now();
+    if (!isSigned(raw, req.headers[SIGNATURE], secret)) {
+      wrongSignatures += 1;
+      return res.writeHead(401).end();
+    }
     const envelope = JSON.parse(raw.toString()) as Envelope;
-    if (!isSigned(raw, req.headers[SIGNATURE], secrets.get(envelope.queue))) {
-      badSignatures += 1;
-      res.writeHead(401).end();
-      return;
+    const bytes = payloadOf(envelope, raw);
+    const [name, payload] = Object.entries(PAYLOADS).find(([, { source }]) => bytes.equals(Buffer.from(source))) ?? [];
+    if (name === undefined || payload === undefined) {
+      altered += 1;
+      return res.writeHead(400).end();
     }
-    const arrival = arrivals.get(envelope.id) ?? { at, payloads: [] };
-    arrivals.set(envelope.id, arrival);
-    const delivery = arrival.payloads.push(payloadOf(envelope, raw));
-    switch (req.url?.slice(1) as Behaviour) {
-      case 'flaky':
-        return res.writeHead(delivery === 1 ? 500 : 200).end();
-      case 'busy':
-        return delivery === 1 ? res.writeHead(429, { 'retry-after': '1' }).end() : res.end();
-      case 'slow':
-        return setTimeout(() => res.end(), SLOW_MS);
-      case 'broken':
-        return res.writeHead(healed ? 200 : 500).end();
-      case 'ack':
-        return res.writeHead(202).end(() => onAck(envelope.id, delivery));
-      default:
-        return res.end();
-    }
+    arrived.set(envelope.id, name);
+    const delivery = (deliveries.get(name) ?? 0) + 1;
+    deliveries.set(name, delivery);
+    const answer = payload.answers[delivery - 1] ?? payload.answers.at(-1) ?? 500;
+    res.writeHead(typeof answer === 'number' ? answer : 202, answer === 429 ? { 'retry-after': '1' } : {});
+    return res.end(() => onAnswer(envelope.id, name, delivery, answer));
   };
 
   const server = createServer((req, res) => {
@@ -75,16 +64,14 @@ export async function startReceiver(onAck: (jobId: string, delivery: number) => 
     req.on('end', () => handle(req, Buffer.concat(chunks), res));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-
   return {
-    addressOf: (behaviour) => `http://127.0.0.1:${port}/${behaviour}`,
-    expect: (queue, signingSecret) => secrets.set(queue, signingSecret),
-    arrivals,
-    badSignatures: () => badSignatures,
-    heal: () => {
-      healed = true;
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    expect: (signingSecret) => {
+      secret = signingSecret;
     },
+    arrived,
+    wrongSignatures: () => wrongSignatures,
+    altered: () => altered,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -93,14 +80,14 @@ export async function startReceiver(onAck: (jobId: string, delivery: number) => 
   };
 }
 
-function isSigned(raw: Buffer, header: string | string[] | undefined, secret: string | undefined): boolean {
-  if (typeof header !== 'string' || secret === undefined) return false;
+function isSigned(raw: Buffer, header: string | string[] | undefined, secret: string): boolean {
+  if (typeof header !== 'string') return false;
   const wanted = Buffer.from(`sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`);
   const given = Buffer.from(header);
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** Returns the bytes between the fields around the payload (spec "Events"): parsing would hide a difference. */
+/** Returns the bytes between the fields around the payload: parsing would hide a difference. */
 function payloadOf({ id, queue, attempt, maxAttempts, createdAt }: Envelope, raw: Buffer): Buffer {
   const head = Buffer.from(`{"id":"${id}","queue":"${queue}","payload":`);
   const tail = Buffer.from(`,"attempt":${attempt},"maxAttempts":${maxAttempts},"createdAt":"${createdAt}"}`);

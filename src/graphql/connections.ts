@@ -1,13 +1,15 @@
+import type { OutputType } from '@pothos/core';
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import type { GraphQLResolveInfo } from 'graphql';
 import { JobferryError } from '../domain/errors.ts';
 import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../domain/page.ts';
+import { builder } from './builder.ts';
 import { PRICE } from './prices.ts';
 import { Selection } from './selection.ts';
 
 const PAGE = { defaultSize: 25, maxSize: 100 };
 
-interface PageArgs {
+export interface PageArgs {
   first?: number | null | undefined;
   last?: number | null | undefined;
   after?: string | null | undefined;
@@ -65,6 +67,10 @@ export function placed<T>(positions: readonly Position[], rows: readonly (T | nu
   });
 }
 
+/** Returns the rows of a list by id with their positions. */
+export const inPlace = <Row extends { id: string }>(rows: Row[]) =>
+  rows.map((node) => ({ position: { id: node.id }, node }));
+
 export interface PageInfo {
   hasNextPage: boolean;
   hasPreviousPage: boolean;
@@ -118,18 +124,6 @@ export async function countRows(count: (take: number) => Promise<number>): Promi
   return { count: Math.min(found, MAX_COUNT), exact: found <= MAX_COUNT };
 }
 
-/** Options of the fields with the number of items in the whole list. */
-export const TOTAL_COUNT = {
-  complexity: PRICE.total,
-  description: 'Number of items in the whole list, counted up to 10 000. It is counted only if this field is selected.',
-  resolve: async (page: object) => (await (page as Counted).total()).count,
-};
-export const TOTAL_COUNT_EXACT = {
-  complexity: PRICE.total,
-  description: 'False if the list has more items than `totalCount`.',
-  resolve: async (page: object) => (await (page as Counted).total()).exact,
-};
-
 /** A page whose filter is explained if it matches nothing. */
 interface Hinted {
   edges: readonly unknown[];
@@ -137,7 +131,7 @@ interface Hinted {
 }
 
 /** Options of the field that explains an empty page. */
-export const HINT = {
+const HINT = {
   complexity: PRICE.payloadSuggestions,
   nullable: true,
   description:
@@ -147,3 +141,38 @@ export const HINT = {
     return edges.length === 0 ? hint() : null;
   },
 } as const;
+
+/**
+ * Defines the types of a page and of its edges.
+ * @param words their descriptions
+ * @param isHinted whether the page explains why it is empty
+ */
+export function connectionOf<Type extends OutputType<typeof builder.$inferSchemaTypes>>(
+  type: Type,
+  name: string,
+  words: { page: string; edge: string },
+  isHinted = false,
+) {
+  return builder.connectionObject(
+    {
+      type,
+      name: `${name}Connection`,
+      description: words.page,
+      fields: (t) => ({
+        totalCount: t.int({
+          complexity: PRICE.total,
+          description:
+            'Number of items in the whole list, counted up to 10 000. It is counted only if this field is selected.',
+          resolve: async (page: object) => (await (page as Counted).total()).count,
+        }),
+        totalCountExact: t.boolean({
+          complexity: PRICE.total,
+          description: 'False if the list has more items than `totalCount`.',
+          resolve: async (page: object) => (await (page as Counted).total()).exact,
+        }),
+        ...(isHinted ? { hint: t.string(HINT) } : {}),
+      }),
+    },
+    { name: `${name}Edge`, description: words.edge },
+  );
+}

@@ -1,36 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ALERT_FACTS, measuredQueues as measuredForAlerts } from '../../src/db/alerts/facts.ts';
-import { nextPending, nextReplayable } from '../../src/db/bulk/selection.ts';
-import { listDeadLetterDocuments } from '../../src/db/dead-letters.ts';
-import { workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
-import {
-  jobsByIds,
-  jobsOfWorkers,
-  jobsPastLifetime,
-  overdueJobs,
-  pendingJobs,
-  queuesPastLifetime,
-} from '../../src/db/delivery/stored-job.ts';
-import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
-import { dismissCause } from '../../src/db/dismissals.ts';
-import {
-  measuredQueues,
-  measuresOfOthers,
-  measuresOfQueues,
-  measuresOfService,
-} from '../../src/db/insight/measures.ts';
+import { nextReplayable } from '../../src/db/bulk/selection.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
-import { waitingJobs } from '../../src/db/insight/queues.ts';
-import { rollUp, totalStats } from '../../src/db/insight/statistics.ts';
-import { accountUsage } from '../../src/db/insight/usage.ts';
-import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
-import { listJobDocuments } from '../../src/db/jobs/list.ts';
-import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
-import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
+import { totalStats } from '../../src/db/insight/statistics.ts';
+import { sweepDeadLetters } from '../../src/db/retention/sweep.ts';
 import { countAttempts, searchAttempts } from '../../src/db/search/attempts.ts';
-import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
-import { timelineOfJobs } from '../../src/db/search/jobs.ts';
+import { indexedCases, type Seen } from '../plans/indexed-cases.ts';
 import {
   DELIVERED,
   type Fixture,
@@ -54,12 +29,14 @@ beforeAll(async () => {
   fixture.db.pool.options.max = 1;
   fixture.db.readingPool.options.max = 1;
   const { db, accountId } = fixture;
+  // Filling the tables may take longer than a statement of the service.
+  await db.query('set statement_timeout = 0');
   for (let i = 0; i < 10; i += 1) {
     queue = await fixture.createQueue();
     await db.query(
       `insert into job (id, account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, idempotency_key,
                         payload, scheduled_for, deliver_by, created_at, completed_at, dead_reason)
-       select jobferry_id(at), $1, $2, status, 3, 'fixed', 0, status || n, '{}', at, at + interval '1 day', at,
+       select jobferry_id(at), $1, $2, status, 3, 'fixed', 0, case when status = 'pending' then 'key-' else status end || n, '{}', at, at + interval '1 day', at,
               case when status = 'completed' then at end, case when status = 'dead' then 'nacked' end
          from unnest(array['pending', 'completed', 'dead']) as status,
               (select n, jobferry_now() - n * interval '1 s' as at from generate_series(1, 700) n) s`,
@@ -92,31 +69,14 @@ async function sequentialScans(): Promise<number> {
   return row?.scans ?? -1;
 }
 
-const page = { limit: 25, offset: 0 };
-const CASES: [string, () => Promise<unknown>][] = [
-  ['publish', () => fixture.publishAll(queue, [{ key: 'pending77' }, { key: 'new' }, {}])],
-  ['claim and settle', claimAndSettle],
-  ['the list of jobs', () => listJobDocuments(fixture.db, { queueId: queue.id, from: new Date(0) }, page)],
-  ['a job', () => jobDocuments(fixture.db, [anyJob], PERIODS, 2 ** 20)],
-  [
-    'the dead-letter list',
-    () =>
-      listDeadLetterDocuments(
-        fixture.db,
-        { queueId: queue.id, from: new Date(0), includeReplayed: false, periods: PERIODS },
-        page,
-      ),
-  ],
-  ['replay', () => fixture.db.query(`select jobferry_replay($1, null, 10, null, '3 d', '1 d')`, [queue.id])],
-  ['overdue deadlines', () => overdueJobs(fixture.db, queue.id, 500)],
-  ['the next deadline', () => nextDeadlineMs(fixture.db, queue.id)],
-  ['claims of a dead worker', () => jobsOfWorkers(fixture.db, [7], 500)],
-  ['workers with claims', () => workersWithClaims(fixture.db)],
-  ['ended lifetimes', () => queuesPastLifetime(fixture.db, [queue.id])],
-  ['jobs whose lifetime has ended', () => jobsPastLifetime(fixture.db, [queue.id], 500)],
-  ['jobs of a deleted queue', () => pendingJobs(fixture.db, queue.id, 500)],
-  ['dead letters of a deleted queue', () => sweepDeadLetters(fixture.db, queue.id)],
-  ['a batch of a purge', async () => jobsByIds(fixture.db, await nextPending(fixture.db, queue.id, 'g', 500))],
+const seen = (): Seen => {
+  const q = { completed: queue, pending: queue, dead: queue, paused: queue, small: queue };
+  return { fixture, db: fixture.db, q, jobId: anyJob, replays: 10 };
+};
+
+const CASES = [
+  ...indexedCases(seen).map(([name, , work]) => [name, work] as const),
+  ['dead letters of a deleted queue', () => sweepDeadLetters(fixture.db, queue.id)] as const,
   [
     'a batch of a bulk replay',
     () => {
@@ -124,98 +84,11 @@ const CASES: [string, () => Promise<unknown>][] = [
       const selection = { accountId, queueId: queue.id, filter: {}, jobs: null, periods: PERIODS };
       return nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
     },
-  ],
-  ['the reconciler', () => queuesWithWork(fixture.db, [queue.id])],
-  [
-    'the retention sweep',
-    async () => {
-      const range = { after: '', below: sweepsBelow(Date.now(), PERIODS) };
-      await sweepById(fixture.db, 'jobs', range, Date.now(), PERIODS);
-      await sweepById(fixture.db, 'documents', range, Date.now(), PERIODS);
-      await sweepQueues(fixture.db, '');
-    },
-  ],
-  ['where a list begins', () => listStart(fixture.db, queue.id, PERIODS)],
-  ['the roll-up of statistics', () => rollUp(fixture.db, RETENTION_MS)],
-  ['the statistics of a queue', () => stateOf('attempts')],
-  ['the depth of a queue', () => stateOf('depth')],
-  ['the use of a queue', () => stateOf('use')],
-  ['what a page shows of a queue', () => stateOf('row', 'depth', 'use', 'attempts', 'published')],
-  [
-    'the facts of the metrics',
-    async () => {
-      const queues = (await measuredQueues(fixture.db, 5)).map(({ id }) => id);
-      await measuresOfQueues(fixture.db, queues);
-      await measuresOfOthers(fixture.db, queues);
-      await measuresOfService(fixture.db, RETENTION_MS);
-    },
-  ],
-  [
-    'the facts of alert rules',
-    async () => {
-      for (const facts of ALERT_FACTS) {
-        const rules = facts.kinds.flatMap((kind) =>
-          [null, queue.id].map((queueId) => ({
-            id: `${kind}-${queueId}`,
-            kind,
-            queueId,
-            threshold: 1,
-            windowSeconds: 3600,
-          })),
-        );
-        await measuredForAlerts(fixture.db, facts, fixture.accountId, rules);
-      }
-    },
-  ],
-  ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob])],
-  [
-    'a job with what belongs to it',
-    () =>
-      jobRows(fixture.db, fixture.accountId, [anyJob], {
-        queue: true,
-        deadLetter: true,
-        waiting: true,
-        cancelledBy: true,
-      }),
-  ],
-  ['the last attempt of a job', () => lastAttemptsOfJobs(fixture.db, fixture.accountId, [anyJob])],
-  ['published jobs over time', jobTimeline],
-  ['the usage of an account', () => accountUsage(fixture.db, fixture.accountId)],
-  ['a page of dead letters', () => deadLetterRows(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
-  ['the number of dead letters', () => countDeadLetters(fixture.db, deadLetters(), { queueIds: [queue.id] }, 100)],
-  ['the dismissal of a cause that no dead letter has', dismissUnknown],
-  [
-    'error groups',
-    () => errorGroups(fixture.db, deadLetters(), { queueIds: [queue.id] }, { limit: 10, byAnswer: false }),
-  ],
+  ] as const,
 ];
-
-function stateOf(...parts: QueuePart[]) {
-  const spans = { firstIds: ['0', '8'], lastIds: ['8', 'g'] };
-  return queueNow(fixture.db, fixture.accountId, [queue.id], { parts: new Set(parts), spans }, PERIODS);
-}
-
-function jobTimeline() {
-  const filter = { queueIds: [queue.id] };
-  const bucketMs = 3_600_000;
-  const toMs = Math.ceil(Date.now() / bucketMs) * bucketMs;
-  const spans = { fromMs: toMs - 24 * bucketMs, toMs, bucketMs };
-  return timelineOfJobs(fixture.db, { ...deadLetters(), filter }, spans);
-}
 
 function deadLetters() {
   return { accountId: fixture.accountId, windowMs: RETENTION_MS, periods: PERIODS };
-}
-
-function dismissUnknown() {
-  const actor = { type: 'operator', id: null, label: 'test' } as const;
-  return dismissCause(fixture.db, { accountId: fixture.accountId, actor }, 'f'.repeat(16), null);
-}
-
-async function claimAndSettle(): Promise<void> {
-  const { jobs } = await fixture.claim(queue, 50);
-  expect(jobs).toHaveLength(50);
-  for (const job of jobs.slice(0, 5)) expect(await fixture.settle(job, DELIVERED)).toBe(true);
 }
 
 describe('with 21 000 jobs', () => {

@@ -44,16 +44,6 @@ function startReplay(queue: ApiQueue, changes: Partial<BulkReplayInput> = {}): P
   return op.bulk.startReplay(account, { ...input, ...changes });
 }
 
-/** The worker that is at the action, when it has come so far. */
-async function workerAt(actionId: string, count: number): Promise<Jobferry> {
-  await processed(actionId, count);
-  const isAt = ({ logs }: Jobferry) => {
-    const last = logs.findLast((line) => line.actionId === actionId);
-    return last?.msg === 'bulk action taken';
-  };
-  return waitFor(() => cluster.workers.find(isAt), { message: 'the worker that runs it' });
-}
-
 async function kill(worker: Jobferry): Promise<void> {
   await worker.kill('SIGKILL');
   cluster.workers.splice(cluster.workers.indexOf(worker), 1);
@@ -182,46 +172,6 @@ describe('a bulk replay', () => {
     gate.open();
     expect(await bulkEnded(op.db, id)).toMatchObject({ status: 'completed', succeeded: 30 });
     await cluster.waitForCount(queue.id, 'completed', 30);
-  });
-
-  it('ends with its canary when that dies', async () => {
-    receiver.respondWith({ status: 500 });
-    const queue = await createQueue(30, { maxAttempts: 1 });
-    const ended = await bulkEnded(op.db, await startReplay(queue, { canary: true }));
-    expect(ended).toMatchObject({ status: 'failed', matched: 30, processed: 1, succeeded: 1 });
-    expect(ended.error).toBe(`the canary job ${ended.canary_job_id} died (attempts_exhausted): HTTP 500`);
-    expect(receiver.requests).toHaveLength(1);
-    expect(await replaysOf(op.db, queue.id)).toHaveLength(1);
-  });
-
-  it('stops before its next batch when it is cancelled', async () => {
-    const queue = await createQueue(1000);
-    const id = await startReplay(queue, { ratePerSecond: 50 });
-    const worker = await workerAt(id, 20);
-    await op.bulk.cancel(account, id);
-    const left = () => worker.logs.some(({ actionId, msg }) => actionId === id && msg === 'bulk action left');
-    await waitFor(left, { message: 'the worker to leave it' });
-    const ended = await bulkRow(op.db, id);
-    expect(ended).toMatchObject({ status: 'cancelled', matched: 1000, skipped: 0 });
-    expect(ended.succeeded).toBeLessThan(1000);
-    expect(await replaysOf(op.db, queue.id)).toHaveLength(ended.succeeded);
-  });
-
-  it('leaves the canary alone when it is paused', async () => {
-    const gate = createGate();
-    receiver.respondWith(async () => {
-      await gate.opened;
-      return {};
-    });
-    const queue = await createQueue(5);
-    const id = await startReplay(queue, { canary: true });
-    await receiver.waitFor(1);
-    await op.bulk.pause(account, id);
-    gate.open();
-    await cluster.waitForCount(queue.id, 'completed', 1);
-    expect(await bulkRow(op.db, id)).toMatchObject({ status: 'paused', processed: 1 });
-    await op.bulk.resume(account, id);
-    expect(await bulkEnded(op.db, id)).toMatchObject({ status: 'completed', succeeded: 5 });
   });
 });
 

@@ -176,6 +176,8 @@ const MUTATIONS: [name: string, document: (things: Things) => string][] = [
   ['replayDeadLetter', ({ deadLetter }) => `replayDeadLetter(id: "${deadLetter}")`],
   ['replayDeadLetters', ({ queue }) => `replayDeadLetters(queueId: "${queue}", all: true)`],
   ['replayDeadLetters, counted', ({ queue }) => `replayDeadLetters(queueId: "${queue}", all: true, dryRun: true)`],
+  ['pauseBulkAction', ({ action }) => `pauseBulkAction(id: "${action}")`],
+  ['resumeBulkAction', ({ action }) => `resumeBulkAction(id: "${action}")`],
   ['cancelBulkAction', ({ action }) => `cancelBulkAction(id: "${action}")`],
   ['revokeApiKey', ({ key }) => `revokeApiKey(id: "${key}")`],
 ];

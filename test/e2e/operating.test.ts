@@ -26,18 +26,6 @@ async function ackQueue(settings: object = {}) {
 }
 
 describe.concurrent('a cancelled job', () => {
-  it('is not delivered', async () => {
-    const receiver = await openReceiver();
-    const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });
-    const { id } = await api.publish(queue.name, { payload: {}, delay: 4 });
-    await op.jobs.cancel(account, id);
-    const later = await api.publish(queue.name, { payload: {}, delay: 4.2 });
-    await api.waitForStatus(later.id, 'completed');
-    expect(receiver.requests.map((request) => request.json().id)).toEqual([later.id]);
-    expect(await api.getJob(id)).toMatchObject({ status: 'dead', lastError: 'cancelled', history: [] });
-    expect((await api.listDeadLetters(queue.id)).total).toBe(0);
-  });
-
   it('that awaited its report frees its slot for the next one', async () => {
     const { receiver, queue } = await ackQueue({ concurrency: 1 });
     const first = await api.publish(queue.name);
@@ -47,18 +35,6 @@ describe.concurrent('a cancelled job', () => {
     await api.waitForStatus(second.id, 'awaiting_ack');
     expect(receiver.requests).toHaveLength(2);
     expect((await api.call('POST', `/v1/jobs/${first.id}/ack`)).status).toBe(400);
-  });
-
-  it('that was the probe of a held queue releases the queue', async () => {
-    const { receiver, queue } = await ackQueue({ concurrency: 3 });
-    const first = await api.publish(queue.name);
-    await api.waitForStatus(first.id, 'awaiting_ack');
-    await api.call('POST', `/v1/jobs/${first.id}/defer`, { retryAfter: 0.3 });
-    for (let n = 0; n < 3; n += 1) await api.publish(queue.name);
-    const probe = (await receiver.waitFor(2))[1]?.json().id ?? '';
-    await api.waitForStatus(probe, 'awaiting_ack');
-    await op.jobs.cancel(account, probe);
-    await cluster.waitForCount(queue.id, 'awaiting_ack', 3);
   });
 });
 
@@ -85,18 +61,6 @@ describe.concurrent('an extended ack deadline', () => {
     const job = await api.waitForStatus(extended.id, 'dead');
     expect(job).toMatchObject({ lastError: 'ack_timeout' });
     expect(at(job.history[0]?.timestamp)).toBeGreaterThanOrEqual(deadline.getTime() - CLOCK_SLACK_MS);
-  });
-
-  it('can be put off again and again until the job is done', async () => {
-    const { queue } = await ackQueue({ ackTimeout: 2, ackTimeoutAction: 'dead' });
-    const { id } = await api.publish(queue.name);
-    await api.waitForStatus(id, 'awaiting_ack');
-    const [row] = await cluster.query<{ deadline: Date }>('select deadline from job where id = $1', [id]);
-    const first = row?.deadline.getTime() ?? 0;
-    await waitFor(async () => (await op.jobs.extendAck(account, id, 2, null)).getTime() > first + 3000, {
-      everyMs: 200,
-    });
-    expect((await api.call('POST', `/v1/jobs/${id}/ack`)).status).toBe(200);
   });
 
   it('is taken also right after the webhook has confirmed', async () => {

@@ -56,6 +56,7 @@ describe.each(ROUTES)('the body of %s %s', (method, path, good, shape) => {
   it.each<[name: string, headers: Record<string, string>]>([
     ['H12 text', { 'content-type': 'text/plain' }],
     ['H14 a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['H14 a form in parts', { 'content-type': 'multipart/form-data; boundary=x' }],
     ['another kind of JSON', { 'content-type': 'application/vnd.api+json' }],
     ['H15 UTF-16', { 'content-type': 'application/json; charset=utf-16' }],
     ['H16 an unknown charset', { 'content-type': 'application/json; charset=x' }],

@@ -11,25 +11,18 @@ import { findQueue, listQueues, MAX_COUNTED, queuesNamed } from '../../src/db/op
 import { resumeAccount, suspendAccount } from '../../src/db/operator/suspension.ts';
 import { giveOperatorsRole, operatorsAccountId } from '../../src/db/operator-account.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
-import { type Fixture, LIFETIME_MS, RETENTION_MS } from '../support/database-fixture.ts';
-import { JOBS, type Others, type Seeded } from './seed.ts';
+import { LIFETIME_MS, RETENTION_MS } from '../support/database-fixture.ts';
+import { type Case, JOBS, type Queues, type Seen } from './indexed-cases.ts';
+import type { Others } from './seed.ts';
 
-/** Name, the rows and entries of indexes that it may read, and what it does. */
-export type Case = [name: string, bound: number, work: () => Promise<unknown>];
-
-export interface Seen {
-  fixture: Fixture;
-  db: Database;
-  q: Seeded;
+export interface SeenWithOthers extends Seen {
   others: Others;
-  /** Id of a job. */
-  jobId: string;
 }
 
 const first = (limit = 100) => ({ after: null, limit });
 
 /** The statements of the operator's commands. They are run by hand, so some may count what is there. */
-export function operatorCases(seen: () => Seen): Case[] {
+export function operatorCases(seen: () => SeenWithOthers): Case[] {
   return [
     // The keys and queues of each account are counted.
     ['list accounts', JOBS * 0.2 + 80_000, () => accounts.listAccounts(seen().db, first())],
@@ -69,30 +62,30 @@ export function operatorCases(seen: () => Seen): Case[] {
   ];
 }
 
-const listed = (seen: () => Seen, queue: keyof Seeded, status: ListedStatus | null) => () =>
+const listed = (seen: () => SeenWithOthers, queue: keyof Queues, status: ListedStatus | null) => () =>
   listJobs(seen().db, seen().q[queue].id, { status, limit: 100 });
 
-const setPlans = (seen: () => Seen) => async () => {
+const setPlans = (seen: () => SeenWithOthers) => async () => {
   for (const plan of ['free', 'pro']) await accounts.setPlan(seen().db, OPERATOR, seen().others.idle, plan);
 };
 
-const setLimits = (seen: () => Seen) => async () => {
+const setLimits = (seen: () => SeenWithOthers) => async () => {
   for (const limit of [5, null]) await accounts.setRequestLimit(seen().db, OPERATOR, seen().others.idle, limit);
 };
 
-const handOnRole = (seen: () => Seen) => async () => {
+const handOnRole = (seen: () => SeenWithOthers) => async () => {
   const { db, others } = seen();
   const before = await operatorsAccountId(db);
   for (const id of [others.idle, before ?? '']) await giveOperatorsRole(db, OPERATOR, id);
 };
 
-const suspension = (seen: () => Seen) => async () => {
+const suspension = (seen: () => SeenWithOthers) => async () => {
   const { db, others } = seen();
   await suspendAccount(db, OPERATOR, others.idle);
   await resumeAccount(db, OPERATOR, others.idle, LIFETIME_MS);
 };
 
-const doctor = (seen: () => Seen) => async () => {
+const doctor = (seen: () => SeenWithOthers) => async () => {
   const { db } = seen();
   await facts.settingFacts(db);
   await facts.standbyFacts(db);
@@ -105,7 +98,7 @@ const doctor = (seen: () => Seen) => async () => {
   await lockHolders(db);
 };
 
-const beforeRestore = (seen: () => Seen) => async () => {
+const beforeRestore = (seen: () => SeenWithOthers) => async () => {
   const { db, others } = seen();
   await restoration.presentAccount(db, [others.idle]);
   await restoration.areStatisticsPast(db, new Date().toISOString(), RETENTION_MS);
@@ -122,7 +115,7 @@ export function backUp({ fixture, db }: Seen): Promise<number> {
 }
 
 /** The batches of the deletion of an account, in their order. Each case has work left at its last call. */
-export function deletionCases(seen: () => Seen): Case[] {
+export function deletionCases(seen: () => SeenWithOthers): Case[] {
   const account = () => seen().others.deleted.accountId;
   const queue = () => seen().others.deleted.queue.id;
   const begun = () => begunDeletion(seen().db, account());
@@ -184,7 +177,7 @@ async function removed(batches: deletion.Batches | undefined, isFew = false): Pr
   if (rows !== 500 && !isFew) throw new Error(`${rows} rows instead of a full batch`);
 }
 
-const finished = (seen: () => Seen) => async () => {
+const finished = (seen: () => SeenWithOthers) => async () => {
   const { db } = seen();
   const made = await db.one<{ id: string }>(`insert into account (name, plan) values ('gone', 'pro') returning id`);
   const id = made?.id ?? '';

@@ -8,7 +8,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { NEWEST_FIRST } from '../support/search-fixture.ts';
 import { openServices, type TestServices } from '../support/services.ts';
-import { JOBS } from './seed.ts';
+import { JOBS } from './indexed-cases.ts';
 
 /**
  * The questions that people have about their jobs, each as the services answer it, against the database of

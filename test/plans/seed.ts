@@ -2,21 +2,7 @@ import pg from 'pg';
 import { ALERT_LIMITS } from '../../src/domain/alert-rule.ts';
 import type { Fixture, TestQueue } from '../support/database-fixture.ts';
 import { ACTION_TO_DELETE, insertAccountToDelete, ROWS_TO_DELETE } from './account-to-delete.ts';
-
-export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
-
-export interface Seeded {
-  /** Half of all jobs, completed, each with a key. */
-  completed: TestQueue;
-  /** A fifth, delayed. */
-  pending: TestQueue;
-  /** A fifth, dead, each with a dead letter that is not replayed. */
-  dead: TestQueue;
-  /** The rest, paused since before their retention and lifetime ended, so they are kept. */
-  paused: TestQueue;
-  /** A few jobs. */
-  small: TestQueue;
-}
+import { JOBS, type Queues } from './indexed-cases.ts';
 
 /** What belongs to other accounts. */
 export interface Others {
@@ -33,7 +19,7 @@ export const SMALL_ACTION = '2'.repeat(24);
 const BATCH = 50_000;
 
 /** Queues with a million jobs of two days, as a service that has run for long has them. */
-export async function seed(fixture: Fixture): Promise<{ queues: Seeded; others: Others }> {
+export async function seed(fixture: Fixture): Promise<{ queues: Queues; others: Others }> {
   // Not the service's connections: what fills the tables takes longer than a statement may.
   const db = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
   await db.connect();
@@ -41,10 +27,15 @@ export async function seed(fixture: Fixture): Promise<{ queues: Seeded; others: 
     await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
   }
   const queues = {
+    // Half of all jobs, each with a key.
     completed: await fixture.createQueue(),
+    // A fifth, delayed.
     pending: await fixture.createQueue(),
+    // A fifth.
     dead: await fixture.createQueue(),
+    // The rest, paused since before their retention and lifetime ended, so they are kept.
     paused: await fixture.createQueue(),
+    // A few jobs.
     small: await fixture.createQueue(),
   };
   // Statistics know nothing of a queue that came last, and of few of the others.

@@ -8,7 +8,6 @@ import {
   loadAccountOfRules,
   pruneAlerts,
 } from '../../src/db/alerts/evaluation.ts';
-import { ALERT_FACTS, measuredQueues as measuredForAlerts } from '../../src/db/alerts/facts.ts';
 import { claimNotifications, recordNotification } from '../../src/db/alerts/notifications.ts';
 import { deleteAlertRule, rotateAlertSecret, silenceAlertRule, testAlertRule } from '../../src/db/alerts/rules.ts';
 import { endAlertTurn, takeAlertTurn } from '../../src/db/alerts/turn.ts';
@@ -21,14 +20,14 @@ import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { notify } from '../../src/db/connection/notifications.ts';
 import { SAMPLE } from '../../src/db/connection/replica.ts';
 import { isWritable } from '../../src/db/connection/server.ts';
-import { listDeadLetterDocuments, replay } from '../../src/db/dead-letters.ts';
+import { replay } from '../../src/db/dead-letters.ts';
 import { accountsOfQueues } from '../../src/db/delivery/claim.ts';
-import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
+import { forgetConfirmations, leaseLocks } from '../../src/db/delivery/lease-locks.ts';
 import { publishAudited } from '../../src/db/delivery/publish.ts';
 import { settleCancelled, settleLost, settleOverdue } from '../../src/db/delivery/settle.ts';
 import * as stored from '../../src/db/delivery/stored-job.ts';
-import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
-import { dismissCause, restoreCause } from '../../src/db/dismissals.ts';
+import { eachQueuePage } from '../../src/db/delivery/wake-ups.ts';
+import { restoreCause } from '../../src/db/dismissals.ts';
 import { accountMarks, WATCHED_LISTS } from '../../src/db/insight/account-marks.ts';
 import {
   type InstanceReport,
@@ -39,24 +38,16 @@ import {
 } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
-import {
-  measuredQueues,
-  measuresOfOthers,
-  measuresOfQueues,
-  measuresOfService,
-} from '../../src/db/insight/measures.ts';
-import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
-import { jobsAhead, liveQueueIds, waitingJobs } from '../../src/db/insight/queues.ts';
+import { jobsAhead, liveQueueIds } from '../../src/db/insight/queues.ts';
 import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
 import { sinceFailures } from '../../src/db/insight/since-failures.ts';
 import { indexAttempts, rollUp, totalStats } from '../../src/db/insight/statistics.ts';
 import { troubledQueues } from '../../src/db/insight/troubled.ts';
-import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
-import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
+import { isLimitReached } from '../../src/db/insight/usage.ts';
+import { listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { encryptedJobs, payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
-import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
@@ -66,11 +57,11 @@ import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/rete
 import { deleteSavedView, saveView } from '../../src/db/saved-views.ts';
 import { presentRelease } from '../../src/db/schema/release.ts';
 import { searchAttempts } from '../../src/db/search/attempts.ts';
-import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
-import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
+import { deadLetterRows } from '../../src/db/search/dead-letters.ts';
+import { errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { groupJobs } from '../../src/db/search/job-groups.ts';
-import { countJobs, newestJobs, searchJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, newestJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import {
   accountOfLink,
@@ -82,10 +73,19 @@ import {
   noteSessionUse,
   sessionByHash,
 } from '../../src/db/sessions.ts';
-import { firstIdAt } from '../../src/domain/id.ts';
-import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
-import { backUp, type Case, deletionCases, operatorCases } from './operator-cases.ts';
-import { JOBS, LARGE_ACTION, type Others, type Seeded, SMALL_ACTION, seed } from './seed.ts';
+import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
+import {
+  type Case,
+  indexedCases,
+  JOBS,
+  lastDays,
+  operatorOf,
+  partsOf,
+  type Queues,
+  replayOf,
+} from './indexed-cases.ts';
+import { backUp, deletionCases, operatorCases, type SeenWithOthers } from './operator-cases.ts';
+import { LARGE_ACTION, type Others, SMALL_ACTION, seed } from './seed.ts';
 
 /**
  * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
@@ -95,7 +95,7 @@ import { JOBS, LARGE_ACTION, type Others, type Seeded, SMALL_ACTION, seed } from
  */
 let fixture: Fixture;
 let db: Database;
-let q: Seeded;
+let q: Queues;
 let others: Others;
 let job: stored.StoredJob;
 const executed = new Set<string>();
@@ -123,9 +123,11 @@ beforeAll(async () => {
   job = first;
 });
 
-const seen = () => ({ fixture, db, q, others, jobId: job.id });
-const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
-const by = () => ({ accountId: fixture.accountId, actor: { type: 'operator', id: null, label: 'test' } }) as const;
+// The calls of a case replay half of the dead jobs at most.
+const replays = Math.min(1000, JOBS * 0.005);
+const seen = (): SeenWithOthers => ({ fixture, db, q, others, jobId: job.id, replays });
+const periods = PERIODS;
+const by = () => operatorOf(fixture);
 const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, periods });
 const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS, periods });
 const page = { limit: 25, offset: 0 };
@@ -133,7 +135,7 @@ const NEWEST = { field: 'created_at', descending: true } as const;
 const SLOWEST = { field: 'duration', descending: true } as const;
 const range = { after: '', before: 'g', limit: 500 };
 const from = new Date(Date.now() - RETENTION_MS);
-const listed = (queue: keyof Seeded, filter: object = {}, slice = page) =>
+const listed = (queue: keyof Queues, filter: object = {}, slice = page) =>
   listJobDocuments(db, { queueId: q[queue].id, from, ...filter }, slice);
 /** From before retention, as those see the list whose plan shows all that is kept. */
 const listedWithKept = async (filter: object, slice = page) => {
@@ -142,7 +144,7 @@ const listedWithKept = async (filter: object, slice = page) => {
   const kept = { youngFrom: new Date(now.getTime() - RETENTION_MS), periods };
   return listJobDocuments(db, { queueId: q.paused.id, from: oldestKept, kept, ...filter }, slice);
 };
-const replays = (filter: object, jobsOf: object | null = null) => ({
+const replayable = (filter: object, jobsOf: object | null = null) => ({
   ...{ accountId: fixture.accountId, queueId: q.dead.id, filter, jobs: jobsOf, periods },
 });
 const running = async () => {
@@ -162,13 +164,7 @@ const running = async () => {
 };
 
 const CASES: Case[] = [
-  [
-    'publish with keys',
-    3000,
-    () => fixture.publishAll(q.completed, [{ key: 'key-77' }, { key: `new ${Math.random()}` }, {}]),
-  ],
   ['publish, audited', 3000, () => publishAudited(db, by(), [published()], { periods, single: true })],
-  ['claim from a backlog and settle', 6000, claimAndSettle],
   ['the clock', 0, () => databaseTime(db)],
   ['an account by its key', 20, () => accountByKeyHash(db, ['f'.repeat(64), 'e'.repeat(64)])],
   ['the queue of a job', 40, () => queueName(db, by().accountId, { jobId: job.id })],
@@ -192,11 +188,9 @@ const CASES: Case[] = [
   ['payloads within', 500, () => payloadsWithin(db, by().accountId, [job.id], 1e6)],
   ['jobs that are encrypted', 500, () => encryptedJobs(db, [job.id])],
   ['sizes and heads of payloads', 500, () => payloadHeads(db, by().accountId, [job.id], 200)],
-  ['job documents', 500, () => jobDocuments(db, [job.id], periods, 2 ** 20)],
   // A first page and its exact number: all ids, by index alone.
   // The first time, its jobs are counted as well.
   ['list completed jobs of a queue', JOBS + 25_000, () => listed('completed', { status: 'completed' })],
-  ['list all, page 1 and its total', JOBS * 0.5 + 25_000, () => listed('completed')],
   ['list all, far page', JOBS * 0.5 + 25_000, () => listed('completed', {}, { limit: 25, offset: JOBS * 0.4 })],
   ['list few', 60_000, () => listed('small')],
   ['list dead jobs', JOBS * 0.4 + 25_000, () => listed('dead', { status: 'dead' })],
@@ -205,7 +199,6 @@ const CASES: Case[] = [
   ['list awaiting_ack jobs', 50_000, () => listed('completed', { status: 'awaiting_ack' })],
   ['list by a rare key', JOBS * 0.5 + 25_000, () => listed('completed', { idempotencyKey: 'KEY-12345' })],
   ['list by a frequent key', JOBS * 1.5 + 25_000, () => listed('completed', { idempotencyKey: 'key-' })],
-  ['where a list begins', 100, () => listStart(db, q.paused.id, periods)],
   ['where a list of young jobs begins', 100, () => listStart(db, q.completed.id, periods)],
   // Each is read, to count it; and again up to the requested page.
   ['list kept jobs', JOBS * 0.3 + 5000, () => listedWithKept({})],
@@ -213,10 +206,11 @@ const CASES: Case[] = [
   ['list kept dead jobs', JOBS * 0.3 + 5000, () => listedWithKept({ status: 'dead' })],
   // In some plans each is read once more.
   ['list kept jobs by a rare key', JOBS * 0.65 + 5000, () => listedWithKept({ idempotencyKey: 'KEY-1234' })],
-  ['list dead letters', JOBS * 0.4 + 5000, () => letters(true)],
-  ['list open dead letters', JOBS * 0.4 + 5000, () => letters(false)],
-  ['replay the oldest', JOBS * 0.6, () => replayed(null)],
-  ['replay by id, audited', JOBS * 0.25, () => replayed([NONE])],
+  [
+    'replay by id, audited',
+    JOBS * 0.25,
+    () => replay(db, replayOf(seen(), [NONE]), periods, { by: by(), single: true }),
+  ],
   [
     'find jobs by state',
     100_000,
@@ -280,68 +274,31 @@ const CASES: Case[] = [
   [
     'next of a replay of jobs',
     JOBS * 0.65 + 25_000,
-    () => selection.nextReplayable(db, replays({}, { idempotencyKeyContains: `key-${JOBS * 0.15}` }), range),
+    () => selection.nextReplayable(db, replayable({}, { idempotencyKeyContains: `key-${JOBS * 0.15}` }), range),
   ],
   ['index payloads', 20_000, () => indexPayloads(db, 500)],
   ['index payloads of an account', 5000, () => indexWaiting(db, { max: 500, bytes: 1e6, pauseMs: 0, giveUp: false })],
-  ['a page of dead letters', 5000, () => deadLetterRows(db, scope(), {}, { ascending: false, limit: 26 })],
-  ['count dead letters', 50_000, () => countDeadLetters(db, scope(), { queueIds: [q.dead.id] }, 10_000)],
-  [
-    'error groups',
-    JOBS * 0.8,
-    () => errorGroups(db, scope(), { queueIds: [q.dead.id] }, { limit: 10, byAnswer: false }),
-  ],
   [
     'error groups across queues, by answer, new ones',
     JOBS * 1.2,
     () => errorGroupsAcrossQueues(db, scope(), {}, { limit: 10, byAnswer: true, newSince: from }),
   ],
-  ['depths', JOBS * 1.5 + 25_000, () => stateOf(q.dead.id, 'depth')],
-  ['uses', 2000, () => stateOf(q.small.id, 'use')],
-  ['rows of queues', 200, () => stateOf(q.small.id, 'row')],
+  ['rows of queues', 200, () => partsOf(seen(), q.small.id, ['row'])],
   // As a page asks for them: the same work in one statement.
-  ['depths, uses and statistics', JOBS * 1.5 + 87_000, () => stateOf(q.dead.id, 'depth', 'use', 'attempts')],
-  ['jobs published in ten minutes', JOBS * 0.2, () => stateOf(q.completed.id, 'attempts', 'published')],
-  ['rows of jobs with what belongs to them', 4000, () => jobRows(db, by().accountId, [job.id], ALL_PARTS)],
-  ['last attempts', 100, () => lastAttemptsOfJobs(db, by().accountId, [job.id])],
-  [
-    'published jobs over time',
-    JOBS * 1.5,
-    () => timelineOfJobs(db, jobs({ queueIds: [q.completed.id] }), { ...lastDays(), bucketMs: HOUR }),
-  ],
+  ['jobs published in ten minutes', JOBS * 0.2, () => partsOf(seen(), q.completed.id, ['attempts', 'published'])],
   ['live queues', 500, () => liveQueueIds(db, by().accountId)],
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
   ['marks of lists', 2000, () => accountMarks(db, by().accountId, new Set(WATCHED_LISTS))],
   // All wake-ups, of which there is one for each queue without jobs here.
   ['lags', 10_000, () => serviceLags(db, by().accountId, RETENTION_MS)],
   // Up to so many queues of so many accounts.
-  ['measured queues', 5000, () => measuredQueues(db, 100)],
-  ['measures of queues', 60_000, () => measuresOfQueues(db, [q.completed.id, q.dead.id, q.small.id])],
-  ['measures of other queues', 60_000, () => measuresOfOthers(db, [q.small.id])],
-  ['measures of the service', 10_000, () => measuresOfService(db, RETENTION_MS)],
-  ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
-  ['statistics', 60_000, () => stateOf(q.completed.id, 'attempts')],
-  ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
   ['index attempts', 5000, () => indexAttempts(db)],
-  ['usage', 1000, () => accountUsage(db, by().accountId)],
   ['stored jobs', 500, () => stored.findJobs(db, [job.id], periods)],
-  ['stored jobs by ids', 500, () => stored.jobsByIds(db, [job.id])],
-  ['overdue jobs', 3000, () => stored.overdueJobs(db, q.small.id, 500)],
-  ['jobs of dead workers', 3000, () => stored.jobsOfWorkers(db, [77], 500)],
-  ['queues with jobs past their lifetime', 10_000, () => stored.queuesPastLifetime(db, live())],
-  ['jobs past their lifetime', 2000, () => stored.jobsPastLifetime(db, live().slice(0, 50), 10)],
-  ['pending jobs of a deleted queue', 5000, () => stored.pendingJobs(db, q.pending.id, 500)],
   ['a page of queues', 5000, () => firstPage('live')],
   ['a page of tombstones', 5000, () => firstPage('deleted')],
-  ['queues with work', 10_000, () => queuesWithWork(db, live())],
-  ['next deadline', 3000, () => nextDeadlineMs(db, q.small.id)],
   ['lease locks', 500, () => leaseLocks(db)],
   ['forgetting confirmed locks', 500, () => forgetConfirmations(db, [77])],
-  ['claiming workers', 3000, () => workersWithClaims(db)],
-  ['sweep jobs', 10_000, () => swept('jobs')],
-  ['sweep search documents', 10_000, () => swept('documents')],
   ['the turn of a sweep', 50, sweepTurn],
-  ['sweep tombstones', 5000, () => sweep.sweepQueues(db, '')],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
   ['sweep statistics', 5000, () => sweep.sweepByTime(db, 'statistics', Date.now(), periods)],
   [
@@ -350,14 +307,12 @@ const CASES: Case[] = [
     () => saveView(db, by(), { page: 'jobs', name: `view ${Math.random()}`, query: 'q=state:dead' }),
   ],
   ['delete a saved view', 50, () => deleteSavedView(db, by(), NONE)],
-  ['dismiss a cause', 1000, () => dismissCause(db, by(), 'f'.repeat(16), null)],
   ['restore a cause', 200, () => restoreCause(db, by(), 'f'.repeat(16))],
   [
     'dead letters that are not dismissed',
     5000,
     () => deadLetterRows(db, scope(), { dismissed: false }, { ascending: false, limit: 26 }),
   ],
-  ['the facts of alert rules', 60_000, alertFacts],
   // A page of a hundred accounts has fifty rules of each.
   ['an evaluation of alert rules and its notification', 7000, alertEvaluation],
   ['sweep alerts', 100, () => sweep.sweepByTime(db, 'alerts', Date.now(), periods)],
@@ -365,9 +320,8 @@ const CASES: Case[] = [
   ['sweep audit entries and dismissals', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
   ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
   ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
-  ['next of a purge', 2000, () => selection.nextPending(db, q.pending.id, 'g', 500)],
-  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, replays({}))],
-  ['next of a bulk replay', 120_000, () => selection.nextReplayable(db, replays({ errorContains: 'none' }), range)],
+  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, replayable({}))],
+  ['next of a bulk replay', 120_000, () => selection.nextReplayable(db, replayable({ errorContains: 'none' }), range)],
   ['whether a limit is reached', 50, () => isLimitReached(db, by().accountId, 1000)],
   ['a bulk action from start to end', 15_000, bulkAction],
   ['idle bulk actions', 2000, () => actions.idleBulkActions(db, 5000)],
@@ -408,23 +362,9 @@ const ROLLED_UP: Case[] = [
   ],
 ];
 
-const ALL_PARTS = { queue: true, deadLetter: true, waiting: true, cancelledBy: true };
-
-function stateOf(queueId: string, ...parts: QueuePart[]) {
-  const [first, last] = [Date.now() - 600_000, Date.now()].map(firstIdAt) as [string, string];
-  const spans = { firstIds: [first], lastIds: [last] };
-  return queueNow(db, by().accountId, [queueId], { parts: new Set(parts), spans }, periods);
-}
-
-const HOUR = 3_600_000;
-
-function lastDays() {
-  const toMs = Math.ceil(Date.now() / HOUR) * HOUR;
-  return { fromMs: toMs - 72 * HOUR, toMs };
-}
-
 function gridOfDays() {
-  return { startMs: lastDays().fromMs, bucketMs: HOUR, count: 72 };
+  const { fromMs: startMs, bucketMs } = lastDays();
+  return { startMs, bucketMs, count: 72 };
 }
 
 function published() {
@@ -437,28 +377,12 @@ async function firstPage(kind: 'live' | 'deleted'): Promise<void> {
   for await (const _page of eachQueuePage(db, kind, { after: '' })) return;
 }
 
-function swept(what: sweep.SweptById) {
-  const range = { after: '', below: sweep.sweepsBelow(Date.now(), periods) };
-  return sweep.sweepById(db, what, range, Date.now(), periods);
-}
-
 async function endHold(): Promise<void> {
   await db.query(`update queue set hold_until = jobferry_now() where id = $1`, [q.pending.id]);
   await operations.endHold(db, by(), q.pending.id);
 }
 
-const RULE = { queueId: null, threshold: 1, windowSeconds: 3600 };
 const CONTENT = { type: 'test', createdAt: '', alerts: [], others: 0 } as const;
-
-/** Ten rules of each kind for all queues. */
-async function alertFacts(): Promise<void> {
-  for (const facts of ALERT_FACTS) {
-    const rules = facts.kinds.flatMap((kind) =>
-      Array.from({ length: 10 }, (_, n) => ({ ...RULE, kind, id: `${kind}-${n}` })),
-    );
-    await measuredForAlerts(db, facts, by().accountId, rules);
-  }
-}
 
 async function alertEvaluation(): Promise<void> {
   const { accountId } = by();
@@ -500,26 +424,9 @@ const INSTANCE: InstanceReport = {
   ...{ clockOffsetSeconds: null, address: null, ignored: [] },
 };
 
-function letters(includeReplayed: boolean) {
-  return listDeadLetterDocuments(db, { queueId: q.dead.id, from, includeReplayed, periods }, page);
-}
-
-function replayed(ids: string[] | null) {
-  // The calls of a case replay half of the dead jobs at most.
-  const request = { queueId: q.dead.id, ids, max: Math.min(1000, JOBS * 0.005), limit: null };
-  return replay(db, request, periods, ids === null ? null : { by: by(), single: true });
-}
-
 function cancellation() {
   const transition = { state: job.state, entry: null, deadReason: null, waitMs: null, effect: null };
   return { id: NONE, expected: 'pending', token: 0, transition, answer: null } as never;
-}
-
-async function claimAndSettle(): Promise<void> {
-  const { jobs: claimed } = await fixture.claim(q.small, 5);
-  for (const one of claimed) await fixture.settle(one, DELIVERED);
-  await fixture.claim(q.pending, 5);
-  await fixture.claim(q.paused, 5);
 }
 
 async function bulkAction(): Promise<void> {
@@ -598,7 +505,7 @@ async function check([name, bound, work]: Case): Promise<void> {
 }
 
 describe(`with ${JOBS} jobs`, () => {
-  it.each([...CASES, ...operatorCases(seen)])('%s', (...one) => check(one));
+  it.each([...indexedCases(seen), ...CASES, ...operatorCases(seen)])('%s', (...one) => check(one));
 
   it('rolls up the rest', async () => {
     while (await rollUp(db, RETENTION_MS)) {

@@ -120,6 +120,7 @@ describe('startReplay', () => {
 
   it.each<[string, Partial<BulkReplayInput>, RegExp]>([
     ['an empty filter', { all: false }, /^invalid_request: .*all: true/],
+    ['an empty filter of jobs', { all: false, jobs: {} }, /^invalid_request: .*all: true/],
     ['a filter that only says what is so anyway', { all: false, filter: { replayed: false } }, /all: true/],
     ['what was replayed', { filter: { replayed: true } }, /^invalid_request/],
     ['jobs that cannot be replayed', { jobs: { replayable: false } }, /^invalid_request: .*cannot be replayed/],
@@ -145,14 +146,19 @@ describe('startReplay', () => {
     expect(await refused(op.bulk.startPurge(account, id))).toBe('not_found: queue not found');
   });
 
-  it('is refused once too many are running', async () => {
+  it('is refused once too many are running or paused', async () => {
     const { url } = await createTestDatabase();
     const own = openServices(url);
     await own.db.query(`insert into account (name, plan) values ('test', 'pro')`);
     const busy = await own.firstAccount();
     const { id } = await own.queues.create(busy, { name: 'q', webhookUrl: 'http://127.0.0.1:9/' });
-    for (let n = 1; n <= 20; n += 1) await own.bulk.startPurge(busy, id);
-    expect(await refused(own.bulk.startPurge(busy, id))).toMatch(/^invalid_request: 20 bulk actions are running/);
+    for (let n = 1; n <= 20; n += 1) {
+      const action = await own.bulk.startPurge(busy, id);
+      if (n % 2 === 0) await own.bulk.pause(busy, action);
+    }
+    expect(await refused(own.bulk.startPurge(busy, id))).toMatch(
+      /^invalid_request: 20 bulk actions are running or paused/,
+    );
   });
 
   it('answers 402 once the attempts of the month are used up', async () => {
@@ -344,6 +350,17 @@ describe('a canary', () => {
     expect(ended.error).toContain(jobId);
     const untouched = 'select from dead_letter where queue_id = $1 and id < $2 and replayed_at is null';
     expect(await op.db.query(untouched, [queueId, actionId])).toHaveLength(2);
+  });
+
+  it('is delivered while the action is paused, and the rest waits', async () => {
+    const { queueId, actionId } = await startCanary();
+    await op.bulk.pause(account, actionId);
+    await deliver(queueId);
+    expect(await run(actionId)).toEqual([null]);
+    expect(await row(actionId)).toMatchObject({ status: 'paused', processed: 1 });
+    await op.bulk.resume(account, actionId);
+    await run(actionId);
+    expect(await row(actionId)).toMatchObject({ status: 'completed', succeeded: 3 });
   });
 
   it('is the next dead letter when the first was taken by another', async () => {

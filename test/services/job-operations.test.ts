@@ -158,7 +158,9 @@ describe.concurrent('cancelJob', () => {
       queue.id,
     ]);
     expect((await take(queue.id)).jobs).toEqual([]);
+    await forget(queue.id);
     await op.jobs.cancel(account, probe);
+    expect(await wakeUps(queue.id, 'deliver')).toHaveLength(1);
     expect((await take(queue.id)).jobs).toHaveLength(3);
   });
 

@@ -3,10 +3,10 @@ import { firstIdAt } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { shownRule } from '../alerts/webhook-url.ts';
 import { builder } from '../builder.ts';
-import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { connectionOf } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { given, TimeRangeInput } from '../filter-input.ts';
-import { inPlace, newestFirst } from '../newest-first.ts';
+import { newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 
 export const AuditEntry = builder.prismaObject('AuditEntry', {
@@ -57,18 +57,10 @@ function valuesOf({ targetType }: { targetType: string }, stored: unknown, conte
   return targetType === 'alert_rule' ? shownRule(stored, context) : stored;
 }
 
-const AuditEntryConnection = builder.connectionObject(
-  {
-    type: AuditEntry,
-    name: 'AuditEntryConnection',
-    description: 'A page of the audit log.',
-    fields: (t) => ({
-      totalCount: t.int(TOTAL_COUNT),
-      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
-    }),
-  },
-  { name: 'AuditEntryEdge', description: 'An entry and its cursor.' },
-);
+const AuditEntryConnection = connectionOf(AuditEntry, 'AuditEntry', {
+  page: 'A page of the audit log.',
+  edge: 'An entry and its cursor.',
+});
 
 interface AuditArgs {
   action?: string | null | undefined;
@@ -107,14 +99,8 @@ builder.queryFields((t) => ({
         actor: t.arg.string({ description: 'Actor of the changes, as in `AuditEntry.actor`; all actors by default.' }),
         at: t.arg({ type: TimeRangeInput, description: 'Changes in this range of time; all by default.' }),
       },
-      resolve: (_root, args, { prisma, account }, info) => {
-        const own = auditWhere(args, account.id);
-        const count = () => countRows((take) => prisma.auditEntry.count({ where: own, take }));
-        return pageOf({ args, info, count }, async (requested) => {
-          const { where, ...slice } = newestFirst(requested);
-          return inPlace(await prisma.auditEntry.findMany({ ...slice, where: { AND: [own, where] } }));
-        });
-      },
+      resolve: (_root, args, { prisma, account }, info) =>
+        newestFirst({ args, info }, auditWhere(args, account.id), prisma.auditEntry),
     },
     AuditEntryConnection,
   ),

@@ -2,20 +2,12 @@ import type { Prisma } from '../../db/generated/client.ts';
 import { ALERT_LIMITS } from '../../domain/alert-rule.ts';
 import { isId } from '../../domain/id.ts';
 import { builder } from '../builder.ts';
-import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
-import { inPlace, newestFirst } from '../newest-first.ts';
+import { connectionOf } from '../connections.ts';
+import { newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 import { Alert, AlertNotification, AlertRule, AlertState } from './types.ts';
 
-const AlertConnection = builder.connectionObject(
-  {
-    type: Alert,
-    name: 'AlertConnection',
-    description: 'A page of alerts.',
-    fields: (t) => ({ totalCount: t.int(TOTAL_COUNT), totalCountExact: t.boolean(TOTAL_COUNT_EXACT) }),
-  },
-  { name: 'AlertEdge', description: 'An alert and its cursor.' },
-);
+const AlertConnection = connectionOf(Alert, 'Alert', { page: 'A page of alerts.', edge: 'An alert and its cursor.' });
 
 interface AlertArgs {
   state?: string | null | undefined;
@@ -49,14 +41,8 @@ builder.queryFields((t) => ({
         state: t.arg({ type: AlertState, description: 'State of the alerts to return; all by default.' }),
         ruleId: t.arg.id({ description: 'Id of the rule whose alerts are returned; all rules by default.' }),
       },
-      resolve: (_root, args, { prisma, account }, info) => {
-        const own = alertWhere(args, account.id);
-        const count = () => countRows((take) => prisma.alert.count({ where: own, take }));
-        return pageOf({ args, info, count }, async (requested) => {
-          const { where, ...slice } = newestFirst(requested);
-          return inPlace(await prisma.alert.findMany({ ...slice, where: { AND: [own, where] } }));
-        });
-      },
+      resolve: (_root, args, { prisma, account }, info) =>
+        newestFirst({ args, info }, alertWhere(args, account.id), prisma.alert),
     },
     AlertConnection,
   ),

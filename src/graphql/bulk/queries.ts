@@ -1,22 +1,14 @@
 import { isId } from '../../domain/id.ts';
 import { builder } from '../builder.ts';
-import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
-import { inPlace, newestFirst } from '../newest-first.ts';
+import { connectionOf } from '../connections.ts';
+import { newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 import { BulkAction, BulkActionStatus } from './types.ts';
 
-const BulkActionConnection = builder.connectionObject(
-  {
-    type: BulkAction,
-    name: 'BulkActionConnection',
-    description: 'A page of bulk actions.',
-    fields: (t) => ({
-      totalCount: t.int(TOTAL_COUNT),
-      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
-    }),
-  },
-  { name: 'BulkActionEdge', description: 'A bulk action and its cursor.' },
-);
+const BulkActionConnection = connectionOf(BulkAction, 'BulkAction', {
+  page: 'A page of bulk actions.',
+  edge: 'A bulk action and its cursor.',
+});
 
 function actionWhere({ status }: { status?: string | null | undefined }, accountId: string) {
   return { accountId, ...(status == null ? {} : { status }) };
@@ -31,14 +23,8 @@ builder.queryFields((t) => ({
       args: {
         status: t.arg({ type: BulkActionStatus, description: 'Status of the bulk actions to return; all by default.' }),
       },
-      resolve: (_root, args, { prisma, account }, info) => {
-        const own = actionWhere(args, account.id);
-        const count = () => countRows((take) => prisma.bulkAction.count({ where: own, take }));
-        return pageOf({ args, info, count }, async (requested) => {
-          const { where, ...slice } = newestFirst(requested);
-          return inPlace(await prisma.bulkAction.findMany({ ...slice, where: { AND: [own, where] } }));
-        });
-      },
+      resolve: (_root, args, { prisma, account }, info) =>
+        newestFirst({ args, info }, actionWhere(args, account.id), prisma.bulkAction),
     },
     BulkActionConnection,
   ),

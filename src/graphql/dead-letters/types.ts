@@ -4,13 +4,12 @@ import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import { MAX_COUNT } from '../../domain/page.ts';
 import { type ErrorGroup as ErrorGroupShape, MAX_QUEUES_OF_GROUP } from '../../services/dead-letters/search.ts';
 import { builder } from '../builder.ts';
-import { HINT, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { connectionOf, inPlace, pageOf } from '../connections.ts';
 import { DeadReason } from '../enums.ts';
 import { Attempt } from '../jobs/attempt.ts';
 import type { PageField } from '../jobs/page.ts';
 import { visibleJob } from '../jobs/visible.ts';
 import type { JobRow } from '../loaders.ts';
-import { inPlace } from '../newest-first.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
 import { Dismissal } from './dismissals.ts';
@@ -157,18 +156,11 @@ export function hasAttempts(info: GraphQLResolveInfo): boolean {
   return Selection.of(info).below('sample').has('lastAttempt');
 }
 
-export const DeadLetterConnection = builder.connectionObject(
-  {
-    type: DeadLetter,
-    name: 'DeadLetterConnection',
-    description: 'A page of dead letters.',
-    fields: (t) => ({
-      totalCount: t.int(TOTAL_COUNT),
-      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
-      hint: t.string(HINT),
-    }),
-  },
-  { name: 'DeadLetterEdge', description: 'A dead letter, and its cursor.' },
+export const DeadLetterConnection = connectionOf(
+  DeadLetter,
+  'DeadLetter',
+  { page: 'A page of dead letters.', edge: 'A dead letter, and its cursor.' },
+  true,
 );
 
 export async function deadLetterPage({ context, args, info }: PageField, filter: DeadLetterFilter) {

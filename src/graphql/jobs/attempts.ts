@@ -1,6 +1,6 @@
 import { ATTEMPT_ORDER_FIELDS, type AttemptFilter, type AttemptOrder } from '../../domain/attempt-filter.ts';
 import { builder } from '../builder.ts';
-import { pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { connectionOf, pageOf, placed } from '../connections.ts';
 import { AttemptStatus, enumOf, OrderDirection } from '../enums.ts';
 import { bounds, given, IntRangeInput, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
 import { PRICE, pagePrice } from '../prices.ts';
@@ -40,15 +40,10 @@ const AttemptOrderInput = builder.inputType('AttemptOrder', {
   }),
 });
 
-const AttemptConnection = builder.connectionObject(
-  {
-    type: Attempt,
-    name: 'AttemptConnection',
-    description: 'A page of attempts.',
-    fields: (t) => ({ totalCount: t.int(TOTAL_COUNT), totalCountExact: t.boolean(TOTAL_COUNT_EXACT) }),
-  },
-  { name: 'AttemptEdge', description: 'An attempt, and its cursor.' },
-);
+const AttemptConnection = connectionOf(Attempt, 'Attempt', {
+  page: 'A page of attempts.',
+  edge: 'An attempt, and its cursor.',
+});
 
 function toFilter(input: typeof AttemptFilterInput.$inferInput | null | undefined): AttemptFilter {
   if (input == null) return {};

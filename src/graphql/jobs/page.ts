@@ -1,24 +1,16 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
 import { MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
-import { builder } from '../builder.ts';
-import { HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { connectionOf, pageOf, placed } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { Job } from '../refs.ts';
 import { Selection } from '../selection.ts';
 
-export const JobConnection = builder.connectionObject(
-  {
-    type: Job,
-    name: 'JobConnection',
-    description: 'A page of jobs.',
-    fields: (t) => ({
-      totalCount: t.int(TOTAL_COUNT),
-      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
-      hint: t.string(HINT),
-    }),
-  },
-  { name: 'JobEdge', description: 'A job, and its cursor.' },
+export const JobConnection = connectionOf(
+  Job,
+  'Job',
+  { page: 'A page of jobs.', edge: 'A job, and its cursor.' },
+  true,
 );
 
 /** A field that returns a page. */

@@ -1,31 +1,21 @@
 import type { Prisma } from '../../db/generated/client.ts';
 import { hasRole } from '../../domain/access.ts';
 import { builder } from '../builder.ts';
-import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { connectionOf } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
-import { inPlace, newestFirst } from '../newest-first.ts';
+import { newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 import { HOLDER, Member, Session } from './types.ts';
 
-const MemberConnection = builder.connectionObject(
-  {
-    type: Member,
-    name: 'MemberConnection',
-    description: 'A page of members.',
-    fields: (t) => ({ totalCount: t.int(TOTAL_COUNT), totalCountExact: t.boolean(TOTAL_COUNT_EXACT) }),
-  },
-  { name: 'MemberEdge', description: 'A member and its cursor.' },
-);
+const MemberConnection = connectionOf(Member, 'Member', {
+  page: 'A page of members.',
+  edge: 'A member and its cursor.',
+});
 
-const SessionConnection = builder.connectionObject(
-  {
-    type: Session,
-    name: 'SessionConnection',
-    description: 'A page of sessions.',
-    fields: (t) => ({ totalCount: t.int(TOTAL_COUNT), totalCountExact: t.boolean(TOTAL_COUNT_EXACT) }),
-  },
-  { name: 'SessionEdge', description: 'A session and its cursor.' },
-);
+const SessionConnection = connectionOf(Session, 'Session', {
+  page: 'A page of sessions.',
+  edge: 'A session and its cursor.',
+});
 
 /** The sessions that a client may see and end: an admin those of the account, others their own. */
 export function visibleSessions(
@@ -51,14 +41,8 @@ builder.queryFields((t) => ({
       type: Member,
       complexity: pagePrice,
       description: 'People who have signed in with the OpenID provider, newest first.',
-      resolve: (_root, args, { prisma, account }, info) => {
-        const own = { accountId: account.id };
-        const count = () => countRows((take) => prisma.member.count({ where: own, take }));
-        return pageOf({ args, info, count }, async (requested) => {
-          const { where, ...slice } = newestFirst(requested);
-          return inPlace(await prisma.member.findMany({ ...slice, where: { AND: [own, where] } }));
-        });
-      },
+      resolve: (_root, args, { prisma, account }, info) =>
+        newestFirst({ args, info }, { accountId: account.id }, prisma.member),
     },
     MemberConnection,
   ),
@@ -71,12 +55,9 @@ builder.queryFields((t) => ({
       resolve: async (_root, args, context, info) => {
         const { prisma, loaders } = context;
         const visible = visibleSessions(context, (await loaders.server()).now);
-        const count = () => countRows((take) => prisma.session.count({ where: visible, take }));
-        return pageOf({ args, info, count }, async (requested) => {
-          const { where, ...slice } = newestFirst(requested);
-          return inPlace(
-            await prisma.session.findMany({ ...slice, where: { AND: [visible, where] }, include: HOLDER }),
-          );
+        return newestFirst({ args, info }, visible, {
+          count: (query) => prisma.session.count(query),
+          findMany: (query) => prisma.session.findMany({ ...query, include: HOLDER }),
         });
       },
     },

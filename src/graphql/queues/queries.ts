@@ -3,7 +3,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
-import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { connectionOf, countRows, inPlace, pageOf } from '../connections.ts';
 import { enumOf } from '../enums.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE, pagePrice } from '../prices.ts';
@@ -19,18 +19,7 @@ const QueueOrder = enumOf(
 
 const WITHOUT_SECRETS = { signingSecret: true, nextSigningSecret: true } as const satisfies Prisma.QueueOmit;
 
-const QueueConnection = builder.connectionObject(
-  {
-    type: Queue,
-    name: 'QueueConnection',
-    description: 'A page of queues.',
-    fields: (t) => ({
-      totalCount: t.int(TOTAL_COUNT),
-      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
-    }),
-  },
-  { name: 'QueueEdge', description: 'A queue, and its cursor.' },
-);
+const QueueConnection = connectionOf(Queue, 'Queue', { page: 'A page of queues.', edge: 'A queue, and its cursor.' });
 
 builder.queryFields((t) => ({
   queue: t.field({
@@ -104,7 +93,7 @@ builder.queryFields((t) => ({
             take: limit,
           });
           for (const row of rows) loaders.queue.prime(row.id, row);
-          return rows.map((node) => ({ position: { id: node.id }, node }));
+          return inPlace(rows);
         });
       },
     },

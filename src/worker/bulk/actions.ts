@@ -1,6 +1,7 @@
 import { accountOfBulkAction, type BulkActionRef, idleBulkActions, keepBulkActions } from '../../db/bulk/actions.ts';
 import { isUnavailable, JobferryError } from '../../domain/errors.ts';
 import type { Logger } from '../../log.ts';
+import { ReadyList } from '../../pacing/ready-list.ts';
 import { type BulkContext, failBulkAction, runBulkAction } from './run.ts';
 
 /** Batches that run at once, each for another account. Each uses one connection of the pool. */
@@ -13,8 +14,7 @@ const IDLE_MS = 5000;
 const MIN_SHARE = 1 / 500;
 const INTERNAL_ERROR = 'internal error: the log of the service has the details';
 
-interface KnownAction {
-  accountId: string;
+interface KnownAction extends BulkActionRef {
   /** Share of a whole batch. It is halved when the database fails, and grows by a fifth after each successful batch. */
   share: number;
 }
@@ -30,8 +30,8 @@ export class BulkActions {
   readonly #log: Logger;
   /** Actions that wait for their turn, run, or wait for a timer. */
   readonly #known = new Map<string, KnownAction>();
-  /** Ids that wait for their turn, by account. The first account without a running batch is next. */
-  readonly #waiting = new Map<string, string[]>();
+  /** Actions that wait for their turn. The first account without a running batch is next. */
+  readonly #waiting = new ReadyList<KnownAction>();
   readonly #busyAccounts = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -68,61 +68,55 @@ export class BulkActions {
 
   #take({ id, accountId }: BulkActionRef): void {
     if (this.#stopped || this.#known.has(id)) return;
-    this.#known.set(id, { accountId, share: 1 });
+    const action = { id, accountId, share: 1 };
+    this.#known.set(id, action);
     this.#log.info({ actionId: id }, 'bulk action taken');
-    this.#enqueue(id);
+    this.#enqueue(action);
   }
 
-  #enqueue(actionId: string): void {
-    const action = this.#known.get(actionId);
-    if (action === undefined) return;
-    const waiting = this.#waiting.get(action.accountId) ?? [];
-    waiting.push(actionId);
-    this.#waiting.set(action.accountId, waiting);
+  #enqueue(action: KnownAction): void {
+    this.#waiting.add(action);
     this.#startNext();
   }
 
   #startNext(): void {
-    for (const [accountId, waiting] of this.#waiting) {
-      if (this.#stopped || this.#running.size >= AT_ONCE) return;
-      if (this.#busyAccounts.has(accountId)) continue;
-      const actionId = waiting.shift();
-      // The account goes behind the others.
-      this.#waiting.delete(accountId);
-      if (waiting.length > 0) this.#waiting.set(accountId, waiting);
-      const action = actionId === undefined ? undefined : this.#known.get(actionId);
-      if (actionId !== undefined && action !== undefined) this.#start(actionId, action);
-    }
+    if (this.#stopped) return;
+    const isIdle = (accountId: string) => !this.#busyAccounts.has(accountId);
+    const begin = ({ accountId }: KnownAction) => {
+      this.#busyAccounts.add(accountId);
+      return true;
+    };
+    for (const action of this.#waiting.take(AT_ONCE - this.#running.size, isIdle, begin)) this.#start(action);
   }
 
-  #start(actionId: string, action: KnownAction): void {
-    this.#busyAccounts.add(action.accountId);
-    const running = this.#step(actionId, action).then((nextMs) => {
+  #start(action: KnownAction): void {
+    const running = this.#step(action).then((nextMs) => {
       this.#busyAccounts.delete(action.accountId);
       this.#running.delete(running);
-      if (nextMs === null) this.#leave(actionId);
-      else if (nextMs <= 0) this.#enqueue(actionId);
-      else this.#later(actionId, nextMs);
+      if (nextMs === null) this.#leave(action);
+      else if (nextMs <= 0) this.#enqueue(action);
+      else this.#later(action, nextMs);
       this.#startNext();
     });
     this.#running.add(running);
   }
 
   /** The action has ended, or another process runs it. */
-  #leave(actionId: string): void {
-    this.#known.delete(actionId);
-    this.#log.info({ actionId }, 'bulk action left');
+  #leave({ id }: KnownAction): void {
+    this.#known.delete(id);
+    this.#log.info({ actionId: id }, 'bulk action left');
   }
 
-  #later(actionId: string, ms: number): void {
+  #later(action: KnownAction, ms: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#enqueue(actionId);
+      this.#enqueue(action);
     }, Math.ceil(ms));
     this.#timers.add(timer);
   }
 
-  async #step(actionId: string, action: KnownAction): Promise<number | null> {
+  async #step(action: KnownAction): Promise<number | null> {
+    const { id: actionId } = action;
     try {
       const nextMs = await runBulkAction(this.#context, actionId, action.share);
       action.share = Math.min(action.share * 1.2, 1);

@@ -1,4 +1,4 @@
-import { ReadyList, type ReadyQueue } from './ready-list.ts';
+import { type OfAccount, ReadyList } from '../../pacing/ready-list.ts';
 import { type Amount, Shares } from './shares.ts';
 
 /** Jobs per queue and claim, so that a queue with a long backlog does not delay the others. */
@@ -17,7 +17,7 @@ const SLOW_MS = 500;
 const MAX_SLOW = 1000;
 
 /** A queue with its slots and bytes in flight, including those reserved for claims. */
-export interface SharingQueue extends ReadyQueue, Amount {}
+export interface SharingQueue extends OfAccount, Amount {}
 
 /** What a claim may take from a queue. It is reserved until the claim returns. */
 export interface Plan<Queue extends SharingQueue> {
