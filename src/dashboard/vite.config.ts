@@ -51,7 +51,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
-  ['find', /\/(palette|help|nothing|saved-views|[a-z]+-filter-input)\.tsx$/],
+  ['find', /\/(palette|help|nothing|saved-views|filter-input)\.tsx$/],
 ];
 
 /** Scripts that only another one loads, so that what it has is there. */

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { sentenceOfAttempts } from '../../src/dashboard/features/jobs/model/attempt-list.ts';
 import { appliesTo, jobsOfDeed } from '../../src/dashboard/features/jobs/model/bulk.ts';
 import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
 import { brushedRange, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
 import { sentenceOfJobs } from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
-import { formatChip } from '../../src/dashboard/filter/format.ts';
-import { stillMatches } from '../../src/dashboard/filter/matches.ts';
-import { parseFilter } from '../../src/dashboard/filter/parse.ts';
-import { lookUpsFor, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
-import { completionOf } from '../../src/dashboard/filter/suggestion.ts';
+import { parseFilter } from '../../src/dashboard/filter/engine.ts';
+import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { isWell } from '../../src/dashboard/words/answers.ts';
 import { asSentence, leftOutOf } from '../../src/dashboard/words/format.ts';
+import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');
@@ -58,89 +57,25 @@ describe('the sentence of a list', () => {
   });
 });
 
-describe('suggestions', () => {
-  const known = {
-    queues: ['order-events', 'emails'],
-    paths: [
-      { value: 'items.0.sku', count: 8412 },
-      { value: 'items.0.size', count: 97 },
-    ],
-    values: [
-      { value: '"FERRY-MUG-02"', count: 2207 },
-      { value: '{"a":1}', count: 3 },
-    ],
-  };
-  const labels = (text: string) => suggestionsFor(text, known).map(({ label }) => label);
+describe('the sentence of a list of attempts', () => {
+  const first = { durationMs: 14_800, at: '2026-11-12T11:59:00Z' };
+  const sentence = (count: number, exact: boolean, order: 'latest' | null = null) =>
+    plain(textOfPhrase(sentenceOfAttempts({ count, exact }, first, { order }, { now: NOW, zone: 'utc' })));
 
-  it('begin with the words', () => {
-    expect(labels('').slice(0, 3)).toEqual(['state:', 'queue:', 'code:']);
-    expect(labels('st')[0]).toBe('state:');
+  it('says how many match, and the first of its order', () => {
+    expect(sentence(1204, true)).toBe('1 204 attempts match. The slowest took 14.8 s.');
+    expect(sentence(10_000, false)).toBe('10 000+ attempts match. The slowest took 14.8 s.');
+    expect(sentence(1, true, 'latest')).toBe('1 attempt matches. The last one ended at 11:59:00.');
   });
 
-  it('are the values of a word, also after a comma', () => {
-    expect(labels('state:de')).toEqual(['state:dead']);
-    expect(labels('state:dead,he')).toEqual(['state:dead,held']);
-    expect(labels('queue:ord')).toEqual(['queue:order-events']);
-    expect(suggestionsFor('state:dead,held', known)[0]?.does).toEqual({
-      chip: { word: 'state', values: ['dead', 'held'] },
-    });
-  });
-
-  it('are paths, and values of a path', () => {
-    expect(labels('items.0.s')).toEqual([
-      ...['items.0.sku', 'items.0.size', 'items.0.s = "FERRY-MUG-02"'],
-      ...['payload contains “items.0.s”', 'error contains “items.0.s”', 'idempotency key contains “items.0.s”'],
-    ]);
-    const [value] = suggestionsFor('payload.items.0.sku:', known);
-    expect(value?.does).toEqual({ chip: { word: 'payload', path: 'items.0.sku', op: 'EQ', values: ['FERRY-MUG-02'] } });
-  });
-
-  it('take a bare word for an error, a key, or the value of a path', () => {
-    const offers = suggestionsFor('42', { ...known, values: [] });
-    expect(offers.map(({ label }) => label)).toEqual([
-      // First what keeps the text: a bare path would replace it.
-      ...['items.0.sku = 42', 'items.0.size = 42', 'payload contains “42”'],
-      ...['error contains “42”', 'idempotency key contains “42”'],
-    ]);
-    expect(offers[0]?.does).toMatchObject({ chip: { values: [42] } });
-  });
-
-  it('open a job by its id', () => {
-    const id = '01a1cfa459463c7ed8a1f07c';
-    expect(suggestionsFor(id, known)).toMatchObject([{ label: 'Open job …1f07c', does: { job: id } }]);
-  });
-
-  it('complete the text', () => {
-    const completions = (text: string) => suggestionsFor(text, known).map((offer) => completionOf(offer, formatChip));
-    expect(completions('items.0.sk')[0]).toBe('payload.items.0.sku:');
-    expect(completions('state:de')).toEqual(['state:dead']);
-    expect(completions('01a1cfa459463c7ed8a1f07c')).toEqual([null]);
-  });
-
-  it.each([
-    ['', { path: null, valuesOf: null, value: '', queue: null }],
-    ['queue:or', { path: null, valuesOf: null, value: '', queue: 'or' }],
-    ['queue:a,b', { path: null, valuesOf: null, value: '', queue: 'b' }],
-    ['state:de', { path: null, valuesOf: null, value: '', queue: null }],
-    ['items.0', { path: 'items.0', valuesOf: 'items.0', value: '', queue: null }],
-    ['payload.items.0.sku:~FE', { path: 'items.0.sku', valuesOf: 'items.0.sku', value: 'FE', queue: null }],
-  ])('of %j ask the server for %j', (text, expected) => expect(lookUpsFor(text)).toEqual(expected));
-});
-
-describe('a row', () => {
-  it.each([
-    ['state:retrying,held', 'RETRYING', true],
-    ['state:retrying,held', 'COMPLETED', false],
-    ['state:retrying', 'DUE', false],
-    ['state:awaiting-ack', 'AWAITING_ACK', true],
-    ['queue:a', 'DEAD', true],
-  ] as const)('of %s in the state %s still matches: %s', (text, state, expected) => {
-    expect(stillMatches(parseFilter(text), { state })).toBe(expected);
+  it('says that no attempt matches', () => {
+    const none = sentenceOfAttempts({ count: 0, exact: true }, undefined, { order: null }, { now: NOW, zone: 'utc' });
+    expect(textOfPhrase(none)).toBe('No attempt matches.');
   });
 });
 
 describe('the histogram', () => {
-  const range = (text: string) => histogramRange(parseFilter(text), NOW, 259_200);
+  const range = (text: string) => histogramRange(parseFilter(JOBS, text), NOW, 259_200);
 
   it('has about 48 buckets, each a multiple of 5 minutes', () => {
     expect(range('created:>-4h')).toMatchObject({ bucketSeconds: 300, to: NOW });

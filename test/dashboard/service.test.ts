@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { activityPath, filterOf, sinceOf } from '../../src/dashboard/features/activity/model/activity-filter.ts';
 import {
   actionOf,
   DEEDS,
@@ -60,20 +59,6 @@ describe('an entry of the audit log', () => {
   it('has words for each deed of the service, and a name for others', () => {
     expect(Object.keys(DEEDS)).toHaveLength(51);
     expect(wordsOfDeed('member.remove').verb).toBe('member: remove');
-  });
-});
-
-describe('the filter of Activity', () => {
-  const filter = filterOf(new URLSearchParams('action=queue.pause&actor=sam@example.com&since=1d&after=x'));
-
-  it('stands in the address, without the page', () => {
-    expect(activityPath(filter)).toBe('/activity?action=queue.pause&actor=sam@example.com&since=1d');
-    expect(activityPath(filter, { actor: null, before: 'y' })).toBe('/activity?action=queue.pause&since=1d&before=y');
-  });
-
-  it('has a time that it knows, before now', () => {
-    expect(sinceOf('1d', NOW)).toBe('2026-11-11T12:00:00.000Z');
-    expect(filterOf(new URLSearchParams('since=constructor')).since).toBeNull();
   });
 });
 

@@ -1,18 +1,5 @@
-import type { initGraphQLTada, TadaDocumentNode } from 'gql.tada';
-import type { introspection } from '../generated/graphql-env.d.ts';
-
-/**
- * `graphql(source, fragments)` types an operation or a fragment by schema.graphql. gql.tada lends only its types: its
- * parser would be in the bundle, and all that the page needs of an operation is its text.
- */
-type Api = ReturnType<
-  typeof initGraphQLTada<{
-    introspection: introspection;
-    // Fragments keep rows of lists and pages in step. Their fields are used directly, without `readFragment`.
-    disableMasking: true;
-    scalars: { DateTime: string; JSON: unknown; JSONObject: object };
-  }>
->;
+import type { TadaDocumentNode } from 'gql.tada';
+import type { Api } from '../schema.ts';
 
 export type { FragmentOf, ResultOf, VariablesOf } from 'gql.tada';
 export type Operation<Result, Variables> = TadaDocumentNode<Result, Variables>;
@@ -26,6 +13,10 @@ interface Sources {
 
 const sourcesOf = (document: AnyDocument) => (document as unknown as Sources).sources;
 
+/**
+ * Types an operation or a fragment by schema.graphql. The parser of gql.tada would be in the bundle, and the page needs
+ * only the text of an operation.
+ */
 export const graphql = ((source: string, fragments: readonly AnyDocument[] = []) => ({
   sources: new Set([source, ...fragments.flatMap((fragment) => [...sourcesOf(fragment)])]),
 })) as unknown as Api;

@@ -1,22 +1,23 @@
-import type { Chip, Filter } from './chips.ts';
-import { formatFilter } from './format.ts';
+import { DEAD_LETTERS } from './dead-letters.ts';
+import { formatFilter } from './engine.ts';
+import { JOBS, type JobChip, type JobsFilter } from './jobs.ts';
 import { toSearch } from './search.ts';
 import { boundAt } from './time-bound.ts';
 
 /** Links from a figure to the jobs that it counts. */
 
-export function jobsPath(filter: Filter): string {
-  return `/jobs${toSearch({ q: formatFilter(filter) })}`;
+export function jobsPath(filter: JobsFilter): string {
+  return `/jobs${toSearch({ q: formatFilter(JOBS, filter) })}`;
 }
 
 /** The jobs of a queue that fulfil the chips. */
-export function jobsOfQueue(name: string, ...chips: readonly Chip[]): Filter {
-  return [{ word: 'queue', values: [name] }, ...chips];
+export function jobsOfQueue(name: string, ...chips: readonly JobChip[]): JobsFilter {
+  return [{ word: 'queue', value: [name] }, ...chips];
 }
 
 /** Jobs published in a span of time. */
-export function createdIn({ from, to }: { from: number; to: number }): Chip {
-  return { word: 'created', range: { from: boundAt(from), to: boundAt(to) } };
+export function createdIn({ from, to }: { from: number; to: number }): JobChip {
+  return { word: 'created', value: { from: boundAt(from), to: boundAt(to) } };
 }
 
 /** Attempts of all jobs, by the conditions of `AttemptList`. */
@@ -26,7 +27,7 @@ export function attemptsPath(list: Readonly<Record<string, string | null>> = {})
 
 /** Dead letters of a queue. */
 export function deadPath(name: string): string {
-  return `/dead${toSearch({ q: formatFilter([{ word: 'queue', values: [name] }]) })}`;
+  return `/dead${toSearch({ q: formatFilter(DEAD_LETTERS, [{ word: 'queue', value: [name] }]) })}`;
 }
 
 export function queuePath(name: string, part: '' | '/edit' | '/send' = ''): string {

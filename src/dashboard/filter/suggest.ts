@@ -1,16 +1,25 @@
 import { visible } from '../words/format.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
-import { mayFilterBy, type Rights } from '../words/rights.ts';
-import type { Chip, Scalar } from './chips.ts';
+import type { Rights } from '../words/rights.ts';
+import { formatChip, parseTerm } from './engine.ts';
 import { isExactNumber } from './exact-number.ts';
-import { formatChip } from './format.ts';
-import { parseTerm } from './parse.ts';
-import { DEAD_REASONS, WAITS } from './reasons.ts';
-import { isOffered, type Suggestion } from './suggestion.ts';
+import type { Scalar } from './payload.ts';
+import { type Chip, mayUse, rowOf, type Table } from './table.ts';
+import { formatText } from './text.ts';
 
-type JobSuggestion = Suggestion<Chip>;
+/** An offer of a filter box for the text in it. */
+export interface Suggestion<C extends Chip = Chip> {
+  id: string;
+  group: string;
+  /** The part of the label that is already typed is marked by the box. */
+  label: string;
+  hint: string;
+  isCode: boolean;
+  /** Enter adds a chip, continues the text, or opens a job. */
+  does: { chip: C } | { text: string } | { job: string };
+}
 
-/** Values that the server knows. They are empty while it is asked. */
+/** Values that the server knows. They are empty while it is queried. */
 export interface Known {
   queues: readonly string[];
   paths: readonly { value: string; count: number }[];
@@ -18,120 +27,139 @@ export interface Known {
   values: readonly { value: string; count: number }[];
 }
 
-const WORDS: readonly (readonly [word: string, hint: string, examples: readonly string[]])[] = [
-  [
-    'state',
-    'due, held, dead …',
-    ['due', 'scheduled', 'retrying', 'held', 'processing', 'awaiting-ack', 'completed', 'dead'],
-  ],
-  ['queue', 'a name', []],
-  ['code', '500, 5xx, 0 for no answer', ['5xx', '4xx', '500', '429', '401', '0']],
-  ['error', 'contains a text', ['~timeout', '~connection_refused', '~HTTP']],
-  ['key', 'idempotency key: ~part, =whole', []],
-  ['created', 'when it was published; days are of UTC', ['>-15m', '>-1h', '>-4h', '>-1d', '>-3d']],
-  ['attempts', '3, >2, 2..4', ['1', '>1', '>2']],
-  ['ever', 'a code that any attempt got', ['5xx', '429', '500', '0']],
-  ['reason', 'why it died', Object.keys(DEAD_REASONS)],
-  ['waits', 'what it waits for', Object.keys(WAITS)],
-  ['holds', 'how often it was held', ['>0', '>2']],
-  ['completed', 'when it was completed; days are of UTC', ['>-1h', '>-1d']],
-  ['scheduled', 'when the next delivery is due', ['<+1h', '>+1h']],
-  ['text', 'anywhere in the payload', []],
-  ['payload.', 'a path in the payload', []],
-];
-
 const MAX_OF_GROUP = 8;
+const MAX_QUEUES = 4;
+const MAX_PATHS = 5;
 
 /** The look-ups for a text: the start of a path, and the path whose values are wanted. */
 export function lookUpsFor(
+  table: Table,
   text: string,
   rights: Rights | null = null,
-): {
-  path: string | null;
-  valuesOf: string | null;
-  value: string;
-  queue: string | null;
-} {
-  const queue = text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null;
+): { path: string | null; valuesOf: string | null; value: string; queue: string | null } {
+  const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
+  const queue = isBareQueue ? text : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
   const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
   const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
-  if (isWord || text === '' || !mayFilterBy(rights, 'payload')) return { path: null, valuesOf: null, value: '', queue };
+  if (isWord || text === '' || !mayUse(table, 'payload', rights))
+    return { path: null, valuesOf: null, value: '', queue };
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
 }
 
-/** @param rights conditions that the person may not use are not offered */
-export function suggestionsFor(text: string, known: Known, rights: Rights | null = null): JobSuggestion[] {
-  if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
-  const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
-  if (word !== undefined && rest !== undefined) return mayFilterBy(rights, word) ? valuesOfWord(word, rest, known) : [];
-  if (text.startsWith('payload.') || text.includes(':')) return payloadSuggestions(text, known);
-  const offers = [...words(text), ...payloadSuggestions(text, known), ...anywhere(text, known)];
-  return offers.filter((offer) => isOffered(offer, rights));
+/**
+ * The offers for a text, best first.
+ * @param rights conditions that the person may not use are not offered
+ */
+export function suggestionsFor<T extends Table>(
+  table: T,
+  text: string,
+  known: Known,
+  rights: Rights | null = null,
+): Suggestion<Chip<T>>[] {
+  const isOffered = ({ does }: Suggestion) =>
+    'job' in does || mayUse(table, 'chip' in does ? does.chip.word : does.text.replace(/\W.*$/s, ''), rights);
+  return offersFor(table, text.trim(), known).filter(isOffered) as Suggestion<Chip<T>>[];
 }
 
-/** Paths that begin with the text, and values of the path that it is. */
-export const payloadSuggestions = (text: string, known: Known): JobSuggestion[] => [
-  ...paths(text, known),
-  ...values(text, known),
-];
+function offersFor(table: Table, text: string, known: Known): Suggestion[] {
+  if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
+  const [, word, rest = ''] = text.match(/^([a-z]+):(.*)$/s) ?? [];
+  if (word !== undefined) {
+    const values = valuesOfWord(table, word, rest, known);
+    const others = contains(table, word, /^[="]/.test(rest) ? '' : rest);
+    return [...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
+  }
+  if (text.startsWith('payload.') || text.includes(':')) return payloadOffers(table, text, known);
+  if (text === '') return words(table, '');
+  return [
+    ...words(table, text),
+    ...Object.keys(table.bare ?? {}).flatMap((one) => bareOffers(table, one, text, known)),
+  ];
+}
 
 const base = (id: string, group: string, label: string) => ({
   ...{ id, group, label: visible(label), hint: '', isCode: false },
 });
 
-function words(text: string): JobSuggestion[] {
-  return WORDS.filter(([word]) => word.startsWith(text.toLowerCase())).map(([word, hint]) => ({
-    ...base(`word ${word}`, 'Words', word.endsWith('.') ? word : `${word}:`),
-    hint,
-    isCode: true,
-    does: { text: word.endsWith('.') ? word : `${word}:` },
-  }));
+const chipOffer = (table: Table, group: string, chip: Chip, label?: string): Suggestion => {
+  const term = formatChip(table, chip);
+  return { ...base(term, group, label ?? term), isCode: label === undefined, does: { chip } };
+};
+
+function words({ words }: Table, text: string): Suggestion[] {
+  return Object.entries(words).flatMap(([name, { kind, hint }]) => {
+    const word = `${name}${kind.mark ?? ':'}`;
+    if (hint === undefined || !word.startsWith(text.toLowerCase())) return [];
+    return [{ ...base(`word ${name}`, 'Words', word), hint, isCode: true, does: { text: word } }];
+  });
 }
 
 /** Values of a word, after those that are typed already: `state:dead,` goes on with a second one. */
-function valuesOfWord(word: string, rest: string, known: Known): JobSuggestion[] {
-  const examples = word === 'queue' ? known.queues : (WORDS.find(([name]) => name === word)?.[2] ?? []);
+function valuesOfWord(table: Table, word: string, rest: string, known: Known): Suggestion[] {
+  const examples = word === 'queue' ? known.queues.map(formatText) : (rowOf(table, word)?.examples ?? []);
   const comma = rest.lastIndexOf(',') + 1;
   const [before, typed] = [rest.slice(0, comma), rest.slice(comma)];
-  return examples
-    .filter((example) => example.startsWith(typed) || (word === 'queue' && example.includes(typed)))
+  const all = examples.map((one) => (typeof one === 'string' ? ([one, ''] as const) : one));
+  const begun = all.filter(([value]) => value.startsWith(typed));
+  return [...begun, ...all.filter((one) => one[0].includes(typed) && !begun.includes(one))]
     .slice(0, MAX_OF_GROUP)
-    .flatMap((example) => {
-      const term = `${word}:${before}${example}`;
-      const chip = parseTerm(term);
-      return chip.word === 'unknown'
-        ? []
-        : [{ ...base(term, `Values of ${word}`, term), isCode: true, does: { chip } }];
+    .flatMap(([value, hint]) => {
+      const chip: Chip = parseTerm(table, `${word}:${before}${value}`);
+      return 'problem' in chip ? [] : [{ ...chipOffer(table, `Values of ${word}`, chip), hint }];
     });
 }
 
-function paths(text: string, known: Known): JobSuggestion[] {
-  if (text.includes(':')) return [];
-  const start = text.replace(/^payload\./, '');
-  const begun = known.paths.filter(({ value }) => value.startsWith(start));
-  return begun.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
-    ...base(`path ${value}`, 'Paths in recent payloads', value),
-    hint: `in ${count}`,
-    isCode: true,
-    does: { text: `payload.${value}:` },
-  }));
+/** The condition that a text contains another one. */
+function contains(table: Table, word: string, text: string): Suggestion[] {
+  const name = table.bare?.[word];
+  const part = text.replace(/^~/, '');
+  if (!name || part === '') return [];
+  const chip: Chip = parseTerm(table, `${word}:~${JSON.stringify(part)}`);
+  return [chipOffer(table, 'Or', chip, `${name} contains “${part}”`)];
 }
 
-function values(text: string, known: Known): JobSuggestion[] {
-  const { valuesOf: path } = lookUpsFor(text);
-  if (path === null) return [];
-  return known.values.slice(0, MAX_OF_GROUP).flatMap(({ value, count }) => {
-    const scalar = scalarOf(value);
-    if (scalar === undefined) return [];
-    const chip: Chip = { word: 'payload', path, op: 'EQ', values: [scalar] };
-    return [
-      {
-        ...base(`value ${value}`, `Values of ${path}`, `${path} = ${value}`),
-        hint: String(count),
-        isCode: true,
-        does: { chip },
-      },
-    ];
+/** Text without a word may be a queue, a path, the value of a path, or a part of a text. */
+function bareOffers(table: Table, word: string, text: string, known: Known): Suggestion[] {
+  if (word === 'payload') return [...payloadOffers(table, text, known), ...valuesOfPaths(table, text, known)];
+  if (word !== 'queue') return contains(table, word, text);
+  return known.queues.slice(0, MAX_QUEUES).map((name) => chipOffer(table, 'Queues', { word, value: [name] }, name));
+}
+
+/** Paths that begin with the text, and values of the path that it is. */
+function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
+  const start = text.replace(/^payload\./, '');
+  const begun = text.includes(':') ? [] : known.paths.filter(({ value }) => value.startsWith(start));
+  const { valuesOf: path } = lookUpsFor(table, text);
+  return [
+    ...begun.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
+      ...base(`path ${value}`, 'Paths in recent payloads', value),
+      hint: `in ${count}`,
+      isCode: true,
+      does: { text: `payload.${value}:` },
+    })),
+    ...(path === null ? [] : known.values).slice(0, MAX_OF_GROUP).flatMap(({ value, count }) => {
+      const scalar = scalarOf(value);
+      if (scalar === undefined) return [];
+      const chip = { word: 'payload', value: { path, op: 'EQ', values: [scalar] } };
+      return [
+        {
+          ...base(`value ${value}`, `Values of ${path}`, `${path} = ${value}`),
+          hint: String(count),
+          isCode: true,
+          does: { chip },
+        },
+      ];
+    }),
+  ];
+}
+
+/** If no path begins with the text, the known paths are the most frequent ones. */
+function valuesOfPaths(table: Table, text: string, { paths }: Known): Suggestion[] {
+  if (table.bareIsValue !== true || paths.some(({ value }) => value.startsWith(text))) return [];
+  const values = [scalarOf(text) ?? text];
+  return paths.slice(0, MAX_PATHS).map(({ value: path }) => {
+    const chip = { word: 'payload', value: { path, op: 'EQ', values } };
+    return chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${text}`);
   });
 }
 
@@ -147,24 +175,8 @@ function scalarOf(json: string): Scalar | undefined {
   }
 }
 
-/**
- * A bare word may be the value of a path, or stand anywhere in the payload, the error or the key. If no path begins with
- * it, what is known are the most frequent paths.
- */
-function anywhere(text: string, known: Known): JobSuggestion[] {
-  if (text === '') return [];
-  const offer = (group: string, label: string, chip: Chip) => ({
-    ...base(formatChip(chip), group, label),
-    does: { chip },
-  });
-  const values = [scalarOf(text) ?? text];
-  const isPath = known.paths.some(({ value }) => value.startsWith(text));
-  return [
-    ...(isPath ? [] : known.paths.slice(0, 5)).map(({ value: path }) =>
-      offer('Value of a path in recent payloads', `${path} = ${text}`, { word: 'payload', path, op: 'EQ', values }),
-    ),
-    offer('Or', `payload contains “${text}”`, { word: 'text', text }),
-    offer('Or', `error contains “${text}”`, { word: 'error', text }),
-    offer('Or', `idempotency key contains “${text}”`, { word: 'key', text }),
-  ];
+/** The text that Tab puts into the box; null if there is none. */
+export function completionOf(table: Table, offer: Suggestion | undefined): string | null {
+  if (offer === undefined || 'job' in offer.does) return null;
+  return 'text' in offer.does ? offer.does.text : formatChip(table, offer.does.chip);
 }

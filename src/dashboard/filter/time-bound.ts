@@ -1,4 +1,5 @@
-import type { TimeBound } from './chips.ts';
+/** `-2h` (before or after now), `2026-11-12`, or `2026-11-12T10:00Z`: as in the text. */
+export type TimeBound = string;
 
 const RELATIVE = /^([+-])(\d{1,6})([smhd])$/;
 const ABSOLUTE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/;

@@ -1,9 +1,11 @@
 import type { SavedView } from '../api/operations/saved-views.ts';
+import { JOBS, type JobChip } from '../filter/jobs.ts';
 import { jobsPath, queuePath } from '../filter/links.ts';
 import { pathOfView } from '../filter/saved-views.ts';
+import { mayUse } from '../filter/table.ts';
 import type { Command } from '../parts/page/keys.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
-import { mayFilterBy, type Rights } from '../words/rights.ts';
+import type { Rights } from '../words/rights.ts';
 import type { IconName } from '../words/words.ts';
 import { MAIN, SERVICE } from './navigation.ts';
 
@@ -67,13 +69,17 @@ function jobOf(text: string): PaletteItem[] {
 /** A word that is no name may be in a key or in an error. */
 function jobsWith(text: string, rights: Rights | null): PaletteItem[] {
   if (text.length < 2 || isJobId(text)) return [];
-  const words = (['key', 'error'] as const).filter((word) => mayFilterBy(rights, word));
-  return words.map((word) => ({
-    id: `jobs ${word}`,
+  const chips: JobChip[] = [
+    { word: 'key', value: { text } },
+    { word: 'error', value: text },
+  ];
+  const permitted = chips.filter(({ word }) => mayUse(JOBS, word, rights));
+  return permitted.map((chip) => ({
+    id: `jobs ${chip.word}`,
     group: 'Jobs',
-    label: `Jobs whose ${word} contains “${text}”`,
+    label: `Jobs whose ${chip.word} contains “${text}”`,
     icon: 'search',
     hint: '',
-    path: jobsPath([{ word, text }]),
+    path: jobsPath([chip]),
   }));
 }

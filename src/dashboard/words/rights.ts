@@ -79,11 +79,3 @@ export function refusal({ role }: Rights, needed: Role, what: string): string {
 export const NO_PAYLOADS = 'You have no right to see payloads.';
 /** Why jobs cannot be found by them. */
 export const NO_SEARCH = 'You have no right to see payloads and answers, so you cannot search in them.';
-
-/**
- * Whether the person may filter by a word, such as `state` or `payload.customer.id:`. Conditions on payloads, and on errors and
- * answers, which receivers write, need the right to see payloads.
- */
-export function mayFilterBy(rights: Rights | null, word: string): boolean {
-  return rights?.mayViewPayloads !== false || !/^(payload|text|error|answer)\b/.test(word);
-}

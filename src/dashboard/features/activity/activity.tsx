@@ -6,6 +6,8 @@ import { useIsPaused } from '../../api/live/live.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
+import { ACTIVITY, type ActivityFilter, activityPath, SINCE, toChanges } from '../../filter/activity.ts';
+import { fieldsIn } from '../../filter/engine.ts';
 import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { Page } from '../../parts/page/page.tsx';
 import { useWalk } from '../../parts/page/walk.ts';
@@ -14,7 +16,6 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { Entries } from './entries.tsx';
-import { type ActivityFilter, activityPath, filterOf, SINCE, sinceOf } from './model/activity-filter.ts';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from './model/audit.ts';
 import { type ActivityEntry, Activity as ActivityOperation } from './operations.ts';
 
@@ -24,16 +25,14 @@ const AGAIN_MS = 30_000;
 
 export default function Activity() {
   const [params] = useSearchParams();
-  const filter = filterOf(params);
-  const { action, target, actor, since } = filter;
+  const filter = fieldsIn(ACTIVITY, params);
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useIsPaused();
   const asked = useQuery({
     ...query(
       ActivityOperation,
       () => ({
-        ...{ action, targetId: target, actor },
-        ...(since !== null && { at: { from: sinceOf(since, serverNow()) } }),
+        ...toChanges(filter, serverNow()),
         ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
       }),
       { key: { ...filter, after, before } },
@@ -120,7 +119,7 @@ function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEn
       <Choice
         label="When"
         value={since}
-        onChange={(next) => set({ since: next })}
+        onChange={(next) => set({ since: next as ActivityFilter['since'] })}
         options={[['', 'any time'], ...Object.entries(SINCE).map(([one, { label }]) => [one, label] as const)]}
       />
       {target !== null && <ConditionChip word="of" value={name ?? ''} to={activityPath(filter, { target: null })} />}

@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
+import { type ActivityFilter, activityPath } from '../../filter/activity.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
 import { upperFirst } from '../../words/format.ts';
-import { type ActivityFilter, activityPath } from './model/activity-filter.ts';
 import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from './model/audit.ts';
 import type { ActivityEntry } from './operations.ts';
 

@@ -4,7 +4,8 @@ import { May, useRights } from '../../api/rights.ts';
 import { useWebhookTimeout } from '../../api/server.ts';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
-import { addDeadChip, type DeadChip, type DeadFilter } from '../../filter/dead/filter.ts';
+import { DEAD_LETTERS, type DeadChip, type DeadFilter } from '../../filter/dead-letters.ts';
+import { addChip } from '../../filter/engine.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
@@ -141,9 +142,9 @@ function Cause({
   const { queue, answer = null } = cause;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
   const { when, state } = spanOfDeath(cause, view);
-  const chips: DeadChip[] = [{ word: 'cause', values: [cause.fingerprint] }];
-  if (queue !== null) chips.push({ word: 'queue', values: [queue.name] });
-  if (isByAnswer) chips.push({ word: 'answer', text: answer ?? '' });
+  const chips: DeadChip[] = [{ word: 'cause', value: [cause.fingerprint] }];
+  if (queue !== null) chips.push({ word: 'queue', value: [queue.name] });
+  if (isByAnswer) chips.push({ word: 'answer', value: answer ?? '' });
   const share = { '--n': `${(cause.count / most) * 100}%` } as CSSProperties;
   return (
     <li data-row={keyOf(cause)}>
@@ -157,7 +158,13 @@ function Cause({
       </div>
       <div className="what">
         <h3>
-          <Link className="rowlink" href={deadPath(chips.reduce(addDeadChip, filter), 'all')}>
+          <Link
+            className="rowlink"
+            href={deadPath(
+              chips.reduce((all, chip) => addChip(DEAD_LETTERS, all, chip), filter),
+              'all',
+            )}
+          >
             {titleOfDeath(cause, timeout)}
           </Link>
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>

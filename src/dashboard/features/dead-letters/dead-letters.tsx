@@ -2,14 +2,14 @@ import './dead-letters.css';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
-import { afterFirstRead } from '../../api/first-read.ts';
 import { textOf } from '../../api/graphql.ts';
 import { useIsPaused } from '../../api/live/live.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
 import { useServer, useWebhookTimeout } from '../../api/server.ts';
 import { useView } from '../../base/time.ts';
-import { isDefaultFilter, isReplayable, isValidDeadFilter } from '../../filter/dead/filter.ts';
+import { DEAD_LETTERS, isReplayable } from '../../filter/dead-letters.ts';
+import { isValid } from '../../filter/engine.ts';
 import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
 import { copy } from '../../parts/copy.tsx';
 import { FilterBox } from '../../parts/filter/filter-box.tsx';
@@ -22,7 +22,6 @@ import { Phrase } from '../../parts/time.tsx';
 import { count, many, time } from '../../words/format.ts';
 import type { Phrase as Pieces } from '../../words/phrase.ts';
 import { CauseList } from './causes.tsx';
-import { DEAD_FILTER } from './filter-kind.ts';
 import { headOfCauses, leadOfCause, MOST_CAUSES } from './model/cause.ts';
 import { NoCauses } from './no-causes.tsx';
 import { OneByOne } from './one-by-one.tsx';
@@ -30,7 +29,6 @@ import { type CauseRow, Causes, DeadLetters as DeadLettersPage } from './operati
 import { targetOfAll, targetOfCause } from './targets.ts';
 import { deadPath, useDeadFilter } from './use-dead-filter.ts';
 
-const FilterInput = lazy(() => afterFirstRead(() => import('./dead-filter-input.tsx')));
 const ReplayDialog = lazy(() => import('../../parts/bulk/replay-dialog.tsx'));
 
 /** Dead letters do not come by the live stream. */
@@ -96,8 +94,8 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   return (
     <Head
       causes={data?.errorGroups}
-      isDefault={isDefaultFilter(filter)}
-      isReadable={isValidDeadFilter(filter)}
+      isDefault={key === ''}
+      isReadable={isValid(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
       onReplay={canReplay ? replayAll : null}
       isDismissed={isDismissed}
@@ -106,7 +104,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       onCopy={copyQuery}
     >
       <div className="toolbar dead-tools">
-        <FilterBox kind={DEAD_FILTER} Input={FilterInput} filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox table={DEAD_LETTERS} filter={filter} onChange={setFilter} inputRef={input} />
         <nav className="seg" aria-label="Grouping">
           <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' && !isDismissed ? 'page' : undefined}>
             By cause

@@ -1,12 +1,6 @@
 import { Link } from 'wouter';
-import {
-  type DeadFilter,
-  formatDeadChip,
-  isDefaultFilter,
-  isShownChip,
-  labelOfDeadChip,
-  removeDeadChip,
-} from '../../filter/dead/filter.ts';
+import { DEAD_LETTERS, type DeadFilter } from '../../filter/dead-letters.ts';
+import { formatChip, formatFilter, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
 import { Empty } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { asSentence } from '../../words/format.ts';
@@ -23,18 +17,18 @@ export function NoCauses({
   /** Why a condition on payloads may match nothing. */
   hint: string | null;
 }) {
-  if (!isDefaultFilter(filter)) {
+  if (formatFilter(DEAD_LETTERS, filter) !== '') {
     return (
       <Empty title="No dead letter matches all of these">
         <p>{hint !== null && `${asSentence(hint)} `}Take one away:</p>
         <div className="toolbar">
-          {filter.filter(isShownChip).map((chip) => {
-            const { key, value } = labelOfDeadChip(chip);
+          {shownChips(DEAD_LETTERS, filter).map((chip) => {
+            const { key, value } = labelOf(DEAD_LETTERS, chip);
             return (
               <Link
-                key={formatDeadChip(chip)}
+                key={formatChip(DEAD_LETTERS, chip)}
                 className="btn tiny"
-                href={deadPath(removeDeadChip(filter, chip), 'causes')}
+                href={deadPath(removeChip(DEAD_LETTERS, filter, chip), 'causes')}
               >
                 Without {key} {value}
               </Link>

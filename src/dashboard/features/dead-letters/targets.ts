@@ -1,4 +1,4 @@
-import type { DeadLetterFilter } from '../../filter/dead/filter.ts';
+import type { DeadLetterFilter } from '../../filter/dead-letters.ts';
 import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
 import { titleOfDeath } from '../../words/cause.ts';
 import { MOST_CAUSES } from './model/cause.ts';

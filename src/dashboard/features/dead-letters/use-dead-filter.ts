@@ -3,16 +3,13 @@ import { useLocation, useSearchParams } from 'wouter';
 import { useRights } from '../../api/rights.ts';
 import { serverNow } from '../../base/clock.ts';
 import {
+  DEAD_LETTERS,
   type DeadFilter,
   type DeadLetterFilter,
-  formatDeadChip,
-  formatDeadFilter,
-  isValidDeadFilter,
-  parseDeadFilter,
   queueNamesOf,
   toDeadLetterFilter,
-} from '../../filter/dead/filter.ts';
-import { permitted } from '../../filter/permitted.ts';
+} from '../../filter/dead-letters.ts';
+import { formatFilter, isValid, parseFilter, permitted } from '../../filter/engine.ts';
 import { toSearch } from '../../filter/search.ts';
 import type { Asked } from '../../parts/states.tsx';
 import { useQueueIds } from '../../parts/use-queue-ids.ts';
@@ -34,7 +31,7 @@ export interface DeadFilterInUrl {
 
 /** The address of this screen with a filter and a tab. */
 export function deadPath(filter: DeadFilter, tab: Tab, place: Record<string, string> = {}): string {
-  return `/dead${toSearch({ tab: tab === 'causes' ? null : tab, q: formatDeadFilter(filter), ...place })}`;
+  return `/dead${toSearch({ tab: tab === 'causes' ? null : tab, q: formatFilter(DEAD_LETTERS, filter), ...place })}`;
 }
 
 export function useDeadFilter(): DeadFilterInUrl {
@@ -44,14 +41,17 @@ export function useDeadFilter(): DeadFilterInUrl {
   const asked = params.get('tab');
   const tab: Tab = asked === 'all' || asked === 'answers' ? asked : 'causes';
   const rights = useRights();
-  const filter = useMemo(() => permitted(parseDeadFilter(text), rights, formatDeadChip), [text, rights]);
-  const { ids, asked: lookUp } = useQueueIds(queueNamesOf(filter));
+  const filter = useMemo(() => permitted(DEAD_LETTERS, parseFilter(DEAD_LETTERS, text), rights), [text, rights]);
+  const { ids: queueIds, asked: lookUp } = useQueueIds(queueNamesOf(filter));
   return {
     filter,
     tab,
-    forApi: isValidDeadFilter(filter) && ids !== undefined ? () => toDeadLetterFilter(filter, ids, serverNow()) : null,
+    forApi:
+      isValid(filter) && queueIds !== undefined
+        ? () => toDeadLetterFilter(filter, { queueIds, now: serverNow() })
+        : null,
     lookUp,
-    key: formatDeadFilter(filter),
+    key: formatFilter(DEAD_LETTERS, filter),
     setFilter: (next) => navigate(deadPath(next, tab), { replace: true }),
   };
 }

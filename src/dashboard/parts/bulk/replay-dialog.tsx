@@ -4,7 +4,7 @@ import { request } from '../../api/client.ts';
 import { Replay, ReplayContext, ReplayReceivers } from '../../api/operations/replay.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { query } from '../../api/query.ts';
-import type { JobFilter } from '../../filter/job-filter.ts';
+import type { JobFilter } from '../../filter/jobs.ts';
 import { count, leftOutOf, NONE, number } from '../../words/format.ts';
 import {
   DEFAULT_SPEED,

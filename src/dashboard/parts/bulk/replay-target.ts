@@ -1,5 +1,5 @@
-import type { DeadLetterFilter } from '../../filter/dead/filter.ts';
-import type { JobFilter } from '../../filter/job-filter.ts';
+import type { DeadLetterFilter } from '../../filter/dead-letters.ts';
+import type { JobFilter } from '../../filter/jobs.ts';
 import type { Count } from '../../words/format.ts';
 import type { Receiver } from '../../words/replay.ts';
 

@@ -1,28 +1,33 @@
-import { type KeyboardEvent, useEffect } from 'react';
+import { type KeyboardEvent, useEffect, useMemo } from 'react';
 import { useLocation } from 'wouter';
-import { completionOf, type Suggestion } from '../../filter/suggestion.ts';
+import { useRights } from '../../api/rights.ts';
+import { addChip, formatChip, isValid, parseTerm, removeChip, shownChips } from '../../filter/engine.ts';
+import { completionOf, type Suggestion, suggestionsFor } from '../../filter/suggest.ts';
+import type { Filter } from '../../filter/table.ts';
+import { termsOf } from '../../filter/text.ts';
 import { useCombobox } from './combobox.ts';
-import { type AnyChip, type FilterInputProps, useInputProps } from './filter-box.tsx';
+import { type FilterInputProps, useInputProps } from './plain-input.tsx';
 import { SuggestList } from './suggest-list.tsx';
+import { useKnown } from './use-known.ts';
 
 /** The input of a filter box, with suggestions below it. */
-export function FilterInput<Chip extends AnyChip>({
-  offers,
-  ...props
-}: FilterInputProps<Chip> & { offers: readonly Suggestion<Chip>[] }) {
-  const { kind, filter, onChange, text, onText, inputRef, hadFocus } = props;
+export default function FilterInput(props: FilterInputProps) {
+  const { table, filter, onChange, text, onText, inputRef, hadFocus } = props;
+  const rights = useRights();
+  const known = useKnown(table, text);
+  const offers = useMemo(() => suggestionsFor(table, text, known, rights), [table, text, known, rights]);
   const inputProps = useInputProps(props);
   const [, navigate] = useLocation();
   useEffect(() => {
     if (hadFocus.current) inputRef.current?.focus();
   }, [hadFocus, inputRef]);
 
-  const add = (chips: readonly Chip[]) => {
-    onChange(chips.reduce(kind.add, filter));
+  const add = (chips: Filter) => {
+    onChange(chips.reduce((all, chip) => addChip(table, all, chip), filter));
     onText('');
   };
   /** Returns whether the text goes on, so that the list stays open. */
-  const choose = ({ does }: Suggestion<Chip>): boolean => {
+  const choose = ({ does }: Suggestion): boolean => {
     if ('chip' in does) add([does.chip]);
     else if ('text' in does) onText(does.text);
     else navigate(`/jobs/${does.job}`);
@@ -32,7 +37,7 @@ export function FilterInput<Chip extends AnyChip>({
     count: offers.length,
     label: 'Suggestions',
     onText,
-    choose: (index) => choose(offers[index] as Suggestion<Chip>),
+    choose: (index) => choose(offers[index] as Suggestion),
   });
   const { isOpen, index, open } = combobox;
 
@@ -41,20 +46,20 @@ export function FilterInput<Chip extends AnyChip>({
     if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
       event.preventDefault();
       // A full condition is added as it is; a bare word adds the first offer. Else the chip says what is wrong.
-      const typed = kind.parse(text);
-      if (first === undefined || typed.every(({ word }) => word !== 'unknown')) add(typed);
+      const typed = termsOf(text).map((term) => parseTerm(table, term));
+      if (first === undefined || isValid(typed)) add(typed);
       else choose(first);
     } else if (event.key === 'Tab' && !event.shiftKey && isOpen && text !== '') {
-      const completion = completionOf(offers[index] ?? first, kind.format);
+      const completion = completionOf(table, offers[index] ?? first);
       if (completion === null || completion === text) return;
       event.preventDefault();
       onText(completion);
     } else if (event.key === 'Backspace' && text === '') {
-      const last = filter.findLast(kind.isShown);
+      const last = shownChips(table, filter).at(-1);
       if (last === undefined) return;
       event.preventDefault();
-      onText(kind.format(last));
-      onChange(kind.remove(filter, last));
+      onText(formatChip(table, last));
+      onChange(removeChip(table, filter, last));
       open();
     } else if (event.key === 'Escape' && !isOpen) {
       event.currentTarget.blur();

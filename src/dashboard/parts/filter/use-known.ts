@@ -5,14 +5,14 @@ import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
 import { type Known, lookUpsFor } from '../../filter/suggest.ts';
+import type { Table } from '../../filter/table.ts';
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
-/** Asks the server. The old answer stays until the new one is there. With `hasQueues`, a bare word may be a queue's name. */
-export function useKnown(text: string, { hasQueues = false } = {}): Known {
+/** Queries the server. The old answer stays until the new one is there. */
+export function useKnown(table: Table, text: string): Known {
   const settled = useSettled(text);
-  const { path, valuesOf, value, queue: named } = lookUpsFor(settled, useRights());
-  const queue = named ?? (hasQueues && /^[^:]+$/.test(settled) ? settled : null);
+  const { path, valuesOf, value, queue } = lookUpsFor(table, settled, useRights());
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
   const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
   const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;

@@ -5,8 +5,8 @@ import type { ResultOf } from '../../../api/graphql.ts';
 import { query } from '../../../api/query.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useNow, useView } from '../../../base/time.ts';
-import { pathOfSelection } from '../../../filter/dead/selection.ts';
 import { jobsPath, queuePath } from '../../../filter/links.ts';
+import { pathOfSelection } from '../../../filter/selection.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { ProgressBar } from '../../../parts/progress.tsx';
 import { isWell, sumOfAnswers } from '../../../words/answers.ts';
@@ -184,7 +184,7 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
       <div className="sec-head">
         <h2 id="asked">What was asked for</h2>
         <span className="end">
-          <Link className="btn tiny" href={jobsPath([{ word: 'action', id: action.id }])}>
+          <Link className="btn tiny" href={jobsPath([{ word: 'action', value: action.id }])}>
             <Icon name="jobs" />
             Its jobs
           </Link>

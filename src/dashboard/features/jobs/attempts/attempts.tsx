@@ -6,7 +6,10 @@ import { keepOld, query } from '../../../api/query.ts';
 import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
+import { ATTEMPTS, SINCE, TOOK, toAttemptFilter } from '../../../filter/attempts.ts';
+import { fieldsIn } from '../../../filter/engine.ts';
 import { attemptsPath } from '../../../filter/links.ts';
+import { mayUse } from '../../../filter/table.ts';
 import { Choice, ConditionChip } from '../../../parts/choice.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Page } from '../../../parts/page/page.tsx';
@@ -17,15 +20,7 @@ import { Phrase } from '../../../parts/time.tsx';
 import { useQueueIds } from '../../../parts/use-queue-ids.ts';
 import { CODES } from '../../../words/answers.ts';
 import { textOfPhrase } from '../../../words/phrase.ts';
-import { mayFilterBy } from '../../../words/rights.ts';
-import {
-  type AttemptList,
-  attemptListOf,
-  SINCE,
-  sentenceOfAttempts,
-  TOOK,
-  toAttemptFilter,
-} from '../model/attempt-list.ts';
+import { type AttemptList, sentenceOfAttempts } from '../model/attempt-list.ts';
 import { AttemptsPage } from '../operations/attempts.ts';
 import { AttemptTable } from './attempt-table.tsx';
 
@@ -37,16 +32,15 @@ const CRUMBS = [{ label: 'Jobs', to: '/jobs' }, { label: 'Attempts' }];
 export default function Attempts() {
   const [params] = useSearchParams();
   const rights = useRights();
-  const whole = attemptListOf(params);
-  // The server would refuse it.
-  const list = mayFilterBy(rights, 'answer') ? whole : { ...whole, answer: null };
+  const filter = fieldsIn(ATTEMPTS, params, rights);
+  const list: AttemptList = { ...filter, order: params.get('order') === 'latest' ? 'latest' : null };
   const [after, before] = [params.get('after'), params.get('before')];
   const { ids, asked: lookUp } = useQueueIds(list.queue === null ? [] : [list.queue]);
   const asked = useQuery({
     ...query(
       AttemptsPage,
       () => ({
-        filter: toAttemptFilter(list, ids?.[0] ?? null, serverNow()),
+        filter: toAttemptFilter(filter, { queueIds: ids ?? [], now: serverNow() }),
         order: {
           field: list.order === 'latest' ? ('ENDED_AT' as const) : ('DURATION' as const),
           direction: 'DESC' as const,
@@ -120,7 +114,7 @@ function Conditions({ list }: { list: AttemptList }) {
       <Choice
         label="Answer"
         value={list.code}
-        onChange={(code) => set({ code })}
+        onChange={(code) => set({ code: code as AttemptList['code'] })}
         options={[['', 'any'], ...Object.entries(CODES)]}
       />
       <Choice
@@ -129,7 +123,7 @@ function Conditions({ list }: { list: AttemptList }) {
         onChange={(took) => set({ took: took as AttemptList['took'] })}
         options={[['', 'any time'], ...labelsOf(TOOK)]}
       />
-      {mayFilterBy(useRights(), 'answer') && (
+      {mayUse(ATTEMPTS, 'answer', useRights()) && (
         <AnswerField key={list.answer} text={list.answer ?? ''} onText={(answer) => set({ answer: answer || null })} />
       )}
       {list.queue !== null && (

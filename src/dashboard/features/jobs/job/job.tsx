@@ -3,8 +3,9 @@ import { Link, useLocation, useSearch } from 'wouter';
 import { useRights } from '../../../api/rights.ts';
 import { type ServerFacts, useServer } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
+import { parseFilter } from '../../../filter/engine.ts';
+import { JOBS } from '../../../filter/jobs.ts';
 import { queuePath } from '../../../filter/links.ts';
-import { parseFilter } from '../../../filter/parse.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { Crossing } from '../../../parts/crossing.tsx';
 import { Icon } from '../../../parts/icon.tsx';
@@ -123,8 +124,8 @@ function FoundJob({
 
 /** The paths of the filter of the list that the job was opened from. */
 function pathsOf(from: string): string[] {
-  const filter = parseFilter(new URLSearchParams(from).get('q') ?? '');
-  return filter.flatMap((chip) => (chip.word === 'payload' ? [chip.path] : []));
+  const filter = parseFilter(JOBS, new URLSearchParams(from).get('q') ?? '');
+  return filter.flatMap((chip) => (chip.word === 'payload' ? [chip.value.path] : []));
 }
 
 function MissingJob({ id, from, server }: { id: string; from: string; server: ServerFacts }) {

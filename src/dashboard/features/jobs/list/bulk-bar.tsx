@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { JobRow } from '../../../api/operations/fragments.ts';
 import { useMay, useRights } from '../../../api/rights.ts';
-import type { Filter } from '../../../filter/chips.ts';
+import type { JobsFilter } from '../../../filter/jobs.ts';
 import { copy } from '../../../parts/copy.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
@@ -30,7 +30,7 @@ interface Props {
   rows: readonly JobRow[];
   all: Count | null;
   byState: ByState | null;
-  filter: Filter;
+  filter: JobsFilter;
   url: ListUrl;
 }
 

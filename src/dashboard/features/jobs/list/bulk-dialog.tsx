@@ -1,6 +1,6 @@
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
-import type { JobFilter } from '../../../filter/job-filter.ts';
+import type { JobFilter } from '../../../filter/jobs.ts';
 import { DeedNotes, usePricedDeed } from '../../../parts/bulk/priced-deed.tsx';
 import { Dialog, Price } from '../../../parts/dialog.tsx';
 import { type Count, leftOutOf, NONE, number } from '../../../words/format.ts';

@@ -5,9 +5,8 @@ import { keepOld, query } from '../../../api/query.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { preferences } from '../../../base/preferences.ts';
 import { useStore } from '../../../base/store.ts';
-import type { Filter } from '../../../filter/chips.ts';
-import { isValid } from '../../../filter/chips.ts';
-import { toJobFilter } from '../../../filter/job-filter.ts';
+import { isValid } from '../../../filter/engine.ts';
+import { type JobsFilter, toJobFilter } from '../../../filter/jobs.ts';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { minute, number } from '../../../words/format.ts';
 import { histogramRange } from '../model/histogram.ts';
@@ -30,7 +29,7 @@ export function Histogram({
   retentionSeconds,
   onRange,
 }: {
-  filter: Filter;
+  filter: JobsFilter;
   url: ListUrl;
   /** It is null while it is not known; then nothing is read yet. */
   retentionSeconds: number | null;

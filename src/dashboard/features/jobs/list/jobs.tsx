@@ -1,7 +1,6 @@
 import './jobs.css';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { afterFirstRead } from '../../../api/first-read.ts';
 import { textOf } from '../../../api/graphql.ts';
 import type { JobRow } from '../../../api/operations/fragments.ts';
 import { queryClient } from '../../../api/query.ts';
@@ -9,9 +8,9 @@ import { useServer } from '../../../api/server.ts';
 import { preferences } from '../../../base/preferences.ts';
 import { useStore } from '../../../base/store.ts';
 import { PHONE, useMedia } from '../../../base/use-media.ts';
-import { type Filter, isValid } from '../../../filter/chips.ts';
+import { isValid } from '../../../filter/engine.ts';
+import { JOBS, type JobsFilter, stillMatches } from '../../../filter/jobs.ts';
 import { attemptsPath } from '../../../filter/links.ts';
-import { stillMatches } from '../../../filter/matches.ts';
 import { copy } from '../../../parts/copy.tsx';
 import { FilterBox } from '../../../parts/filter/filter-box.tsx';
 import { Icon } from '../../../parts/icon.tsx';
@@ -24,7 +23,6 @@ import { rememberList } from '../job/last-list.ts';
 import { sentenceOfJobs } from '../model/jobs-sentence.ts';
 import { JobsPage } from '../operations/jobs.ts';
 import { BulkBar } from './bulk-bar.tsx';
-import { JOBS_FILTER } from './filter-kind.ts';
 import { Histogram } from './histogram.tsx';
 import { JobsTable } from './jobs-table.tsx';
 import { jobFilterOf, type ListUrl, ORDERS, searchOf, useListUrl } from './list-url.ts';
@@ -35,7 +33,6 @@ import { useTicks } from './use-ticks.ts';
 
 const NothingMatches = lazy(() => import('./nothing.tsx'));
 const Peek = lazy(() => import('./peek.tsx'));
-const FilterInput = lazy(() => afterFirstRead(() => import('./jobs-filter-input.tsx')));
 
 /** Which jobs match, and what can I do with them? */
 export default function Jobs() {
@@ -108,7 +105,7 @@ export default function Jobs() {
       }
     >
       <div className="list-head">
-        <FilterBox kind={JOBS_FILTER} Input={FilterInput} filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox table={JOBS} filter={filter} onChange={setFilter} inputRef={input} />
         <Histogram
           filter={filter}
           url={url}
@@ -162,7 +159,7 @@ export default function Jobs() {
               key={peek}
               id={peek}
               from={listSearch}
-              paths={filter.flatMap((chip) => (chip.word === 'payload' ? [chip.path] : []))}
+              paths={filter.flatMap((chip) => (chip.word === 'payload' ? [chip.value.path] : []))}
               onMove={move}
               onClose={() => set({ peek: null })}
             />
@@ -180,14 +177,14 @@ function rangeText({ after, before }: ListUrl, shown: number, all: Count | null)
 }
 
 /** Dimmed: no longer in the list, or no longer in a state that the filter names. */
-function goneOf(rows: readonly JobRow[], gone: ReadonlySet<string>, filter: Filter): ReadonlySet<string> {
+function goneOf(rows: readonly JobRow[], gone: ReadonlySet<string>, filter: JobsFilter): ReadonlySet<string> {
   return new Set([...gone, ...rows.flatMap((job) => (stillMatches(filter, job) ? [] : [job.id]))]);
 }
 
-function Lead({ filter, url }: { filter: Filter; url: ListUrl }) {
+function Lead({ filter, url }: { filter: JobsFilter; url: ListUrl }) {
   const zone = useStore(preferences, (all) => all.zone);
   const unknown = filter.find((chip) => chip.word === 'unknown');
-  if (unknown?.word === 'unknown') return `${unknown.problem} Nothing is shown until it is changed or removed.`;
+  if (unknown !== undefined) return `${unknown.problem} Nothing is shown until it is changed or removed.`;
   if (url.from !== null && url.to !== null) {
     const [from, to] = [url.from, url.to].map((at) => exactTime(Date.parse(at), zone).replace(/\.\d+$/, ''));
     return `Published between ${from} and ${to}. Esc shows all times.`;
@@ -222,10 +219,10 @@ function News({ news, onShow }: { news: Count | null; onShow: () => void }) {
 }
 
 function Nothing(props: {
-  filter: Filter;
+  filter: JobsFilter;
   url: ListUrl;
   hint: string | null;
-  onFilter: (filter: Filter) => void;
+  onFilter: (filter: JobsFilter) => void;
   hasFilter: boolean;
 }) {
   if (props.filter.length > 0) {
@@ -239,7 +236,7 @@ function Nothing(props: {
   return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;
 }
 
-function graphqlOf(filter: Filter, url: ListUrl): string {
+function graphqlOf(filter: JobsFilter, url: ListUrl): string {
   const variables = { filter: jobFilterOf(filter, url), order: ORDERS[url.order], first: 50 };
   return `${textOf(JobsPage)}\n# Variables: ${JSON.stringify(variables)}`;
 }

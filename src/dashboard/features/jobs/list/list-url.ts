@@ -2,11 +2,8 @@ import { useCallback, useMemo } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
-import type { Filter } from '../../../filter/chips.ts';
-import { formatChip, formatFilter } from '../../../filter/format.ts';
-import { type JobFilter, toJobFilter } from '../../../filter/job-filter.ts';
-import { parseFilter } from '../../../filter/parse.ts';
-import { permitted } from '../../../filter/permitted.ts';
+import { formatFilter, parseFilter, permitted } from '../../../filter/engine.ts';
+import { JOBS, type JobFilter, type JobsFilter, toJobFilter } from '../../../filter/jobs.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { brushedRange } from '../model/histogram.ts';
 
@@ -43,7 +40,7 @@ export function useListUrl() {
     peek: params.get('peek'),
   };
   const rights = useRights();
-  const filter = useMemo(() => permitted(parseFilter(url.q), rights, formatChip), [url.q, rights]);
+  const filter = useMemo(() => permitted(JOBS, parseFilter(JOBS, url.q), rights), [url.q, rights]);
   const search = searchOf(url);
 
   /** A new filter, order, page or range is a new entry of the history; what is peeked at is not. */
@@ -57,7 +54,7 @@ export function useListUrl() {
     [search, path, navigate],
   );
   const setFilter = useCallback(
-    (next: Filter) => set({ q: formatFilter(next), from: null, to: null, peek: null }),
+    (next: JobsFilter) => set({ q: formatFilter(JOBS, next), from: null, to: null, peek: null }),
     [set],
   );
   return { url, filter, search, set, setFilter };
@@ -85,7 +82,7 @@ export function searchOf({ order, ...url }: ListUrl): string {
 }
 
 /** The filter for the API, now: with the brushed range, which lies within that of the filter. */
-export function jobFilterOf(filter: Filter, { from, to }: Pick<ListUrl, 'from' | 'to'>): JobFilter {
+export function jobFilterOf(filter: JobsFilter, { from, to }: Pick<ListUrl, 'from' | 'to'>): JobFilter {
   const result = toJobFilter(filter, serverNow());
   if (from !== null && to !== null) result.created = brushedRange({ from, to }, result.created);
   return result;

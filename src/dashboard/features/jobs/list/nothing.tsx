@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { query } from '../../../api/query.ts';
-import { type Filter, labelOfChip, removeChip } from '../../../filter/chips.ts';
-import { formatFilter } from '../../../filter/format.ts';
+import { formatFilter, labelOf, removeChip } from '../../../filter/engine.ts';
+import { JOBS, type JobsFilter } from '../../../filter/jobs.ts';
 import { Empty } from '../../../parts/states.tsx';
 import { asSentence, count } from '../../../words/format.ts';
 import { JobsCount } from '../operations/jobs.ts';
@@ -17,29 +17,29 @@ export default function NothingMatches({
   hint,
   onFilter,
 }: {
-  filter: Filter;
+  filter: JobsFilter;
   url: ListUrl;
   /** Why a condition on payloads may match nothing: its path or its type never occurred. */
   hint: string | null;
-  onFilter: (filter: Filter) => void;
+  onFilter: (filter: JobsFilter) => void;
 }) {
-  const tries = filter.slice(0, MAX_TRIED).map((chip, index) => ({ chip, without: removeChip(filter, index) }));
+  const tries = filter.slice(0, MAX_TRIED).map((chip) => ({ chip, without: removeChip(JOBS, filter, chip) }));
   const counts = useQueries({
     queries: tries.map(({ without }) => ({
       ...query(JobsCount, () => ({ filter: jobFilterOf(without, url), max: 10_000 }), {
-        key: { q: formatFilter(without), from: url.from, to: url.to },
+        key: { q: formatFilter(JOBS, without), from: url.from, to: url.to },
       }),
     })),
   });
   const best = tries
     .map((one, index) => ({ ...one, found: counts[index]?.data?.count ?? { count: 0, exact: true } }))
-    .reduce<{ chip: Filter[number]; without: Filter; found: { count: number; exact: boolean } } | null>(
+    .reduce<{ chip: JobsFilter[number]; without: JobsFilter; found: { count: number; exact: boolean } } | null>(
       (top, one) => (one.found.count > (top?.found.count ?? 0) ? one : top),
       null,
     );
   const why = hint === null ? null : <span>{asSentence(hint)}</span>;
   if (best === null) return <Empty title="Nothing matches.">{why}</Empty>;
-  const { key, value } = labelOfChip(best.chip);
+  const { key, value } = labelOf(JOBS, best.chip);
   const label = `${key} ${value}`.trim();
   return (
     <Empty title="Nothing matches.">

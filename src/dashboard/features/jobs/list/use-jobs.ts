@@ -3,8 +3,8 @@ import type { ResultOf } from '../../../api/graphql.ts';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
 import type { JobRow } from '../../../api/operations/fragments.ts';
 import { keepOld, query } from '../../../api/query.ts';
-import { type Filter, isValid } from '../../../filter/chips.ts';
-import type { JobFilter } from '../../../filter/job-filter.ts';
+import { isValid } from '../../../filter/engine.ts';
+import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
 import type { JobState } from '../../../words/words.ts';
 import { JobsByState, JobsCount, JobsPage } from '../operations/jobs.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
@@ -16,7 +16,7 @@ const MAX_NEWS = 100;
 const NEWS_MS = 5000;
 
 /** The rows of the page, their number, and how many new ones match. */
-export function useJobs(filter: Filter, url: ListUrl) {
+export function useJobs(filter: JobsFilter, url: ListUrl) {
   const isAsked = isValid(filter);
   const key = { q: url.q, from: url.from, to: url.to };
   const page = useQuery({
@@ -74,7 +74,7 @@ function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | nu
  * How many jobs that match are newer than the first row. Only the newest page can have news: rows of others have their
  * place.
  */
-function useNews(filter: Filter, url: ListUrl, rows: readonly JobRow[] | undefined, loadedAt: number) {
+function useNews(filter: JobsFilter, url: ListUrl, rows: readonly JobRow[] | undefined, loadedAt: number) {
   const isPaused = useIsPaused();
   const isNewestPage = url.order === 'newest' && url.after === null && url.before === null && url.from === null;
   const newest = rows?.[0]?.createdAt;

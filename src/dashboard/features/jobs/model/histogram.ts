@@ -1,4 +1,4 @@
-import type { Filter } from '../../../filter/chips.ts';
+import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
 import { resolveBound } from '../../../filter/time-bound.ts';
 
 /** The time range of the histogram of a list of jobs: of the filter's `created:`, else what is kept. */
@@ -14,9 +14,8 @@ const BUCKETS = 48;
 const STEP_SECONDS = 300;
 const DAY_MS = 86_400_000;
 
-export function histogramRange(filter: Filter, now: number, retentionSeconds: number): HistogramRange {
-  const chip = filter.find((one) => one.word === 'created');
-  const range = chip?.word === 'created' ? chip.range : { from: null, to: null };
+export function histogramRange(filter: JobsFilter, now: number, retentionSeconds: number): HistogramRange {
+  const range = filter.find((chip) => chip.word === 'created')?.value ?? { from: null, to: null };
   const to = Math.min(now, range.to === null ? now : resolveBound(range.to, 'to', now));
   const kept = to - retentionSeconds * 1000;
   const from = Math.max(
@@ -35,8 +34,9 @@ export function histogramRange(filter: Filter, now: number, retentionSeconds: nu
  */
 export function brushedRange(
   { from, to }: { from: string; to: string },
-  { from: first = from, to: last = to }: { from?: string; to?: string } = {},
+  within?: JobFilter['created'],
 ): { from: string; to: string } {
+  const [first, last] = [within?.from ?? from, within?.to ?? to];
   return {
     from: Date.parse(first) > Date.parse(from) ? first : from,
     to: Date.parse(last) < Date.parse(to) ? last : to,

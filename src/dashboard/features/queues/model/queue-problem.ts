@@ -146,8 +146,8 @@ export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name
   const page = queuePath(name);
   const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead' | 'awaiting-ack')[]) =>
     jobsPath([
-      { word: 'state', values: states },
-      { word: 'queue', values: [name] },
+      { word: 'state', value: states },
+      { word: 'queue', value: [name] },
     ]);
   switch (condition) {
     case 'paused':

@@ -5,7 +5,7 @@ import { Link, useLocation, useSearchParams } from 'wouter';
 import { keepOld, query } from '../../../api/query.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
-import { toJobFilter } from '../../../filter/job-filter.ts';
+import { toJobFilter } from '../../../filter/jobs.ts';
 import { attemptsPath, createdIn, jobsOfQueue, jobsPath } from '../../../filter/links.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../../filter/time-bound.ts';
 import { Chart } from '../../../parts/chart/chart.tsx';

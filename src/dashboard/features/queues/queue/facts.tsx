@@ -35,7 +35,7 @@ function Fact({ label, children, sub }: { label: string; children: ReactNode; su
 function InFlight({ queue: { name, inFlight, concurrency } }: { queue: QueueOfPage }) {
   const busy = inFlight ?? 0;
   const share = Math.min(1, busy / concurrency);
-  const jobs = jobsPath(jobsOfQueue(name, { word: 'state', values: ['processing', 'awaiting-ack'] }));
+  const jobs = jobsPath(jobsOfQueue(name, { word: 'state', value: ['processing', 'awaiting-ack'] }));
   return (
     <Fact
       label="In flight"
@@ -61,7 +61,7 @@ function OldestDue({ queue: { name, oldestDueSeconds, depth } }: { queue: QueueO
     [oldestDueSeconds],
   );
   const due = depth?.due ?? 0;
-  const jobs = jobsPath(jobsOfQueue(name, { word: 'state', values: ['due'] }));
+  const jobs = jobsPath(jobsOfQueue(name, { word: 'state', value: ['due'] }));
   const age = since === null ? 0 : Math.max(0, now - since);
   return (
     <Fact

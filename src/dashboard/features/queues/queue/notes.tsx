@@ -83,7 +83,7 @@ function WayOut({ name, warning }: { name: string; warning: Warning }) {
       return <SettingsLink name={name} secret />;
     case 'FAILING':
       return (
-        <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', values: ['retrying', 'dead'] }))}>
+        <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', value: ['retrying', 'dead'] }))}>
           Jobs that fail
         </Link>
       );

@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react';
 import { Link } from 'wouter';
-import type { StateName } from '../../../filter/chips.ts';
+import type { StateName } from '../../../filter/jobs.ts';
 import { jobsOfQueue, jobsPath } from '../../../filter/links.ts';
 import { number } from '../../../words/format.ts';
 import type { Jobs } from '../model/queue-condition.ts';
@@ -28,7 +28,7 @@ export function OpenJobs({ name, depth }: { name: string; depth: Depth | null })
         <h2 id="open-jobs">Open jobs</h2>
         <span className="legend steady">
           {STATES.map(([part, word, state, colour]) => (
-            <Link key={part} href={jobsPath(jobsOfQueue(name, { word: 'state', values: [state] }))}>
+            <Link key={part} href={jobsPath(jobsOfQueue(name, { word: 'state', value: [state] }))}>
               <i className="dot" style={{ '--m': `var(${colour})` } as CSSProperties} aria-hidden="true" />
               {word} <b>{number(depth[part])}</b>
             </Link>

@@ -1,7 +1,8 @@
-import type { PayloadOp, Scalar } from '../chips.ts';
-import { DEAD_REASONS, type DeadReasonName } from '../reasons.ts';
-import { toSearch } from '../search.ts';
-import { type DeadChip, formatDeadFilter } from './filter.ts';
+import { DEAD_LETTERS, type DeadChip } from './dead-letters.ts';
+import { formatFilter } from './engine.ts';
+import { DEAD_REASONS, type DeadReasonName } from './jobs.ts';
+import type { PayloadOp, Scalar } from './payload.ts';
+import { toSearch } from './search.ts';
 
 type StoredCondition =
   | { kind: 'test'; path: string; op: PayloadOp; value?: unknown }
@@ -29,14 +30,14 @@ export function pathOfSelection(kind: string, selection: unknown, queueName: str
   if (ofPayload === null) return null;
   const { fingerprints, reasons, webhookStatusCodes, errorContains, answers, dead } = selection as StoredFilter;
   const chips: DeadChip[] = [];
-  if (queueName !== null) chips.push({ word: 'queue', values: [queueName] });
-  if (fingerprints?.length) chips.push({ word: 'cause', values: fingerprints });
-  if (reasons?.length) chips.push({ word: 'reason', values: reasons.flatMap(reasonOf) });
-  for (const text of answers ?? []) chips.push({ word: 'answer', text });
-  if (webhookStatusCodes?.length) chips.push({ word: 'code', values: webhookStatusCodes.map(String) });
-  if (errorContains) chips.push({ word: 'error', text: errorContains });
-  if (dead?.from || dead?.to) chips.push({ word: 'died', range: { from: bound(dead.from), to: bound(dead.to) } });
-  return `/dead${toSearch({ q: formatDeadFilter([...chips, ...ofPayload]) })}`;
+  if (queueName !== null) chips.push({ word: 'queue', value: [queueName] });
+  if (fingerprints?.length) chips.push({ word: 'cause', value: fingerprints });
+  if (reasons?.length) chips.push({ word: 'reason', value: reasons.flatMap(reasonOf) });
+  for (const text of answers ?? []) chips.push({ word: 'answer', value: text });
+  if (webhookStatusCodes?.length) chips.push({ word: 'code', value: webhookStatusCodes.map(String) });
+  if (errorContains) chips.push({ word: 'error', value: errorContains });
+  if (dead?.from || dead?.to) chips.push({ word: 'died', value: { from: bound(dead.from), to: bound(dead.to) } });
+  return `/dead${toSearch({ q: formatFilter(DEAD_LETTERS, [...chips, ...ofPayload]) })}`;
 }
 
 /** Returns null if chips cannot express the condition. */
@@ -47,7 +48,7 @@ function payloadChips(condition: StoredCondition): DeadChip[] | null {
   }
   if (condition.kind !== 'test' || (typeof condition.value === 'object' && condition.value !== null)) return null;
   const { path, op, value } = condition;
-  return [{ word: 'payload', path, op, values: op === 'EXISTS' ? [] : [value as Scalar] }];
+  return [{ word: 'payload', value: { path, op, values: op === 'EXISTS' ? [] : [value as Scalar] } }];
 }
 
 const reasonOf = (stored: string): DeadReasonName[] =>

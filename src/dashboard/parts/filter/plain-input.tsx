@@ -1,0 +1,42 @@
+import { type RefObject, useLayoutEffect } from 'react';
+import { useRights } from '../../api/rights.ts';
+import { type Filter, mayUse, type Table } from '../../filter/table.ts';
+
+export interface FilterBoxProps<T extends Table> {
+  table: T;
+  filter: Filter<T>;
+  onChange: (filter: Filter<T>) => void;
+  inputRef: RefObject<HTMLInputElement | null>;
+}
+
+export interface FilterInputProps extends FilterBoxProps<Table> {
+  text: string;
+  onText: (text: string) => void;
+  /** Whether the plain input had the focus, which the one with suggestions then takes over. */
+  hadFocus: RefObject<boolean>;
+}
+
+/** The input until that with suggestions is there. */
+export function PlainInput(props: FilterInputProps) {
+  const { text, onText, inputRef, hadFocus } = props;
+  useLayoutEffect(
+    () => () => {
+      hadFocus.current = document.activeElement === inputRef.current;
+    },
+    [inputRef, hadFocus],
+  );
+  return (
+    <input
+      ref={inputRef}
+      {...useInputProps(props)}
+      autoComplete="off"
+      value={text}
+      onChange={(event) => onText(event.target.value)}
+    />
+  );
+}
+
+export function useInputProps({ table, filter }: FilterInputProps) {
+  const placeholder = table.placeholder?.(filter.length === 0, mayUse(table, 'payload', useRights()));
+  return { 'aria-label': 'Add a condition', placeholder, spellCheck: false };
+}
