@@ -126,9 +126,9 @@ describe('the Dockerfile', () => {
   it('copies what the package contains, from what is not ignored', () => {
     const ignored = read('Dockerfile.dockerignore');
     const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] };
-    // The demo starts an embedded PostgreSQL, which the image does not have; the list of changes, docs/ and deploy/ are for people.
+    // The list of changes, docs/ and deploy/ are for people.
     const needed = files
-      .filter((file) => !/^(!|demo|deploy|docs|CHANGELOG)/.test(file))
+      .filter((file) => !/^(deploy|docs|CHANGELOG)/.test(file))
       .map((file) => file.split('/')[0] ?? '');
     for (const path of new Set(needed)) {
       expect(last).toMatch(new RegExp(`/app/${path}\\b`));

@@ -23,8 +23,7 @@ export interface Figures {
   badSignatures: number;
 }
 
-/** Two levels up from `src/demo` and from `dist/demo`. */
-const PAYLOADS = new URL('../../demo/payloads/', import.meta.url);
+const PAYLOADS = new URL('payloads/', import.meta.url);
 
 const IDLE_JOBS = 100;
 /** How often each payload is published in the burst. */

@@ -14,7 +14,7 @@ const IDLE = 100;
 const BURST_ROUNDS = 40;
 const MISBEHAVING = { flaky: 20, busy: 10, slow: 5, broken: 10, ack: 10 };
 
-const PAYLOADS = new URL('../../demo/payloads/', import.meta.url);
+const PAYLOADS = new URL('../../src/demo/payloads/', import.meta.url);
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** Where this demo and no other puts its data. The database may run as another user, who has to get in. */

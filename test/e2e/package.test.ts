@@ -47,13 +47,13 @@ describe("the server's package", () => {
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
     const named =
-      /^(dist\/.+|demo\/payloads\/.+|deploy\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
+      /^(dist\/.+|deploy\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?|docs\/(cli|configuration)\.md)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
     expect(files.filter((file) => file.startsWith('dist/client/'))).toEqual([]);
     for (const file of [
       'dist/main.js',
-      'demo/payloads/order-created.json',
+      'dist/demo/payloads/order-created.json',
       'prisma/functions/claim.sql',
       'prisma/schema.prisma',
       'schema.graphql',
