@@ -1,21 +1,24 @@
 // `npm run dev`: compiles on every change, and then restarts the service. Options follow `--`, as in
 // `npm run dev -- --role api`. It builds the service only, not the client package.
 import { execFileSync, spawn } from 'node:child_process';
-import { watch } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, rmSync, symlinkSync, watch } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const ROOT = join(import.meta.dirname, '..');
+/** Its own: `dist` is that of builds, which never change. */
+const FOLDER = join(ROOT, '.builds/dev');
+/** What the service finds beside its code: the files of the sources, and the dashboard of the last build. */
+const LINKS = { prisma: 'prisma', 'dist/dashboard': 'dist/dashboard', 'dist/demo/payloads': 'src/demo/payloads' };
 /** Milliseconds until the service is killed: a running delivery may delay its stop. The next start recovers the job. */
 const PATIENCE_MS = 1000;
 /** An editor may write a file in several steps. */
 const SETTLE_MS = 30;
 const COMPILE = [
-  ...['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--incremental'],
-  // In dist/, so that it goes with what it describes.
-  ...['--tsBuildInfoFile', 'dist/dev.tsbuildinfo'],
+  ...['node_modules/typescript/bin/tsc', '-p', 'src', '--outDir', join(FOLDER, 'dist'), '--noEmitOnError'],
+  ...['--incremental', '--tsBuildInfoFile', join(FOLDER, 'tsbuildinfo')],
 ];
-const SERVICE = ['--enable-source-maps', 'dist/main.js', 'serve', ...process.argv.slice(2)];
+const SERVICE = ['--enable-source-maps', join(FOLDER, 'dist/main.js'), 'serve', ...process.argv.slice(2)];
 
 let service = null;
 let changedAt = performance.now();
@@ -30,6 +33,7 @@ watch(join(ROOT, 'src'), { recursive: true }, (_event, name) => {
 });
 watch(join(ROOT, 'prisma'), { recursive: true }, () => changed());
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0));
+prepareFolder();
 changed();
 
 /** All changes until the next compilation begins lead to one. */
@@ -39,6 +43,16 @@ function changed() {
   timer = setTimeout(() => {
     working = working.then(rebuild);
   }, SETTLE_MS);
+}
+
+function prepareFolder() {
+  for (const [name, target] of Object.entries(LINKS)) {
+    const link = join(FOLDER, name);
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { force: true });
+    symlinkSync(join(ROOT, target), link, 'junction');
+  }
+  copyFileSync(join(ROOT, 'package.json'), join(FOLDER, 'package.json'));
 }
 
 async function rebuild() {

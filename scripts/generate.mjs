@@ -1,13 +1,14 @@
 // Generates the Prisma client, the Pothos types and the dashboard's types of the GraphQL schema, unless they are current.
-// git ignores them. `build`, `check`, every test run and `npm ci` call this script, so no command finds them missing or
-// stale.
+// git ignores them. `build`, `check` and every test run call this script, so no command finds them missing or stale.
 //
-// The code is generated in a temporary folder and renamed into place, so a compiler that runs at the same time never
-// reads half of it. If nothing has changed, the script only compares a hash, which takes a few milliseconds.
+// The code is generated in a temporary folder, by one process at a time, and each file is renamed into place: a compiler or a
+// test that runs meanwhile finds every file, and none by halves. If nothing has changed, the script only compares a hash.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+import { alone } from './alone.mjs';
+import { filesBelow } from './builds.mjs';
 import { ensureSchemaTypes } from './dashboard/types.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -20,29 +21,26 @@ const TOOLS = ['prisma', '@gql.tada/internal', 'typescript', 'vite'];
 const STAMP = '.made-from';
 const MODULES = join(ROOT, 'node_modules');
 
-// `npm ci --omit=dev` also runs this script, but installs no generator. The service then runs from dist/.
 const missing = TOOLS.filter((name) => !existsSync(join(MODULES, name)));
-if (missing.length === 0) {
-  ensure();
-  await ensureSchemaTypes();
-} else if (process.env.npm_lifecycle_event !== 'prepare') {
+if (missing.length > 0) {
   const why = existsSync(MODULES) ? ' (npm leaves them out with NODE_ENV=production or --omit=dev)' : '';
   console.error(
     `Development packages are missing${why}: ${missing.join(', ')}. Run \`npm ci --include=dev\`, and then this again.`,
   );
   process.exit(1);
 }
+const folders = outputFolders();
+const wanted = hashOfInputs();
+if (!isCurrent()) await alone(join(ROOT, '.builds/generating'), ensure);
+await ensureSchemaTypes();
 
 function ensure() {
-  const folders = outputFolders();
-  const wanted = hashOfInputs();
-  if (isCurrent(folders, wanted)) return;
-
-  const staging = mkdtempSync(join(ROOT, '.generating-'));
+  if (isCurrent()) return;
+  const staging = mkdtempSync(join(ROOT, '.builds/making-'));
   try {
     generateIn(staging);
-    for (const folder of folders) writeFileSync(join(staging, folder, STAMP), wanted);
     for (const folder of folders) moveInto(join(staging, folder), join(ROOT, folder));
+    for (const folder of folders) writeFileSync(join(ROOT, folder, STAMP), wanted);
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
@@ -66,7 +64,7 @@ function hashOfInputs() {
   return hash.digest('hex');
 }
 
-function isCurrent(folders, wanted) {
+function isCurrent() {
   return folders.every((folder) => {
     const stamp = join(ROOT, folder, STAMP);
     return existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
@@ -96,13 +94,12 @@ function generateIn(staging) {
   );
 }
 
+/** Replaces the files of a folder one by one, and removes those that are no longer made. */
 function moveInto(made, folder) {
-  mkdirSync(dirname(folder), { recursive: true });
-  rmSync(folder, { recursive: true, force: true });
-  try {
-    renameSync(made, folder);
-  } catch (error) {
-    // Another run has just moved the same code to this place.
-    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  const names = filesBelow(made);
+  for (const name of names) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    renameSync(join(made, name), join(folder, name));
   }
+  for (const name of filesBelow(folder)) if (!names.includes(name)) rmSync(join(folder, name));
 }

@@ -1,8 +1,9 @@
 // Writes dist/commit, which `--version`, `doctor` and the metrics show: two builds of one version are not the same. It has the
 // commit from which git says that this is built, or that of the variable COMMIT, for a build from a copy without git. Otherwise
-// there is no such file. Nothing else of the moment or the machine is in it, so a build can be repeated.
+// there is no such file. Nothing else of the moment or the machine is in it, so a build can be repeated. A process reads it once,
+// when it starts.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -13,10 +14,10 @@ if (commit !== null && !/^[0-9a-f]{7,64}(-changed)?$/.test(commit)) {
   console.error('COMMIT is not the hash of a commit');
   process.exit(1);
 }
-if (commit === null) rmSync(OUTPUT, { force: true });
-else {
-  mkdirSync(join(ROOT, 'dist'), { recursive: true });
-  writeFileSync(OUTPUT, `${commit}\n`);
+const noted = existsSync(OUTPUT) ? readFileSync(OUTPUT, 'utf8').trim() : null;
+if (noted !== commit) {
+  if (commit === null) rmSync(OUTPUT);
+  else writeFileSync(OUTPUT, `${commit}\n`);
 }
 
 /** Returns null outside of git, and in a copy within another repository. */

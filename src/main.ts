@@ -1,6 +1,8 @@
 #!/usr/bin/env node
+import { rmSync, writeFileSync } from 'node:fs';
 import { runCommand } from './commands/run.ts';
 
+leaveMark();
 runCommand(process.argv.slice(2), process.env).then(
   (code) => {
     if (code !== null) process.exitCode = code;
@@ -13,3 +15,14 @@ runCommand(process.argv.slice(2), process.env).then(
     process.exit(1);
   },
 );
+
+/** In a clone, a build has a folder for the ids of its processes, and stays while one of them runs: scripts/builds.mjs. */
+function leaveMark(): void {
+  const mark = new URL(`../running/${process.pid}`, import.meta.url);
+  try {
+    writeFileSync(mark, '');
+  } catch {
+    return; // an installed package has no such folder
+  }
+  process.on('exit', () => rmSync(mark, { force: true }));
+}

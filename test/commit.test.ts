@@ -14,6 +14,7 @@ async function openFolder() {
   onTestFinished(() => rm(folder, { recursive: true }));
   const repository = join(folder, 'jobferry');
   await mkdir(join(repository, 'scripts'), { recursive: true });
+  await mkdir(join(repository, 'dist'));
   await cp(SCRIPT, join(repository, 'scripts/note-commit.mjs'));
   await writeFile(join(repository, 'package.json'), '{"type":"module"}');
   const output = join(repository, 'dist/commit');

@@ -1,51 +1,81 @@
 // Builds packages/client/dist: the sources of src/client for `import` and for `require`, and the contract and the types
 // of the API, which it generates from src/contract.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
+import { alone } from '../alone.mjs';
+import { hashOf } from '../builds.mjs';
 import { writeContract } from './contract.mjs';
 import { writeContractTypes, writeModels, writeRoutes } from './declarations.mjs';
 import { namedTypes, readRoutes } from './wire-types.mjs';
 
-const CLIENT = join(import.meta.dirname, '../../packages/client');
-const DIST = join(CLIENT, 'dist');
+const ROOT = join(import.meta.dirname, '../..');
+const CLIENT = join(ROOT, 'packages/client');
+/** The package is built here, and then put in place as a whole. */
+const DIST = join(ROOT, '.builds/client');
+/** What it is made from; the lock file names the version of each package. */
+const INPUTS = [
+  ...['src/client', 'src/contract', 'src/domain', 'scripts/client', 'tsconfig.json', 'package-lock.json'],
+  ...['packages/client/tsconfig.json', 'packages/client/tsconfig.cjs.json'],
+];
+/** Has the hash of what packages/client/dist is made from. */
+const STAMP = join(ROOT, '.builds/client-of');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 /** The files that the sources of the client import, by folder of src. Only the server uses the others. */
 const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling'] };
 
-rmSync(DIST, { recursive: true, force: true });
-for (const config of ['tsconfig.json', 'tsconfig.cjs.json']) {
-  execFileSync(process.execPath, [tsc, '-p', join(CLIENT, config)], { stdio: 'inherit' });
+if (!isCurrent()) await alone(join(ROOT, '.builds/client-lock'), async () => isCurrent() || (await build()));
+
+function isCurrent() {
+  if (!existsSync(STAMP) || !existsSync(join(CLIENT, 'dist'))) return false;
+  return readFileSync(STAMP, 'utf8') === hashOf(ROOT, INPUTS);
 }
 
-const { contract } = await import(pathToFileURL(join(DIST, 'esm/contract/index.js')).href);
-const groups = readRoutes(contract);
-const named = namedTypes(groups);
-const contractSource = writeContract(groups, named);
+async function build() {
+  const hash = hashOf(ROOT, INPUTS);
+  rmSync(DIST, { recursive: true, force: true });
+  await make();
+  rmSync(STAMP, { force: true });
+  rmSync(join(CLIENT, 'dist'), { recursive: true, force: true });
+  renameSync(DIST, join(CLIENT, 'dist'));
+  writeFileSync(STAMP, hash);
+}
 
-for (const format of ['esm', 'cjs']) {
-  const folder = join(DIST, format);
-  removeServerCode(folder);
-  write(folder, 'contract/index.js', contractSource);
-  for (const file of filesOf(folder, '.js')) withoutComments(file, format);
+async function make() {
+  for (const [format, config] of Object.entries({ esm: 'tsconfig.json', cjs: 'tsconfig.cjs.json' })) {
+    const options = ['--noCheck', '--incremental', 'false', '--outDir', join(DIST, format)];
+    execFileSync(process.execPath, [tsc, '-p', join(CLIENT, config), ...options], { stdio: 'inherit' });
+  }
+
+  const { contract } = await import(pathToFileURL(join(DIST, 'esm/contract/index.js')).href);
+  const groups = readRoutes(contract);
+  const named = namedTypes(groups);
+  const contractSource = writeContract(groups, named);
+
+  for (const format of ['esm', 'cjs']) {
+    const folder = join(DIST, format);
+    removeServerCode(folder);
+    write(folder, 'contract/index.js', contractSource);
+    for (const file of filesOf(folder, '.js')) withoutComments(file, format);
+  }
+  const declarations = join(DIST, 'cjs');
+  write(declarations, 'contract/index.d.ts', writeContractTypes(groups));
+  write(declarations, 'client/models.d.ts', writeModels(named));
+  write(declarations, 'client/routes.d.ts', writeRoutes(groups, named));
+  for (const file of filesOf(declarations, '.d.ts')) importJs(file);
+  // Both formats have the same declarations, so those of ESM refer to those of CommonJS.
+  for (const file of filesOf(join(DIST, 'esm'), '.d.ts')) rmSync(file);
+  for (const [entry, up] of Object.entries({ 'client/index': '../..', 'client/webhook/index': '../../..' })) {
+    write(DIST, `esm/${entry}.d.ts`, `export * from '${up}/cjs/${entry}.js';\n`);
+  }
+  for (const format of ['esm', 'cjs']) removeUnused(join(DIST, format));
+  // The package has the type module. This file makes its CommonJS half an exception.
+  write(DIST, 'cjs/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`);
 }
-const declarations = join(DIST, 'cjs');
-write(declarations, 'contract/index.d.ts', writeContractTypes(groups));
-write(declarations, 'client/models.d.ts', writeModels(named));
-write(declarations, 'client/routes.d.ts', writeRoutes(groups, named));
-for (const file of filesOf(declarations, '.d.ts')) importJs(file);
-// Both formats have the same declarations, so those of ESM refer to those of CommonJS.
-for (const file of filesOf(join(DIST, 'esm'), '.d.ts')) rmSync(file);
-for (const [entry, up] of Object.entries({ 'client/index': '../..', 'client/webhook/index': '../../..' })) {
-  write(DIST, `esm/${entry}.d.ts`, `export * from '${up}/cjs/${entry}.js';\n`);
-}
-for (const format of ['esm', 'cjs']) removeUnused(join(DIST, format));
-// The package has the type module. This file makes its CommonJS half an exception.
-write(DIST, 'cjs/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`);
 
 function removeServerCode(folder) {
   for (const [room, names] of Object.entries(SHARED)) {

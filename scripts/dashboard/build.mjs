@@ -1,75 +1,45 @@
-// Builds the dashboard into dist/dashboard/, with each file also as .br and .gz, and checks its size. If nothing has
-// changed since the last build, it only compares a hash.
-import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+// Builds the dashboard, with each file also as .br and .gz, and checks its size.
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { build } from 'vite';
+import { filesBelow, hashOf } from '../builds.mjs';
 import { assertWithinBudget } from './budget.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SOURCE = join(ROOT, 'src/dashboard');
-const OUTPUT = join(ROOT, 'dist/dashboard');
-/** File in the output folder, with the hash of its sources. */
+/** File in the folder of a built dashboard, with the hash of its sources. */
 const STAMP = '.made-from';
-/** Sources besides the folder of the dashboard. The lock file names the version of each package. */
-const MORE_INPUTS = [
-  'package.json',
-  'package-lock.json',
-  'scripts/dashboard/build.mjs',
-  'scripts/dashboard/budget.mjs',
-];
+/** The lock file names the version of each package. */
+const INPUTS = ['src/dashboard', 'package.json', 'package-lock.json', 'scripts/dashboard'];
 const COMPRESSED = /\.(js|css|svg|html)$/;
 
-// React has a second, larger build for every other value.
-process.env.NODE_ENV = 'production';
-const startedAt = performance.now();
-const wanted = hashOfInputs();
-if (!isCurrent()) {
-  const staging = mkdtempSync(join(ROOT, '.generating-'));
-  try {
-    const folder = join(staging, 'dashboard');
-    await build({
-      configFile: join(SOURCE, 'vite.config.ts'),
-      logLevel: 'warn',
-      build: { outDir: folder, emptyOutDir: true },
-    });
-    const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8'));
-    rmSync(join(folder, '.vite'), { recursive: true });
-    await compress(folder);
-    const sizes = assertWithinBudget(folder, manifest);
-    writeFileSync(join(folder, STAMP), wanted);
-    mkdirSync(join(ROOT, 'dist'), { recursive: true });
-    rmSync(OUTPUT, { recursive: true, force: true });
-    renameSync(folder, OUTPUT);
-    console.log(`dashboard: built in ${Math.round(performance.now() - startedAt)} ms; ${sizes}`);
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
+/**
+ * Fills `folder` with the dashboard: from `earlier`, the last one that was built, if its sources were the same.
+ * @param {string} folder
+ * @param {string} earlier may be missing
+ */
+export async function makeDashboard(folder, earlier) {
+  const startedAt = performance.now();
+  const wanted = hashOf(ROOT, INPUTS);
+  if (existsSync(join(earlier, STAMP)) && readFileSync(join(earlier, STAMP), 'utf8') === wanted) {
+    cpSync(earlier, folder, { recursive: true });
+    return;
   }
-}
-
-function hashOfInputs() {
-  const hash = createHash('sha256').update(process.version);
-  const sources = filesBelow(SOURCE).filter((path) => !/\.md$|generated/.test(path));
-  for (const path of [...sources.map((name) => join(SOURCE, name)), ...MORE_INPUTS.map((name) => join(ROOT, name))]) {
-    hash.update(path.slice(ROOT.length)).update('\0').update(readFileSync(path)).update('\0');
-  }
-  return hash.digest('hex');
-}
-
-function isCurrent() {
-  const stamp = join(OUTPUT, STAMP);
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+  // React has a second, larger build for every other value.
+  process.env.NODE_ENV = 'production';
+  const { build } = await import('vite');
+  await build({
+    configFile: join(SOURCE, 'vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: folder, emptyOutDir: true },
+  });
+  const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8'));
+  rmSync(join(folder, '.vite'), { recursive: true });
+  await compress(folder);
+  const sizes = assertWithinBudget(folder, manifest);
+  writeFileSync(join(folder, STAMP), wanted);
+  console.log(`dashboard: built in ${Math.round(performance.now() - startedAt)} ms; ${sizes}`);
 }
 
 async function compress(folder) {
@@ -87,11 +57,4 @@ async function compress(folder) {
         ];
       }),
   );
-}
-
-function filesBelow(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .sort();
 }

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ export async function makeRelease(
   const folder = await mkdtemp(join(tmpdir(), `jobferry-${version}-`));
   atEndOfFile(() => rm(folder, { recursive: true, force: true }));
   for (const name of ['dist', 'prisma/migrations', 'prisma/functions']) {
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+    await cp(await realpath(join(ROOT, name)), join(folder, name), { recursive: true });
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   await edit(join(ROOT, 'package.json'), join(folder, 'package.json'), /("version": )"[^"]+"/, `$1"${version}"`);

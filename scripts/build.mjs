@@ -1,0 +1,53 @@
+// Builds the service, unless nothing has changed since a build: see builds.mjs. With `--real`, dist is a folder afterwards, as
+// packages and images need it.
+//
+// It does not check types: `npm run check` does, and takes ten times as long.
+import { spawn } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBuilt, filesBelow, hashOf, unlink } from './builds.mjs';
+import { makeDashboard } from './dashboard/build.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+/** What a build is made from. The lock file names the version of each package. */
+const INPUTS = [
+  ...['src', 'prisma', 'schema.graphql', 'tsconfig.json', 'package.json', 'package-lock.json'],
+  ...['scripts/build.mjs', 'scripts/generate.mjs', 'scripts/dashboard'],
+];
+/** A program has failed, and has printed why. */
+const FAILED = new Error('failed');
+/** Files that the service reads, beside `dist`. */
+const BESIDE = ['package.json', 'prisma/functions', 'prisma/migrations'];
+
+try {
+  await ensureBuilt(ROOT, () => hashOf(ROOT, INPUTS), make);
+} catch (error) {
+  if (error !== FAILED) throw error;
+  process.exit(1);
+}
+await import('./note-commit.mjs');
+if (process.argv.includes('--real')) unlink(ROOT, copyFiles);
+
+async function make(folder) {
+  await run('scripts/generate.mjs');
+  const dist = join(folder, 'dist');
+  await Promise.all([
+    run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist),
+    makeDashboard(join(dist, 'dashboard'), join(ROOT, 'dist/dashboard')),
+  ]);
+  for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+}
+
+function run(...args) {
+  const program = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
+  return new Promise((resolve, reject) => program.once('exit', (code) => (code === 0 ? resolve() : reject(FAILED))));
+}
+
+/** Copies `dist`, which is two folders deeper than its copy: the maps of the code lead to the sources from there. */
+function copyFiles(from, to) {
+  cpSync(from, to, { recursive: true });
+  for (const name of filesBelow(to).filter((file) => file.endsWith('.js.map'))) {
+    const map = readFileSync(join(to, name), 'utf8');
+    writeFileSync(join(to, name), map.replace('"sources":["../../', '"sources":["'));
+  }
+}
