@@ -1,6 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeAll } from 'vitest';
 import { signIn } from '../support/browser-session.ts';
+import { builtService } from '../support/built.ts';
 import { launchChromium } from './chromium.ts';
 import { reportPolicyViolations, WatchedPage } from './watched-page.ts';
 
@@ -37,6 +38,7 @@ const open = new Set<WatchedPage>();
 /** For the top of a file: its pages are closed after each test, which fails if one of them has a complaint. */
 export function useBrowser(): void {
   beforeAll(async () => {
+    builtService();
     if (browser?.isConnected() !== true) browser = await launchChromium();
   });
   afterEach(async () => {

@@ -1,13 +1,13 @@
 import { createContext, runInContext } from 'node:vm';
 import { type BuildOptions, build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { CLIENT_DIST } from '../support/built-client.ts';
+import { builtClient } from '../support/built.ts';
 
 /** The built package in bundles, as edge runtimes and browsers get it. */
 
 async function bundle(contents: string, options: BuildOptions = {}) {
   const result = await build({
-    stdin: { contents, resolveDir: CLIENT_DIST },
+    stdin: { contents, resolveDir: builtClient() },
     ...{ bundle: true, write: false, metafile: true, format: 'esm', platform: 'browser', target: 'es2023' },
     ...options,
   });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src/client/index.ts';
-import { CLIENT_DIST } from '../support/built-client.ts';
+import { builtClient } from '../support/built.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { startWorker } from './workerd.ts';
 
@@ -36,11 +36,11 @@ it('takes deliveries, reports, and publishes in a Worker', async () => {
     unwrap(client.queues.create({ body: { name, mode, webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 0 } }));
   const [standard, ack] = [await create('standard', 'standard'), await create('ack', 'ack')];
   const alias = {
-    '@jobferry/client/webhook': join(CLIENT_DIST, 'webhook/index.js'),
-    '@jobferry/client': join(CLIENT_DIST, 'index.js'),
+    '@jobferry/client/webhook': join(builtClient(), 'webhook/index.js'),
+    '@jobferry/client': join(builtClient(), 'index.js'),
   };
   const url = await startWorker(
-    { script: WORKER, resolveDir: CLIENT_DIST, alias },
+    { script: WORKER, resolveDir: builtClient(), alias },
     {
       ...{ STANDARD_SECRET: standard.signingSecret, ACK_SECRET: ack.signingSecret },
       ...{ API_URL: baseUrl, API_KEY: apiKey },

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
-  access,
   chmod,
   chown,
   lchown,
@@ -17,14 +16,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded/server.ts';
+import { builtService } from '../support/built.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
-const BUILT = new URL('../../dist/db/embedded/server.js', import.meta.url).href;
 
 let dataDir = '';
 const running: EmbeddedDatabase[] = [];
@@ -71,11 +71,9 @@ async function serverPid(): Promise<number> {
 
 /** Another process that starts the server: in a group of its own, like a command in a terminal. */
 async function startInChild(): Promise<{ child: ChildProcess; url: string }> {
-  await access(new URL(BUILT)).catch(() => {
-    throw new Error('dist/ is missing: run `npm run build` first');
-  });
+  const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
   const script = `
-    import { startEmbedded } from ${JSON.stringify(BUILT)};
+    import { startEmbedded } from ${JSON.stringify(built)};
     const log = { info() {}, warn() {} };
     process.on('SIGINT', () => console.log('interrupted'));
     console.log((await startEmbedded({ dataDir: process.argv[1], log })).url);

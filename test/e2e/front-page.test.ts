@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
-import { CLIENT_DIST } from '../support/built-client.ts';
+import { builtClient } from '../support/built.ts';
 import { MODULES, ROOT } from '../support/checkout.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
 import { startServiceProcess } from '../support/service.ts';
@@ -97,8 +97,8 @@ describe('README', () => {
       async (contents) => {
         const outfile = join(folder, 'front-page.mjs');
         const alias = {
-          '@jobferry/client/webhook': join(CLIENT_DIST, 'webhook/index.js'),
-          '@jobferry/client': join(CLIENT_DIST, 'index.js'),
+          '@jobferry/client/webhook': join(builtClient(), 'webhook/index.js'),
+          '@jobferry/client': join(builtClient(), 'index.js'),
         };
         const stdin = { contents, resolveDir: ROOT, loader: 'ts' as const };
         const options = { bundle: true, format: 'esm', platform: 'node', packages: 'external' } as const;

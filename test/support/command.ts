@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { builtService } from './built.ts';
 
 export interface CommandResult {
   code: number | null;
@@ -8,7 +8,6 @@ export interface CommandResult {
   stderr: string;
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Only ends tests that fail anyway: a command that should have ended and did not. */
 const GIVE_UP_MS = 25_000;
 
@@ -20,13 +19,18 @@ export function runJobferry(
   args: string[],
   env: Record<string, string> = {},
   giveUpMs = GIVE_UP_MS,
-  main = MAIN,
+  main = builtService(),
 ): Promise<CommandResult> {
   return beginJobferry(args, env, giveUpMs, main).ended;
 }
 
 /** The same, for a command that is killed. */
-export function beginJobferry(args: string[], env: Record<string, string> = {}, giveUpMs = GIVE_UP_MS, main = MAIN) {
+export function beginJobferry(
+  args: string[],
+  env: Record<string, string> = {},
+  giveUpMs = GIVE_UP_MS,
+  main = builtService(),
+) {
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },

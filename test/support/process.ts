@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { builtService } from './built.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { isReady } from './status.ts';
 import { waitFor } from './wait-for.ts';
@@ -47,15 +46,11 @@ export interface Jobferry extends Running {
   kill(signal?: NodeJS.Signals): Promise<Exit>;
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Only ends tests that fail anyway: the longest stop of the service takes 30 s. */
 const STOP_WITHIN_MS = 60_000;
 
 /** Starts `dist/main.js serve` on a free port, and waits until it is ready. */
 export async function startJobferry(options: JobferryOptions = {}): Promise<Jobferry> {
-  await access(options.main ?? MAIN).catch(() => {
-    throw new Error('dist/ is missing: run `npm run build` first');
-  });
   const jobferry = spawnJobferry(options);
   try {
     await Promise.race([
@@ -71,7 +66,7 @@ export async function startJobferry(options: JobferryOptions = {}): Promise<Jobf
   return jobferry;
 }
 
-function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = MAIN }: JobferryOptions): Jobferry {
+function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = builtService() }: JobferryOptions): Jobferry {
   const child = spawn(process.execPath, [main, 'serve', '--role', role], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Nothing of the developer's own settings.

@@ -6,7 +6,7 @@ const TESTS = join(ROOT, 'test');
 
 /** Modules that bring a database server or a browser, start the built service, or name the built client. */
 const NEEDS_MORE = [
-  /^test\/support\/(database|command|built-client)\.ts$/,
+  /^test\/support\/(database|built)\.ts$/,
   /^test\/browser\/chromium\.ts$/,
   /^src\/db\/embedded(\/|\.)/,
 ];
