@@ -31,7 +31,7 @@ export function project(options: Options): TestProjectConfiguration {
     // of two builds do not know one another.
     resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
     // They only end what hangs, and the wait that hangs is named: on a busy machine everything takes ten times as long.
-    test: { testTimeout: 240_000, hookTimeout: 240_000, ...options },
+    test: { testTimeout: 240_000, hookTimeout: 240_000, expect: { poll: { timeout: 60_000 } }, ...options },
   };
 }
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   return () => server.stop();
 });
 
-it.each(CALLS)('%s: %s leads to %s', { timeout: 60_000 }, async (handler, call, code) => {
+it.each(CALLS)('%s: %s leads to %s', async (handler, call, code) => {
   const [definition, ...others] = await server.definitionsOf(`src/${handler}`, call);
   expect(others).toEqual([]);
   expect(definition?.file).toBe(`src/${code}`);

@@ -17,7 +17,7 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('go on over a reload, are stopped by a key, and their numbers add up', async () => {
     const { account, queueId } = await openWithLetters(LETTERS);

@@ -13,7 +13,7 @@ describe.skipIf(NO_BROWSER !== null)('the activity', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('shows each change with its difference, and a filter is a link', async () => {
     const account = await service.openAccount();

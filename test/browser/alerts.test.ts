@@ -25,7 +25,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     account = await accountOf(KEY, baseUrl);
     receiver = await openReceiver();
     await account.createQueue('orders', receiver);
-  }, 60_000);
+  });
 
   it('are set up, tried, changed, silenced and deleted', async () => {
     const watched = await openPage(account.session);

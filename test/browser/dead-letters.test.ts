@@ -19,7 +19,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('stand by cause, and one cause leads to its letters', async () => {
     const { page } = await showDead([...of(500, 3), ...of(404, 2)]);

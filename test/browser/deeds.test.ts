@@ -11,7 +11,7 @@ describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
   useBrowser();
   beforeAll(async () => {
     service = await seedService();
-  }, 60_000);
+  });
 
   const open = async (path: string) => {
     const watched = await openPage(service.session);
@@ -72,7 +72,7 @@ describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
     await page
       .getByRole('status')
       .getByText(/signature/)
-      .waitFor({ timeout: 30_000 });
+      .waitFor();
   });
 
   // Many jobs at once: what is asked before, what is done, and the lists that lead to them.

@@ -18,7 +18,7 @@ describe.skipIf(NO_BROWSER !== null)('every screen', () => {
   useBrowser();
   beforeAll(async () => {
     service = await seedService();
-  }, 60_000);
+  });
 
   it.each(SCREENS.map(({ name }) => name))('%s has no violation and fits its window', async (name) => {
     const watched = await openPage(service.session, { reducedMotion: true });

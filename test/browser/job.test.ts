@@ -12,7 +12,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
   useBrowser();
   beforeAll(async () => {
     service = await seedService();
-  }, 60_000);
+  });
 
   const SENTENCES: readonly [job: keyof SeededService['jobs'], sentence: RegExp][] = [
     ['retrying', /^Retries in .+, at .+, because the receiver did not answer within 15 s\.$/],

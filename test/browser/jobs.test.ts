@@ -14,7 +14,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
   useBrowser();
   beforeAll(async () => {
     service = await seedService();
-  }, 60_000);
+  });
 
   it('filters and opens a job by keyboard alone, and comes back to the same place', async () => {
     const watched = await openPage(service.session);

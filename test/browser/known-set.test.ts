@@ -35,7 +35,7 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     const service = await startSmallService();
     account = await service.openAccount();
     actionId = await makeSet(account);
-  }, 60_000);
+  });
 
   /** Opens a screen, and returns its text below the first line. */
   async function show(path: string, sentence: RegExp): Promise<string> {
@@ -107,7 +107,7 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     const dialog = page.getByRole('dialog', { name: 'Replay 1 job of orders?' });
     // It counts again before it asks.
     await expect
-      .poll(async () => textOf(await dialog.innerText()), { timeout: 20_000 })
+      .poll(async () => textOf(await dialog.innerText()))
       .toMatch(/job sent again 1 .*replayed before, left out 1 .*7 attempts ended in the last hour/);
   });
 

@@ -16,7 +16,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('says that all is quiet, that all is well, and what is not, as it changes', async () => {
     const account = await service.openAccount();

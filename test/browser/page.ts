@@ -67,7 +67,7 @@ export async function openPage({ url, cookie }: Session, view: OpenOptions = {})
   if (browser === null) throw new Error('call useBrowser() at the top of the test file');
   const context = await browser.newContext({ ...optionsOf(view), baseURL: url });
   if (cookie !== null) await context.addCookies([{ ...cookie, url, httpOnly: true, sameSite: 'Strict' }]);
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   await context.addInitScript(reportPolicyViolations);
   if (view.clockAheadMs !== undefined) await context.addInitScript(shiftClock, view.clockAheadMs);
   const watched = new WatchedPage(await context.newPage(), new URL(url).origin);

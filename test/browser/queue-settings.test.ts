@@ -18,7 +18,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('show what changes and when before they save it, and save nothing else', async () => {
     const account = await service.openAccount();

@@ -14,7 +14,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('is paused and resumed by one key, and every open tab says so', async () => {
     const account = await service.openAccount();

@@ -17,7 +17,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
   beforeAll(async () => {
     service = await startSmallService();
     receiver = await openReceiver();
-  }, 60_000);
+  });
 
   it('finds a queue by its name, in an address that can be passed on', async () => {
     const account = await service.openAccount();

@@ -13,7 +13,7 @@ describe.skipIf(NO_BROWSER !== null)('a saved view', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   /** Opens a list with its menu of views. */
   async function openMenu(watched: WatchedPage, path: string) {

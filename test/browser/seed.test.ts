@@ -6,7 +6,7 @@ import { type SeededService, seedService } from './seed.ts';
 let service: SeededService;
 beforeAll(async () => {
   service = await seedService();
-}, 60_000);
+});
 
 it('has a job for each waiting reason that lasts', async () => {
   const { jobs, graphql } = service;

@@ -15,7 +15,7 @@ describe.skipIf(NO_BROWSER !== null)('the page that sends a job', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('delivers the bytes of its box, and shows the answer as text', async () => {
     const account = await service.openAccount();
@@ -33,7 +33,7 @@ describe.skipIf(NO_BROWSER !== null)('the page that sends a job', () => {
     // What was sent last can be sent again, and edited first.
     const [id = ''] = receiver.requests.map((request) => request.json().id);
     await page.goto(`/queues/orders/send?from=${id}`);
-    await expect.poll(() => box(page).inputValue(), { timeout: 15_000 }).toBe(EXACT_PAYLOAD);
+    await expect.poll(() => box(page).inputValue()).toBe(EXACT_PAYLOAD);
   });
 
   it('says where the text is no JSON object, and sends nothing', async () => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Waits until the first line of the screen, which answers its question, is such a sentence. @returns it */
-export async function says(page: Page, sentence: RegExp, timeoutMs = 15_000): Promise<string> {
+export async function says(page: Page, sentence: RegExp, timeoutMs = 60_000): Promise<string> {
   let said = '';
   const isSaid = async () => {
     said = textOf(await page.locator('h1').innerText({ timeout: timeoutMs }));

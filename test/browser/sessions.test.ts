@@ -18,7 +18,7 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
   useBrowser();
   beforeAll(async () => {
     people = await seedWithPeople();
-  }, 60_000);
+  });
 
   async function expectSignedOut({ page }: WatchedPage): Promise<void> {
     await page.getByRole('heading', SIGN_IN).waitFor();

@@ -14,7 +14,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it('make a key that is shown once, and works', async () => {
     const account = await service.openAccount();

@@ -21,7 +21,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     account = await service.openAccount();
     await account.createQueue('order-events', await openReceiver());
     jobId = await account.publishUntil('COMPLETED', 'order-events');
-  }, 60_000);
+  });
 
   it('finds a queue, a job and a deed by the palette, and gives the focus back', async () => {
     const { page } = await show('/jobs');
@@ -49,7 +49,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await openPalette(page);
     await page.keyboard.type('>pause this');
     const offers = page.getByRole('option');
-    await expect.poll(() => offers.count(), { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => offers.count()).toBe(1);
     await page.keyboard.press('Enter');
     await says(page, /^Paused since /);
     await page.keyboard.press('p');
@@ -139,15 +139,13 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     const ink = () => other.evaluate(() => getComputedStyle(document.body).color);
     const light = await ink();
     await page.getByLabel('Dark').check();
-    await expect.poll(ink, { timeout: 15_000 }).not.toBe(light);
+    await expect.poll(ink).not.toBe(light);
     await page.getByLabel('Compact').check();
     await expect.poll(() => other.locator('html').getAttribute('data-density')).toBe('compact');
 
     const utc = secondOfDay(await says(other, /^Completed at /));
     await page.getByRole('group', { name: 'Time zone' }).getByLabel('Local').check();
-    await expect
-      .poll(async () => secondOfDay(await other.locator('h1').innerText()), { timeout: 15_000 })
-      .toBe((utc + 9 * 3600) % 86_400);
+    await expect.poll(async () => secondOfDay(await other.locator('h1').innerText())).toBe((utc + 9 * 3600) % 86_400);
     await other.reload();
     await settled(watched);
     expect(await ink()).not.toBe(light);

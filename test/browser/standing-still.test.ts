@@ -20,7 +20,7 @@ describe.skipIf(NO_BROWSER !== null)('a screen that changes', () => {
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
-  }, 60_000);
+  });
 
   it(`shifts nothing at ${CHANGES_PER_SECOND} changes a second`, async () => {
     const account = await service.openAccount();

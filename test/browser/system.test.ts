@@ -24,7 +24,7 @@ describe.skipIf(NO_BROWSER !== null)('the system', () => {
     worker = await startJobferry({ databaseUrl, role: 'worker' });
     account = await accountOf(KEY, api.baseUrl);
     await account.createQueue('orders', await openReceiver());
-  }, 60_000);
+  });
 
   it('says which processes run, and on every screen that no worker does', async () => {
     const watched = await openPage(account.session);
@@ -66,7 +66,7 @@ describe.skipIf(NO_BROWSER !== null)('the system', () => {
     await page.reload();
     await settled(watched);
     expect(await bar.count()).toBe(0);
-  }, 150_000);
+  });
 });
 
 const PATHS = ['/', '/queues', '/jobs', '/dead', '/actions', '/activity', '/settings'];

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await mkdir(dirname(installed), { recursive: true });
   await rename(join(folder, 'package'), installed);
   await linkDependencies();
-}, 120_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

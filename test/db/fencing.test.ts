@@ -95,7 +95,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('late results', () => {
-  it('change nothing, in any order', { timeout: 60_000 }, async () => {
+  it('change nothing, in any order', async () => {
     const queue = await fixture.createQueue({ max_attempts: 3, max_defers: 2 });
     let lateResults = 0;
     await fc.assert(

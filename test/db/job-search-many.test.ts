@@ -37,7 +37,7 @@ beforeAll(async () => {
     `update follower set position = (select max(job_id) from job_search), updated_at = jobferry_now() where name = 'search'`,
   );
   await fixture.db.query('vacuum analyze');
-}, 60_000);
+});
 
 function test(path: string, op: PayloadOperator, value: JsonScalar): PayloadCondition {
   return { kind: 'test', path, op, value };

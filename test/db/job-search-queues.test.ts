@@ -31,7 +31,7 @@ beforeAll(async () => {
     `select id, status = 'dead' as dead from job order by id`,
   );
   await fixture.db.query('vacuum analyze');
-}, 60_000);
+});
 
 async function pages(filter: JobFilter, descending: boolean, size: number, count: number): Promise<string[][]> {
   const found: string[][] = [];

@@ -111,7 +111,7 @@ describe('a start', () => {
   });
 });
 
-it('replaces functions under load without an error', { timeout: 120_000 }, async () => {
+it('replaces functions under load without an error', async () => {
   const fixture = await openFixture();
   const url = fixture.url;
   const client = await connect(url);

@@ -242,7 +242,7 @@ const EXAMPLES: [QueueColumns, Op[]][] = [
 ];
 
 describe('wake-ups', () => {
-  it('exist for every job that can still move, after any operations', { timeout: 60_000 }, async () => {
+  it('exist for every job that can still move, after any operations', async () => {
     let now = START;
     await fc.assert(
       fc.asyncProperty(columns, fc.array(op, { minLength: 5, maxLength: 20 }), async (settings, ops) => {

@@ -137,7 +137,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     }
     const again = await runJobferry(['restore', file], env, RESTORE_MS);
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('exists here already') });
-  }, 120_000);
+  });
 
   it('where its keys work, and its jobs go on when the operator says so', async () => {
     await source.jobferry.stop();
@@ -157,7 +157,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     await waitFor(async () => (await api.call('POST', '/v1/queues/plain/jobs', { payload: {} })).status === 201);
     const same = await api.publish('plain', { payload: {}, idempotencyKey: 'later' });
     expect(same.id, 'idempotency keys are known').toBe(ids.delayed);
-  }, 60_000);
+  });
 
   it('and on to a server, by a backup of this account', async () => {
     const file = newFile();
@@ -174,7 +174,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     expect((await there.call('GET', `/v1/jobs/${ids.done}`)).text).toContain(`"payload":${ODD},`);
     expect((await there.getJob(ids.hanging)).history).toHaveLength(1);
     expect((await there.call('POST', '/v1/queues/plain/jobs', { payload: {} })).status).toBe(201);
-  }, 120_000);
+  });
 
   const queueId = async () => String((await rowsOf(embedded.url, `select id from queue where name = 'plain'`))[0]?.id);
 });
@@ -231,7 +231,7 @@ describe('a backup or a restore that is killed', () => {
       expect(await rowsOf(targetUrl, `select id from ${table}`)).toEqual([]);
     const restored = await done<{ rows: Row }>(['restore', whole], { DATABASE_URL: targetUrl });
     expect(restored.rows).toMatchObject({ account: 1, job: 2000 });
-  }, 60_000);
+  });
 
   it('needs little memory for large payloads', async () => {
     const source = await connect(sourceUrl);
@@ -247,7 +247,7 @@ describe('a backup or a restore that is killed', () => {
     const sizes = await rowsOf(url, 'select sum(octet_length(payload)) as bytes from job');
     expect(sizes).toEqual(await rowsOf(sourceUrl, 'select sum(octet_length(payload)) as bytes from job'));
     expect(Number(sizes[0]?.bytes)).toBeGreaterThan(80_000_000);
-  }, 60_000);
+  });
 });
 
 describe('a file that unpacks to much', () => {

@@ -183,7 +183,7 @@ describe('the build of this repository', () => {
     expect((await run(process.execPath, [script])).stdout).toBe('');
     expect(realpathSync(join(ROOT, 'dist'))).toBe(built);
     expect(snapshot(built)).toEqual(before);
-  }, 120_000);
+  });
 
   it('knows its processes while they run', async () => {
     const main = realpathSync(join(ROOT, 'dist/main.js'));

@@ -64,7 +64,7 @@ async function replaying(deadLetters: number, ratePerSecond: number) {
  * All workers are killed once, in the middle of several actions, and others start: what takes an action over waits until it
  * counts as idle, which takes long. Each action has seconds of work left when they are killed.
  */
-describe('a bulk replay whose workers are killed', { timeout: 120_000 }, () => {
+describe('a bulk replay whose workers are killed', () => {
   type Replaying = Awaited<ReturnType<typeof replaying>>;
   let large: Replaying;
   let slow: Replaying;
@@ -93,7 +93,7 @@ describe('a bulk replay whose workers are killed', { timeout: 120_000 }, () => {
     );
     unannounced = action?.id ?? '';
     await Promise.all([cluster.addWorker(), cluster.addWorker()]);
-  }, 90_000);
+  });
 
   it('replays each dead letter exactly once', async () => {
     const { id, queue } = large;
@@ -176,7 +176,7 @@ describe('a bulk replay', () => {
 });
 
 describe('a purge', () => {
-  it('cancels what was published before, while publishing goes on', { timeout: 60_000 }, async () => {
+  it('cancels what was published before, while publishing goes on', async () => {
     const queue = await createQueue(0);
     await op.queues.pause(account, queue.id);
     await cluster.query(`select ${publishInSql(queue.id, 3000)}`);

@@ -67,9 +67,8 @@ const ENCRYPT = `mutation ($id: ID!, $enabled: Boolean!) { setPayloadEncryption(
   ... on QueuePayload { queue { payloadsEncrypted } } ... on Error { __typename message } } }`;
 
 /** Starting a process takes seconds when the machine is busy, and these start many. */
-const LONG = { timeout: 120_000 };
 
-describe('signing secrets', LONG, () => {
+describe('signing secrets', () => {
   it('sign the same through turning encryption on and through every rotation of its keys', async () => {
     const installation = await openInstallation();
     const receiver = await openReceiver();
@@ -162,7 +161,7 @@ describe('signing secrets', LONG, () => {
   });
 });
 
-describe('a start', LONG, () => {
+describe('a start', () => {
   it('without the key that is needed is refused, in a line that names the variable', async () => {
     const installation = await openInstallation();
     const [one, two] = [newKey(), newKey()];
@@ -209,7 +208,7 @@ describe('a start', LONG, () => {
   });
 });
 
-describe('a queue that encrypts its payloads', LONG, () => {
+describe('a queue that encrypts its payloads', () => {
   const PAYLOAD = '{"big":9007199254740993,"a":1,"a":1e400,"text":"to-be-encrypted \\u0000"}';
 
   it('delivers and shows what was published, and the database has it nowhere', async () => {

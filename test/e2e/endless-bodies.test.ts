@@ -11,9 +11,10 @@ import { waitFor } from '../support/wait-for.ts';
 
 const AT_ONCE = 100;
 /**
- * Node 24 collects what it has read later than Node 20 and 22: 13 MB were seen.
+ * Each answer is read up to 64 KiB; without that bound these would take gigabytes. Between the two is what Node has not
+ * collected yet: 11 MB on a busy machine, 13 MB with Node 24.
  */
-const MAX_GROWTH_BYTES = (Number(process.versions.node.split('.')[0]) < 24 ? 10 : 20) * 2 ** 20;
+const MAX_GROWTH_BYTES = 40 * 2 ** 20;
 const WARM_UP_ROUNDS = 5;
 /** The last of them, in which the worker takes what it takes for any 100 deliveries. */
 const WARM_ROUNDS = 3;
@@ -112,7 +113,7 @@ async function deliverRound(done: number): Promise<number> {
   return peak;
 }
 
-it(`cost a worker at most ${MAX_GROWTH_BYTES / 2 ** 20} MB`, { timeout: 60_000 }, async () => {
+it(`cost a worker at most ${MAX_GROWTH_BYTES / 2 ** 20} MB`, async () => {
   // Compiled code, buffers and connections that any 100 deliveries take are not measured here.
   const peaks: number[] = [];
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) peaks.push(await deliverRound(round * AT_ONCE));

@@ -66,7 +66,7 @@ function open(command: string, args: string[], env: Record<string, string | unde
 
 async function prints(where: Terminal, text: string): Promise<void> {
   const printed = () => where.output.includes(text);
-  await waitFor(printed, { message: text, timeoutMs: 30_000 }).catch((error: unknown) => {
+  await waitFor(printed, { message: text }).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${where.output}`);
   });
 }

@@ -119,7 +119,7 @@ describe('a subscription', () => {
       await api.waitForStatus((await api.publish(failing.name)).id, 'dead');
       return events;
     };
-    const live = await waitFor(isSeen, { timeoutMs: 30_000, message: 'an event about dead letters' });
+    const live = await waitFor(isSeen, { message: 'an event about dead letters' });
     await seen;
     expect(live.flatMap(({ queues = [] }) => queues.map(({ id }) => id))).toEqual([failing.id]);
     await graphql.query('mutation P($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: other.id });

@@ -64,19 +64,16 @@ function median(values: number[]): number {
 }
 
 describe('concurrency', () => {
-  it('is reached and never exceeded by two workers, and every job comes once', { timeout: 60_000 }, async () => {
+  it('is reached and never exceeded by two workers, and every job comes once', async () => {
     // Long enough that a busy machine's way from one job's end to the next one's claim is short beside it.
     receiver.respondWith({ delayMs: 300 });
     const queue = await createBacklog(240, { concurrency: 14 });
     const inFlight: number[] = [];
-    await waitFor(
-      async () => {
-        const completed = await cluster.count(queue.id, 'completed');
-        if (completed > 40 && completed < 200) inFlight.push(await cluster.count(queue.id, 'processing'));
-        return completed === 240;
-      },
-      { timeoutMs: 50_000 },
-    );
+    await waitFor(async () => {
+      const completed = await cluster.count(queue.id, 'completed');
+      if (completed > 40 && completed < 200) inFlight.push(await cluster.count(queue.id, 'processing'));
+      return completed === 240;
+    });
     const deliveries = deliveriesOf(queue);
     expect(deliveries).toHaveLength(240);
     expect(new Set(deliveries.map((request) => request.json().id)).size).toBe(240);
@@ -87,7 +84,7 @@ describe('concurrency', () => {
     for (const worker of cluster.workers) expect(attemptsOf(worker)).toBeGreaterThan(0);
   });
 
-  it('settles after a change under load', { timeout: 60_000 }, async () => {
+  it('settles after a change under load', async () => {
     // What is reached stays until its gate opens, so it is seen however busy the machine is.
     const inFlight = (count: number) =>
       waitFor(async () => (await cluster.count(queue.id, 'processing')) === count, { message: `${count} in flight` });
@@ -120,7 +117,7 @@ describe('concurrency', () => {
 });
 
 describe('rate limit', () => {
-  it('holds in every window over two workers, and is used up', { timeout: 60_000 }, async () => {
+  it('holds in every window over two workers, and is used up', async () => {
     receiver.respondWith({});
     const queue = await createBacklog(800, { concurrency: 100, rateLimitMax: 100, rateLimitWindow: 1 });
     await cluster.waitForCount(queue.id, 'completed', 800, 40_000);
@@ -155,7 +152,7 @@ function expectSpans(arrivals: number[], limit: number): void {
 }
 
 describe('a hold of the whole queue', () => {
-  it('releases exactly one probe over two workers, and then the rest', { timeout: 60_000 }, async () => {
+  it('releases exactly one probe over two workers, and then the rest', async () => {
     receiver.respondWith({ status: 202 });
     const queue = await createBacklog(50, { concurrency: 10, mode: 'ack', ackTimeout: 60 });
     const other = await cluster.api.createQueue({ webhookUrl: receiver.url });

@@ -75,7 +75,7 @@ describe('a subscriber of another process', () => {
     return {
       seen,
       hasSeen: (jobId: string, status: string) =>
-        waitFor(() => seen.get(jobId)?.includes(status), { timeoutMs: 20_000, message: `${status} of ${jobId}` }),
+        waitFor(() => seen.get(jobId)?.includes(status), { message: `${status} of ${jobId}` }),
       end: () => subscription.return(),
     };
   }
@@ -159,16 +159,16 @@ it.skipIf(hasGivenServer)(
           far.changes.changed({ accountId, queueId, jobId });
           return rounds.some(({ jobIds }) => jobIds.has(jobId));
         },
-        { timeoutMs: 25_000, message: `news of ${jobId}` },
+        { message: `news of ${jobId}` },
       );
     // The catch-up of the start, before any change: together with one it could not be told from it.
-    await waitFor(() => rounds.length > 0, { timeoutMs: 25_000, message: 'a first look' });
+    await waitFor(() => rounds.length > 0, { message: 'a first look' });
     await hearsOf('1'.repeat(24));
 
     rounds.length = 0;
     const [pid] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n');
     process.kill(Number(pid), 'SIGINT');
-    await waitFor(() => rounds.length > 0, { timeoutMs: 25_000, message: 'a look at everything' });
+    await waitFor(() => rounds.length > 0, { message: 'a look at everything' });
     expect(rounds[0]?.queueIds).toEqual(new Set([queueId]));
     await hearsOf('2'.repeat(24));
   },

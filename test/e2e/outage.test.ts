@@ -94,7 +94,7 @@ async function expectResumed(): Promise<void> {
     },
     { message: 'a publish that is accepted' },
   );
-  await api.waitForStatus(published.id, 'completed', 20_000);
+  await api.waitForStatus(published.id, 'completed');
   await waitFor(async () => (await health('/readyz')).status === 200, { message: 'readiness' });
   process.kill(jobferry.pid, 0); // throws when it is gone
 }
@@ -186,7 +186,7 @@ describe('a database that is gone', () => {
     await relay.heal();
     await Promise.all(publishing);
     expect(accepted.size).toBe(keys.length);
-    for (const id of accepted) await api.waitForStatus(id, 'completed', 20_000);
+    for (const id of accepted) await api.waitForStatus(id, 'completed');
     expect((await api.listJobs(queue.id, '?idempotencyKey=during-')).total).toBe(keys.length);
   });
 
@@ -203,7 +203,7 @@ describe('a database that is gone', () => {
     gate.open();
     await slow.waitFor((requests) => requests.every((request) => request.answeredAt !== null));
     await expectResumed();
-    const job = await api.waitForStatus(id, 'completed', 25_000);
+    const job = await api.waitForStatus(id, 'completed');
     expect(job.attempts).toBe(1);
     expect(job.history).toMatchObject([{ attempt: 1, status: 'success' }]);
   });
@@ -228,7 +228,7 @@ function perPeriod(lines: LogLine[]): number {
 }
 
 describe('a database that no longer answers', () => {
-  it('fills no log: one line stands for all background work', { timeout: 60_000 }, async () => {
+  it('fills no log: one line stands for all background work', async () => {
     const before = jobferry.logs.length;
     await relay.cut();
     const lines = () =>
@@ -243,7 +243,7 @@ describe('a database that no longer answers', () => {
       lines()
         .slice(told())
         .some((line) => line.of === of);
-    await waitFor(counted, { timeoutMs: 40_000, message: 'one line, and the number of the others' });
+    await waitFor(counted, { message: 'one line, and the number of the others' });
     const messages = new Set(lines().map(({ msg }) => msg));
     // Each loop of background work would have a message of its own: there are more than ten loops.
     expect(messages.size, [...messages].join('\n')).toBeLessThanOrEqual(6);
@@ -317,7 +317,7 @@ describe('claims that fail', () => {
 });
 
 describe('a worker whose listening connection is cut', () => {
-  it('finds work at once when it listens again', { timeout: 120_000 }, async () => {
+  it('finds work at once when it listens again', async () => {
     const found = await openReceiver();
     const [RUNS, CUTS] = [3, 3];
     // A queue per job: a claim after the delivery of the previous job cannot find it. Their creation is over by then.

@@ -35,7 +35,7 @@ beforeAll(async () => {
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(MODULES, name), link, 'junction');
   }
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

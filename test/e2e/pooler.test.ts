@@ -42,7 +42,7 @@ describe.skipIf(hasNoPgBouncer)('two processes behind a pooler in transaction mo
     graphql = createGraphQLClient(processes[0]?.baseUrl ?? '', KEY);
   });
 
-  it('publish, deliver, retry and report, each job once', { timeout: 60_000 }, async () => {
+  it('publish, deliver, retry and report, each job once', async () => {
     const failed = new Set<string>();
     const receiver = await openReceiver((request) => {
       const { id } = request.json();

@@ -40,9 +40,7 @@ async function open() {
 
 const linesOf = ({ logs }: Jobferry, pattern: RegExp) => logs.filter(({ msg }) => pattern.test(msg));
 
-it('the last release starts beside this one and delivers, and an earlier one is refused in words', {
-  timeout: 60_000,
-}, async () => {
+it('the last release starts beside this one and delivers, and an earlier one is refused in words', async () => {
   const { databaseUrl, client, key, run, state } = await open();
   const [next, afterNext] = await Promise.all([
     makeRelease({ version: NEXT, oldestBeside: VERSION }),

@@ -53,7 +53,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     );
     watching = createGraphQLClient(jobferry.baseUrl, made.createApiKey.key);
     await until('replica');
-  }, 60_000);
+  });
   afterAll(async () => {
     await jobferry?.kill('SIGKILL');
     await standby?.end().catch(() => undefined);
@@ -71,7 +71,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
         const answer = await read(client);
         return answer.server === server && (answer.reason ?? '').includes(reason) ? answer : null;
       },
-      { timeoutMs: 30_000, message: `an answer of the ${server}` },
+      { message: `an answer of the ${server}` },
     );
   }
 
@@ -122,7 +122,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
         const answer = await read();
         return answer.server === 'replica' ? answer : null;
       },
-      { timeoutMs: 30_000, message: 'an answer within the bound' },
+      { message: 'an answer within the bound' },
     );
     expect(old.names).not.toContain(`unseen-${unseen}`);
 

@@ -45,7 +45,7 @@ describe.concurrent('retention', () => {
     cluster = await startCluster({ workers: 1, env });
   });
 
-  it('keeps everything until its deadline, and nothing after it', { timeout: 40_000 }, async () => {
+  it('keeps everything until its deadline, and nothing after it', async () => {
     const { api } = cluster;
     const { queue, ids, letterId } = await populate(api);
     const publishedAt = new Date((await api.getJob(ids[0] ?? '')).createdAt).getTime();
@@ -82,9 +82,7 @@ describe.concurrent('retention', () => {
     expect(await rowCount(cluster, queue, 'dead_letter')).toBe(0);
   });
 
-  it('answers 410 for a deleted queue until its last job is past retention, then 404', {
-    timeout: 40_000,
-  }, async () => {
+  it('answers 410 for a deleted queue until its last job is past retention, then 404', async () => {
     const { api } = cluster;
     // The sweep must survive the loss of its own wake-up.
     await cluster.query('delete from graphile_worker._private_jobs');
@@ -109,7 +107,7 @@ describe.concurrent('retention of what has not ended', () => {
   const RETENTION_MS = 2000;
   const LIFETIME_MS = 3000;
 
-  it('keeps a job of a paused queue until it ends, and then for a lifetime', { timeout: 40_000 }, async () => {
+  it('keeps a job of a paused queue until it ends, and then for a lifetime', async () => {
     const cluster = await startCluster({
       workers: 1,
       env: {
@@ -173,7 +171,7 @@ describe.concurrent('retention of what has not ended', () => {
     expect(await rowCount(cluster, paused, 'dead_letter')).toBe(0);
   });
 
-  it('waits while the clock of the database is not to be trusted', { timeout: 60_000 }, async () => {
+  it('waits while the clock of the database is not to be trusted', async () => {
     const cluster = await startCluster({ workers: 1, env: { RETENTION_SWEEP_SECONDS: '0.2' } });
     const { api } = cluster;
     const processes = [...cluster.apiProcesses, ...cluster.workers];

@@ -50,9 +50,7 @@ async function publishUntil(isOver: () => boolean, socketPath: string, path: str
   return answers;
 }
 
-it('a rolling restart of two APIs and two workers under load loses no request and no job', {
-  timeout: 90_000,
-}, async () => {
+it('a rolling restart of two APIs and two workers under load loses no request and no job', async () => {
   const { url: databaseUrl } = await createTestDatabase();
   const { key } = await createAccount(databaseUrl);
   const sockets = ['a', 'b'].map((name) => join(folder, `${name}.sock`));

@@ -183,7 +183,7 @@ describe.each([
   ['with an ENCRYPTION_KEY', randomBytes(32).toString('base64')],
   ['without one', undefined],
 ])('%s', (_title, encryptionKey) => {
-  it('no key and no secret is in the database, in the logs, or in a second answer', { timeout: 120_000 }, async () => {
+  it('no key and no secret is in the database, in the logs, or in a second answer', async () => {
     const { url } = await createTestDatabase();
     const relayed = await relayDatabase(url);
     const env: Record<string, string> = encryptionKey === undefined ? {} : { ENCRYPTION_KEY: encryptionKey };

@@ -25,7 +25,7 @@ describe.skipIf(hasGivenServer)('several hosts', () => {
     const databaseUrl = `${url}?target_session_attrs=read-write`;
     jobferry = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY } });
     api = createApi(jobferry.baseUrl, KEY);
-  }, 60_000);
+  });
   afterAll(async () => {
     await jobferry?.kill('SIGKILL');
     await pair?.stop();
@@ -34,9 +34,7 @@ describe.skipIf(hasGivenServer)('several hosts', () => {
   const health = async () =>
     (await fetch(`${jobferry.baseUrl}/readyz`)).json() as Promise<{ checks: { database: string } }>;
 
-  it('lead to the primary, and to the promoted standby though the former primary takes writes again', {
-    timeout: 90_000,
-  }, async () => {
+  it('lead to the primary, and to the promoted standby though the former primary takes writes again', async () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
     await api.publish(queue.name);

@@ -19,7 +19,7 @@ describe.skipIf(hasGivenServer)('a server with a standby', () => {
     pair = await startServerPair();
     pool = new pg.Pool({ connectionString: pair.url, max: 2 });
     pool.on('error', () => undefined);
-  }, 60_000);
+  });
   afterAll(async () => {
     await pool?.end();
     await pair?.stop();

@@ -62,9 +62,7 @@ describe('with an SDK', () => {
     call = tracedCalls(jobferry, key);
   });
 
-  it('has a span for each step, in the trace of the publisher and in one for the retry', {
-    timeout: 30_000,
-  }, async () => {
+  it('has a span for each step, in the trace of the publisher and in one for the retry', async () => {
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const answers = [500, 200];
     const receiver = await openReceiver(() => ({ status: answers.shift() ?? 200 }));

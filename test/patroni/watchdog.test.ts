@@ -68,12 +68,11 @@ const wait = "'${process.execPath}' -e 'setTimeout(() => {}, 600000)' '${folder}
   expect(await Promise.all(pids.map(isRunning))).toEqual([true, true, true]);
   // `timeout` and `sleep` at least.
   await waitFor(async () => (await knownOf(trialPid)) >= 2, {
-    timeoutMs: 20_000,
     message: 'the watchdog to know them',
   });
   process.kill(killsParent ? (parent.pid as number) : trialPid, 'SIGKILL');
   await waitFor(async () => !(await Promise.all(pids.map(isRunning))).includes(true), {
-    ...{ timeoutMs: 20_000, message: 'the end of all' },
+    ...{ message: 'the end of all' },
   });
   await waitFor(() => !existsSync(folder), { message: 'the removal of the folder' });
 });

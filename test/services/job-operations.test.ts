@@ -179,7 +179,7 @@ describe.concurrent('cancelJob', () => {
     });
   });
 
-  it('or an ack, a nack or the timeout: exactly one wins', { timeout: 60_000 }, async () => {
+  it('or an ack, a nack or the timeout: exactly one wins', async () => {
     const { queue, ids } = await awaiting(40, { ackTimeout: 0.001, ackTimeoutAction: 'dead', maxAttempts: 1 });
     const won: Record<string, number> = {};
     for (const id of ids) {
@@ -207,7 +207,7 @@ describe.concurrent('cancelJob', () => {
     expect(Object.keys(won).length).toBeGreaterThan(1);
   });
 
-  it('or a claim: exactly one wins', { timeout: 60_000 }, async () => {
+  it('or a claim: exactly one wins', async () => {
     const queue = await createQueue({ concurrency: 60 });
     const ids = await Promise.all(Array.from({ length: 60 }, () => publish(queue.name)));
     const [cancels, claims] = await Promise.all([
@@ -284,7 +284,7 @@ describe.concurrent('runNow', () => {
     expect((await take(queue.id)).jobs).toEqual([]);
   });
 
-  it('at the same time as claims delivers once', { timeout: 60_000 }, async () => {
+  it('at the same time as claims delivers once', async () => {
     const queue = await createQueue({ concurrency: 40 });
     const ids = await Promise.all(Array.from({ length: 40 }, () => publish(queue.name)));
     const [runs, claims] = await Promise.all([
@@ -436,7 +436,7 @@ describe.concurrent('publishJobs', () => {
     }
   });
 
-  it('takes 1000 at once, and refuses more', { timeout: 60_000 }, async () => {
+  it('takes 1000 at once, and refuses more', async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, (_, n) => ({ queueName: queue.name, payload: `{"n":${n}}` }));
     const answers = await op.jobs.publishMany(account, jobs);
@@ -451,9 +451,7 @@ describe.concurrent('publishJobs', () => {
     expect(await op.jobs.publishMany(account, [])).toEqual([]);
   });
 
-  it('fills no waiting line so that it is refused, however many requests publish a thousand at once', {
-    timeout: 60_000,
-  }, async () => {
+  it('fills no waiting line so that it is refused, however many requests publish a thousand at once', async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, () => ({ queueName: queue.name, payload: '{}' }));
     const answers = await Promise.all(Array.from({ length: 8 }, () => op.jobs.publishMany(account, jobs)));
@@ -477,7 +475,7 @@ describe.concurrent('publishJobs', () => {
 
 // Not beside the others: it stops the database.
 describe('publishJobs while nothing can be written', () => {
-  it('gives up on the rest when none of a portion could be written', { timeout: 60_000 }, async () => {
+  it('gives up on the rest when none of a portion could be written', async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, (_, n) => ({ queueName: queue.name, payload: n === 7 ? '[]' : '{}' }));
     const holder = await op.db.pool.connect();

@@ -26,7 +26,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 10, 21, 12);
-const REMEMBERED = { timeout: 10_000, interval: 100 };
+const REMEMBERED = { interval: 100 };
 
 let insight: Insight;
 let setClock: (ms: number) => Promise<void>;

@@ -91,6 +91,9 @@ export interface PublishBody {
 
 export type Api = ReturnType<typeof createApi>;
 
+/** What a 503 says whose request may be repeated, because it changed nothing. */
+const NOT_DONE = /nothing was stored/;
+
 let queuesCreated = 0;
 
 /** @param key a bearer key, for example the service's `BOOTSTRAP_API_KEY` */
@@ -112,9 +115,15 @@ export function createApi(baseUrl: string, key: string) {
     return { status: response.status, body: parsed, text, headers: response.headers };
   }
 
-  /** For calls that are steps of a test and not its subject: another status fails the test, with the answer's body. */
+  /**
+   * For calls that are steps of a test and not its subject: another status fails the test, with the answer's body. A busy
+   * machine may refuse one, which is repeated, as every client should.
+   */
   async function must<Body>(statuses: number[], method: string, path: string, body?: unknown): Promise<Body> {
-    const answer = await call<Body>(method, path, body);
+    const answer = await waitFor(async () => {
+      const given = await call<Body>(method, path, body);
+      return given.status === 503 && NOT_DONE.test(given.text) ? null : given;
+    });
     if (statuses.includes(answer.status)) return answer.body;
     throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
   }
@@ -143,7 +152,7 @@ export function createApi(baseUrl: string, key: string) {
   }
 
   /** Waits until the condition holds, and returns the job as it was then. */
-  async function waitForJob(id: string, condition: (job: ApiJob) => boolean, timeoutMs = 15_000): Promise<ApiJob> {
+  async function waitForJob(id: string, condition: (job: ApiJob) => boolean, timeoutMs = 60_000): Promise<ApiJob> {
     let last: ApiJob | undefined;
     const check = async () => {
       last = await getJob(id);

@@ -54,7 +54,7 @@ export interface Subscription<Data> {
 }
 
 /** Generous: it only ends tests that fail anyway. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 export function openSubscription<Data>(url: string, headers: Record<string, string>, body: string): Subscription<Data> {
   const abort = new AbortController();

@@ -71,7 +71,7 @@ export interface Receiver {
   respondWith(script: Reply | ReplyHandler): void;
   /**
    * Resolves once so many requests have come in, or once the predicate holds. It is evaluated at
-   * every arrival and every finished answer. Rejects after `timeoutMs` (10 s by default).
+   * every arrival and every finished answer. Rejects after `timeoutMs` (a minute by default).
    */
   waitFor(
     condition: number | ((requests: ReceivedRequest[]) => boolean),
@@ -281,7 +281,7 @@ function createWaiters(requests: ReceivedRequest[]) {
         waiter.reject(error);
       }
     },
-    waitFor(condition: Waiter['condition'], timeoutMs = 10_000): Promise<ReceivedRequest[]> {
+    waitFor(condition: Waiter['condition'], timeoutMs = 60_000): Promise<ReceivedRequest[]> {
       // The stack of the caller is what names the condition that was never met.
       const timedOut = new Error();
       return new Promise((resolve, reject) => {

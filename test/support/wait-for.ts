@@ -13,7 +13,7 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 /** Calls the condition until it returns a truthy value, and returns that. A condition that throws is not yet met. */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 15_000, everyMs = 20, message = 'the condition' }: WaitOptions = {},
+  { timeoutMs = 60_000, everyMs = 20, message = 'the condition' }: WaitOptions = {},
 ): Promise<Truthy<T>> {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {

@@ -155,7 +155,7 @@ function setup(options: Partial<DispatcherOptions> = {}) {
   return { db, sender, changed, dispatcher };
 }
 
-const until = (condition: () => boolean, message: string) => waitFor(condition, { timeoutMs: 10_000, message });
+const until = (condition: () => boolean, message: string) => waitFor(condition, { message });
 /** Lets all that is ready run, timers excluded. */
 const turns = async (count = 20) => {
   for (let n = 0; n < count; n += 1) await new Promise((resolve) => setImmediate(resolve));
