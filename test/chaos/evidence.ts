@@ -38,7 +38,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = process.env.CHAOS_EVIDENCE ?? 'docs/evidence';
 const EMBEDDED = `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`;
 
-/** Parts of the report, which other test files of the run have written. `vitest.chaos.config.ts` names the run. */
+/** Parts of the report, which other test files of the run have written. `vitest.runs.config.ts` names the run. */
 const PARTS = join(tmpdir(), `jobferry-chaos-run-${process.env.CHAOS_RUN ?? process.pid}`);
 
 /**

@@ -40,11 +40,9 @@ const LONG = [
 const WAITING = [
   'test/client/(reports|retries|webhook)',
   'test/db/connections',
-  'test/delivery/dns-lookup',
   'test/e2e/(alerts|bounds|bulk-actions|deleting-accounts|encryption|endless-bodies|fair-shares)',
   'test/e2e/(graphql-live|lease-locks|limits|live|outage|pausing|plans|proxy|recovering|refusing|retention|search|secrets)',
   'test/e2e/(sessions|starting|statistics|time-limits|tracing)',
-  'test/http/unread',
   'test/live/live',
 ];
 
