@@ -18,7 +18,7 @@ export interface Seeded {
   small: TestQueue;
 }
 
-/** What belongs to other accounts. */
+/** Objects of other accounts. */
 export interface Others {
   /** An account with a few keys and a thousand queues without jobs, which are newer than all others. */
   idle: string;

@@ -25,7 +25,7 @@ export function runJobferry(
   return beginJobferry(args, env, giveUpMs, main).ended;
 }
 
-/** The same, for a command that is killed. */
+/** Begins a command that is killed later. */
 export function beginJobferry(args: string[], env: Record<string, string> = {}, giveUpMs = GIVE_UP_MS, main = MAIN) {
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 
-/** What a test file has begun and not ended: servers, processes, databases. */
+/** Ends of all that a test file has begun: servers, processes, databases. */
 const begun = new Set<() => unknown>();
 
 /**
