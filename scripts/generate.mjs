@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, '..');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
 /** Packages that the output depends on, besides the schema and this script. */
 const GENERATORS = ['prisma', '@prisma/client', '@pothos/plugin-prisma'];
-/** What a build needs of the development packages. Prisma's come by themselves, as peers of others. */
+/** Development packages that a build needs. Prisma's come by themselves, as peers of others. */
 const TOOLS = ['prisma', '@gql.tada/internal', 'typescript', 'vite'];
 /** File in each generated folder, with the hash of its sources. */
 const STAMP = '.made-from';

@@ -135,7 +135,7 @@ function causesOf(error: unknown): string {
   return `${error.message.slice(0, 200)} ${error.cause === undefined ? '' : causesOf(error.cause)}`;
 }
 
-/** What the innermost error says. */
+/** The message of the innermost error. */
 function rootOf(error: Error): string {
   if (error.cause instanceof Error) return rootOf(error.cause);
   const { code } = error as NodeJS.ErrnoException;

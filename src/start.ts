@@ -65,7 +65,7 @@ export interface Service {
   url: string;
   /** Address for people on this machine, or PUBLIC_URL; null for a unix socket without PUBLIC_URL. */
   address: URL | null;
-  /** What the process serves, as paths below the address. */
+  /** The pages that the process serves, as paths below the address. */
   places: Places;
   /** Creates a link that signs in to the dashboard once; null if there is no address, or no dashboard in this process. */
   signInLink(): Promise<string | null>;
@@ -236,7 +236,7 @@ function openSender(
   return sender;
 }
 
-/** What every use case gets. */
+/** The context that every use case gets. */
 function createContext(
   { config, log, database: { db }, started }: Foundations,
   {

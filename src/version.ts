@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The same relative path from `src` and from `dist`. */
+/** This relative path holds from `src` and from `dist`. */
 const PACKAGE = new URL('../package.json', import.meta.url);
 
 /** Version of Jobferry. */

@@ -123,6 +123,13 @@ const WORDS_ALLOWED: Readonly<Record<string, string>> = {
   'test/support/pgbouncer.ts': 'the same',
 };
 
+/**
+ * Beginnings of a comment that leave its subject to the code below: a comment begins with a sentence or a noun. Line
+ * comments begin where the line above is none.
+ */
+const WITHOUT_SUBJECT =
+  /(?:\/\*\*?\s+(?:\*\s+)?|(?<!^[ \t]*(?:\/\/|--).*\n[ \t]*)(?:\/\/\/?|--) )(What|Who|Of|That of|The same|As above)\b/gm;
+
 const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;
 
 interface Source {
@@ -285,6 +292,10 @@ function unclearWords(text: string): string[] {
   return [...lines.matchAll(words)].map(([word]) => word);
 }
 
+function openingsWithoutSubject(text: string): string[] {
+  return [...text.matchAll(WITHOUT_SUBJECT)].map(([, opening = '']) => opening);
+}
+
 describe('plain English', () => {
   it.each([
     ['// Nobody needs a key.', ['Nobody']],
@@ -299,8 +310,18 @@ describe('plain English', () => {
     expect(unclearWords(text)).toEqual(words);
   });
 
+  it.each([
+    ['/** What a claim may take. */', ['What']],
+    ['/**\n * Of one queue.\n */', ['Of']],
+    ['  // The same for all.\n  // What follows.', ['The same']],
+    ['/// That of the key.\nscopes text, -- Who may', ['That of', 'Who']],
+    ['// Jobs.\n// What follows goes on.\n/** Offers, and what they do. */', []],
+  ])('finds the comments without a subject in %j', (text, openings) => {
+    expect(openingsWithoutSubject(text)).toEqual(openings);
+  });
+
   it('is in the sources', () => {
-    expect(violations(({ text }) => unclearWords(text))).toEqual([]);
+    expect(violations(({ text }) => [...unclearWords(text), ...openingsWithoutSubject(text)])).toEqual([]);
   });
 
   it('is in tests, benchmarks, scripts and packages', () => {
@@ -310,7 +331,8 @@ describe('plain English', () => {
       ),
     ).filter((file) => /\.(ts|mts|mjs|sql)$/.test(file) && !/(^|\/)(node_modules|dist|out)\//.test(file));
     const found = files.flatMap((file) => {
-      const words = unclearWords(readFileSync(join(ROOT, file), 'utf8'));
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      const words = [...unclearWords(text), ...openingsWithoutSubject(text)];
       return words.map((word) => ({ file, word }));
     });
     expect(found.filter(({ file }) => !(file in WORDS_ALLOWED))).toEqual([]);
@@ -322,9 +344,10 @@ describe('plain English', () => {
     const files = readdirSync(PRISMA, { recursive: true, encoding: 'utf8' }).filter((file) =>
       /\.(sql|prisma)$/.test(file),
     );
-    const wrong = files.flatMap((file) =>
-      unclearWords(readFileSync(join(PRISMA, file), 'utf8')).map((word) => `${file}: ${word}`),
-    );
+    const wrong = files.flatMap((file) => {
+      const text = readFileSync(join(PRISMA, file), 'utf8');
+      return [...unclearWords(text), ...openingsWithoutSubject(text)].map((word) => `${file}: ${word}`);
+    });
     expect(wrong).toEqual([]);
     expect(files).toContain('schema.prisma');
   });

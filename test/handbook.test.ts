@@ -10,7 +10,7 @@ import { COMMANDS } from '../src/commands/index.ts';
 import { VARIABLES } from '../src/config.ts';
 import { SECRETS } from '../src/variables.ts';
 
-/** What people copy from the documents: each block of shell commands, as far as it can be tried without running it. */
+/** Text that people copy from the documents: each block of shell commands, as far as it can be tried without running it. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [
@@ -73,7 +73,7 @@ describe('commands of Jobferry', () => {
 });
 
 it('sets variables that exist', () => {
-  // Of a receiver and a publisher, and of the file that loads an OpenTelemetry SDK.
+  // Variables of a receiver and a publisher, and of the file that loads an OpenTelemetry SDK.
   const others = ['API_KEY', 'SIGNING_SECRET', 'TRACE_RATIO'];
   const known = new Set([...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`), ...others]);
   const ofCommands = all.filter(({ command }) =>

@@ -41,7 +41,7 @@ const rules = read('docs/rules.md').text;
 const invariants = read('docs/invariants.md').text;
 const contract = read('docs/spec.md').text;
 
-/** What the first cell of each row of a table defines. */
+/** Names that the first cell of each row of a table defines. */
 function definedIn(document: string): Set<string> {
   const cells = Array.from(document.matchAll(/^\| ([^|]+) \|/gm), ([, cell]) => cell ?? '');
   return new Set(cells.flatMap((cell) => cell.match(NUMBER) ?? []));

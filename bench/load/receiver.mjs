@@ -42,7 +42,7 @@ const server = createServer((req, res) => {
   req.on('data', (chunk) => chunks.push(chunk));
   req.once('end', () => {
     if (req.url !== `/${name}`) {
-      // Of a run that has ended.
+      // The job is one of a run that has ended.
       run.strangers += 1;
       res.writeHead(410).end();
       return;

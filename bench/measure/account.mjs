@@ -32,7 +32,7 @@ export async function measureLoad(stage, running, load, finished = async () => u
   };
 }
 
-/** The same for a publisher alone: nothing is waited for. */
+/** Measures a publisher alone: nothing is waited for. */
 export async function measurePublishing(stage, running, load) {
   const cpuBefore = cpuSample(stage, running);
   const record = await stage.publisher.ask('publish', { target: running.target, first: running.published, ...load });
@@ -49,7 +49,7 @@ export async function measurePublishing(stage, running, load) {
 }
 
 /**
- * What the receiver got of all that was ever published here: late duplicates are found, and losses of the warm-up.
+ * Compares all deliveries with all publishes here: it finds late duplicates, and losses of the warm-up.
  * A job that was answered 201 must arrive once; one that was not is no loss, but should not arrive either.
  */
 export async function verify(stage, running) {

@@ -23,7 +23,7 @@ export function cpuOf(pid) {
   return stat === null ? 0 : (Number(stat[11]) + Number(stat[12])) * TICK_US;
 }
 
-/** The same with all children, those that have ended included. */
+/** The CPU of a process with all its children, ended ones included. */
 export function cpuOfFamily(pid) {
   let total = cpuOf(pid);
   const own = statOf(pid);

@@ -8,7 +8,7 @@ const MOST_MEMORY_MIB = 300;
 const [QUIET_FACTOR, QUIET_MARGIN_MS] = [2, 50];
 /** Goodput is measured over so many seconds at a time: a checkpoint of the database takes its part of one. */
 const WINDOW_S = 5;
-/** Of what was delivered in a second without an overload, on average over the whole of it. */
+/** The least share of the deliveries per second without an overload, on average over the whole of it. */
 const LEAST_DELIVERIES = 0.5;
 
 export function summaryOf({ loud, quiet, alone, deliveries }, given) {

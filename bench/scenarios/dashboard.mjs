@@ -63,7 +63,7 @@ async function keyOfViewers({ host, port, apiKey }) {
   return data.createApiKey.key;
 }
 
-/** Of the queries under load, those that the standby has answered. */
+/** The share of the queries under load that the standby has answered. */
 function percentage(turns) {
   const sum = (what) => turns.reduce((total, { queries }) => total + (queries?.[what] ?? 0), 0);
   return sum('count') === 0 ? '' : `${Math.round((sum('byReplica') / sum('count')) * 100)} %`;

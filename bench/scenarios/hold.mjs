@@ -48,7 +48,7 @@ async function measure(stage, running) {
 async function pileUp(stage, running) {
   const [{ id: queueId, name }] = running.queues;
   await running.rest('PUT', `/v1/queues/${queueId}`, { mode: 'ack', ackTimeout: 600, concurrency: 1 });
-  // Of its own, and not in the records: it is delivered and then dies.
+  // This job is not in the records: it is delivered and then dies.
   const number = running.published;
   running.published += 1;
   running.accepted += 1;

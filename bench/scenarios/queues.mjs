@@ -4,7 +4,7 @@ const MANY = 200;
 /** The sum over an account is at most 1000. */
 const CONCURRENCY = 5;
 
-/** The same load over many queues, used in turn: each of them is hot all the time. */
+/** The usual load over many queues, used in turn: each of them is hot all the time. */
 export const queues = variantScenario({
   about: `${MANY} queues, used in turn, beside one queue`,
   title: `One queue and ${MANY} queues`,

@@ -6,7 +6,7 @@ const FAILED_SHARE = 0.5;
 /** The most that can be: at one half, one job in 33 million fails so often. */
 const settings = { maxAttempts: 25, backoffType: 'fixed', backoffDelay: 1 };
 
-/** What a job costs grows with its deliveries, and its last retries are waited for; so the deliveries are counted. */
+/** The cost of a job grows with its deliveries, and its last retries are waited for; so the deliveries are counted. */
 export const retryStorm = variantScenario({
   about: 'half of the answers are 500, beside none: deliveries per second, and what one costs',
   title: 'Half of the answers 500, retried after 1 s, up to 25 attempts',

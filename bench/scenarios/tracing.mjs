@@ -6,7 +6,7 @@ import { variantScenario } from './variants.mjs';
 const SDK = fileURLToPath(new URL('../../deploy/tracing/telemetry.mjs', import.meta.url));
 const RATIO = 0.01;
 const ABOUT = `an OpenTelemetry SDK that samples ${RATIO * 100} % of the traces, and a collector: CPU per job without and with`;
-/** Of the CPU of Jobferry and PostgreSQL per job. */
+/** Percent of the CPU of Jobferry and PostgreSQL per job. */
 const AIM_PERCENT = 3;
 
 export const tracing = {

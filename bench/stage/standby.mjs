@@ -9,7 +9,7 @@ import { query } from './postgres.mjs';
 
 const quiet = { info: () => undefined, warn: () => undefined };
 const FOLLOWS_MS = 60_000;
-/** What each server makes for itself, or reads from the write-ahead log that it streams. */
+/** Files that each server makes for itself, or reads from the write-ahead log that it streams. */
 const OWN_FILES = ['pg_wal/*', 'postmaster.*', 'pg_replslot/*', 'pg_dynshmem/*', 'pg_notify/*', 'pg_stat_tmp/*', 'pgsql_tmp*'];
 
 /**

@@ -38,10 +38,10 @@ as $$
 declare
   v_asked record; v_pick record;
   v_ids text[];
-  -- Of queues that gave jobs, at the same positions.
+  -- Facts about the queues that gave jobs, at the same positions.
   v_queues text[]; v_times timestamptz[]; v_deadlines timestamptz[]; v_waits float8[]; v_probes boolean[];
   v_accounts text[]; v_counts integer[];
-  -- Of queues for which jobferry_pick wants a wake-up.
+  -- Queues for which jobferry_pick wants a wake-up, and its times.
   v_waking text[]; v_wakes timestamptz[];
 begin
   for v_asked in

@@ -1,7 +1,7 @@
 -- An error text in which ids and numbers are replaced by the same mark, so that texts that differ in these only become
 -- equal. An id is hexadecimal with digits and letters (a UUID with dashes, too), or long. It may also consist of digits only,
--- so numbers get the same mark. What is looked for ahead is at most 40 characters away: settles of all accounts use this
--- function, and a receiver could make it take a step for each pair of characters.
+-- so numbers get the same mark. The look-ahead is limited to 40 characters: settles of all accounts use this function, and
+-- without a limit a receiver could make it quadratic.
 create or replace function jobferry_normalised(p_error text) returns text
 language sql immutable
 as $$

@@ -146,7 +146,7 @@ begin
 end
 $$;
 
--- The same for a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few of
+-- Picks jobs of a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few of
 -- the jobs that have been due for longest, a few of those that became due last, and a few hundred of those whose lifetime
 -- ends next: deliverable jobs are found there behind any number of others, also of those that wait for a retry.
 create or replace function jobferry_pick_in_time(p_queue text, p_at timestamptz, p_max integer, p_bytes integer) returns text[]

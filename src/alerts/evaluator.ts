@@ -33,7 +33,7 @@ export interface EvaluatorParts {
   holder: string;
 }
 
-/** What is known of a rule now. */
+/** The present facts about a rule. */
 interface Findings {
   found: Finding[] | null;
   problem: string | null;

@@ -2,7 +2,7 @@
 const QUICK_MS = 250;
 /** Length of a rest, as a multiple of the evaluation before it. */
 const FACTOR = 20;
-/** That of five statements of a second. What took longer was waiting for a connection, which is no fault of the account. */
+/** Longest cool-down: 20 times five statements of 1 s. Longer evaluations were waiting for a connection. */
 const LONGEST_MS = 100_000;
 
 /**

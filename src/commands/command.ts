@@ -21,14 +21,14 @@ type ValueOf<O extends Option> = O extends { value: string }
     : string | undefined
   : boolean;
 
-/** What the operator gave to a command. */
+/** Options and arguments that the operator gave to a command. */
 export interface Given<T extends OptionTable> {
   readonly options: { readonly [Name in keyof T]: ValueOf<T[Name]> };
   /** The command's one argument; empty if the command has none. */
   readonly argument: string;
 }
 
-/** What a command prints on stdout. */
+/** The output of a command on stdout. */
 export interface Result {
   /** For programs, with `--json`. */
   readonly json: unknown;

@@ -93,7 +93,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
   return findings;
 }
 
-/** Of a database without tables there are none. */
+/** Processes that use the database; none if it has no tables. */
 function processesOf(db: Database) {
   return processFacts(db).catch(() => []);
 }

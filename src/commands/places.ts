@@ -6,7 +6,7 @@ const LABELS: Readonly<Record<string, string>> = {
   graphql: 'GraphQL',
 };
 
-/** What people can open, one line each; nothing for a worker. */
+/** Addresses that people can open, one line each; nothing for a worker. */
 export function listOfPlaces({ address, places }: Pick<Service, 'address' | 'places'>): string {
   if (address === null) return '';
   const shown = Object.entries(places).filter(([name]) => LABELS[name] !== undefined);

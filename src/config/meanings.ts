@@ -1,12 +1,12 @@
 import type { environment } from '../config.ts';
 
 export interface Meaning {
-  /** What holds while the variable is not set, if its schema has no default. */
+  /** The behaviour while the variable is not set, if its schema has no default. */
   readonly unset?: string;
   readonly meaning: string;
 }
 
-/** What docs/configuration.md says about each variable, in its order: Markdown, with links from that folder. */
+/** The texts of docs/configuration.md about each variable, in its order: Markdown, with links from that folder. */
 export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>> = {
   PORT: { meaning: 'port to listen on; 0 takes any free port' },
   HOST: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a start may do, and when it is reachable. */
+/** Permissions of a start, and when it is reachable. */
 export interface StartingConfig {
   /** Whether `serve` may change the schema of the database. Otherwise it needs one that `migrate` has brought up to date. */
   readonly autoMigrate: boolean;

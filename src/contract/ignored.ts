@@ -8,7 +8,7 @@ interface Given {
   body: unknown;
 }
 
-/** What other services call these members and parameters, in lower case without separators. */
+/** Names that other services have for these members and parameters, in lower case without separators. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...{ scheduledfor: 'delay', scheduledat: 'delay', runat: 'delay', delayseconds: 'delay', delayms: 'delay' },
   ...{ data: 'payload', body: 'payload', key: 'idempotencyKey', dedupekey: 'idempotencyKey' },

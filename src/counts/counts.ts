@@ -38,7 +38,7 @@ interface EndedDelivery {
 }
 
 /**
- * What a process has done since its start. Everything here is an addition to a number in memory, and nothing is computed
+ * Counts of a process since its start. Everything here is an addition to a number in memory, and nothing is computed
  * before a page of metrics is made (docs/decisions/0031).
  */
 export class Counts {

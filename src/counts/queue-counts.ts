@@ -1,6 +1,6 @@
 import { keyOf, Tally } from './tally.ts';
 
-/** What is counted by queue. */
+/** Events that are counted by queue. */
 export type QueueCount = 'publishes' | 'deliveries' | 'completed' | 'retries' | 'holds' | 'dead';
 
 /** Queues that are counted one by one until the next `take`. Events of further queues are counted together. */

@@ -29,8 +29,8 @@ interface Noted {
 }
 
 /**
- * What keeps this process from reaching any receiver: its proxy, its name servers, or its own limits. A job is not to blame, so
- * it goes back without an attempt (D38), and the pause grows with the outage instead of with the job.
+ * Problems that keep this process from reaching any receiver: its proxy, its name servers, or its own limits. A job is not
+ * to blame, so it goes back without an attempt (D38), and the pause grows with the outage instead of with the job.
  */
 export class Egress {
   readonly #log: EgressLog | null;

@@ -51,7 +51,7 @@ export interface SendRequest {
 export interface Sender {
   /** Never rejects: every error becomes an answer of the kind `no_answer`. */
   send(request: SendRequest): Promise<SendResult>;
-  /** What keeps this process from reaching any receiver. */
+  /** Remembers problems that keep this process from reaching any receiver. */
   readonly egress: Egress;
   /** Waits until the running sends have ended, each by its own deadline, then closes all connections. */
   close(): Promise<void>;

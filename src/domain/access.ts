@@ -1,4 +1,4 @@
-/** What a person or program may do: a role, and the right to see payloads. */
+/** The permissions of a person or a program: a role, and the right to see payloads. */
 
 /** From the least to the most. Each role may do all that the roles before it may do. */
 export const MEMBER_ROLES = ['viewer', 'operator', 'admin'] as const;

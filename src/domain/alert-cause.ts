@@ -1,12 +1,12 @@
 import type { AlertKind } from './alert-rule.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from './queue-slots.ts';
 
-/** What the database has measured of a queue of which a rule's condition holds. */
+/** The measure of a queue for which a rule's condition holds. */
 export interface QueueMeasure {
   queueName: string;
   /** In the unit of the rule's threshold. */
   value: number;
-  /** What the value is a part of, such as the number of attempts; null if there is nothing. */
+  /** The whole that the value is a part of, such as the number of attempts; null if there is none. */
   total: number | null;
   /** Jobs in flight, those of them that await a report, and how many may be in flight, for the oldest due job. */
   inFlight: number | null;

@@ -1,7 +1,7 @@
 import type { Told } from './alert.ts';
 import { ALERT_LIMITS, type AlertKind, KINDS } from './alert-rule.ts';
 
-/** What a webhook of alerts gets. */
+/** The message that a webhook of alerts gets. */
 
 export interface ToldAlert {
   id: string;

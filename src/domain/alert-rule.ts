@@ -86,7 +86,7 @@ export const ALERT_LIMITS = {
   waitingOfRule: 20,
 } as const;
 
-/** What a client sends; what is left out has its default, or stays as it is. */
+/** Settings that a client sends. A missing one has its default, or stays as it is. */
 export type AlertRuleInput = Partial<AlertRuleSettings>;
 
 /** @throws JobferryError `invalid_fields` */

@@ -31,7 +31,7 @@ export interface OpenAlert extends Finding {
 export const ALERT_RESOLUTIONS = ['condition_over', 'queue_deleted'] as const;
 export type AlertResolution = (typeof ALERT_RESOLUTIONS)[number];
 
-/** What an evaluation changes. */
+/** A change that an evaluation makes. */
 export type AlertChange =
   | { type: 'begin'; finding: Finding }
   | { type: 'forget'; alert: OpenAlert }

@@ -6,7 +6,7 @@ export interface DatabaseHost {
 }
 
 export interface DatabaseUrl {
-  /** The same URL for each server, in the order of the URL. */
+  /** The URL with each server alone, in the order of the URL. */
   servers: (DatabaseHost & { url: string })[];
 }
 
@@ -16,7 +16,7 @@ const HOST = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*))(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = 5432;
 const MAX_SERVERS = 16;
 /** Jobferry writes, so other values make no sense. Servers that are no primary are refused in any case. */
-/** Of the driver. It would take any other value for none, and connect without TLS. */
+/** TLS modes of the driver. It would take any other value for none, and connect without TLS. */
 const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const TARGETS = ['read-write', 'primary'];
 

@@ -39,7 +39,7 @@ export function connectionsMissing(
   };
 }
 
-/** Of a refused connection, by its SQLSTATE (`too_many_connections`), which the handbook names, too. */
+/** The reason of a refused connection, by its SQLSTATE (`too_many_connections`), which the handbook names, too. */
 export const NO_CONNECTION_LEFT = 'no connection is left on the server (SQLSTATE 53300)';
 
 const WHOSE_FIX =
@@ -55,7 +55,7 @@ export function judgeUnreachable(reason: string, embedded: boolean): Finding {
   return problem('database', `cannot be reached: ${reason}`, fix);
 }
 
-/** What `doctor` makes of the sessions of the server. */
+/** Findings of `doctor` about the sessions of the server. */
 export function judgeConnections(
   facts: ConnectionFacts,
   processes: readonly Pick<RunningProcess, 'role'>[],

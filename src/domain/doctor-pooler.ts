@@ -5,7 +5,7 @@ export type PoolMode = 'session' | 'transaction' | 'statement';
 export interface PoolerFacts {
   /** Whether DIRECT_DATABASE_URL is set. */
   isPooled: boolean;
-  /** What a start would refuse. */
+  /** Faults for which a start would be refused. */
   faults: readonly { what: string; fix: string }[];
   /** How sessions are shared; null without a pooler, or if it could not be found out. */
   mode: PoolMode | null;
@@ -13,7 +13,7 @@ export interface PoolerFacts {
 
 const MODE_FIX = 'pool_mode = transaction, in pgbouncer.ini or for this database';
 
-/** What `doctor` makes of the connections to a pooler and past it. */
+/** Findings of `doctor` about the connections to a pooler and past it. */
 export function judgePooler({ isPooled, faults, mode }: PoolerFacts): Finding[] {
   const check = 'pooler';
   const found: Finding[] = faults.map(({ what, fix }) => ({ check, status: 'problem', what, fix }));

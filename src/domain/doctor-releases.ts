@@ -11,9 +11,9 @@ import {
 
 type SchemaState = 'current' | 'behind' | 'newer';
 
-/** What `doctor` makes of the releases of the database and of the processes that use it. */
+/** Findings of `doctor` about the releases of the database and of the processes that use it. */
 
-/** Of a schema that no release can use. */
+/** The finding about a schema that no release can use. */
 export function judgeUnusable(reason: string): Finding[] {
   return [problem('schema', reason, 'use an empty database; checks of its tables were left out')];
 }

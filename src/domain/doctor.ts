@@ -1,21 +1,21 @@
 import { type ReplicationFacts, replicationFaults } from './replication.ts';
 import { OLDEST_SERVER, type ServerSettings } from './server-settings.ts';
 
-/** What `doctor` makes of the facts about a database and the processes that use it. */
+/** Findings of `doctor` about a database and the processes that use it. */
 
 export interface Finding {
   check: string;
   status: 'ok' | 'warning' | 'problem';
   what: string;
-  /** What to do; null if nothing is wrong. */
+  /** The remedy; null if nothing is wrong. */
   fix: string | null;
 }
 
 export interface SettingFacts extends ServerSettings {
   autovacuum: string;
-  /** Of new sessions; also of those of a standby. */
+  /** New sessions can only read; those of a standby always. */
   read_only: boolean;
-  /** Of new sessions, in milliseconds; only those that are set. */
+  /** Time-outs of new sessions in milliseconds; only those that are set. */
   timeouts: Readonly<Partial<Record<'idle_session_timeout' | 'lock_timeout', number>>>;
 }
 

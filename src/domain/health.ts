@@ -125,7 +125,7 @@ function signatureRejected({ unauthorized, ...totals }: AttemptTotals): Warnings
   return [{ warning: 'signature_rejected', message }];
 }
 
-/** Of fewer attempts, one in twenty is none. */
+/** With fewer attempts, one in twenty would be less than one. */
 const TWENTY = 20;
 
 function slowReceiver(totals: AttemptTotals, { p95 }: Percentiles, webhookTimeoutMs: number): Warnings {

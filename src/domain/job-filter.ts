@@ -97,7 +97,7 @@ export interface JobFilter {
   webhookStatusCodes?: readonly number[] | undefined;
   /** First digits: 2 for 2xx and so on; 0 for no answer. A job that was never attempted has no class. */
   webhookStatusClasses?: readonly number[] | undefined;
-  /** The same for the answers to all attempts: at least one must match. */
+  /** Codes of the answers to all attempts: at least one must match. */
   anyWebhookStatusCodes?: readonly number[] | undefined;
   anyWebhookStatusClasses?: readonly number[] | undefined;
   payload?: PayloadCondition | undefined;
@@ -119,7 +119,7 @@ export interface JobOrder {
   descending: boolean;
 }
 
-/** What jobs can be counted by. `payload`: the value at a path. */
+/** Dimensions by which jobs can be counted. `payload`: the value at a path. */
 export const JOB_DIMENSIONS = ['queue', 'status', 'state', 'dead_reason', 'payload'] as const;
 export type JobDimension = (typeof JOB_DIMENSIONS)[number];
 

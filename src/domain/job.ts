@@ -3,7 +3,7 @@
 export const JOB_STATUSES = ['pending', 'processing', 'awaiting_ack', 'completed', 'dead'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** What the statuses are called elsewhere. */
+/** Names of the statuses elsewhere. */
 const OTHER_STATUSES: readonly [RegExp, JobStatus][] = [
   [/^(?:fail|error|dlq|cancel|dead)/i, 'dead'],
   [/^(?:success|succe|complete|done|delivered)/i, 'completed'],

@@ -22,7 +22,7 @@ export interface TestAnswer {
   responseBody: string | null;
 }
 
-/** What an answer says about the signature. A 2xx also comes from a receiver that does not verify it. */
+/** The verdict of an answer about the signature. A 2xx also comes from a receiver that does not verify it. */
 export const SIGNATURE_VERDICTS = ['accepted', 'rejected', 'unknown'] as const;
 type SignatureVerdict = (typeof SIGNATURE_VERDICTS)[number];
 
@@ -32,7 +32,7 @@ export interface CheckOfReceiver {
   durationMs: number;
   /** As in the history of a job; null after a 2xx. */
   error: string | null;
-  /** Of a certificate that was not accepted, such as `CERT_HAS_EXPIRED`; null otherwise. */
+  /** The code of a certificate that was not accepted, such as `CERT_HAS_EXPIRED`; null otherwise. */
   errorCode: string | null;
   responseBody: string | null;
   signature: SignatureVerdict;

@@ -7,7 +7,7 @@ export interface Release {
   oldestBeside: string;
 }
 
-/** What a process knows of the database that it uses. */
+/** Facts that a process has about the database that it uses. */
 export interface SchemaFacts {
   /** The release that migrated the database last; null if the database does not say. */
   release: Release | null;
@@ -75,7 +75,7 @@ export function commandRefusal(version: string, facts: SchemaFacts & { isEmpty: 
   return `${needsMigration(version, facts)}; or run this command of the release that uses the database`;
 }
 
-/** What is missing in a database before `version` can use it, and the command that adds it. */
+/** Says what is missing in a database before `version` can use it, and which command adds it. */
 export function needsMigration(version: string, { release, isEmpty }: SchemaFacts & { isEmpty: boolean }): string {
   const command = '`jobferry migrate`';
   if (isEmpty) return `the database has no tables of Jobferry yet: ${command} creates them`;
@@ -99,7 +99,7 @@ export interface RunningProcess {
   version: string;
 }
 
-/** The same, with what `doctor` shows of it. */
+/** A running process, with the facts that `doctor` shows. */
 export interface SeenProcess extends RunningProcess {
   startedAt: Date;
   /** How far the clock of the database is ahead of that of the process; null if it does not know. */

@@ -1,4 +1,4 @@
-/** What a server reports about its standbys. */
+/** Facts that a server reports about its standbys. */
 export interface ReplicationFacts {
   synchronous_commit: string;
   /** Empty if commits wait for no standby. */
@@ -13,7 +13,7 @@ export interface ReplicationFault {
   /** True if a failover loses jobs that were accepted; false if it can. */
   isUnsafe: boolean;
   what: string;
-  /** What to do. */
+  /** The remedy. */
   fix: string;
 }
 

@@ -1,6 +1,6 @@
 import { type Access, accessOf, MEMBER_ROLES, type MemberRole } from './access.ts';
 
-/** What OIDC_ROLES grants: for each claim, the access of a person whose claim has a value. */
+/** The grants of OIDC_ROLES: for each claim, the access of a person whose claim has a value. */
 export type RoleTable = ReadonlyMap<string, ReadonlyMap<string, Access>>;
 
 /** Stands for any value of a claim. */

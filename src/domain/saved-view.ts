@@ -7,7 +7,7 @@ export const SAVED_VIEW_PAGES = ['jobs', 'dead_letters'] as const;
 export type SavedViewPage = (typeof SAVED_VIEW_PAGES)[number];
 
 export const SAVED_VIEW_LIMITS = {
-  /** Of an account, on all pages. */
+  /** The most views of an account, on all pages. */
   views: 100,
   nameLength: 64,
   queryLength: 2000,

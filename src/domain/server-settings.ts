@@ -1,7 +1,7 @@
 /** The oldest major version of PostgreSQL that the migrations are tested with. */
 export const OLDEST_SERVER = 15;
 
-/** What each start and `doctor` look at: settings of the server, by their names in PostgreSQL. */
+/** Settings of the server that each start and `doctor` examine, by their names in PostgreSQL. */
 export interface ServerSettings {
   /** As `server_version_num`: 150004 is 15.4. */
   version: number;

@@ -26,7 +26,7 @@ export class TooManySignIns extends JobferryError {
   }
 }
 
-/** Who signed in: a member, an API key, or, if both are null, the operator with a sign-in link. */
+/** The holder of a session: a member, an API key, or, if both are null, the operator with a sign-in link. */
 export interface SessionHolder {
   memberId: string | null;
   apiKeyId: string | null;

@@ -19,7 +19,7 @@ const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,2
 const TRACEPARENT_LENGTH = 55;
 
 /**
- * What is stored instead of a trace context that began in Jobferry and is not sampled: most jobs of a service that samples a few,
+ * Stored instead of a trace context that began in Jobferry and is not sampled: most jobs of a service that samples a few,
  * and nothing but a delivery needs such a context.
  */
 export const NOT_SAMPLED = '-';

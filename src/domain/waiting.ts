@@ -65,7 +65,7 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
   const latest = [ownTime(job), holdTime(queue), rateTime(queue)]
     .filter((time) => time !== null)
     .filter(({ at }) => at > now)
-    // Of equal times the first one wins: the job's own time comes before those of the queue.
+    // If times are equal, the first one wins: the job's own time comes before those of the queue.
     .reduce<Time | null>((last, time) => (last === null || time.at > last.at ? time : last), null);
   if (latest !== null) return { reason: latest.reason, message: latest.message, earliestAt: latest.at };
   if (queue.probeJobId !== null) {

@@ -16,7 +16,7 @@ export interface GraphQLServices extends Sources {
   plans: PlanTable;
 }
 
-/** What reads the database. */
+/** The objects that read the database. */
 export interface Sources {
   services: Services;
   readingPrisma: ReadingPrisma;

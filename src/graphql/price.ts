@@ -120,7 +120,7 @@ function priceOfNode(node: SelectionNode, type: GraphQLNamedType, pricing: Prici
 }
 
 const NOTHING: SelectionPrice = { once: 0, perItem: 0 };
-/** Of pages, and of the groups of jobs. Their other fields exist once. */
+/** Fields of pages, and of the groups of jobs. Their other fields exist once. */
 const IS_PER_ITEM: ReadonlySet<string> = new Set(['nodes', 'edges', 'groups']);
 
 function isPage(type: GraphQLNamedType): boolean {

@@ -7,7 +7,7 @@ import { MAX_TIMELINE_POINTS } from '../domain/statistics.ts';
 export const PRICE = {
   /** A page in the order of an index. */
   page: 50,
-  /** The same for one queue of many: their pages are read in one statement. */
+  /** A page of one queue of many: their pages are read in one statement. */
   pageOfQueue: 10,
   /** A page that has to be searched. All searches of a request have 2 s together. */
   search: 1000,

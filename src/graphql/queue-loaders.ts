@@ -113,7 +113,7 @@ interface Source {
   account: Account;
 }
 
-/** What is asked of one or more queues. */
+/** The parts that are asked of one or more queues. */
 interface Question {
   parts: ReadonlySet<Part>;
   charts: readonly Chart[];

@@ -5,7 +5,7 @@ import type { Admission } from '../domain/replication.ts';
 import type { RecentChanges } from '../services/server/recent-changes.ts';
 import type { GraphQLContext, Sources } from './context.ts';
 
-/** What queries use if there is a replica. */
+/** The reads that queries use if there is a replica. */
 export interface ReplicaReads {
   /** `admit` decides where a request reads; the replica must have all that was committed before `since`. */
   replica: { admit(since: number): Promise<Admission> };

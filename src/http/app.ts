@@ -85,7 +85,7 @@ export function createApp(options: AppOptions): Express {
         logInitialization: false,
         responseValidation: true,
         globalMiddleware: [
-          // Who asks, how much, and whether they may: before the body is read, so that a refused request costs no memory.
+          // The client, its limits and its rights are checked before the body is read, so that a refused request costs no memory.
           byKey,
           limits,
           keyRights(services),
@@ -121,7 +121,7 @@ export function createApp(options: AppOptions): Express {
 
 type Step = (answer: RequestListener) => RequestListener;
 
-/** What every request passes before Express looks for its route, in this order. */
+/** The steps that every request passes before Express looks for its route, in this order. */
 function beforeExpress(basePath: string, corsOrigins: readonly string[], turns: PublishTurns | null): Step[] {
   return [
     // First: each answer is counted, whichever step gives it.

@@ -95,7 +95,7 @@ function isPublish(req: Request): boolean {
   return (req as { tsRestRoute?: unknown }).tsRestRoute === contract.jobs.publish;
 }
 
-/** What the metrics call a refusal by its status; any other is `invalid`. */
+/** The metrics' name of a refusal by its status; any other is `invalid`. */
 const REASON_OF_STATUS: Readonly<Record<number, string>> = {
   401: 'unauthorized',
   404: 'not_found',

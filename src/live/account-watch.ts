@@ -1,7 +1,7 @@
 import type { Database, DatabaseLog } from '../db/connection/database.ts';
 import { type AccountMarks, accountMarks, type WatchedList } from '../db/insight/account-marks.ts';
 
-/** What has changed in the lists of an account. */
+/** A change in the lists of an account. */
 export interface AccountChange {
   /** Queues with new dead letters. */
   deadLettersOf: readonly string[];

@@ -2,7 +2,7 @@ import { type AccountCounts, NO_ACCOUNT, OTHER_ACCOUNTS } from '../counts/accoun
 import { Tally } from '../counts/tally.ts';
 import type { Sample } from './registry.ts';
 
-/** Of the activity of an account, this much is left at the next page. */
+/** The share of an account's activity that is left at the next page. */
 const FADING = 0.5;
 /** An account takes the series of another one if it is this much busier, so that equals do not take turns. */
 const BUSIER = 2;

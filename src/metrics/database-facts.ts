@@ -48,7 +48,7 @@ interface DatabaseFactsOptions {
 }
 
 /**
- * What the page shows of the database. Every process with a page reads which queues have series of their own. Facts about
+ * The facts about the database on the page. Every process with a page reads which queues have series of their own. Facts about
  * the database are shown by one process only, the first whose page is read, so that sums over the processes are right.
  */
 export class DatabaseFacts {

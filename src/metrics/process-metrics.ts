@@ -14,7 +14,7 @@ interface WorkerFacts {
   lockedQueues: number;
 }
 
-/** What a page shows of its process. */
+/** The facts about its process on a page. */
 export interface ProcessFacts {
   version: string;
   /** The commit of the build; empty if it is not known. */

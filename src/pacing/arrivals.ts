@@ -46,5 +46,5 @@ export class Arrivals {
   }
 }
 
-/** Of this process, which has one event loop. */
+/** The arrivals of this process, which has one event loop. */
 export const arrivals = new Arrivals();

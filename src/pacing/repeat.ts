@@ -21,7 +21,7 @@ export function repeat(
 ): Repeated {
   let stopped = false;
   let isWanted = false;
-  /** Of the next round; null while a round is running. */
+  /** The timer of the next round; null while a round is running. */
   let timer: NodeJS.Timeout | null = null;
   const round = async () => {
     try {

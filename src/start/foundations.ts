@@ -3,7 +3,7 @@ import type { TrustedProxies } from '../http/index.ts';
 import type { Logger } from '../log.ts';
 import type { OpenDatabase } from '../open-database.ts';
 
-/** What every part of a process is made of. */
+/** The objects that every part of a process is made of. */
 export interface Foundations {
   config: Config;
   log: Logger;

@@ -21,7 +21,7 @@ export interface TracedJob {
 export interface TracedPublish {
   /** The span; null if the SDK does not record it. */
   work: Work | null;
-  /** What is stored with the job. */
+  /** The trace context that is stored with the job. */
   trace: string | null;
 }
 

@@ -60,7 +60,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     expect(await settings()).toEqual([{ kind: 'OLDEST_DUE', forSeconds: 90, windowSeconds: null }]);
     await row.getByRole('button', { name: /^Edit/ }).click();
     expect(await page.getByLabel('Seconds until it fires').inputValue()).toBe('90');
-    // What is due is not counted in a window.
+    // Due jobs are not counted in a window.
     expect(await page.getByLabel('Within').count()).toBe(0);
     await page.getByLabel('Seconds', { exact: true }).fill('0');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -18,7 +18,7 @@ const UNPACK = `import chromium from '@sparticuz/chromium'; console.log(await ch
 const UNPACK_ENV = { AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' };
 
 /**
- * What the browser may not do, and no more: it keeps its own rules about origins, content and isolated sites. Names
+ * The limits of the browser, and no more: it keeps its own rules about origins, content and isolated sites. Names
  * resolve to nothing, so that no request leaves this machine, whatever a page or the browser itself asks for.
  */
 const ARGUMENTS = ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--font-render-hinting=none'];

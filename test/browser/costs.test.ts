@@ -5,7 +5,7 @@ import { followTo, SCREENS, settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 import { relayStatements, type StatementRelay } from './statement-relay.ts';
 
-/** What a screen costs the service, counted. Times are measured by `npm run bench:dashboard`. */
+/** The costs of a screen for the service, counted. Times are measured by `npm run bench:dashboard`. */
 
 const MOST_STATEMENTS = 12;
 const MOST_REQUESTS = 6;
@@ -46,7 +46,7 @@ describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
     await page.locator('tbody tr').first().waitFor();
     const needed = await page.evaluate(requestsToFirstRow);
     expect(needed.length, needed.join('\n')).toBeLessThanOrEqual(MOST_REQUESTS);
-    // What was put off for the rows comes after them.
+    // Work that was put off for the rows comes after them.
     await page.getByRole('button', { name: /^Live/ }).waitFor();
     await page.getByRole('combobox', { name: 'Add a condition' }).waitFor();
     await page.locator('h1', { hasText: /jobs match|jobs/ }).waitFor();

@@ -49,7 +49,7 @@ describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
     // It is a cause in each of the queues in which jobs died of it.
     await expect.poll(() => causes.count()).toBeLessThan(before);
     const hidden = before - (await causes.count());
-    // What had the focus is gone; the next one has it.
+    // The row that had the focus is gone; the next one has it.
     expect(await causes.locator('.rowlink:focus').count()).toBe(1);
     await page.getByRole('link', { name: 'Dismissed', exact: true }).click();
     await page

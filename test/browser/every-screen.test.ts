@@ -6,7 +6,7 @@ import { SCREENS, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** What must hold on every screen, in both themes, at every width, and in forced colours. */
+/** Checks of every screen, in both themes, at every width, and in forced colours. */
 
 /** The widths of a wide window, a phone and the narrowest window, and what is left of 1440 at 200 %. */
 const WIDTHS = [1440, 720, 390, 320] as const;

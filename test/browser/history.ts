@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /**
- * What a service has done in the last hours, written straight into the tables, because a test cannot wait for it. Only what
+ * The work of a service in the last hours, written straight into the tables, because a test cannot wait for it. Only what
  * has ended or waits for long is written like this; the service does the rest, and sums up the attempts by itself.
  */
 
@@ -11,7 +11,7 @@ export interface Past {
   from: number;
   to: number;
   count: number;
-  /** What the receiver answered; null when it did not answer. */
+  /** The receiver's answer; null if it did not answer. */
   code: number | null;
   /** Text of the answer, or of the error where there was none. */
   body?: string;

@@ -6,7 +6,7 @@ import { openPage, setVisibility, signInAt, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
-/** What a person sees while something is broken, and that all of it is as before when it is mended. */
+/** A person sees that something is broken, and everything is as before when it is mended. */
 
 describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
   let service: SeededService;

@@ -49,7 +49,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     const page = await showQueue(account);
     const start = page.getByRole('slider', { name: 'Start of the span of time' });
     await start.focus();
-    // Of three hours in spans of five minutes, all but the last half-hour.
+    // The chart has three hours in spans of five minutes; this leaves out the last half-hour.
     for (let n = 0; n < 5; n += 1) await page.keyboard.press('Shift+ArrowRight');
     await page.waitForURL(/[?&]from=.+&to=/);
     const jobs = page.getByRole('link', { name: '6 jobs of this time' });

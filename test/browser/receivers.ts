@@ -1,6 +1,6 @@
 import type { ReceivedRequest, Reply } from '../support/receiver.ts';
 
-/** What the receiver of each queue answers: the last part of the webhook's path is the queue's name. */
+/** The answer of each queue's receiver: the last part of the webhook's path is the queue's name. */
 const ANSWERS: Readonly<Record<string, Reply>> = {
   'crm-sync': { status: 401, body: '{"error":"invalid signature"}', delayMs: 15 },
   'search-index': { delayMs: 3000, body: '{"indexed":true}' },

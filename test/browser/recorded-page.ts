@@ -3,7 +3,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { openPage, type Session } from './page.ts';
 import { settled } from './screens.ts';
 
-/** What an open page asks of the service, so that it can be asked again without the browser that draws the page. */
+/** The requests of an open page, so that they can be sent again without the browser that draws the page. */
 export interface RecordedPage {
   /** The subscription that it holds. */
   stream: string;

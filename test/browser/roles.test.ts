@@ -6,12 +6,12 @@ import { seedWithPeople } from './people.ts';
 import { SCREENS, settled, showScreen } from './screens.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** What people with each role find on the pages: no more than the server lets them do, and no less. */
+/** People with each role find on the pages no more than the server lets them do, and no less. */
 
 /** Words of buttons and links that change something. */
 const DEEDS =
   /\b(pause|resume|run (\d+ )?now|replay(?!ed)|cancel|report (success|failure)|send|edit|purge|rotate|encrypt|delete|new (queue|key|rule)|silence|revoke|stop|end the hold|change concurrency|signing secret)\b/i;
-/** What is called so, and changes nothing on the server. */
+/** Names of buttons that change nothing on the server. */
 const HARMLESS = /pause (or resume )?updates|cancelled|^(replay of dead letters|cancel jobs)$/i;
 
 describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {

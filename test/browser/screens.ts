@@ -38,7 +38,7 @@ export async function showScreen(watched: WatchedPage, name: string, service: Se
   await settled(watched);
 }
 
-/** The same within the page, as by a link. */
+/** Goes to a screen within the page, as by a link. */
 export async function followTo(watched: WatchedPage, name: string, service: SeededService): Promise<void> {
   await watched.page.evaluate((path) => history.pushState(null, '', path), pathOf(name, service));
   await settled(watched);

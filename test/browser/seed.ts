@@ -46,7 +46,7 @@ export interface SeedOptions {
   reach?: (databaseUrl: string) => Promise<string>;
   /** Writes more of a past, before a worker runs. */
   beforeWorker?: (databaseUrl: string, queues: QueueIds) => Promise<void>;
-  /** The same as `reach` for the API process alone. */
+  /** Stands in for `reach` in the API process alone. */
   reachOfApi?: (databaseUrl: string) => Promise<string>;
 }
 

@@ -30,7 +30,7 @@ describe.skipIf(NO_BROWSER !== null)('the page that sends a job', () => {
     expect(await page.getByRole('region', { name: 'The receiver’s answer' }).textContent()).toBe(HTML_ANSWER);
     expect(await page.title()).not.toBe('run');
 
-    // What was sent last can be sent again, and edited first.
+    // The last job can be sent again, and edited first.
     const [id = ''] = receiver.requests.map((request) => request.json().id);
     await page.goto(`/queues/orders/send?from=${id}`);
     await expect.poll(() => box(page).inputValue()).toBe(EXACT_PAYLOAD);

@@ -10,7 +10,7 @@ import type { WatchedPage } from './watched-page.ts';
 /** Signing in and out, and who has signed in. */
 
 const SIGN_IN = { name: 'Sign in to Jobferry' };
-/** What a page that loses its session is answered, and says in the console. */
+/** Complaints of a page that loses its session: answers and lines of the console. */
 const ENDED = /answer 401|status of 401|request failed|net::ERR_(ABORTED|INCOMPLETE)/;
 
 describe.skipIf(NO_BROWSER !== null)('sessions', () => {

@@ -9,7 +9,7 @@ import { says, textOf } from './sentence.ts';
 import { type Account, type SmallService, startSmallService } from './small-service.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** What is around every screen: the palette, the keys and their help, taste, and the tabs of a phone. */
+/** The frame of every screen: the palette, the keys and their help, taste, and the tabs of a phone. */
 
 describe.skipIf(NO_BROWSER !== null)('the shell', () => {
   let service: SmallService;
@@ -207,7 +207,7 @@ async function openPalette(page: Page): Promise<void> {
   await page.getByRole('combobox', { name: 'Find or do anything' }).waitFor();
 }
 
-/** What `?` lists, by key. */
+/** The list of `?`, by key. */
 async function keysOf(page: Page): Promise<Record<string, string>> {
   await page.keyboard.press('?');
   const help = page.getByRole('dialog', { name: 'Keys of this screen' });

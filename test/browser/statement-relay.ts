@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { afterAll } from 'vitest';
 import { addressOf } from '../support/tcp-relay.ts';
 
-/** What a process does by itself, whether or not there is a dashboard. */
+/** Statements that a process runs by itself, whether or not there is a dashboard. */
 const IN_THE_BACKGROUND =
   /^(report-instance|now|writable|notify$|note-key-use|note-session-use|claiming-workers|lease-locks|present-release|credentials-in-force|listen |select 1\b|select \(select system_identifier)/i;
 

@@ -29,7 +29,7 @@ export class WatchedPage {
     this.#announced.push(...patterns);
   }
 
-  /** What the page should not have done so far. */
+  /** The page's faults so far. */
   complaints(): string[] {
     return this.#complaints.filter((complaint) => !this.#announced.some((pattern) => pattern.test(complaint)));
   }
@@ -62,7 +62,7 @@ export class WatchedPage {
 
   #listen(): void {
     const complain = (text: string) => this.#complaints.push(text);
-    // Of the context, so that windows which the page opens are watched as well.
+    // The context is watched, so that windows which the page opens are included.
     this.#context.on('request', (request) => {
       this.#running.add(request);
       const url = new URL(request.url());

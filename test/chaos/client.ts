@@ -14,7 +14,7 @@ export interface Client {
   call(method: string, path: string, body?: string, baseUrl?: string): Promise<Answered>;
   /** Calls to this API without an answer yet. */
   underWay(baseUrl: string): number;
-  /** The same over all of them. */
+  /** The number of calls under way over all of them. */
   underWayAll(): number;
 }
 

@@ -21,7 +21,7 @@ export interface Evidence {
 
 /** A part as it is stored. */
 interface StoredPart extends Evidence {
-  /** Of the commands that have written it. */
+  /** The commits of the commands that have written it. */
   commits: string[];
 }
 

@@ -1,4 +1,4 @@
-/** The same choices for the same seed. The timing of real processes still differs. */
+/** Makes equal choices for equal seeds. The timing of real processes still differs. */
 export interface Random {
   readonly seed: number;
   /** In [0, 1). */

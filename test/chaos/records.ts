@@ -22,7 +22,7 @@ export interface QueueRecord {
   retryAfterMs: number;
   /** True if only a fault can delay its due jobs, so that recovery can be measured. */
   unlimited: boolean;
-  /** Of its webhook, where that has a name. */
+  /** The host of its webhook, where that has a name. */
   host: string | null;
 }
 
@@ -103,7 +103,7 @@ export type FaultKind =
   /** F-34, and the way back to the server that was failed over from. */
   | 'fail-over'
   | 'went-back'
-  /** The same under Patroni (test/patroni). */
+  /** Faults under Patroni (test/patroni). */
   | 'kill-leader'
   | 'switch-over'
   | 'freeze-leader'
@@ -288,7 +288,7 @@ export interface Run {
   sessions: SessionCount[];
   /** Changes in a server after it was failed over from. */
   pastWrites: { at: number; what: string }[];
-  /** Of the processes that ran until the end. */
+  /** The exits of the processes that ran until the end. */
   exits: ExitRecord[];
 }
 

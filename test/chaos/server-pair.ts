@@ -35,9 +35,9 @@ interface Server {
  * sessions and their locks do not.
  */
 export interface ServerPair extends DatabaseServer {
-  /** Of the server that is the primary now. */
+  /** The address of the server that is the primary now. */
   readonly url: string;
-  /** Of the server that follows it. */
+  /** The address of the server that follows it. */
   readonly standbyUrl: string;
   /**
    * Makes the standby the primary. The former primary keeps running on the older timeline if it is kept. Calls `between`

@@ -187,7 +187,7 @@ async function playNames(): Promise<void> {
       name: 'F-37: a name server that drops',
       ...{ seed: SEED + 4, workers: 1, apis: 1, perSecond: SMALL_LOAD * 2, relayEach: true },
       ...{ hosts: HOSTS, env: { WEBHOOK_DNS_SERVERS: names.address }, webhookTimeoutMs: 15_000 },
-      // Of the last one every name is always answered.
+      // The last host's names are always answered.
       faults: (rig) => strike(rig, dropNames(names, HOSTS.slice(0, -1)), { times: COUNTS.names, atOnce: 3 }),
       least: { 'name-server': COUNTS.names },
     });

@@ -30,7 +30,7 @@ export interface Summary {
   resumedMs: Record<string, { median: number; worst: number }>;
   /** Milliseconds that the slowest process took to end after SIGTERM; null when one had to be killed. */
   slowestExitMs: number | null;
-  /** Of each kill, the job that was delivered again last: milliseconds after it, in the order of the kills. */
+  /** Milliseconds from each kill to the last job that was delivered again, in the order of the kills. */
   kills: number[];
 }
 

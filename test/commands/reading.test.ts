@@ -6,7 +6,7 @@ import { openCommands } from '../support/operator.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
-/** What the commands of the operator print, without any worker. */
+/** The output of the operator's commands, without any worker. */
 
 let op: TestServices;
 let account: Account;

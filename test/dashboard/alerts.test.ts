@@ -51,7 +51,7 @@ describe('the page of alerts', () => {
     expect(head(rule([]))).toMatchObject({ h1: 'No alert fires.', signal: 'ok' });
     expect(head(rule([1]))).toMatchObject({ h1: 'One alert fires.', signal: 'bad' });
     expect(head(rule([1]), rule([2])).h1).toBe('Two alerts fire.');
-    // What is not evaluated cannot fire.
+    // A rule that is not evaluated cannot fire.
     for (const evaluatedAt of [before(300), null]) {
       const { h1, signal } = head(rule([]), rule([], evaluatedAt));
       expect([plain(h1), signal]).toEqual(['No alert fires, but 1 rule is not evaluated.', 'warn']);

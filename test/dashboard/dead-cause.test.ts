@@ -37,7 +37,7 @@ const answers = (ok: number, failed: number): Answers => ({
     unauthorized: 0,
   },
 });
-/** The same as what became of attempts. */
+/** Health from the outcomes of attempts. */
 const health = (ok: number, failed: number, deferred = 0) => ({ attempts: ok + failed + deferred, failed, deferred });
 const QUEUE = { id: 'q1', name: 'order-events', maxDefers: 50, ackTimeout: 300, health: answers(99, 1) };
 
@@ -192,7 +192,7 @@ describe('the price of a replay', () => {
     expect(strong({})).toBe('The receiver was well in the last hour.');
     expect(strong({ health: health(2, 98) })).toBe('The receiver was not well in the last hour.');
     expect(strong({ health: health(80, 20) })).toBe('The receiver was not well in the last hour.');
-    // What is put off does not die of it.
+    // Jobs that are put off do not die of it.
     expect(strong({ health: health(40, 0, 60) })).toBe('The receiver puts jobs off.');
     expect(strong({ health: health(0, 0) })).toMatch(/not known/);
     const since = (succeededSince: number) => ({ health: { ...health(80, 240), lastFailure: { succeededSince } } });

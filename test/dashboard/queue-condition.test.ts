@@ -166,7 +166,7 @@ const EXTREMES: Row[] = [
     'Behind: 1 is due, the oldest for 1 min 1 s.',
     { ...QUIET, moves: true },
   ],
-  // The same, with none in the present five minutes yet: attempts have ended, only no job has.
+  // The present five minutes have no jobs yet: attempts have ended, only no job has.
   [
     'behind',
     { oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
@@ -184,7 +184,7 @@ const EXTREMES: Row[] = [
   ],
   // One of one: no delivery in twenty.
   ['slow', warned('SLOW_RECEIVER', { attempts: 1 }), 'The slowest delivery of the last hour took about 4.2 s.'],
-  // What is being delivered does not wait.
+  // Jobs that are being delivered do not wait.
   [
     'paused',
     { paused: true, pause: { since: at('12:04:00'), by: 'ann' }, depth: { ...depth, processing: 3, awaitingAck: 1 } },

@@ -82,7 +82,7 @@ describe('a claim of several queues', () => {
     const payload = `{"a":"${'x'.repeat(600_000)}"}`;
     for (const queue of queues) await fixture.publishJobs(queue, 4, { payload });
     const claims = await claimOfAll(queues);
-    // Of a quarter each, the second job still begins within it.
+    // Each may take a quarter, and the second job still begins within it.
     expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual(queues.map(() => [2, 0]));
   });
 

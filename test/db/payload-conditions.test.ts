@@ -160,7 +160,7 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
     ['customer.id', ['dotted']],
     ['"quoted" \\ %_', ['quote']],
     ['quoted\\"', []],
-    // Of the JSON text, but of no value.
+    // This is part of the JSON text, but of no value.
     [', ', []],
     ['{', []],
     ['":', []],

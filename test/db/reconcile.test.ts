@@ -126,7 +126,7 @@ it('stops between two batches, and uses the database no more once it has stopped
   await stopped[0];
   const usedBefore = used.length;
   const pending = 'select count(*)::integer as count from job where queue_id = any ($1) and status = $2';
-  // Of 1203 one batch has ended: half of it from each of the two queues, one of which has three jobs only.
+  // One batch of the 1203 has ended: half of it from each of the two queues, one of which has three jobs only.
   expect(await db.one(pending, [[many.id, late.id], 'pending'])).toEqual({ count: 950 });
   expect(used.slice(usedBefore)).toEqual([]);
   expect(used.filter((name) => name === 'settle')).toHaveLength(1);

@@ -8,7 +8,7 @@ import { OLDEST_BESIDE, VERSION } from '../../src/version.ts';
 /** Processes of the last release run beside those of this build, with the functions of this build (decision 0024). */
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Of the series of the version (first two numbers), and of the last one before it. */
+/** Releases of the series of the version (first two numbers), and of the last one before it. */
 function allowedBeside(version: string, released: readonly string[]): string[] {
   const series = (one: string) => one.replace(/\.\d+$/, '');
   const earlier = released.filter((one) => isEarlier(one, version)).sort((a, b) => (isEarlier(a, b) ? -1 : 1));

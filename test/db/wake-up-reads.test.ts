@@ -11,7 +11,7 @@ import {
   type TestQueue,
 } from '../support/database-fixture.ts';
 
-/** What writes a wake-up finds it by its key: it must not read the wake-ups of other queues. */
+/** A statement that writes a wake-up finds it by its key: it must not read the wake-ups of other queues. */
 
 const OTHERS = 3000;
 

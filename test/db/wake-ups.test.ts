@@ -227,7 +227,7 @@ class Model {
 
 const PUBLISH: Op = { kind: 'publish', delayMs: 0 };
 const END: Op = { kind: 'end', pick: 0, answer: DELIVERED, report: { type: 'acked' } };
-/** What was once wrong. */
+/** Sequences that were once wrong. */
 const EXAMPLES: [QueueColumns, Op[]][] = [
   // The second job's wake-up fires while the queue is full, and the slot is free before its time.
   [

@@ -152,7 +152,7 @@ describe('F-13: large bodies', () => {
     }
     await server.waitForClosed(100);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(48 * 2 ** 20);
-    // What the kernel buffers of a connection take, and not what the receiver would like to send.
+    // The kernel buffers of a connection set the limit, and not what the receiver would like to send.
     expect(Math.max(...server.sent)).toBeLessThan(16 * 2 ** 20);
   });
 

@@ -26,7 +26,7 @@ it('puts what needs a hand first, and among equals the one that is the most behi
   const troubles = ordered.map(troubleOf);
   expect(troubles.toSorted((one, other) => other - one)).toEqual(troubles);
   expect(new Set(troubles).size).toBe(troubles.length);
-  // What needs no hand is in the order of its age.
+  // Queues that need no hand are in the order of their age.
   expect([{ ...WELL, oldestDueMs: 1000 }, WELL].map(troubleOf)).toEqual([0, 0]);
 });
 

@@ -82,7 +82,7 @@ describe('a bulk replay whose workers are killed', () => {
     await processed(slow.id, 20);
     await Promise.all([...cluster.workers].map(kill));
     for (const { id } of [large, slow]) expect(await bulkRow(op.db, id)).toMatchObject({ status: 'running' });
-    // What is left of these two need not take long. The new workers read the rate before each batch.
+    // The rest of these two need not take long. The new workers read the rate before each batch.
     await cluster.query('update bulk_action set rate_per_second = 1000 where id = any ($1)', [[large.id, paused.id]]);
     // Its row in the table alone, as if the wake-up had been lost.
     const queue = await createQueue(3, { webhookUrl: (await openReceiver()).url });

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { openCommands } from '../support/operator.ts';
 import { hasNoPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 
-/** What `doctor` says about a pooler and the address past it, through the machine's PgBouncer. */
+/** Findings of `doctor` about a pooler and the address past it, through the machine's PgBouncer. */
 
 const SETTINGS = 'set statement_timeout = 4000; set idle_in_transaction_session_timeout = 10000; set jit = off';
 const IGNORED = 'statement_timeout,idle_in_transaction_session_timeout,options';

@@ -11,7 +11,7 @@ import { atEndOfFile } from '../support/end-of-file.ts';
 import { startServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a visitor pastes from README and the tour of REST, as printed: only ports and the address are others. */
+/** A visitor pastes from README and the tour of REST, as printed: only ports and the address are others. */
 
 const KEY = 'key-of-the-front-page';
 const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
@@ -25,7 +25,7 @@ async function blocksOf(path: string, language: string): Promise<string[]> {
 }
 
 interface Terminal {
-  /** What was printed so far. */
+  /** The text that was printed so far. */
   output: string;
   paste(text: string): void;
   /** Ends the program, and what it has left in the background. */

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const waiting = await Promise.all(Array.from({ length: 100 }, () => api.publish(ack.name)));
   const publishLater = async ({ name }: ApiQueue) => (await api.publish(name, { payload: { a: 1 }, delay: 3600 })).id;
   const delayed = await Promise.all(Array.from({ length: 60 }, () => publishLater(queue)));
-  // Of queues that no operation names, so no purge takes them, and no report ends them.
+  // No operation names these queues, so no purge takes their jobs, and no report ends them.
   const unnamed = await api.createQueue({ webhookUrl: receiver.url });
   const runnable = await Promise.all(Array.from({ length: 60 }, () => publishLater(unnamed)));
   const extendable = await Promise.all(Array.from({ length: 40 }, () => api.publish(unnamedAck.name)));

@@ -76,7 +76,7 @@ beforeAll(async () => {
     auditCursor: cursors.auditLog.edges[0].cursor,
     actionCursor: cursors.bulkActions.edges[0].cursor,
   };
-  // The same place in the list, with an id that nothing has.
+  // This cursor has their place in the list, with an id that nothing has.
   NEVER.auditCursor = neighbour(theirs.auditCursor);
   NEVER.actionCursor = neighbour(theirs.actionCursor);
   await leaveTraces();

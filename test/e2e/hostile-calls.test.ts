@@ -9,7 +9,7 @@ import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
 const victim = startVictim();
 let jobs: string;
 let dlq: string;
-/** Of a dead letter of the victim. */
+/** The id of a dead letter of the victim. */
 let deadLetterId: string;
 
 beforeAll(async () => {

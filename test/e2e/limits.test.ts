@@ -85,7 +85,7 @@ describe('concurrency', () => {
   });
 
   it('settles after a change under load', async () => {
-    // What is reached stays until its gate opens, so it is seen however busy the machine is.
+    // A number that is reached stays until its gate opens, so it is seen however busy the machine is.
     const inFlight = (count: number) =>
       waitFor(async () => (await cluster.count(queue.id, 'processing')) === count, { message: `${count} in flight` });
     const closeGate = () => {

@@ -26,7 +26,7 @@ afterAll(async () => {
 async function openWatcher(url: string): Promise<LiveService> {
   const db = new Database(url, log);
   const listener = new Listener({ url, log, origin: db.origin });
-  // What a subscriber receives is a change, and not its regular re-reading.
+  // A subscriber receives changes here, and not the results of its regular re-reading.
   const watcher = createLive({ db, listener, log, timings: { catchUp: 200, reread: 600_000 } });
   await listener.start();
   closing.push(async () => {

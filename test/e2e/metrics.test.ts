@@ -39,7 +39,7 @@ async function scrape(url: string): Promise<Map<string, Family>> {
   return parsePage(await response.text(), 'prometheus');
 }
 
-/** Of the worker first, so that it is the process that shows the facts of the database. */
+/** Reads the worker's page first, so that it is the process that shows the facts of the database. */
 async function scrapeBoth(): Promise<Map<string, Family>[]> {
   return [await scrape(workerPages), await scrape(apiProcess.baseUrl)];
 }
@@ -145,7 +145,7 @@ describe('counters', () => {
     expect(sum('publish_batch_jobs_sum')).toBe(21);
     expect(sum('publish_refusals_total')).toBe(1);
     expect(sum('publish_refusals_total', { reason: 'not_found' })).toBe(1);
-    // Of both processes: the API writes the reports of acknowledged jobs.
+    // Both processes count: the API writes the reports of acknowledged jobs.
     expect(sum('jobs_completed_total')).toBe(13);
     expect(sum('jobs_completed_total', { queue: 'acked' })).toBe(3);
     expect(sum('job_retries_total', { queue: 'retried', reason: 'http_5xx' })).toBe(3);

@@ -4,7 +4,7 @@ import type { Browser, IdentityProvider } from '../support/identity-provider.ts'
 import { type OidcService, startWithProvider } from '../support/oidc-service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a real OpenID provider says about a person, and what the person may do then. */
+/** A real OpenID provider's claims about a person decide what the person may do. */
 
 const KEY = 'key-of-the-bootstrap-account';
 const ROLES = {

@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 let listener: Server;
 let url: string;
-/** What came in, the first bytes of each connection. */
+/** The first bytes of each connection that came in. */
 const received: string[] = [];
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('a proxy', () => {
   it('in the usual variables is not used', async () => {
     const names = ['http_proxy', 'https_proxy', 'all_proxy', 'npm_config_proxy', 'npm_config_https_proxy'];
     const env = Object.fromEntries(names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, url]));
-    // What newer versions of Node need to heed them by themselves.
+    // Newer versions of Node need this to heed them by themselves.
     const { api } = await startServiceProcess({ ...env, NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' });
     const receiver = await openReceiver();
     for (const webhookUrl of [receiver.url, receiver.url.replace('127.0.0.1', 'localhost')]) {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   [cluster, receiver] = await Promise.all([startCluster({ apis: 2, workers: 1 }), startReceiver()]);
 });
 
-/** The same call so many times at once, spread over the processes. */
+/** Makes one call so many times at once, spread over the processes. */
 function race<Body>(count: number, method: string, path: string, body?: unknown): Promise<ApiAnswer<Body>[]> {
   const { apis } = cluster;
   return Promise.all(

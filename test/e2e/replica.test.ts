@@ -30,7 +30,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
   let jobferry: Jobferry;
   let standby: pg.Client;
   let api: Api;
-  /** Of two keys of one account: the first one changes things. */
+  /** The first of two keys of one account: it changes things. */
   let changing: GraphQL;
   let watching: GraphQL;
   let replicaUrl: string;

@@ -9,7 +9,7 @@ import { openReceiver, startService } from '../support/service.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What members with each role, with and without the right to see payloads, may do and see over the wire. */
+/** Members with each role, with and without the right to see payloads, do and see what they may over the wire. */
 
 const KEY = 'key-of-the-bootstrap-account';
 /** Is in everything that only some may see. */

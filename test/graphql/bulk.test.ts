@@ -144,7 +144,7 @@ describe('a replay', () => {
     expect(row).toMatchObject({ status: 'completed', processed: 3, succeeded: 3, skipped: 0 });
     expect(await replaysIn(queue)).toHaveLength(3);
     expect(await replaysIn(foreign, stranger)).toEqual([]);
-    // What was replayed is not replayed again.
+    // A dead letter that was replayed is not replayed again.
     expect(await run(REPLAY, { jobs, dryRun: true })).toMatchObject({ matched: 0 });
   });
 

@@ -8,7 +8,7 @@ import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/
 import { MAX_PRICE, priceOf } from '../../src/graphql/price.ts';
 import { schema } from '../../src/graphql/schema.ts';
 
-/** What the dashboard asks at most is affordable, so that no account is too large for it. */
+/** The dearest query of the dashboard is affordable, so that no account is too large for it. */
 
 const now = Date.now();
 const iso = (at: number) => new Date(at).toISOString();

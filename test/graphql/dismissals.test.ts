@@ -114,7 +114,7 @@ describe('a dismissed cause', () => {
     );
     expect([deadLetters.totalCount, one.deadLetters.totalCount]).toEqual([1, 2]);
 
-    // The same error again, and one with another code: only what is new is shown.
+    // An equal error and one with another code: only the new one is shown.
     await die(other, 1, 500);
     await die(queueId, 1, 502);
     expect(await counts(graphql, false)).toEqual({ 404: 1, 500: 1, 502: 1 });

@@ -9,7 +9,7 @@ import { backpressure, DELIVERED, FAILED, settlementOf } from '../support/databa
 import type { GraphQL } from '../support/graphql.ts';
 import { openGraphQL } from '../support/graphql-server.ts';
 
-/** What pages show of a job, over the wire; the test itself claims and settles, as a worker does. */
+/** The fields of a job on pages, over the wire; the test itself claims and settles, as a worker does. */
 let server: Awaited<ReturnType<typeof openGraphQL>>;
 let graphql: GraphQL;
 let stranger: GraphQL;

@@ -15,9 +15,9 @@ const HOUR = 3_600_000;
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
 let graphql: GraphQL;
 let stranger: GraphQL;
-/** Of an account without jobs. */
+/** A client of an account without jobs. */
 let newcomer: GraphQL;
-/** Of an account whose receivers answer with what looks like a ciphertext of ours. */
+/** A client of an account whose receivers answer with text that looks like a ciphertext of ours. */
 let deceived: GraphQL;
 let orders: TestQueue;
 let mails: TestQueue;

@@ -11,7 +11,7 @@ const schema = buildSchema(`
   union Event = Page | Queue
 `);
 
-/** What is selected below the field of the root, as its resolver sees it. */
+/** The selection below the field of the root, as its resolver sees it. */
 function selectionOf(text: string, variableValues: Record<string, unknown> = {}): Selection {
   let seen: Selection | null = null;
   const resolve = (_args: unknown, _context: unknown, info: Parameters<typeof Selection.of>[0]) => {

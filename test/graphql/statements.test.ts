@@ -13,7 +13,7 @@ import { openServices } from '../support/services.ts';
 
 /** No N+1: however many queues and jobs are shown, the number of statements is the same. */
 
-/** Of the key and of the clock, for all requests together; a busy machine meets it at any query. */
+/** Reads of the key and of the clock, for all requests together; a busy machine meets it at any query. */
 const ONCE_A_SECOND = /^\s*(select account\.id, account\.name|update api_key|select jobferry_now\(\) as now$)/;
 
 let graphql: GraphQL;

@@ -38,7 +38,7 @@ describe('a stream', () => {
       else for await (const _ of stream);
       expect([followed, getEventListeners(signal, 'abort').length]).toEqual([0, 0]);
     }
-    // What has ended is not ended again.
+    // A stream that has ended is not ended again.
     streams.stop();
     expect(inner.map(({ aborted }) => aborted)).toEqual(Array(20).fill(false));
   });

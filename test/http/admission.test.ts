@@ -124,7 +124,7 @@ describe('admission', () => {
     const quiet = new Client(admission, 'quiet');
     quiet.publish(100);
     expect(quiet.underWay).toHaveLength(86);
-    // Of all together no more than twice as many as of one.
+    // All together have no more than twice as many as one.
     const others = Array.from({ length: 100 }, (_, n) => new Client(admission, `other-${n}`));
     for (const other of others) other.publish(10);
     expect(others.reduce((sum, { underWay }) => sum + underWay.length, 0)).toBe(512 - 256 - 86);

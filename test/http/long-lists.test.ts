@@ -15,7 +15,7 @@ const JOBS = 32;
 let op: TestServices;
 let api: Api;
 let queueId = '';
-/** Of payloads that were read from the database. */
+/** Bytes of payloads that were read from the database. */
 let bytesRead = 0;
 /** The answer to the last request. */
 let answer: ServerResponse;

@@ -155,7 +155,7 @@ describe('the operations', () => {
       backoffDelay: { type: 'number', default: 2, minimum: 0, maximum: 3600 },
       template: { enum: ['anthropic', 'openai'] },
     });
-    // What a change leaves out stays as it is, so it has no defaults.
+    // Members that a change leaves out stay as they are, so they have no defaults.
     expect([...walk(fields('QueueUpdate'))].filter(([, node]) => 'default' in node)).toEqual([]);
     expect(fields('Publish')).toMatchObject({
       payload: { type: 'object' },

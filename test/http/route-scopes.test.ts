@@ -6,7 +6,7 @@ import { SCOPE_OF_ROUTE } from '../../src/http/guards/route-scopes.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, ID } from '../support/fake-services.ts';
 
-/** What REST makes of an API key with limits. The queue of every job and of every id is `mails`. */
+/** REST with an API key that has limits. The queue of every job and of every id is `mails`. */
 
 const ROUTES = Object.entries(contract).flatMap(([group, routes]) =>
   Object.entries(routes).map(([name, { method, path }]) => ({ id: `${group}.${name}`, method, path: path as string })),

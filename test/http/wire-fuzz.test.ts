@@ -19,7 +19,7 @@ const GOOD = [
   `OPTIONS * HTTP/1.1\r\n${HEAD}\r\n`,
   `GET /v1/queues HTTP/1.1\r\n${HEAD}Connection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
 ];
-/** What a parser looks at twice. */
+/** Pieces that a parser looks at twice. */
 const PIECES = [
   ...[
     '\0',

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const PROGRAMS = fileURLToPath(new URL('projects', import.meta.url));
 
 let folder: string | null = null;
-/** Of the repository as git has it, so that nothing is packed that only an earlier build has left. */
+/** A copy of the repository as git has it, so that nothing is packed that only an earlier build has left. */
 let checkedOut: Promise<string> | null = null;
 const packed = new Map<string, Promise<string>>();
 const children = new Set<ChildProcess>();

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createProject, type Project } from './fresh-project.ts';
 
-/** What an installation brings when npm resolves every version itself, without our lock file and overrides. */
+/** The packages of an installation when npm resolves every version itself, without our lock file and overrides. */
 
 const run = promisify(execFile);
 /** The package has no types. */

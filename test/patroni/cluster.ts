@@ -36,7 +36,7 @@ export interface Cluster {
   nextLeader(after: number): Promise<Leader>;
   /** Resolves when all servers follow one leader, and its commits wait for one of them. */
   protected(): Promise<Leader>;
-  /** What each Patroni logged last. */
+  /** The last log lines of each Patroni. */
   lastWords(): Promise<string>;
   stop(): Promise<void>;
 }

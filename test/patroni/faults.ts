@@ -179,7 +179,7 @@ async function saidOf({ apis }: Rig): Promise<string | null> {
 }
 
 /**
- * What an operator does when the cluster went back and that cannot be repaired: restarts the processes, so that they accept the
+ * Acts as the operator when the cluster went back and that cannot be repaired: restarts the processes, so that they accept the
  * database as it is.
  */
 async function goOn(rig: Rig, present: Leader, leaderAt: number): Promise<{ lostByCluster: number; lost: number }> {

@@ -6,7 +6,7 @@ import type { ServerUser } from '../../src/db/embedded/server-user.ts';
 import { pidOf } from '../chaos/server.ts';
 import { BIN, launch, signalLaunched, signalTree } from './programs.ts';
 
-/** What a server is at a moment. */
+/** The state of a server at a moment. */
 export interface State {
   isPrimary: boolean;
   timeline: number | null;

@@ -1,7 +1,7 @@
 import type { Rig } from '../chaos/rig.ts';
 import type { Outage } from './faults.ts';
 
-/** What clients noticed of an outage, in milliseconds. */
+/** An outage as clients noticed it, in milliseconds. */
 export interface Noticed {
   kind: Outage['kind'];
   /** From the fault until a server took writes again. */

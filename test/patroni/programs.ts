@@ -77,7 +77,7 @@ function signalOne(pid: number, signal: NodeJS.Signals): void {
 
 /** Sends a signal to a process and all that descend from it, the process first: it must not replace what ends. */
 export async function signalTree(root: number, signal: NodeJS.Signals): Promise<void> {
-  // What a killed process leaves behind has another parent; what a process starts until it is stopped is not yet there.
+  // Children of a killed process get another parent; those that a process starts until it is stopped are not yet there.
   const before = await descendantsOf(root);
   signalOne(root, signal);
   for (const pid of new Set([...before, ...(await descendantsOf(root))])) signalOne(pid, signal);

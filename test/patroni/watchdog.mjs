@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 500;
-/** What does not end by then hangs in the kernel. */
+/** A process that does not end by then hangs in the kernel. */
 const GIVE_UP_MS = 20_000;
 
 const [trial = '', ...folders] = process.argv.slice(2);

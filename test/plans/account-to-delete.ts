@@ -21,7 +21,7 @@ const SOME: readonly string[] = [
 const MANY: readonly string[] = [
   `queue_stats (queue_id, bucket) select q.id, jobferry_now() - n * interval '10 s'`,
   `queue_completed (queue_id, created_bucket) select q.id, jobferry_now() - n * interval '10 s'`,
-  // Of jobs that are gone, as a process writes them that was indexing when the jobs were removed.
+  // Documents of jobs that are gone, as a process writes them that was indexing when the jobs were removed.
   `job_search (job_id, queue_id, doc) select 'e' || lpad(to_hex(n), 23, '0'), q.id, '{}'`,
   `bulk_action_job (job_id, action_id) select 'e' || lpad(to_hex(n), 23, '0'), '${ACTION_TO_DELETE}'`,
   `bulk_action (id, account_id, kind, status, selection, matched, requested_by, finished_at)

@@ -56,7 +56,7 @@ export function operatorCases(seen: () => SeenWithOthers): Case[] {
     ['show a job', 500, () => findJob(seen().db, seen().jobId)],
     // A thousand queues, five hundred at once: each batch passes those of the earlier ones.
     ['suspend an account, and resume it', 40_000, suspension(seen)],
-    // Of two thousand queues, the oldest due job of each.
+    // It reads the oldest due job of each of two thousand queues.
     ['the facts of doctor', 20_000, doctor(seen)],
     ['what a restore asks', 1000, beforeRestore(seen)],
   ];

@@ -140,7 +140,7 @@ const QUESTIONS: Question[] = [
   ],
 ];
 
-/** What the dashboard asks beyond that. */
+/** Further questions of the dashboard. */
 const SCREENS: Question[] = [
   [23, 'the last delivery of each queue', () => op.insight.lastDeliveries(account, queueIds)],
   [24, 'the last delivery of the account', () => op.insight.lastDelivery(account)],

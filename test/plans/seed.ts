@@ -4,7 +4,7 @@ import type { Fixture, TestQueue } from '../support/database-fixture.ts';
 import { ACTION_TO_DELETE, insertAccountToDelete, ROWS_TO_DELETE } from './account-to-delete.ts';
 import { JOBS, type Queues } from './indexed-cases.ts';
 
-/** What belongs to other accounts. */
+/** Objects of other accounts. */
 export interface Others {
   /** An account with a few keys and a thousand queues without jobs, which are newer than all others. */
   idle: string;

@@ -353,7 +353,7 @@ const ROLLED_UP: Case[] = [
   ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
   ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['last failures of queues', 60_000, () => sinceFailures(db, by().accountId, live(), RETENTION_MS)],
-  // Of each queue the oldest due job, and the statistics of an hour.
+  // It reads each queue's oldest due job, and the statistics of an hour.
   ['queues by their trouble', 2000, () => troubledQueues(db, by().accountId, null, 10)],
   [
     'statistics of the account, three days',

@@ -17,7 +17,7 @@ import { publishInSql } from '../support/publish-in-sql.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
-/** What `account delete` removes, and what stays. */
+/** `account delete` removes all of an account, and nothing of others. */
 
 /** More than two batches. */
 const JOBS = 1100;
@@ -254,7 +254,7 @@ describe('two deletions of an account', () => {
   it('never touch an account that was restored after the end of the first', async () => {
     const tenant = await fullAccount();
     let batches = 0;
-    // What another run and a restore do meanwhile.
+    // Another run and a restore do this meanwhile.
     const progress = async () => {
       batches += 1;
       if (batches > 1) throw new Error('a batch of the restored account');

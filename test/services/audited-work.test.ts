@@ -69,7 +69,7 @@ describe.each([
     const [published] = await op.jobs.publishMany(person(), [input]);
     const id = published?.outcome === 'created' ? published.id : '';
     expect(await entriesOf(id)).toEqual([{ ...about('job.publish', 'job'), after: { queue: queue.name } }]);
-    // The same key creates no job.
+    // A key that is used again creates no job.
     expect(await op.jobs.publishMany(person(), [input])).toMatchObject([{ outcome: 'existing', id }]);
     expect(await entriesOf(id)).toHaveLength(1);
     expect(await entriesOf(queue.id)).toEqual([]);

@@ -20,7 +20,7 @@ import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a backup has, and what a restore makes of it. */
+/** The contents of a backup, and their restore. */
 
 const KEY = randomBytes(32);
 /** More than a statement reads. */
@@ -30,7 +30,7 @@ const TABLES = BACKED_UP.map(({ name }) => name).filter((name) => !RECENT.includ
 
 let folder: string;
 let source: TestServices & { url: string };
-/** Of `source`: all accounts. */
+/** The backup of all accounts of `source`. */
 let whole: string;
 let tenant: Filled;
 let files = 0;
@@ -82,7 +82,7 @@ const restoreTo = (
     ...options,
   });
 
-/** Of a check of all accounts. */
+/** Options of a check of all accounts. */
 const CHECKED = { ...READ, accountId: null, operator: false, progress: () => undefined };
 
 type Filled = Awaited<ReturnType<typeof fill>>;
@@ -302,7 +302,7 @@ describe('beside a service that runs', () => {
     await seeding.query(`insert into dead_letter (job_id, queue_id, reason, fingerprint, dead_at)
       select id, queue_id, 'nacked', '', now() from job where status = 'dead' on conflict do nothing`);
     await seeding.query('analyze');
-    // What a session has counted is known at its end. Those that seeded must not tell it while the backup is made.
+    // A session reports its counts at its end. Those that seeded must not report while the backup is made.
     await seeding.query(`select pg_terminate_backend(pid, 10000) from pg_stat_activity
                           where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`);
     const scans = async () => {
@@ -444,7 +444,7 @@ async function forged(change: (lines: string[]) => string[], from = whole): Prom
   });
 }
 
-/** The same, without its signature. */
+/** The file without its signature. */
 const unsignedOf = (file: string) =>
   rewritten(file, newFile(), (lines) => {
     const { end } = JSON.parse(lines.at(-1) ?? '') as { end: Row };

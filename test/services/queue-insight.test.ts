@@ -93,7 +93,7 @@ async function plainTimeline(queue: TestQueue, from: number, to: number, bucketM
   return points;
 }
 
-/** What is read of a queue with one statement is what is read of it one after another, and the jobs that were published. */
+/** One statement must read of a queue what several read one after another, and the jobs that were published. */
 async function expectTogether(queue: TestQueue, to: number, step: string): Promise<void> {
   const ids = [queue.id];
   const input = { from: new Date(to - 20 * MINUTE), to: new Date(to), bucketSeconds: 300, published: true };

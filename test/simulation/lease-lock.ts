@@ -33,7 +33,7 @@ export class LeaseLock {
   everSilenced = false;
   #line: Line = 'open';
   #heldSince: number;
-  /** Of simulated time, as the process's own monotonic clock counts it. */
+  /** A moment of simulated time, as the process's own monotonic clock counts it. */
   #confirmedAt: number;
   #isLost = false;
   /** As `Liveness.recoveringUntil`, of simulated time. */

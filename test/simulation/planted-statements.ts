@@ -144,7 +144,7 @@ export function reviving(tables: Tables, _name: string, _values: unknown[], run:
   return rows;
 }
 
-/** Of a job that is over. */
+/** Loses a job that is over. */
 export function losing(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
   const over = [...tables.jobs.values()].find(({ status }) => status === 'completed');
   if (over !== undefined) tables.jobs.delete(over.id);

@@ -14,7 +14,7 @@ export class WakeUps {
     this.#reached = reached;
   }
 
-  /** Of a row that was just written. */
+  /** Carries the notification of a row that was just written. */
   carry(row: WakeRow): void {
     const { random, scheduler, tables } = this.#simulation;
     const { lostWakeUps, doubledWakeUps } = this.#simulation.isHealed

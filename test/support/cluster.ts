@@ -22,7 +22,7 @@ export function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   return startWith(startInProcess, options);
 }
 
-/** The same as processes, for tests that kill them, or measure one. */
+/** As `startCluster`, as processes: for tests that kill them, or measure one. */
 export function startProcesses(options: ClusterOptions = {}): Promise<Cluster<Jobferry>> {
   return startWith(startJobferry, options);
 }

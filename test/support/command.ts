@@ -24,7 +24,7 @@ export function runJobferry(
   return beginJobferry(args, env, giveUpMs, main).ended;
 }
 
-/** The same, for a command that is killed. */
+/** Begins a command that is killed later. */
 export function beginJobferry(
   args: string[],
   env: Record<string, string> = {},

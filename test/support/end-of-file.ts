@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 
-/** Ends of what a test file has begun and not ended: servers, processes, databases. */
+/** The ends of all that a test file has begun: servers, processes, databases. */
 const begun = new Set<() => unknown>();
 /** Ends of what a service may wait for when it stops: its receivers. */
 const awaited = new Set<() => unknown>();

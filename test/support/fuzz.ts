@@ -12,7 +12,7 @@ import { Pool } from 'undici';
 export const FUZZ_CASES = Number(process.env.FUZZ_CASES ?? 150);
 /** A count out of 2000 cases, for as many as there are. */
 export const outOf2000 = (count: number) => Math.ceil((count * Math.min(FUZZ_CASES, 2000)) / 2000);
-/** Of the first batch; that of a failure is in its message. */
+/** The seed of the first batch; the seed of a failure is in its message. */
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Cases in memory at once. */
 const BATCH = 2000;
@@ -70,7 +70,7 @@ async function firstFailure<Case>(
   return failures[0] ?? null;
 }
 
-/** The same case again, alone and then smaller and smaller. */
+/** Runs the case again, alone and then smaller and smaller. */
 async function explain<Case>(
   cases: fc.Arbitrary<Case>,
   check: (input: Case) => Promise<void>,

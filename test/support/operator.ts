@@ -18,9 +18,9 @@ export function openCommands(databaseUrl: string, variables: Record<string, stri
   };
   return {
     run,
-    /** What the command prints for programs. */
+    /** The output of the command for programs. */
     json: async <T>(...argv: string[]): Promise<T> => JSON.parse(JSON.stringify((await run(...argv)).json)) as T,
-    /** What the command prints for people. */
+    /** The output of the command for people. */
     text: async (...argv: string[]): Promise<string> => (await run(...argv)).text,
   };
 }

@@ -76,7 +76,7 @@ declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
 };
 
-/** What the module has beside its declared exports: the two hooks of its WebAssembly glue. */
+/** Exports of the module beside its declared ones: the two hooks of its WebAssembly glue. */
 interface EngineModule {
   SchemaEngine: typeof SchemaEngine;
   __wbg_set_wasm(exports: object): void;

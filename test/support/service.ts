@@ -19,7 +19,7 @@ export function startService(env: Record<string, string> = {}): Promise<Service>
   return startWith(startInProcess, env);
 }
 
-/** The same as a process, for tests of processes. */
+/** As `startService`, as a process: for tests of processes. */
 export function startServiceProcess(env: Record<string, string> = {}): Promise<Service<Jobferry>> {
   return startWith(startJobferry, env);
 }

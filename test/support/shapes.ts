@@ -16,5 +16,5 @@ export function fieldRefusal(...fields: string[]): object {
   return { error: { formErrors: [], fieldErrors: Object.fromEntries(fields.map((field) => [field, messages])) } };
 }
 
-/** The same, about the body as a whole. */
+/** A refusal of the body as a whole. */
 export const formRefusal = { error: { formErrors: [expect.stringMatching(/\S/)], fieldErrors: {} } };

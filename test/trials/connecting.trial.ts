@@ -8,7 +8,7 @@ import { report } from './report.ts';
 
 async function saidAbout(databaseUrl: string): Promise<string> {
   const { code, stderr } = await runJobferry(['account', 'list'], { DATABASE_URL: databaseUrl, LOG_LEVEL: 'error' });
-  // What the driver prints by itself counts, too: it is no line of Jobferry's log.
+  // Lines that the driver prints by itself count, too: they are none of Jobferry's log.
   return code === 0 ? `works${stderr === '' ? '' : `, and prints: ${stderr.trim()}`}` : stderr.trim();
 }
 

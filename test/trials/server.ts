@@ -13,9 +13,9 @@ export const POSTGRES_15: string | null =
   ) ?? null;
 
 export interface InstalledServer {
-  /** Of a role that owns its database and may do nothing else. */
+  /** The address for a role that owns its database and may do nothing else. */
   url: string;
-  /** Of a new database of that role. */
+  /** Returns the address of a new database of that role. */
   createDatabase(name: string): string;
   /** Runs a client program, such as `pg_dump`. */
   run(program: string, ...args: string[]): string;

@@ -58,7 +58,7 @@ describe('slots', () => {
       const newcomer = queueOf('newcomer');
       hang([newcomer]);
       expect(newcomer.slots).toBeGreaterThanOrEqual(Math.floor(100 / (count + 10)));
-      // What it gives back is there for it again, and not for those with more.
+      // The share that it gives back is there for it again, and not for those with more.
       planner.end(newcomer, 2);
       hang(greedy);
       expect(planner.hasRoom('newcomer', newcomer)).toBe(true);

@@ -42,7 +42,7 @@ async function receiver() {
 }
 
 const TIMEOUT_MS = 5000;
-/** Of a lease: this much is kept to write the outcome. */
+/** The part of a lease that is kept to write the outcome. */
 const SETTLE_MS = 1000;
 const START_WITHIN_MS = 100;
 const LEASE_MS = START_WITHIN_MS + TIMEOUT_MS + SETTLE_MS;

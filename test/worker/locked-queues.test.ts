@@ -5,7 +5,7 @@ import { LockedQueues } from '../../src/worker/dispatch/locked-queues.ts';
 const LOCKED = { waitMs: 0, jobs: [] } as never;
 const FREE = { waitMs: Number.POSITIVE_INFINITY, jobs: [] } as never;
 const warned: object[] = [];
-/** Who has locks is read meanwhile. */
+/** Meanwhile the holders of locks are read. */
 const read = () => new Promise(setImmediate);
 const log = { warn: (...line: [object, string]) => warned.push(line) } as never;
 const holder: LockHolder = {

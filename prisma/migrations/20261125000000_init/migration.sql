@@ -75,7 +75,7 @@ create table api_key (
   created_at   timestamptz(3) not null default jobferry_now(),
   last_used_at timestamptz(3),
   revoked_at   timestamptz(3),
-  -- What the key may do; empty for a key without limits.
+  -- Permissions of the key; empty for a key without limits.
   scopes       text[] not null default '{}',
   -- Names of the queues that the key is limited to; empty for all.
   queues       text[] not null default '{}',
@@ -327,7 +327,7 @@ create table bulk_action (
   created_at      timestamptz(3) not null default jobferry_now(),
   updated_at      timestamptz(3) not null default jobferry_now(),
   finished_at     timestamptz(3),
-  -- What a process must know to run the action (src/db/bulk/actions.ts).
+  -- The knowledge that a process needs to run the action (src/db/bulk/actions.ts).
   revision        integer not null default 1,
   -- When a worker last worked on the action. If that is long ago, another worker takes it over.
   kept_at         timestamptz(3) not null default jobferry_now(),
@@ -418,7 +418,7 @@ create table follower (
 );
 
 -- People ---------------------------------------------------------------------------------------------
--- Who signs in to the dashboard.
+-- People who sign in to the dashboard.
 
 -- A person of an OpenID provider. The access is that of the last sign-in.
 create table member (
@@ -486,7 +486,7 @@ create table account_deletion (
 
 -- Alerts (docs/decisions/0036) -----------------------------------------------------------------------
 
--- What an account wants to be told, and where.
+-- Conditions that an account wants to be told about, and where.
 -- queue_id        the queue that is watched; null for all queues of the account, and for kinds that have none
 -- threshold       seconds, a number of dead letters, or a percentage, by kind; 0 for kinds without one
 -- window_seconds  the time before now that is counted
@@ -520,7 +520,7 @@ create index alert_rule_account_id_id_idx on alert_rule (account_id, id);
 -- For the removal of queues.
 create index alert_rule_queue_id_idx on alert_rule (queue_id) where queue_id is not null;
 
--- What was sent, or is to be sent, to the webhook of a rule.
+-- Notifications that were sent, or are to be sent, to the webhook of a rule.
 -- content  what it says, without its id (src/domain/alert-message.ts)
 -- place    order within the rule. Ids have the time of their creation, and so another order when the clock was set back
 -- next_at  time of the next attempt, or when an attempt under way counts as lost; null after the last one
@@ -543,7 +543,7 @@ create table alert_notification (
 create index alert_notification_account_id_id_idx on alert_notification (account_id, id);
 create index alert_notification_rule_id_id_idx on alert_notification (rule_id, id);
 create index alert_notification_open_idx on alert_notification (rule_id, place) where next_at is not null;
--- What was never tried goes first.
+-- Notifications that were never tried go first.
 create index alert_notification_first_idx on alert_notification (next_at) where next_at is not null and attempts = 0;
 create index alert_notification_again_idx on alert_notification (next_at) where next_at is not null and attempts > 0;
 

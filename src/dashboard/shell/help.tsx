@@ -1,6 +1,7 @@
 import { useRef } from 'react';
 import { Icon } from '../parts/icon.tsx';
 import { activeCommands, COMMAND_KEY } from '../parts/page/keys.ts';
+import { Table } from '../parts/table.tsx';
 import { useModal } from '../parts/use-modal.ts';
 
 /** The keys that have an effect on this screen. */
@@ -20,32 +21,24 @@ export default function Help({ onClose }: { onClose: () => void }) {
         </h2>
       </div>
       <div className="in">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Key</th>
-              <th scope="col">Does</th>
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
+        <Table columns={['Key', 'Does']}>
+          <tr>
+            <td className="nb">
+              <kbd>{COMMAND_KEY}K</kbd>
+            </td>
+            <td>Find or do anything</td>
+          </tr>
+          {keys.map(({ key, label }) => (
+            <tr key={key}>
               <td className="nb">
-                <kbd>{COMMAND_KEY}K</kbd>
+                {key.split(' ').map((one) => (
+                  <kbd key={one}>{one}</kbd>
+                ))}
               </td>
-              <td>Find or do anything</td>
+              <td>{label}</td>
             </tr>
-            {keys.map(({ key, label }) => (
-              <tr key={key}>
-                <td className="nb">
-                  {key.split(' ').map((one) => (
-                    <kbd key={one}>{one}</kbd>
-                  ))}
-                </td>
-                <td>{label}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
       <div className="bottom">
         <button type="button" className="btn" onClick={onClose}>

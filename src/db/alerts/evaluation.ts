@@ -3,7 +3,7 @@ import { ALERT_LIMITS, type AlertKind } from '../../domain/alert-rule.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { hasTurn } from './turn.ts';
 
-/** What an evaluation reads of an account, and how it writes what has changed. */
+/** The reads of an evaluation of an account, and its write of the changes. */
 
 // Grouped by an index that has at most fifty entries of an account, so that a million accounts without rules cost nothing.
 const ACCOUNTS: Statement = {
@@ -112,7 +112,7 @@ export interface AlertChanges {
     value: number;
     cause: string;
     resolution: string | null;
-    /** What the notification of its rule says about it; null for nothing. */
+    /** Its part of the notification of the rule; null for nothing. */
     told: 'firing' | 'resolved' | null;
   }[];
   /** Ids of pending alerts. */

@@ -9,7 +9,7 @@ const AT_ONCE_OF_ACCOUNT = 4;
 const IS_DUE = 'n.next_at <= (select now from clock)';
 /** No notification waits for longer than an hour: this time was written before the clock was set back. */
 const IS_LOST = `n.next_at > (select now from clock) + interval '61 min'`;
-/** What is looked at for one claim, of each of its parts. */
+/** Rows that one claim examines in each of its parts. */
 const CANDIDATES = 500;
 
 export interface ClaimedNotification {
@@ -33,7 +33,7 @@ const due = (which: string) => `
                        where o.rule_id = n.rule_id and o.place < n.place and o.next_at is not null)
     order by n.next_at limit ${CANDIDATES})`;
 
-// What was never tried goes first: receivers that do not answer take their time at each attempt, and there may be many of them.
+// Notifications that were never tried go first: receivers that do not answer take long at each attempt, and may be many.
 const CLAIM: Statement = {
   name: 'claim-alert-notifications',
   text: `

@@ -7,7 +7,7 @@ import type { Database, Statement } from '../connection/database.ts';
 /** Rows of `bulk_action`. */
 
 /**
- * What a process must know to run an action: its kind, and each member of its filter. Raise it with the first of them that
+ * Stands for the kinds and the filter members that a process must know to run an action. Raise it with the first of them that
  * comes after a release, and give the task another name. Processes of the last release then leave such actions alone: they
  * would ignore a member that they do not know, and change more jobs than the dry run has counted.
  */

@@ -61,7 +61,7 @@ export class Database {
   readonly run: Connections['run'];
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
-  /** Of the addresses with several hosts. */
+  /** Host lists, for addresses that name more than one host. */
   readonly #hosts: Hosts[];
 
   /** @param direct address of the server itself, if `address` is that of a pooler */

@@ -15,7 +15,7 @@ const OTHERS_MS = 200;
 
 type Server = DatabaseUrl['servers'][number];
 
-/** What a server is. */
+/** A server and its role, or the error of the look at it. */
 type Finding = { server: Server } & ({ primary: Origin | null } | { standby: true } | { error: Error });
 type Primary = Extract<Finding, { primary: unknown }>;
 
@@ -37,7 +37,7 @@ export class Hosts {
   #searchedAt = 0;
   #searchedUntil = 0;
   #last: Server | null = null;
-  /** What the servers are while none can be used, and since when. */
+  /** The roles of the servers while none can be used, and since when. */
   #problem: { text: string; since: number } | null = null;
   /** The former primary that takes writes beside the present one. */
   #former: string | null = null;

@@ -7,7 +7,7 @@ import type { Replica } from './replica.ts';
 import { blame } from './replica-blame.ts';
 import { ReplicaFailed } from './replica-failed.ts';
 
-/** The same database. Its reads for accounts use the replica, and the primary if the replica fails. All else is the same. */
+/** Returns the database with a replica: reads for accounts use it, and the primary if it fails. All else uses the primary. */
 export function onReplica(db: Database, replica: Replica): Database {
   const reading: Database['reading'] = (accountId, options = {}) => {
     const primary = db.reading(accountId, options);

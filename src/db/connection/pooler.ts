@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { STATEMENT_TIMEOUT_MS } from './connections.ts';
 import type { Database } from './database.ts';
 
-/** What sets the connections of a pooler apart from those of a server. */
+/** Facts that tell a connection of a pooler from one of a server. */
 interface SessionFacts {
   pid: number;
   database: string;

@@ -80,7 +80,7 @@ function unreachable(name: string, reason: string, cause?: unknown): Error {
 }
 
 function reasonOf(error: unknown): string {
-  // Of PgBouncer, before a query could show that it is one.
+  // PgBouncer refuses so, before a query could show that it is one.
   if (describe(error).startsWith('unsupported startup parameter')) return POOLER;
   return isNoConnectionLeft(error) ? `${NO_CONNECTION_LEFT}: ${describe(error)}` : describe(error);
 }

@@ -43,7 +43,7 @@ export interface Claim {
   jobs: ClaimedJob[];
 }
 
-/** What a claim may take from one queue. */
+/** Limits of a claim from one queue. */
 export interface ClaimLimit {
   queueId: string;
   jobs: number;

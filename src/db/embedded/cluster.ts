@@ -150,7 +150,7 @@ export async function removeUnfinished(cluster: Cluster): Promise<void> {
   for (const name of await readdir(home)) {
     const path = join(home, name);
     if (!name.startsWith(UNFINISHED) || isBeingCreated(path)) continue;
-    // What another user has put there disturbs no process.
+    // Files that another user has put there disturb no process.
     await removeFolderAs(cluster.user, path).catch(() => undefined);
   }
 }
@@ -224,7 +224,7 @@ async function initialise(folder: string, binaries: string, user: ServerUser): P
     const passwordFile = join(unfinished, PASSWORD_FILE);
     const password = randomBytes(24).toString('base64url');
     await writeFileAs(user, passwordFile, password);
-    // The same sort order on every platform: by code points.
+    // Every platform sorts by code points.
     const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
     const access = ['--username', SUPERUSER, '--pwfile', passwordFile, '--auth=scram-sha-256'];
     await runAs(user, programIn(binaries, 'initdb'), ['-D', data, ...locale, ...access, '--no-instructions']);

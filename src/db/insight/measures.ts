@@ -1,13 +1,13 @@
 import type { Database, Statement } from '../connection/database.ts';
 import { lagColumns, type ServiceLags } from './lags.ts';
 
-/** What the page of metrics reads from the database. Each statement has a bound of its own (docs/decisions/0021). */
+/** The reads of the page of metrics from the database. Each statement has a bound of its own (docs/decisions/0021). */
 
 /** Accounts among which queues with series of their own are chosen. */
 const MAX_ACCOUNTS = 10_000;
 /** Jobs in each state of a queue are counted up to this number. */
 const MAX_JOBS = 10_000;
-/** The same for each of the other queues, of which at most so many are read. */
+/** The bound for each of the other queues, of which at most `MAX_OTHERS` are read. */
 const MAX_JOBS_OF_OTHERS = 500;
 const MAX_OTHERS = 2000;
 
@@ -52,7 +52,7 @@ export interface QueueMeasures {
   holdSeconds: number;
 }
 
-/** Of one queue. */
+/** The measures of one queue. */
 export interface OwnMeasures extends QueueMeasures {
   id: string;
   concurrency: number;

@@ -101,7 +101,7 @@ export interface HoldJobs {
   probe: string | null;
 }
 
-/** What was read of a queue. Parts that were not asked for are undefined, and those of a deleted queue. */
+/** The parts of a queue that were read. Parts that were not asked for are undefined, and those of a deleted queue. */
 export interface QueueNow {
   row?: QueueRow | undefined;
   depth?: DepthRow | undefined;

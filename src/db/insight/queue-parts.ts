@@ -1,4 +1,4 @@
-/** What can be read of a queue. `attempts`: statistics of the attempts in a range; `published`: published jobs by span. */
+/** Parts of a queue that can be read. `attempts`: statistics of the attempts in a range; `published`: published jobs by span. */
 export const QUEUE_PARTS = ['row', 'depth', 'use', 'attempts', 'published'] as const;
 export type QueuePart = (typeof QUEUE_PARTS)[number];
 

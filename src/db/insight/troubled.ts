@@ -3,8 +3,9 @@ import type { Database, Statement } from '../connection/database.ts';
 /** Queues that can be ordered by trouble: each of them is then judged exactly. */
 export const MAX_TROUBLED = 500;
 
-// Of each queue the head of its due jobs, and its statistics of the last hour. What has ended since the last roll-up, 15 s ago
-// at most, is left out. A histogram ends with its largest value, so most need no adding up to have nothing slow. The order is that of `domain/trouble`, as far as it matters for which are left out.
+// Reads the head of each queue's due jobs, and its statistics of the last hour. Attempts after the last roll-up, 15 s ago
+// at most, are left out. A histogram ends with its largest value, so most need no adding up to have nothing slow. The order
+// is that of `domain/trouble`, as far as it matters for which are left out.
 const TROUBLED: Statement = {
   name: 'troubled-queues',
   text: `

@@ -27,7 +27,7 @@ export const USE: PartOfStatement = {
 
 export interface UseColumns {
   in_flight: number;
-  /** Of the jobs in flight, those that await a report. */
+  /** Jobs in flight that await a report. */
   slots_awaiting: number;
   rate_limit_max: number | null;
   rate_used: number;

@@ -14,7 +14,7 @@ import {
   withDates,
 } from '../rows.ts';
 
-/** What can be read with jobs. */
+/** Parts that can be read with jobs. */
 export interface JobParts {
   /** Their queues. */
   queue: boolean;
@@ -22,7 +22,7 @@ export interface JobParts {
   deadLetter: boolean;
   /** Why those that are pending wait. */
   waiting: boolean;
-  /** Who cancelled those that were cancelled. */
+  /** The client that cancelled a cancelled job. */
   cancelledBy: boolean;
 }
 
@@ -50,7 +50,7 @@ const CANCELLATIONS = `
        where n.job_id = f.id and b.account_id = $2 and b.kind in ('cancel_jobs', 'purge_queue') limit 1) action on true
    where $6::boolean and f."deadReason" = 'cancelled'`;
 
-// What belongs to jobs is found by the keys of the rows that were just read, so it has the same snapshot.
+// The parts of jobs are found by the keys of the rows that were just read, so they have the same snapshot.
 const ROWS: Statement = {
   name: 'job-rows',
   text: `

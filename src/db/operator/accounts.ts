@@ -3,7 +3,7 @@ import { isUnexpired } from '../accounts.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
-/** What the operator reads and changes about accounts. These statements are not limited to one account. */
+/** The operator's reads and changes of accounts. These statements are not limited to one account. */
 
 export interface AccountSummary {
   id: string;

@@ -126,7 +126,7 @@ const JOBS: Statement = {
     select count(*) as rows from jobs`,
 };
 
-// What a process that was indexing or summing up wrote after the jobs were gone.
+// A process that was indexing or summing up may have written these rows after the jobs were gone.
 const DOCUMENTS: Statement = {
   name: 'deletion-documents',
   text: `

@@ -18,7 +18,7 @@ import { operatorsAccountId } from '../operator-account.ts';
 import { ownIndexes } from '../schema/migrations.ts';
 
 /**
- * What `doctor` reads. Each function is one or two statements that read catalogues, statistics, or a few rows by an index, so
+ * The reads of `doctor`. Each function is one or two statements that read catalogues, statistics, or a few rows by an index, so
  * they take no longer on a large database.
  */
 

@@ -2,7 +2,7 @@ import type { Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
-/** What a test request to the receiver of a queue needs. */
+/** Columns that a test request to the receiver of a queue needs. */
 export interface CheckedQueue {
   /** An id for the request, which no job has. */
   id: string;

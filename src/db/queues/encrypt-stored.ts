@@ -40,7 +40,7 @@ interface SecretRow extends Record<string, unknown> {
 }
 
 interface SecretTable {
-  /** What the log says of a row whose secret cannot be read. */
+  /** The log line about a row whose secret cannot be read. */
   unreadable: { idName: string; message: string };
   otherwiseStored: Statement;
   rewrite: Statement;

@@ -231,7 +231,7 @@ export async function sweepByTime(
   { retentionMs, lifetimeMs }: Periods,
 ): Promise<number> {
   if (what === 'audit') {
-    // What people did and decided.
+    // Deeds and decisions of people.
     const dismissals = await db.query(DISMISSALS, [nowMs, retentionMs, lifetimeMs]);
     return dismissals.length + (await db.query(AUDIT, [nowMs])).length;
   }

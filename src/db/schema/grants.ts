@@ -1,7 +1,7 @@
 import { ownSequences, ownTables, type Queryable } from './migrations.ts';
 
 /**
- * What a database role needs that serves and does not migrate: rows of Jobferry's tables may be changed, tables and functions may
+ * Grants for a database role that serves and does not migrate: rows of Jobferry's tables may be changed, tables and functions may
  * not. The schema may be shared with another application, so nothing is granted on all of its tables.
  */
 

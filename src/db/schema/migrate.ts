@@ -30,7 +30,7 @@ interface MigrateOptions {
   mayMigrate?: boolean;
   /** For processes that serve: if a later release has migrated the database, they may run beside it. */
   mayRunBeside?: boolean;
-  /** That of this build, except in tests. */
+  /** The release of this build, except in tests. */
   release?: Release;
 }
 
@@ -153,7 +153,7 @@ function foreign(name: string): string {
 }
 
 /**
- * The same version with another hash comes from a development build: the process that starts last replaces the
+ * A version that is stored with another hash comes from a development build: the process that starts last replaces the
  * functions.
  */
 function hasOwn(functions: StoredFunctions | null): boolean {

@@ -19,7 +19,7 @@ export interface MigrationLog {
 
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
 
-/** The same path from `src/db/schema` and from `dist/db/schema`. */
+/** This relative path holds from `src/db/schema` and from `dist/db/schema`. */
 const FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 /** Key of the advisory lock that `prisma migrate` takes. */
 const PRISMA_LOCK = 72707369;

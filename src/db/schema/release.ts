@@ -20,7 +20,7 @@ export async function storedRelease(database: Queryable): Promise<Release | null
   return rows[0] ?? null;
 }
 
-/** The same for a process that has been started on the database, so that the table is there. */
+/** Reads the release for a process that was started on the database, so that the table is there. */
 export function presentRelease(db: Database): Promise<Release | null> {
   return db.one<Release & Record<string, unknown>>(PRESENT);
 }

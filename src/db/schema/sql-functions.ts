@@ -23,7 +23,7 @@ export interface StoredFunctions {
   hash: string;
 }
 
-/** The same path from `src/db/schema` and from `dist/db/schema`. */
+/** This relative path holds from `src/db/schema` and from `dist/db/schema`. */
 const FOLDER = fileURLToPath(new URL('../../../prisma/functions', import.meta.url));
 
 /** @param folder `prisma/functions`, or a copy of it */

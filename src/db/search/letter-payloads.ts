@@ -36,7 +36,7 @@ const DOCUMENT = `
 
 const INDEXED = `(select coalesce(max(position), '') from follower where name = 'search')`;
 
-/** The same candidates as those of a search for jobs (`statements`). */
+/** Finds the candidates that a search for jobs finds (`statements`). */
 const candidatesOf = (probe: string) => `
   select s.job_id as id from own cross join lateral (select s.job_id from job_search s where ${probe} offset 0) s
   union all

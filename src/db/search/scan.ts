@@ -25,7 +25,7 @@ export interface JobSelection {
   periods: Periods;
   /** Shared by the searches of a request. If undefined, the search has its own. */
   budget?: SearchBudget | undefined;
-  /** What the searches of a request have in common. If undefined, the search reads it for itself. */
+  /** Facts that the searches of a request share. If undefined, the search reads it for itself. */
   scopes?: SearchScopes | undefined;
 }
 

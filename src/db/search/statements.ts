@@ -275,7 +275,7 @@ function documentOfJob({ filter, indexed }: SearchScope, values: Values): string
 function conditionsOf(scope: SearchScope, values: Values): string[] {
   const states = stateConditions(scope.filter, () => nowOf(scope, values));
   return [
-    // Of the indexes of states only that of dead jobs has the order of ids. With another one, each part of a walk would read
+    // Only the index of dead jobs has the order of ids. With the index of another state, each part of a walk would read
     // all jobs of the state, so no index may serve the condition.
     ...(isOfDeadJobs(scope.filter) ? states : states.map((state) => `coalesce(${state}, false)`)),
     ...jobConditions(scope.filter, values),

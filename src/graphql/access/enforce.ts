@@ -81,7 +81,7 @@ function requireRole(field: Field, role: MemberRole, { ofPeople }: { ofPeople: b
   if (role !== 'viewer') describe(field, `Needs the role \`${role.toUpperCase()}\`.`);
 }
 
-/** What an API key with limits needs in place of a role. */
+/** Sets the scope that an API key with limits needs in place of a role. */
 function requireScope(field: Field, scope: KeyScope): void {
   before(field, ({ account }) => assertScope(account.rights, scope));
   describe(field, `Needs the scope \`${scope.toUpperCase()}\` if the API key has limits.`);

@@ -14,7 +14,7 @@ export function shownWebhookUrl(url: string, client: Client): string {
   return mayChangeRules(client) ? url : `${new URL(url).origin}/…`;
 }
 
-/** What the audit log stored about a change of a rule, with the address as the client may see it. */
+/** The audit log's record of a change of a rule, with the address as the client may see it. */
 export function shownRule(stored: unknown, client: Client): unknown {
   if (typeof stored !== 'object' || stored === null || !('webhookUrl' in stored)) return stored;
   return { ...stored, webhookUrl: shownWebhookUrl(String(stored.webhookUrl), client) };

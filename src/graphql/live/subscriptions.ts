@@ -78,7 +78,7 @@ builder.subscriptionFields((t) => ({
       const { own, first } = await withPlace(context, () => ownWatch(stream, watch));
       return context.streams.follow(context, (signal) => followAll(stream, signal, own, { first, minIntervalMs }));
     },
-    // What belongs to the objects of an event was read together with them.
+    // The parts of the objects of an event were read together with them.
     resolve: (events) => events,
   }),
 }));

@@ -17,7 +17,7 @@ const TURN = { items: 32, bytes: 256 * KIB };
 /** The most that may wait. If a request waits before its body is read, the operating system holds the body. */
 const ROOM = { items: 10_000, bytes: 64 * MIB };
 const ROOM_OF_ONE = { items: 5000, bytes: 32 * MIB };
-/** The same as in the batcher, for the same reasons (decision 15). */
+/** These times are those of the batcher, for the same reasons (decision 15). */
 const PATIENCE = { busyMs: 400, busyAfterMs: 1000 };
 const CHECK_EVERY_MS = 25;
 /**

@@ -62,7 +62,7 @@ function nothingStored(error: unknown): unknown {
   return unavailable(`${error.message}; nothing was stored, try again`, 'nothing', error.cause);
 }
 
-/** The same answer for every reason, so that it reveals nothing. */
+/** One answer for every reason, so that it reveals nothing. */
 export function unauthorized(): HttpRefusal {
   return new HttpRefusal(401, 'missing or invalid API key');
 }

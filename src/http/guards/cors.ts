@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 
-/** What pages of other origins may use. Signing in to the dashboard is for its own pages only. */
+/** Paths that pages of other origins may use. Signing in to the dashboard is for its own pages only. */
 const SHARED = /^\/(?:v1\/|graphql(?:\?|$)|openapi\.json(?:\?|$))/;
 
 const ANSWER_HEADERS = 'x-request-id, retry-after, x-jobferry-ignored, x-jobferry-payload';

@@ -129,7 +129,7 @@ function headersOf(path: string, content: Buffer): Record<string, string> {
   return {
     'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
     'cache-control': path.startsWith(HASHED) ? FOREVER : REVALIDATE,
-    // The same for all encodings, which is what a weak tag means.
+    // All encodings have one tag, so it is a weak one.
     etag: `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
     vary: 'accept-encoding',
     'referrer-policy': 'same-origin',

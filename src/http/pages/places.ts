@@ -1,6 +1,6 @@
 import type { Express } from 'express';
 
-/** What a process serves, by name, as paths below its base path. */
+/** The pages that a process serves, by name, as paths below its base path. */
 export type Places = Readonly<Record<string, string>>;
 
 /** The parts of a process; null or undefined for those that it does not have. */

@@ -23,7 +23,7 @@ export class Starting {
   readonly #waiting = new Set<Waiting>();
   readonly #ticks: NodeJS.Timeout;
   #tickedAt: number;
-  /** What is read now may have arrived since this time: a start keeps the event loop busy for seconds. */
+  /** Requests that are read now may have arrived since this time: a start keeps the event loop busy for seconds. */
   #arrivedSince: number;
 
   /** @param refuse answers a request that has waited for `waitMs`, or that finds too many others waiting */

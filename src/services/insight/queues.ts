@@ -70,7 +70,7 @@ export interface QueueTimelineInput extends TimelineInput {
   published?: boolean | undefined;
 }
 
-/** What is asked of queues. */
+/** The parts that are asked of queues. */
 export interface StateRequest {
   parts: readonly ('row' | 'depth' | 'use' | 'health')[];
   /** Names of further live queues, of which the row must be asked for. */
@@ -79,7 +79,7 @@ export interface StateRequest {
   recent?: readonly QueueTimelineInput[] | undefined;
 }
 
-/** What was asked of a queue; the rest is null or empty. */
+/** The parts that were asked of a queue; the rest is null or empty. */
 export interface QueueState {
   row: QueueRow | null;
   depth: QueueDepth | null;

@@ -98,7 +98,7 @@ export function createReports(context: Context, jobs: JobBatches) {
   };
 }
 
-/** What the audit log has of a person's report: not the reason, which is in the job's history and only some may see. */
+/** The entry of the audit log about a person's report: not the reason, which is in the job's history and only some may see. */
 function entryOf(event: ReportEvent, { status }: Transition) {
   switch (event.type) {
     case 'acked':

@@ -43,7 +43,7 @@ export interface JobTimelinePoint {
   dead: number;
 }
 
-/** What the searches of one request share. */
+/** Facts that the searches of one request share. */
 export interface SearchRequest {
   budget: SearchBudget;
   scopes?: SearchScopes | undefined;

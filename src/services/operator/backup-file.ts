@@ -26,7 +26,7 @@ const MAX_TABLES = 100;
 const MIB = 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** What a file has between its header and its end. */
+/** The content of a file between its header and its end. */
 export interface BackupContent {
   header: BackupHeader;
   rows: AsyncIterable<{ table: string; json: string; key?: string | null }>;

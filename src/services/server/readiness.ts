@@ -27,7 +27,7 @@ interface ReadinessOptions {
   release: Pick<ReleaseWatch, 'check' | 'refusal'>;
   /** Why the worker of this process cannot deliver; null when it can, undefined without a worker. */
   workerProblem(): string | null | undefined;
-  /** What keeps the worker of this process from all receivers; null when nothing does, undefined without a worker. */
+  /** The problem that keeps the worker of this process from all receivers; null without one, undefined without a worker. */
   egressProblem(): string | null | undefined;
 }
 

@@ -8,7 +8,7 @@ export class RecentChanges {
   readonly #rememberMs: number;
   /** By client, in the order of time. */
   readonly #at = new Map<string, number>();
-  /** Of all clients that are not remembered by themselves. */
+  /** The last change by any client that is not remembered by itself. */
   #ofOthers = Number.NEGATIVE_INFINITY;
 
   /** @param rememberMs earlier changes are of no interest */

@@ -19,7 +19,7 @@ export class ReleaseWatch {
   readonly #log: ReleaseWatchOptions['log'];
   #knowsAll: boolean;
   #refusal: string | null = null;
-  /** What `look` has found last. */
+  /** The last release that `look` has found. */
   #seen: Release | null = null;
   readonly #stops: (() => unknown)[] = [];
 

@@ -35,7 +35,7 @@ export function createOidcSignIn(
       if (accountId === null) throw new Error('there is no account');
       const access = accessByClaims(roles, claims);
       if (access === null) {
-        // What a person had before must not last for as long as a session may.
+        // The former rights of a person must not last for as long as a session may.
         await db.changingTurns.run(accountId, () => endSessionsOfPerson(db, accountId, person));
         const names = [...roles.keys()].join(', ');
         throw new SignInFailure(

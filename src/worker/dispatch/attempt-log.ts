@@ -2,7 +2,7 @@ import { traceIdOf } from '../../domain/trace.ts';
 import type { Logger } from '../../log.ts';
 import type { SettledDelivery } from './settle-batcher.ts';
 
-/** What an operator should see of an attempt without asking for it. */
+/** Outcomes of an attempt that an operator should see without asking. */
 type Notable = 'dead' | 'hold' | 'resume' | 'dropped' | 'abandoned';
 
 /** Lines at `info` for one queue and one kind in a period: a receiver that refuses everything must not fill a disk. */

@@ -19,7 +19,7 @@ const MAX_SLOW = 1000;
 /** A queue with its slots and bytes in flight, including those reserved for claims. */
 export interface SharingQueue extends OfAccount, Amount {}
 
-/** What a claim may take from a queue. It is reserved until the claim returns. */
+/** The jobs that a claim may take from a queue. Their places are reserved until the claim returns. */
 export interface Plan<Queue extends SharingQueue> {
   queue: Queue;
   jobs: number;

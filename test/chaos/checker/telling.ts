@@ -95,7 +95,7 @@ export function checkRevokedEnds({ run }: Facts): string[] {
   });
 }
 
-/** What docker waits for after SIGTERM. Without work, a process needs a part of a second. */
+/** The time that docker waits after SIGTERM. Without work, a process needs a part of a second. */
 const ENDS_MS = 10_000;
 
 /** I-48: a connection that was lost would keep its process from ending. */

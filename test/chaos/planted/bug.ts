@@ -9,7 +9,7 @@ export interface Bug {
   plant(run: Run): void;
 }
 
-/** What a bug is planted into; without it the recorded run was too small. */
+/** The item into which a bug is planted; without one the recorded run was too small. */
 export function first<T>(items: T[], matches: (item: T) => boolean, what: string): T {
   const found = items.find(matches);
   if (found === undefined) throw new Error(`the recorded run has no ${what}`);

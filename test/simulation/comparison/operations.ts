@@ -61,7 +61,7 @@ function publishSome(random: Random): Operation {
     );
     const answers = await publish(side.db, complete, PERIODS);
     for (const answer of answers) if (answer.outcome === 'created') side.jobIds.push(answer.id);
-    // Of a refusal, only the outcome is compared.
+    // Refusals are compared by their outcome only.
     return answers.map((answer) => ('id' in answer && answer.id !== null ? answer : answer.outcome));
   };
 }

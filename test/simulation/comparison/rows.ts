@@ -37,7 +37,7 @@ export const DUMP = `
     (select coalesce(json_agg(key order by key), '[]') from graphile_worker.jobs) as wakes,
     (select coalesce(sum(attempts), 0)::int from usage) as used`;
 
-/** The same of the model. */
+/** The rows of the model. */
 export function dumpOf(tables: Tables, accountId: string): unknown {
   const jobOf = ({ accountId: _a, queueId: _q, payload: _p, createdAt: _c, token: _t, ...job }: JobRow) => {
     const { maxAttempts: _m, backoffType: _b, backoffDelay: _d, ...rest } = job;

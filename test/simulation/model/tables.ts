@@ -58,7 +58,7 @@ export interface JobRow {
   ackTimeoutAction: QueueSettings['ackTimeoutAction'] | null;
   answerCode: number | null;
   waitReason: 'backoff' | 'hold' | null;
-  /** Of the table `attempt`; entries are never changed. */
+  /** Rows of the table `attempt`; they are never changed. */
   history: readonly HistoryRow[];
 }
 
@@ -79,7 +79,7 @@ export interface WakeRow {
 }
 
 export class Tables {
-  /** Of the database. */
+  /** The clock of the database. */
   clock: () => number;
   readonly queues = new Map<string, QueueRow>();
   /** In the order of their ids. */

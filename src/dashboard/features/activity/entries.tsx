@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { type ActivityFilter, activityPath } from '../../filter/activity.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { upperFirst } from '../../words/format.ts';
 import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from './model/audit.ts';
@@ -11,26 +12,15 @@ const SHOWN = 3;
 
 export function Entries({ entries, filter }: { entries: readonly ActivityEntry[]; filter: ActivityFilter }) {
   return (
-    <table className="table cards entries">
-      <caption className="sr">Changes, the newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col" className="at">
-            When
-          </th>
-          <th scope="col">Change</th>
-          <th scope="col">Before and after</th>
-          <th scope="col" className="by">
-            By
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <Row key={entry.id} entry={entry} filter={filter} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      className="cards entries"
+      caption="Changes, the newest first"
+      columns={[['When', 'at'], 'Change', 'Before and after', ['By', 'by']]}
+    >
+      {entries.map((entry) => (
+        <Row key={entry.id} entry={entry} filter={filter} />
+      ))}
+    </Table>
   );
 }
 

@@ -1,3 +1,4 @@
+import { Table, unseen } from '../../parts/table.tsx';
 import './alerts.css';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
@@ -128,23 +129,14 @@ function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rul
       <div className="sec-head">
         <h2 id="rules">Rules</h2>
       </div>
-      <table className="table cards alert-rules">
-        <thead>
-          <tr>
-            <th scope="col">Tells when</th>
-            <th scope="col">Webhook</th>
-            <th scope="col">Last notification</th>
-            <th scope="col" className="n">
-              <span className="sr">What you can do</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rules.map((rule) => (
-            <Rule key={rule.id} {...{ rule, onEdit, onSilence: setSilencing, onDelete: setDeleting }} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        className="cards alert-rules"
+        columns={['Tells when', 'Webhook', 'Last notification', unseen('What you can do')]}
+      >
+        {rules.map((rule) => (
+          <Rule key={rule.id} {...{ rule, onEdit, onSilence: setSilencing, onDelete: setDeleting }} />
+        ))}
+      </Table>
       {silencing !== null && <SilenceDialog rule={silencing} onDone={readAgain} onClose={() => setSilencing(null)} />}
       {deleting !== null && <DeleteDialog rule={deleting} onClose={() => setDeleting(null)} />}
     </section>

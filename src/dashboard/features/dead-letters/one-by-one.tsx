@@ -13,6 +13,7 @@ import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
 import { Pager } from '../../parts/pager.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Table, unseen } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { titleOfDeath } from '../../words/cause.ts';
@@ -68,36 +69,22 @@ export function OneByOne({
       {list?.nodes.length === 0 && nothing}
       {list !== undefined && list.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined}>
-          <table className="table cards fixed letters">
-            <caption className="sr">
-              {count(list.totalCount, list.totalCountExact)} dead letters, the newest first
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col" className="c1">
-                  Died because
-                </th>
-                <th scope="col" className="lo1">
-                  Job
-                </th>
-                <th scope="col">Queue</th>
-                <th scope="col" className="lo3 n">
-                  Attempts
-                </th>
-                <th scope="col" className="n">
-                  Died
-                </th>
-                <th scope="col" className="n">
-                  <span className="sr">What you can do</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.nodes.map((letter) => (
-                <Letter key={letter.id} letter={letter} onReplay={() => replay(letter)} />
-              ))}
-            </tbody>
-          </table>
+          <Table
+            className="cards fixed letters"
+            caption={<>{count(list.totalCount, list.totalCountExact)} dead letters, the newest first</>}
+            columns={[
+              ['Died because', 'c1'],
+              ['Job', 'lo1'],
+              'Queue',
+              ['Attempts', 'lo3 n'],
+              ['Died', 'n'],
+              unseen('What you can do'),
+            ]}
+          >
+            {list.nodes.map((letter) => (
+              <Letter key={letter.id} letter={letter} onReplay={() => replay(letter)} />
+            ))}
+          </Table>
           <Pager
             info={list.pageInfo}
             pathTo={(at) => deadPath(filter, 'all', at)}

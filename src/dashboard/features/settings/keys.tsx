@@ -12,6 +12,7 @@ import { useCommands } from '../../parts/page/keys.ts';
 import { Page } from '../../parts/page/page.tsx';
 import { endOwnSession } from '../../parts/page/sign-out.ts';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Table, unseen } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { many } from '../../words/format.ts';
@@ -104,56 +105,44 @@ function KeyTable({
 }) {
   const view = useView();
   return (
-    <table className="table cards keys">
-      <caption className="sr">API keys</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Key</th>
-          <th scope="col" className="lo1">
-            Made
-          </th>
-          <th scope="col">Last used</th>
-          <th scope="col" className="n">
-            <span className="sr">What you can do</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => {
-          const isOld = key.revokedAt === null && isUnused(key, view.now);
-          return (
-            <tr key={key.id} className={key.revokedAt === null ? undefined : 'revoked'}>
-              <td className="c1">
-                <span className="strong">{key.name ?? 'without a name'}</span>{' '}
-                {key.id === newId && <span className="tag ok">new</span>}{' '}
-                {key.id === mine && <span className="tag">this session</span>}
-              </td>
-              <td className="c3 mono q">{keyText(key)}</td>
-              <td className="lo1 q">
-                <Ago at={key.createdAt} />
-              </td>
-              <td className={isOld ? 'c4 worry' : 'c4 q'}>
-                {key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} />}
-              </td>
-              <td className="n c2">
-                {key.revokedAt === null ? (
-                  <May deed="revokeApiKey">
-                    <button type="button" className="btn tiny" onClick={() => onRevoke(key)}>
-                      Revoke…<span className="sr"> {key.name ?? keyText(key)}</span>
-                    </button>
-                  </May>
-                ) : (
-                  <>
-                    revoked <Ago at={key.revokedAt} />
-                  </>
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Table
+      className="cards keys"
+      caption="API keys"
+      columns={['Name', 'Key', ['Made', 'lo1'], 'Last used', unseen('What you can do')]}
+    >
+      {keys.map((key) => {
+        const isOld = key.revokedAt === null && isUnused(key, view.now);
+        return (
+          <tr key={key.id} className={key.revokedAt === null ? undefined : 'revoked'}>
+            <td className="c1">
+              <span className="strong">{key.name ?? 'without a name'}</span>{' '}
+              {key.id === newId && <span className="tag ok">new</span>}{' '}
+              {key.id === mine && <span className="tag">this session</span>}
+            </td>
+            <td className="c3 mono q">{keyText(key)}</td>
+            <td className="lo1 q">
+              <Ago at={key.createdAt} />
+            </td>
+            <td className={isOld ? 'c4 worry' : 'c4 q'}>
+              {key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} />}
+            </td>
+            <td className="n c2">
+              {key.revokedAt === null ? (
+                <May deed="revokeApiKey">
+                  <button type="button" className="btn tiny" onClick={() => onRevoke(key)}>
+                    Revoke…<span className="sr"> {key.name ?? keyText(key)}</span>
+                  </button>
+                </May>
+              ) : (
+                <>
+                  revoked <Ago at={key.revokedAt} />
+                </>
+              )}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }
 

@@ -11,6 +11,7 @@ import { Page } from '../../parts/page/page.tsx';
 import { endOwnSession } from '../../parts/page/sign-out.ts';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { many, number } from '../../words/format.ts';
@@ -77,50 +78,41 @@ function MemberTable({
   onEnd: (member: MemberRow) => void;
 }) {
   return (
-    <table className="table cards people">
-      <caption className="sr">Members, the newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Person</th>
-          <th scope="col">Role</th>
-          <th scope="col">Last seen</th>
-          <th scope="col" className="n">
-            Sessions
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {members.map((member) => {
-          const { first, second } = namesOf(member);
-          return (
-            <tr key={member.id}>
-              <td className="c1">
-                <span className="strong">{first}</span> {second !== null && <span className="q">{second}</span>}{' '}
-                {member.id === mine && <span className="tag">you</span>}
-              </td>
-              <td className="c3">
-                {wordOfRole(member.role)}
-                {', '}
-                <span className="q">{member.mayViewPayloads ? 'sees payloads' : 'sees no payloads'}</span>
-              </td>
-              <td className="c4 q">
-                <Ago at={member.lastSeenAt} />
-              </td>
-              <td className="n c2">
-                {member.sessionCount === 0 ? 'none open' : `${number(member.sessionCount)} open`}{' '}
-                {member.sessionCount > 0 && (
-                  <May deed="endSessionsOfMember">
-                    <button type="button" className="btn tiny" onClick={() => onEnd(member)}>
-                      End…<span className="sr"> the sessions of {first}</span>
-                    </button>
-                  </May>
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Table
+      className="cards people"
+      caption="Members, the newest first"
+      columns={['Person', 'Role', 'Last seen', ['Sessions', 'n']]}
+    >
+      {members.map((member) => {
+        const { first, second } = namesOf(member);
+        return (
+          <tr key={member.id}>
+            <td className="c1">
+              <span className="strong">{first}</span> {second !== null && <span className="q">{second}</span>}{' '}
+              {member.id === mine && <span className="tag">you</span>}
+            </td>
+            <td className="c3">
+              {wordOfRole(member.role)}
+              {', '}
+              <span className="q">{member.mayViewPayloads ? 'sees payloads' : 'sees no payloads'}</span>
+            </td>
+            <td className="c4 q">
+              <Ago at={member.lastSeenAt} />
+            </td>
+            <td className="n c2">
+              {member.sessionCount === 0 ? 'none open' : `${number(member.sessionCount)} open`}{' '}
+              {member.sessionCount > 0 && (
+                <May deed="endSessionsOfMember">
+                  <button type="button" className="btn tiny" onClick={() => onEnd(member)}>
+                    End…<span className="sr"> the sessions of {first}</span>
+                  </button>
+                </May>
+              )}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }
 

@@ -10,6 +10,7 @@ import { Page } from '../../parts/page/page.tsx';
 import { endOwnSession } from '../../parts/page/sign-out.ts';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Table, unseen } from '../../parts/table.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { hasRole } from '../../words/rights.ts';
@@ -47,55 +48,42 @@ export function Sessions({ tabs }: { tabs: ReactNode }) {
 
 function SessionTable({ sessions, onEnd }: { sessions: readonly SessionRow[]; onEnd: (session: SessionRow) => void }) {
   return (
-    <table className="table cards people">
-      <caption className="sr">Open sessions, the newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Who</th>
-          <th scope="col">Browser</th>
-          <th scope="col" className="lo1">
-            Since
-          </th>
-          <th scope="col">Last used</th>
-          <th scope="col">Ends</th>
-          <th scope="col" className="n">
-            <span className="sr">What you can do</span>
-          </th>
+    <Table
+      className="cards people"
+      caption="Open sessions, the newest first"
+      columns={['Who', 'Browser', ['Since', 'lo1'], 'Last used', 'Ends', unseen('What you can do')]}
+    >
+      {sessions.map((session) => (
+        <tr key={session.id}>
+          <td className="c1">
+            <span className="st">
+              <Icon name={session.apiKey === null ? 'user' : 'key'} />
+              {holderOf(session)}
+            </span>{' '}
+            {holderOf(session) !== session.label && <span className="q">{session.label}</span>}{' '}
+            {session.isCurrent && <span className="tag">this session</span>}
+          </td>
+          <td className="c3 q" title={session.userAgent ?? undefined}>
+            {browserOf(session.userAgent)}
+          </td>
+          <td className="lo1 q">
+            <Ago at={session.createdAt} />
+          </td>
+          <td className="c4 q">
+            <Ago at={session.lastUsedAt} />
+          </td>
+          <td className="c5 q">
+            <span className="unit">ends </span>
+            <Time at={session.expiresAt} />
+          </td>
+          <td className="n c2">
+            <button type="button" className="btn tiny" onClick={() => onEnd(session)}>
+              End…<span className="sr"> the session of {holderOf(session)}</span>
+            </button>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {sessions.map((session) => (
-          <tr key={session.id}>
-            <td className="c1">
-              <span className="st">
-                <Icon name={session.apiKey === null ? 'user' : 'key'} />
-                {holderOf(session)}
-              </span>{' '}
-              {holderOf(session) !== session.label && <span className="q">{session.label}</span>}{' '}
-              {session.isCurrent && <span className="tag">this session</span>}
-            </td>
-            <td className="c3 q" title={session.userAgent ?? undefined}>
-              {browserOf(session.userAgent)}
-            </td>
-            <td className="lo1 q">
-              <Ago at={session.createdAt} />
-            </td>
-            <td className="c4 q">
-              <Ago at={session.lastUsedAt} />
-            </td>
-            <td className="c5 q">
-              <span className="unit">ends </span>
-              <Time at={session.expiresAt} />
-            </td>
-            <td className="n c2">
-              <button type="button" className="btn tiny" onClick={() => onEnd(session)}>
-                End…<span className="sr"> the session of {holderOf(session)}</span>
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

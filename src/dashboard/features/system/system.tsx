@@ -1,4 +1,5 @@
 import { queuePath } from '../../filter/links.ts';
+import { Table } from '../../parts/table.tsx';
 import './system.css';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
@@ -123,58 +124,45 @@ function Processes({ data: { instances } }: { data: SystemData }) {
         <h2 id="processes">Processes</h2>
         <span className="small q">read again every 5 s</span>
       </div>
-      <table className="table cards processes">
-        <thead>
-          <tr>
-            <th scope="col">Process</th>
-            <th scope="col">Role</th>
-            <th scope="col">Version</th>
-            <th scope="col">Load</th>
-            <th scope="col" className="lo1 n">
-              Runs for
-            </th>
-            <th scope="col" className="n">
-              Last seen
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map((one) => {
-            const isHere = isSeen(one, view.now);
-            return (
-              <tr key={one.id} className={isHere ? undefined : 'gone'}>
-                <td className="c1">
-                  <span className={`st ${isHere ? 'ok' : 'bad'}`}>
-                    <Icon name={isHere ? 'done' : 'failed'} />
-                    <span className="mono">{shortId(one.id)}</span>
-                    {!isHere && <span className="tag bad">silent</span>}
+      <Table
+        className="cards processes"
+        columns={['Process', 'Role', 'Version', 'Load', ['Runs for', 'lo1 n'], ['Last seen', 'n']]}
+      >
+        {sorted.map((one) => {
+          const isHere = isSeen(one, view.now);
+          return (
+            <tr key={one.id} className={isHere ? undefined : 'gone'}>
+              <td className="c1">
+                <span className={`st ${isHere ? 'ok' : 'bad'}`}>
+                  <Icon name={isHere ? 'done' : 'failed'} />
+                  <span className="mono">{shortId(one.id)}</span>
+                  {!isHere && <span className="tag bad">silent</span>}
+                </span>
+              </td>
+              <td className="c3">{ROLES[one.role] ?? one.role}</td>
+              <td className="c4 mono">{one.version}</td>
+              <td className="c5">
+                {one.role === 'api' ? (
+                  <span className="q3">delivers nothing</span>
+                ) : (
+                  <span className="load">
+                    <ProgressBar
+                      isMeter
+                      size="small"
+                      whole={one.capacity}
+                      label={`Load of ${shortId(one.id)}`}
+                      parts={[{ value: one.inFlight, signal: one.inFlight >= one.capacity * 0.9 ? 'warn' : 'run' }]}
+                    />
+                    {number(one.inFlight)} of {number(one.capacity)}
                   </span>
-                </td>
-                <td className="c3">{ROLES[one.role] ?? one.role}</td>
-                <td className="c4 mono">{one.version}</td>
-                <td className="c5">
-                  {one.role === 'api' ? (
-                    <span className="q3">delivers nothing</span>
-                  ) : (
-                    <span className="load">
-                      <ProgressBar
-                        isMeter
-                        size="small"
-                        whole={one.capacity}
-                        label={`Load of ${shortId(one.id)}`}
-                        parts={[{ value: one.inFlight, signal: one.inFlight >= one.capacity * 0.9 ? 'warn' : 'run' }]}
-                      />
-                      {number(one.inFlight)} of {number(one.capacity)}
-                    </span>
-                  )}
-                </td>
-                <td className="lo1 n q">{span(view.now - Date.parse(one.startedAt))}</td>
-                <td className="c2 n q">{ago(Date.parse(one.lastSeenAt), view)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+                )}
+              </td>
+              <td className="lo1 n q">{span(view.now - Date.parse(one.startedAt))}</td>
+              <td className="c2 n q">{ago(Date.parse(one.lastSeenAt), view)}</td>
+            </tr>
+          );
+        })}
+      </Table>
     </section>
   );
 }

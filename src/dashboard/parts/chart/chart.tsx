@@ -5,6 +5,7 @@ import { useStore } from '../../base/store.ts';
 import { useView } from '../../base/time.ts';
 import { minute, NONE } from '../../words/format.ts';
 import { Icon } from '../icon.tsx';
+import { Table } from '../table.tsx';
 import { Brush } from './chart-brush.tsx';
 import type { Span } from './geometry.ts';
 import { layoutOf, Plot, type PlotProps, type Series, type Size } from './plot.tsx';
@@ -127,34 +128,22 @@ function ChartTable({ title, times, series, format }: ChartProps) {
   const view = useView();
   return (
     <section className="chart-table" tabIndex={0} aria-label={`${title}, as a table`}>
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            {series.map(({ label }) => (
-              <th key={label} scope="col" className="n">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times
-            .map((at, index) => (
-              <tr key={at}>
-                <td>
-                  <time dateTime={new Date(at).toISOString()}>{minute(at, view)}</time>
+      <Table columns={['From', ...series.map(({ label }) => [label, 'n'] as const)]}>
+        {times
+          .map((at, index) => (
+            <tr key={at}>
+              <td>
+                <time dateTime={new Date(at).toISOString()}>{minute(at, view)}</time>
+              </td>
+              {series.map(({ label, values }) => (
+                <td key={label} className="n">
+                  {shown(values[index], format)}
                 </td>
-                {series.map(({ label, values }) => (
-                  <td key={label} className="n">
-                    {shown(values[index], format)}
-                  </td>
-                ))}
-              </tr>
-            ))
-            .reverse()}
-        </tbody>
-      </table>
+              ))}
+            </tr>
+          ))
+          .reverse()}
+      </Table>
     </section>
   );
 }

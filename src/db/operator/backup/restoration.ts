@@ -58,7 +58,7 @@ const COUNTS = ['success', 'failed', 'nacked', 'deferred', 'dead'].concat(
 const histograms = ['durations', 'waits'].map(
   (column) => `${column} = jobferry_histogram_sum(queue_stats.${column}, excluded.${column})`,
 );
-/** What becomes of a row that is there already. In other tables that is an error. */
+/** The treatment of a row that is there already. In other tables such a row is an error. */
 const ON_CONFLICT: Readonly<Record<string, string>> = {
   recent_stats: `on conflict (queue_id, bucket) do update
                  set ${[...COUNTS.map((column) => sum('queue_stats', column)), ...histograms].join(', ')}`,

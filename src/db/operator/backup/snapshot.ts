@@ -136,7 +136,7 @@ export class Snapshot {
     }
   }
 
-  /** What the statistics lack. */
+  /** Rows that the statistics lack. */
   async *#recentStatistics(queueId: string): AsyncGenerator<BackupRow> {
     for (const [table, text] of RECENT_STATISTICS) {
       const { rows } = await this.#client.query<{ json: string }>(text, [this.#statisticsUntil, queueId]);

@@ -1,3 +1,4 @@
+import { Table } from '../../../parts/table.tsx';
 import './actions.css';
 import { Link } from 'wouter';
 import type { ActionNow } from '../../../api/operations/fragments.ts';
@@ -11,29 +12,15 @@ import { isOpen, progressText, wordsOfKind } from '../model/action.ts';
 /** Actions, the newest first, on their screen and below one of them. */
 export function ActionsTable({ actions, caption }: { actions: readonly ActionNow[]; caption: string }) {
   return (
-    <table className="table cards">
-      <caption className="sr">{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Action</th>
-          <th scope="col">State</th>
-          <th scope="col" className="n">
-            Jobs
-          </th>
-          <th scope="col" className="lo1">
-            By
-          </th>
-          <th scope="col" className="n">
-            When
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {actions.map((action) => (
-          <Row key={action.id} action={action} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      className="cards"
+      caption={caption}
+      columns={['Action', 'State', ['Jobs', 'n'], ['By', 'lo1'], ['When', 'n']]}
+    >
+      {actions.map((action) => (
+        <Row key={action.id} action={action} />
+      ))}
+    </Table>
   );
 }
 

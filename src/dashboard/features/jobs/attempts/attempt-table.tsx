@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import { Status } from '../../../parts/status.tsx';
+import { Table } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { codeOf, shortCause } from '../../../words/cause.ts';
 import { firstLineOf, NONE, tookExactly } from '../../../words/format.ts';
@@ -9,34 +10,22 @@ import type { ListedAttempt } from '../operations/attempts.ts';
 
 export function AttemptTable({ attempts }: { attempts: readonly ListedAttempt[] }) {
   return (
-    <table className="table cards fixed attempt-list">
-      <caption className="sr">Attempts</caption>
-      <thead>
-        <tr>
-          <th scope="col" className="outcome">
-            Outcome
-          </th>
-          <th scope="col" className="n took">
-            Took
-          </th>
-          <th scope="col" className="job">
-            Job
-          </th>
-          <th scope="col" className="queue">
-            Queue
-          </th>
-          <th scope="col">Answer</th>
-          <th scope="col" className="n lo1 ended">
-            Ended
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {attempts.map((one) => (
-          <Row key={`${one.job?.id} ${one.at} ${one.attempt}`} attempt={one} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      className="cards fixed attempt-list"
+      caption="Attempts"
+      columns={[
+        ['Outcome', 'outcome'],
+        ['Took', 'n took'],
+        ['Job', 'job'],
+        ['Queue', 'queue'],
+        'Answer',
+        ['Ended', 'n lo1 ended'],
+      ]}
+    >
+      {attempts.map((one) => (
+        <Row key={`${one.job?.id} ${one.at} ${one.attempt}`} attempt={one} />
+      ))}
+    </Table>
   );
 }
 

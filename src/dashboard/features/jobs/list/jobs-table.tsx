@@ -4,6 +4,7 @@ import type { JobRow } from '../../../api/operations/fragments.ts';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { JobStatusWord } from '../../../parts/status.tsx';
+import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { shortId } from '../../../words/job-id.ts';
 import { rowTextOfJob } from '../../../words/job-row.ts';
@@ -36,33 +37,29 @@ export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...
   const isAllTicked = ticks.isAll || (ids.length > 0 && ids.every((id) => ticks.ids.has(id)));
   const isSomeTicked = !isAllTicked && ids.some((id) => ticks.ids.has(id));
   return (
-    <table className={`table cards tickable jobs-table${rest.isDim ? ' dim' : ''}`}>
-      <thead>
-        <tr>
-          <th scope="col" className="c0">
-            <label className="tick">
-              <input
-                type="checkbox"
-                checked={isAllTicked}
-                ref={(box) => {
-                  if (box !== null) box.indeterminate = isSomeTicked;
-                }}
-                onChange={() => (isAllTicked ? ticks.clear() : ticks.setPage(ids))}
-              />
-              <span className="sr">Tick this page</span>
-            </label>
-          </th>
-          <th scope="col" className="c1">
-            State
-          </th>
-          <th scope="col" className="c3">
-            Job
-          </th>
-          <th scope="col" className="c4">
-            Queue
-          </th>
-          <th scope="col">What next, or why</th>
-          <th scope="col" className="n lo1 attempts-cell" aria-sort={order === 'attempts' ? 'descending' : undefined}>
+    <Table
+      className={`cards tickable jobs-table${rest.isDim ? ' dim' : ''}`}
+      columns={[
+        [
+          <label key="tick" className="tick">
+            <input
+              type="checkbox"
+              checked={isAllTicked}
+              ref={(box) => {
+                if (box !== null) box.indeterminate = isSomeTicked;
+              }}
+              onChange={() => (isAllTicked ? ticks.clear() : ticks.setPage(ids))}
+            />
+            <span className="sr">Tick this page</span>
+          </label>,
+          'c0',
+        ],
+        ['State', 'c1'],
+        ['Job', 'c3'],
+        ['Queue', 'c4'],
+        'What next, or why',
+        {
+          label: (
             <button
               type="button"
               className="sort"
@@ -71,30 +68,35 @@ export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...
               Attempts
               {order === 'attempts' && <Icon name="down" />}
             </button>
-          </th>
-          <th scope="col" className="n c2" aria-sort={SORTS[order]}>
+          ),
+          className: 'n lo1 attempts-cell',
+          sort: order === 'attempts' ? 'descending' : undefined,
+        },
+        {
+          label: (
             <button type="button" className="sort" onClick={() => onOrder(order === 'newest' ? 'oldest' : 'newest')}>
               Published
               {SORTS[order] !== undefined && <Icon name={order === 'oldest' ? 'up' : 'down'} />}
             </button>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((job) => (
-          <Row
-            key={job.id}
-            job={job}
-            isGone={gone.has(job.id)}
-            isCursor={job.id === cursor}
-            isTicked={ticks.isAll || ticks.ids.has(job.id)}
-            onTick={onTick}
-            from={from}
-            webhookTimeoutSeconds={rest.webhookTimeoutSeconds}
-          />
-        ))}
-      </tbody>
-    </table>
+          ),
+          className: 'n c2',
+          sort: SORTS[order],
+        },
+      ]}
+    >
+      {rows.map((job) => (
+        <Row
+          key={job.id}
+          job={job}
+          isGone={gone.has(job.id)}
+          isCursor={job.id === cursor}
+          isTicked={ticks.isAll || ticks.ids.has(job.id)}
+          onTick={onTick}
+          from={from}
+          webhookTimeoutSeconds={rest.webhookTimeoutSeconds}
+        />
+      ))}
+    </Table>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { useStore } from '../../../base/store.ts';
 import { JobStatusWord } from '../../../parts/status.tsx';
+import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { tookExactly } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
@@ -16,14 +17,11 @@ export function SentBefore({ present }: { present: string | null }) {
       <div className="sec-head">
         <h2 id="sent-before">Sent before, from this page</h2>
       </div>
-      <table className="table">
-        <caption className="sr">Test jobs sent from this page</caption>
-        <tbody>
-          {sent.map((one) => (
-            <Row key={one.id} sent={one} />
-          ))}
-        </tbody>
-      </table>
+      <Table caption="Test jobs sent from this page">
+        {sent.map((one) => (
+          <Row key={one.id} sent={one} />
+        ))}
+      </Table>
     </section>
   );
 }

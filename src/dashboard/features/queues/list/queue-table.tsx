@@ -4,6 +4,7 @@ import { memo, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useView } from '../../../base/time.ts';
 import { Status } from '../../../parts/status.tsx';
+import { Table, unseen } from '../../../parts/table.tsx';
 import { minute, NONE, number } from '../../../words/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
 import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../model/queue-row.ts';
@@ -28,63 +29,40 @@ export function QueueTable({ states, span, timelines, deaths, labelledBy }: Tabl
   const longest = Math.max(1, ...states.map(({ queue }) => openJobs(queue)));
   return (
     <div className="queues">
-      <table className="table cards fixed" aria-labelledby={labelledBy}>
-        <Head span={span} />
-        <tbody>
-          {states.map(({ queue, condition }) => (
-            <Row
-              key={queue.id}
-              queue={queue}
-              condition={condition}
-              longest={longest}
-              span={span}
-              timeline={timelines?.get(queue.id)}
-              dead={deaths === undefined ? null : (deaths.byQueue.get(queue.id) ?? 0)}
-              isDeadExact={deaths?.isExact ?? true}
-            />
-          ))}
-        </tbody>
-      </table>
+      <Table className="cards fixed" labelledBy={labelledBy} columns={columnsOf(span)}>
+        {states.map(({ queue, condition }) => (
+          <Row
+            key={queue.id}
+            queue={queue}
+            condition={condition}
+            longest={longest}
+            span={span}
+            timeline={timelines?.get(queue.id)}
+            dead={deaths === undefined ? null : (deaths.byQueue.get(queue.id) ?? 0)}
+            isDeadExact={deaths?.isExact ?? true}
+          />
+        ))}
+      </Table>
     </div>
   );
 }
 
-function Head({ span }: { span: Span }) {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Queue</th>
-        <th scope="col" className="state" aria-sort="other">
-          State
-        </th>
-        <th scope="col" className="n open">
-          Open
-        </th>
-        <th scope="col" className="bar">
-          <span className="sr">Open jobs by state; the length grows with the logarithm of their number</span>
-        </th>
-        <th scope="col" className="n oldest">
-          Oldest due
-        </th>
-        <th scope="col" className="slots-of">
-          In flight
-        </th>
-        <th scope="col" className="spark-of">
-          Attempts, {span.label}
-        </th>
-        <th scope="col" className="n failed-of" title="Of the attempts of the last hour">
-          Failed
-        </th>
-        <th scope="col" className="n wait" title="From the time a job is due to its delivery, in the last 20 minutes">
-          Wait p95
-        </th>
-        <th scope="col" className="n dead-of" title="Not replayed">
-          Dead letters
-        </th>
-      </tr>
-    </thead>
-  );
-}
+const columnsOf = (span: Span) => [
+  'Queue',
+  { label: 'State', className: 'state', sort: 'other' as const },
+  ['Open', 'n open'] as const,
+  unseen('Open jobs by state; the length grows with the logarithm of their number', 'bar'),
+  ['Oldest due', 'n oldest'] as const,
+  ['In flight', 'slots-of'] as const,
+  [`Attempts, ${span.label}`, 'spark-of'] as const,
+  { label: 'Failed', className: 'n failed-of', title: 'Of the attempts of the last hour' },
+  {
+    label: 'Wait p95',
+    className: 'n wait',
+    title: 'From the time a job is due to its delivery, in the last 20 minutes',
+  },
+  { label: 'Dead letters', className: 'n dead-of', title: 'Not replayed' },
+];
 
 interface RowProps {
   queue: QueueOfPage;

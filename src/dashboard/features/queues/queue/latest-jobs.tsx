@@ -9,6 +9,7 @@ import { useView } from '../../../base/time.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
 import { Empty, Failure } from '../../../parts/states.tsx';
 import { JobStatusWord } from '../../../parts/status.tsx';
+import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { many, number } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
@@ -48,7 +49,7 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
           </p>
         </Empty>
       )}
-      {jobs !== undefined && jobs.length > 0 && <Table jobs={jobs} queue={queue} />}
+      {jobs !== undefined && jobs.length > 0 && <JobTable jobs={jobs} queue={queue} />}
     </section>
   );
 }
@@ -76,36 +77,26 @@ function useNews(queueId: string, jobs: readonly JobRow[] | undefined) {
   return { news, forget: () => setSeen(new Set()) };
 }
 
-function Table({ jobs, queue }: { jobs: readonly LatestJob[]; queue: QueueOfPage }) {
+function JobTable({ jobs, queue }: { jobs: readonly LatestJob[]; queue: QueueOfPage }) {
   // To a person who may not see payloads there are none.
   const hasPayloads = jobs.some(({ payloadPreview }) => payloadPreview !== null);
   return (
-    <table className="table cards fixed latest">
-      <caption className="sr">The newest jobs of {queue.name}</caption>
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Job</th>
-          {hasPayloads && (
-            <th scope="col" className="lo2 payload">
-              Payload
-            </th>
-          )}
-          <th scope="col">What next, or why</th>
-          <th scope="col" className="n lo1">
-            Attempts
-          </th>
-          <th scope="col" className="n">
-            Published
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <Row key={job.id} job={job} queue={queue} hasPayload={hasPayloads} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      className="cards fixed latest"
+      caption={<>The newest jobs of {queue.name}</>}
+      columns={[
+        'State',
+        'Job',
+        ...(hasPayloads ? [['Payload', 'lo2 payload'] as const] : []),
+        'What next, or why',
+        ['Attempts', 'n lo1'],
+        ['Published', 'n'],
+      ]}
+    >
+      {jobs.map((job) => (
+        <Row key={job.id} job={job} queue={queue} hasPayload={hasPayloads} />
+      ))}
+    </Table>
   );
 }
 

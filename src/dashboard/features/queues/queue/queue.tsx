@@ -62,7 +62,7 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
       <Failure asked={page.asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
-      {/* What is below the charts waits for them, so that they push nothing down. */}
+      {/* The parts below the charts wait for them, so that they push nothing down. */}
       <Suspense fallback={<Skeleton lines={6} />}>
         <QueueCharts name={name} page={page} />
         <OpenJobs name={name} depth={queue.depth} />

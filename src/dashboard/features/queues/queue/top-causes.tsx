@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { deadPath } from '../../../filter/links.ts';
+import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { firstLineOf, number } from '../../../words/format.ts';
@@ -18,41 +19,28 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
           Dead letters of {name}
         </Link>
       </div>
-      <table className="table causes">
-        <caption className="sr">Causes of dead letters that were not replayed, largest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Cause</th>
-            <th scope="col" className="lo1">
-              Last answer
-            </th>
-            <th scope="col" className="n">
-              Dead letters
-            </th>
-            <th scope="col" className="n">
-              Last one
-            </th>
+      <Table
+        className="causes"
+        caption="Causes of dead letters that were not replayed, largest first"
+        columns={['Cause', ['Last answer', 'lo1'], ['Dead letters', 'n'], ['Last one', 'n']]}
+      >
+        {errorGroups.map((group) => (
+          <tr key={group.fingerprint}>
+            <td>
+              <Link className="rowlink" href={deadPath(name)}>
+                {titleOfDeath(group, timeout)}
+              </Link>
+            </td>
+            <td className="lo1">
+              <span className="cut mono q">{firstLineOf(group.sample?.lastAttempt?.responseBody)}</span>
+            </td>
+            <td className="n">{number(group.count)}</td>
+            <td className="n q">
+              <Ago at={group.lastSeen} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {errorGroups.map((group) => (
-            <tr key={group.fingerprint}>
-              <td>
-                <Link className="rowlink" href={deadPath(name)}>
-                  {titleOfDeath(group, timeout)}
-                </Link>
-              </td>
-              <td className="lo1">
-                <span className="cut mono q">{firstLineOf(group.sample?.lastAttempt?.responseBody)}</span>
-              </td>
-              <td className="n">{number(group.count)}</td>
-              <td className="n q">
-                <Ago at={group.lastSeen} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </section>
   );
 }
