@@ -1,7 +1,7 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { project } from './vitest.config.ts';
 
-/** What a person starts, one at a time: `npm run chaos` runs the project `chaos`, and so on. */
+/** Runs that a person starts, one at a time: `npm run chaos` runs the project `chaos`, and so on. */
 
 type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>['test']>;
 
@@ -34,7 +34,7 @@ const RUNS: Record<string, Options> = {
   plans: { include: ['test/plans/**/*.plans.ts'], testTimeout: 240_000, hookTimeout: 900_000, ...SERVER },
   /** The pictures of docs/dashboard, from the built dashboard. */
   screenshots: { include: ['test/browser/**/*.pictures.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...SERVER },
-  /** What the dashboard takes and costs, in a real browser, with a million jobs (DASHBOARD_JOBS). */
+  /** Times and costs of the dashboard, in a real browser, with a million jobs (DASHBOARD_JOBS). */
   dashboard: { include: ['test/browser/**/*.bars.ts'], testTimeout: 600_000, hookTimeout: 900_000, ...SERVER },
 };
 

@@ -9,7 +9,7 @@ import { ensureBuilt, filesBelow, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
-/** What a build is made from. The lock file names the version of each package. */
+/** The inputs of a build. The lock file names the version of each package. */
 const INPUTS = [
   ...['src', 'prisma', 'schema.graphql', 'tsconfig.json', 'package.json', 'package-lock.json'],
   ...['scripts/build.mjs', 'scripts/generate.mjs', 'scripts/dashboard'],

@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'packages/client');
 /** The package is built here, and then put in place as a whole. */
 const DIST = join(ROOT, '.builds/client');
-/** What it is made from; the lock file names the version of each package. */
+/** The inputs of the package; the lock file names the version of each package. */
 const INPUTS = [
   ...['src/client', 'src/contract', 'src/domain', 'scripts/client', 'tsconfig.json', 'package-lock.json'],
   ...['packages/client/tsconfig.json', 'packages/client/tsconfig.cjs.json'],

@@ -245,7 +245,7 @@ describe('a database that no longer answers', () => {
         .some((line) => line.of === of);
     await waitFor(counted, { message: 'one line, and the number of the others' });
     const messages = new Set(lines().map(({ msg }) => msg));
-    // What has a connection of its own has a message of its own: up to seven were seen. With those of the loops, which are
+    // A part with a connection of its own has a message of its own: up to seven were seen. With those of the loops, which are
     // more than ten, it would be twice as many.
     expect(messages.size, [...messages].join('\n')).toBeLessThanOrEqual(10);
     // However long this took.

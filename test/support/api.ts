@@ -91,7 +91,7 @@ export interface PublishBody {
 
 export type Api = ReturnType<typeof createApi>;
 
-/** What a 503 says whose request may be repeated, because it changed nothing. */
+/** Matches the body of a 503 whose request may be repeated, because it changed nothing. */
 const NOT_DONE = /nothing was stored/;
 
 let queuesCreated = 0;

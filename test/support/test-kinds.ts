@@ -21,7 +21,7 @@ const REPLACES_MODULES = /\bvi\.mock\(/;
 const SIMULATION = 'test/simulation/';
 
 /**
- * What `npm run test:long` runs after `npm test`: files about several servers, packages, kills and the rest of the dashboard's
+ * The files that `npm run test:long` runs after `npm test`, about several servers, packages, kills and the rest of the dashboard's
  * screens. They take minutes, and a change that breaks one of them alone is rare.
  */
 const LONG = [
