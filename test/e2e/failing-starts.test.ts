@@ -105,10 +105,14 @@ describe.concurrent('a start', () => {
     while (!isReady) results.push(await runJobferry(['queue', 'list'], { DATA_DIR: dataDir }));
     const jobferry = await noted;
     for (const { code, stderr } of results) {
-      if (code !== 0)
-        expect(stderr).toMatch(
-          /^jobferry: (?:no database in|process \d+ is creating the database in|the database has no tables|the database is of) .*\n$/,
-        );
+      if (code === 0) continue;
+      // A command that comes between two steps of the start takes the server for one that was left running, and logs that.
+      const said = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+      expect(said).toEqual([
+        expect.stringMatching(
+          /^jobferry: (?:no database in|process \d+ is creating the database in|the database has no tables|the database is of) /,
+        ),
+      ]);
     }
     expect(await runJobferry(['queue', 'list'], { DATA_DIR: dataDir })).toMatchObject({ code: 0, stderr: '' });
     await jobferry.kill();
