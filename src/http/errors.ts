@@ -103,7 +103,7 @@ const REASON_OF_STATUS: Readonly<Record<number, string>> = {
   503: 'busy',
 };
 
-/** Every refusal of a publish over REST comes here, also that of its key, except those for want of a turn and of its form. */
+/** Counts refused publishes: by key, limit or error. Overload and invalid bodies are counted elsewhere. */
 function countRefusedPublish(error: unknown): void {
   if (error instanceof HttpRefusal) counts.refusedPublishes.add(REASON_OF_STATUS[error.status] ?? 'invalid');
   else if (error instanceof URIError) counts.refusedPublishes.add('invalid');

@@ -7,7 +7,7 @@ import { settled } from './screens.ts';
 import { says, textOf } from './sentence.ts';
 import { accountOf, type SmallService, startSmallService } from './small-service.ts';
 
-/** The settings of the account: who can get in. */
+/** The settings of the account: its keys, people and plan. */
 
 describe.skipIf(NO_BROWSER !== null)('the settings', () => {
   let service: SmallService;
@@ -19,12 +19,12 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
   it('make a key that is shown once, and works', async () => {
     const account = await service.openAccount();
     const page = await showKeys(account.session);
-    await says(page, /^1 key can get in\.$/);
+    await says(page, /^1 active key\.$/);
     await page.keyboard.press('n');
     await page.getByRole('dialog', { name: 'Make an API key?' }).waitFor();
     await page.keyboard.type('shop backend');
     await page.keyboard.press('Control+Enter');
-    await says(page, /^2 keys can get in\.$/);
+    await says(page, /^2 active keys\.$/);
     const fresh = page.getByRole('region', { name: /^“shop backend” is ready\. Copy it now/ });
     const key = textOf(await fresh.locator('.term').first().innerText());
     expect(await fresh.locator('h2:focus').count()).toBe(1);
@@ -38,7 +38,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
     await fresh.waitFor({ state: 'detached' });
     expect(await placesOf(page, key)).toEqual([]);
     await page.reload();
-    await says(page, /^2 keys can get in\.$/);
+    await says(page, /^2 active keys\.$/);
     expect(await placesOf(page, key)).toEqual([]);
   });
 
@@ -58,7 +58,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
       .getByRole('button', { name: /^Revoke…/ })
       .click();
     await question.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await says(page, /^1 key can get in\.$/);
+    await says(page, /^1 active key\.$/);
     await page.getByRole('button', { name: 'Show 1 revoked key' }).click();
     expect(textOf(await row(page, 'old laptop').innerText())).toMatch(/revoked/);
   });

@@ -172,7 +172,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     }
     await tabs.getByRole('button', { name: 'More' }).tap();
     await page.getByRole('option', { name: /^Settings/ }).tap();
-    await says(page, /^\d keys? can get in\.$/);
+    await says(page, /^\d active keys?\.$/);
     expect(await widerThanWindow(page)).toEqual([]);
   });
 

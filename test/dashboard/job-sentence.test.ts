@@ -150,7 +150,7 @@ const ROWS: Row[] = [
   [
     'PROCESSING, silent',
     { status: 'PROCESSING', state: 'PROCESSING', startedAt: at('12:03:50') },
-    'Its worker went silent; it is taken back soon, no attempt is used.',
+    'The worker stopped responding. Jobferry will requeue this job; the attempt does not count.',
     'for 21 s, of 15 s at most',
   ],
   [

@@ -121,14 +121,13 @@ describe('the first line of the settings', () => {
   });
   const used = key('2026-11-12T11:59:00Z');
 
-  it('counts the keys that can get in, and names those that are unused', () => {
-    expect(plain(headOfKeys([used, used, key(null, '2026-05-01T00:00:00Z')], NOW))).toBe('2 keys can get in.');
+  it('counts the active keys, and names those that are unused', () => {
+    expect(plain(headOfKeys([used, used, key(null, '2026-05-01T00:00:00Z')], NOW))).toBe('2 active keys.');
     expect(plain(headOfKeys([used, key('2026-06-11T00:00:00Z')], NOW))).toBe(
-      '2 keys can get in. One has not been used for 5 months.',
+      '2 active keys. One has not been used for 5 months.',
     );
-    expect(plain(headOfKeys([key(null), key(null)], NOW))).toBe(
-      '2 keys can get in. 2 have not been used for 3 months.',
-    );
+    expect(plain(headOfKeys([key(null), key(null)], NOW))).toBe('2 active keys. 2 have not been used for 3 months.');
+    expect(headOfKeys([], NOW)).toBe('No active key.');
     expect([isUnused(used, NOW), isUnused(key(null), NOW)]).toEqual([false, true]);
   });
 

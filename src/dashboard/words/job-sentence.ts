@@ -77,7 +77,7 @@ function processing(job: JobWhole, context: JobContext): Phrase {
   const elapsed = Math.max(0, context.now - Date.parse(job.startedAt ?? job.scheduledFor));
   const limit = context.webhookTimeoutSeconds;
   return elapsed > limit * 1000 + SILENT_AFTER_MS
-    ? phrase`Its worker went silent; it is taken back soon, no attempt is used.`
+    ? phrase`The worker stopped responding. Jobferry will requeue this job; the attempt does not count.`
     : phrase`Being delivered for ${wholeSeconds(elapsed)}; the receiver has ${seconds(limit)}.`;
 }
 

@@ -59,8 +59,8 @@ export interface AccountOfRules {
 
 const ms = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`;
 
-// A process with a worker has a capacity. Its heartbeat is some seconds old at most; one in the future is of a process that has
-// not written any since the clock was set back.
+// A process with a worker has a capacity. Its heartbeat is some seconds old at most; a heartbeat in the future was written
+// before the clock was set back.
 const LOAD: Statement = {
   name: 'alert-rules-of-account',
   text: `

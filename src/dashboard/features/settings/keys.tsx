@@ -49,7 +49,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
       {made !== null && <KeyOnce made={made} onClose={() => setMade(null)} />}
       {keys === undefined && asked.isLoading && <Skeleton lines={4} />}
       {keys !== undefined && shown.length === 0 && (
-        <Empty title="No key can get in" icon="key">
+        <Empty title="No active key" icon="key">
           <p>Programs need one to publish. Make one for each of them, so that each can be revoked alone.</p>
         </Empty>
       )}

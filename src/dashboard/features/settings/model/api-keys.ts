@@ -1,6 +1,6 @@
 import { many, time, type View } from '../../../words/format.ts';
 
-/** API keys: how many can get in, and which of them seem to be unused. */
+/** API keys: how many are active, and which of them seem to be unused. */
 
 export interface KeyNow {
   createdAt: string;
@@ -19,11 +19,11 @@ function unusedFor({ createdAt, lastUsedAt }: KeyNow, now: number): number {
 
 export const isUnused = (key: KeyNow, now: number) => unusedFor(key, now) > UNUSED_MS;
 
-/** "4 keys can get in. One has not been used for 5 months." */
+/** "4 active keys. One has not been used for 5 months." */
 export function headOfKeys(keys: readonly KeyNow[], now: number): string {
   const valid = keys.filter(({ revokedAt }) => revokedAt === null);
   const unused = valid.filter((key) => isUnused(key, now));
-  const first = `${many(valid.length, 'key', 'keys')} can get in.`;
+  const first = valid.length === 0 ? 'No active key.' : `${many(valid.length, 'active key')}.`;
   const [only] = unused;
   if (only === undefined) return first;
   if (unused.length === 1) return `${first} One has not been used for ${months(unusedFor(only, now))}.`;
