@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Its own: `dist` is that of builds, which never change. */
 const FOLDER = join(ROOT, '.builds/dev');
 /** Everything that the service finds beside its code: the files of the sources, and the dashboard of the last build. */
-const LINKS = { prisma: 'prisma', 'dist/dashboard': 'dist/dashboard', 'dist/demo/payloads': 'src/demo/payloads' };
+const LINKS = { prisma: 'prisma', 'dist/dashboard': 'dist/dashboard' };
 /** Milliseconds until the service is killed: a running delivery may delay its stop. The next start recovers the job. */
 const PATIENCE_MS = 1000;
 /** An editor may write a file in several steps. */

@@ -3,10 +3,10 @@
 //
 // The code is generated in a temporary folder, by one process at a time, and each file is renamed into place: a compiler or a
 // test that runs meanwhile finds every file, and none by halves. If nothing has changed, the script only compares a hash.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
 import { alone } from './alone.mjs';
 import { filesBelow } from './builds.mjs';
 import { ensureSchemaTypes } from './dashboard/types.mjs';
@@ -14,9 +14,9 @@ import { ensureSchemaTypes } from './dashboard/types.mjs';
 const ROOT = join(import.meta.dirname, '..');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
 /** Packages that the output depends on, besides the schema and this script. */
-const GENERATORS = ['prisma', '@prisma/client', '@pothos/plugin-prisma'];
-/** Development packages that a build needs. Prisma's come by themselves, as peers of others. */
-const TOOLS = ['prisma', '@gql.tada/internal', 'typescript', 'vite'];
+const GENERATORS = ['@prisma/client-generator-ts', '@prisma/internals', '@pothos/plugin-prisma'];
+/** Development packages that a build needs. */
+const TOOLS = ['@prisma/client-generator-ts', '@gql.tada/internal', 'typescript', 'vite'];
 /** File in each generated folder, with the hash of its sources. */
 const STAMP = '.made-from';
 const MODULES = join(ROOT, 'node_modules');
@@ -34,11 +34,11 @@ const wanted = hashOfInputs();
 if (!isCurrent()) await alone(join(ROOT, '.builds/generating'), ensure);
 await ensureSchemaTypes();
 
-function ensure() {
+async function ensure() {
   if (isCurrent()) return;
   const staging = mkdtempSync(join(ROOT, '.builds/making-'));
   try {
-    generateIn(staging);
+    await generateIn(staging);
     for (const folder of folders) moveInto(join(staging, folder), join(ROOT, folder));
     for (const folder of folders) writeFileSync(join(ROOT, folder, STAMP), wanted);
   } finally {
@@ -71,27 +71,31 @@ function isCurrent() {
   });
 }
 
-function generateIn(staging) {
+async function generateIn(staging) {
   const schema = join(staging, relative(ROOT, SCHEMA));
   mkdirSync(dirname(schema));
   writeFileSync(schema, readFileSync(SCHEMA));
-  execFileSync(
-    process.execPath,
-    [join(MODULES, 'prisma/build/index.js'), 'generate', '--no-hints', '--schema', schema],
-    {
-      cwd: ROOT,
-      // When the command fails, the error contains its stderr.
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...process.env,
-        // Prisma starts the generator of Pothos by the name of its command.
-        PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH}`,
-        // `prisma generate` downloads its schema engine unless this names a file. Generating does not use the engine.
-        PRISMA_SCHEMA_ENGINE_BINARY: join(ROOT, 'package.json'),
-        PRISMA_HIDE_UPDATE_MESSAGE: '1',
+  // Loaded only when they are needed. The package `prisma`, the command line, would bring 200 MB that nothing here uses.
+  const require = createRequire(import.meta.url);
+  const { getGenerators, loadSchemaContext } = require('@prisma/internals');
+  const { PrismaClientTsGenerator } = require('@prisma/client-generator-ts');
+  const generators = await getGenerators({
+    schemaContext: await loadSchemaContext({ schemaPath: { cliProvidedPath: schema }, printLoadMessage: false }),
+    cliCommand: 'prisma',
+    skipDownload: true,
+    registry: {
+      'prisma-client': { type: 'in-process', generator: new PrismaClientTsGenerator() },
+      'prisma-pothos-types': {
+        type: 'rpc',
+        generatorPath: join(MODULES, '@pothos/plugin-prisma/bin/generator.js'),
+        isNode: true,
       },
     },
-  );
+  });
+  for (const generator of generators) {
+    await generator.generate();
+    generator.stop();
+  }
 }
 
 /** Replaces the files of a folder one by one, and removes those that are no longer made. */

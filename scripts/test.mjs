@@ -1,5 +1,5 @@
 // `npm test` checks and builds, side by side, and runs every test but the long ones; with `long` it runs those, after a
-// build. At its end it prints what each step took, and fails when `npm test` took more CPU than package.json allows
+// build, and those that need packages of their own (test/packages/tools). At its end it prints what each step took, and fails when `npm test` took more CPU than package.json allows
 // (`config.testCpuSeconds`), so that a test that costs too much is seen in the change that brings it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,6 +24,7 @@ try {
   await step('tests', 'npx', ['vitest', 'run', '--project', isLong ? 'long*' : '!long*'], {
     TEST_CPU_FILE: serverFile,
   });
+  if (isLong) await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   judge();
 } catch (error) {
   console.error(String(error.message));

@@ -1,9 +1,12 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spread } from '../measure/statistics.mjs';
 import { variantScenario } from './variants.mjs';
 
-const SDK = fileURLToPath(new URL('../../deploy/tracing/telemetry.mjs', import.meta.url));
+/** A copy beside the packages that it imports. */
+const SDK = fileURLToPath(new URL('../node_modules/.jobferry/telemetry.mjs', import.meta.url));
 const RATIO = 0.01;
 const ABOUT = `an OpenTelemetry SDK that samples ${RATIO * 100} % of the traces, and a collector: CPU per job without and with`;
 /** Percent of the CPU of Jobferry and PostgreSQL per job. */
@@ -12,6 +15,8 @@ const AIM_PERCENT = 3;
 export const tracing = {
   about: ABOUT,
   async run(stage, options) {
+    mkdirSync(dirname(SDK), { recursive: true });
+    copyFileSync(new URL('../../deploy/tracing/telemetry.mjs', import.meta.url), SDK);
     const collector = await startCollector();
     try {
       return await withCollector(collector).run(stage, options);

@@ -1,11 +1,10 @@
-// Builds packages/client/dist: the sources of src/client for `import` and for `require`, and the contract and the types
-// of the API, which it generates from src/contract.
+// Builds packages/client/dist, unless nothing has changed: the sources of src/client for `import` and for `require`, and the
+// contract and the types of the API, which it generates from src/contract.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { transformSync } from 'esbuild';
 import { alone } from '../alone.mjs';
 import { hashOf } from '../builds.mjs';
 import { writeContract } from './contract.mjs';
@@ -19,7 +18,7 @@ const DIST = join(ROOT, '.builds/client');
 /** The inputs of the package; the lock file names the version of each package. */
 const INPUTS = [
   ...['src/client', 'src/contract', 'src/domain', 'scripts/client', 'tsconfig.json', 'package-lock.json'],
-  ...['packages/client/tsconfig.json', 'packages/client/tsconfig.cjs.json'],
+  ...['packages/client/tsconfig.json'],
 ];
 /** Has the hash of what packages/client/dist is made from. */
 const STAMP = join(ROOT, '.builds/client-of');
@@ -46,35 +45,54 @@ async function build() {
 }
 
 async function make() {
-  for (const [format, config] of Object.entries({ esm: 'tsconfig.json', cjs: 'tsconfig.cjs.json' })) {
-    const options = ['--noCheck', '--incremental', 'false', '--outDir', join(DIST, format)];
-    execFileSync(process.execPath, [tsc, '-p', join(CLIENT, config), ...options], { stdio: 'inherit' });
-  }
+  const compiled = join(DIST, 'compiled');
+  compile({ extends: join(CLIENT, 'tsconfig.json'), compilerOptions: { outDir: compiled } });
 
-  const { contract } = await import(pathToFileURL(join(DIST, 'esm/contract/index.js')).href);
+  const { contract } = await import(pathToFileURL(join(compiled, 'contract/index.js')).href);
   const groups = readRoutes(contract);
   const named = namedTypes(groups);
-  const contractSource = writeContract(groups, named);
+  removeServerCode(compiled);
+  write(compiled, 'contract/index.js', writeContract(groups, named));
+  write(compiled, 'contract/index.d.ts', writeContractTypes(groups));
+  write(compiled, 'client/models.d.ts', writeModels(named));
+  write(compiled, 'client/routes.d.ts', writeRoutes(groups, named));
+  for (const file of filesOf(compiled, '.d.ts')) importJs(file);
+  removeUnused(compiled);
 
-  for (const format of ['esm', 'cjs']) {
-    const folder = join(DIST, format);
-    removeServerCode(folder);
-    write(folder, 'contract/index.js', contractSource);
-    for (const file of filesOf(folder, '.js')) withoutComments(file, format);
-  }
-  const declarations = join(DIST, 'cjs');
-  write(declarations, 'contract/index.d.ts', writeContractTypes(groups));
-  write(declarations, 'client/models.d.ts', writeModels(named));
-  write(declarations, 'client/routes.d.ts', writeRoutes(groups, named));
-  for (const file of filesOf(declarations, '.d.ts')) importJs(file);
+  for (const [format, module] of Object.entries({ esm: 'esnext', cjs: 'commonjs' }))
+    transform(compiled, format, module);
   // Both formats have the same declarations, so those of ESM refer to those of CommonJS.
-  for (const file of filesOf(join(DIST, 'esm'), '.d.ts')) rmSync(file);
+  for (const file of filesOf(compiled, '.d.ts')) {
+    renameSync(file, join(DIST, 'cjs', relative(compiled, file)));
+  }
   for (const [entry, up] of Object.entries({ 'client/index': '../..', 'client/webhook/index': '../../..' })) {
     write(DIST, `esm/${entry}.d.ts`, `export * from '${up}/cjs/${entry}.js';\n`);
   }
-  for (const format of ['esm', 'cjs']) removeUnused(join(DIST, format));
   // The package has the type module. This file makes its CommonJS half an exception.
   write(DIST, 'cjs/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`);
+  rmSync(compiled, { recursive: true });
+}
+
+/** Writes compiled files in another format of modules, and without comments: editors show those of the declarations. */
+function transform(compiled, format, module) {
+  compile({
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      ...{ module, moduleResolution: 'bundler', verbatimModuleSyntax: false, types: [], allowJs: true, noEmit: false },
+      ...{ allowImportingTsExtensions: false, rootDir: compiled, outDir: join(DIST, format), removeComments: true },
+    },
+    files: filesOf(compiled, '.js'),
+    include: [],
+  });
+}
+
+/** `npm run check` checks the types. */
+function compile(config) {
+  const path = join(DIST, 'tsconfig.json');
+  mkdirSync(DIST, { recursive: true });
+  writeFileSync(path, JSON.stringify(config));
+  execFileSync(process.execPath, [tsc, '-p', path, '--noCheck', '--incremental', 'false'], { stdio: 'inherit' });
+  rmSync(path);
 }
 
 function removeServerCode(folder) {
@@ -88,12 +106,6 @@ function removeServerCode(folder) {
 /** Replaces `.ts` in the imports of declarations, which the compiler keeps and older compilers refuse. */
 function importJs(path) {
   writeFileSync(path, readFileSync(path, 'utf8').replace(/( from '\.[^']+)\.ts'/g, "$1.js'"));
-}
-
-/** Removes the comments of the code: editors show those of the declarations. */
-function withoutComments(path, format) {
-  const { code } = transformSync(readFileSync(path, 'utf8'), { format, platform: 'neutral', target: 'es2023' });
-  writeFileSync(path, code);
 }
 
 /** Removes the files that no entry point imports, directly or indirectly. */

@@ -15,6 +15,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { builtService } from '../support/built.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** `npm run build` beside what runs: `scripts/builds.mjs`, mostly with a build that only copies two files. */
@@ -177,8 +178,7 @@ function isAlive(pid: number | undefined): boolean {
 describe('the build of this repository', () => {
   it('is not made again without a change', async () => {
     const script = join(ROOT, 'scripts/build.mjs');
-    await run(process.execPath, [script]);
-    const built = realpathSync(join(ROOT, 'dist'));
+    const built = realpathSync(join(builtService(), '..'));
     const before = snapshot(built);
     expect((await run(process.execPath, [script])).stdout).toBe('');
     expect(realpathSync(join(ROOT, 'dist'))).toBe(built);
@@ -186,7 +186,7 @@ describe('the build of this repository', () => {
   });
 
   it('knows its processes while they run', async () => {
-    const main = realpathSync(join(ROOT, 'dist/main.js'));
+    const main = realpathSync(builtService());
     const code = `await import(${JSON.stringify(main)});
       const { readdirSync } = await import('node:fs');
       console.log(readdirSync(${JSON.stringify(join(main, '../../running'))}).includes(String(process.pid)), process.pid);`;

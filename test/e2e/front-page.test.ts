@@ -2,7 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { pathToFileURL } from 'node:url';
+import { transformWithOxc } from 'vite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { builtClient } from '../support/built.ts';
@@ -95,15 +96,11 @@ describe('README', () => {
     [
       'ts',
       async (contents) => {
-        const outfile = join(folder, 'front-page.mjs');
-        const alias = {
-          '@jobferry/client/webhook': join(builtClient(), 'webhook/index.js'),
-          '@jobferry/client': join(builtClient(), 'index.js'),
-        };
-        const stdin = { contents, resolveDir: ROOT, loader: 'ts' as const };
-        const options = { bundle: true, format: 'esm', platform: 'node', packages: 'external' } as const;
-        await build({ stdin, outfile, alias, ...options });
-        return [process.execPath, [outfile]];
+        const program = join(folder, 'front-page.mjs');
+        const { code } = await transformWithOxc(contents, 'front-page.ts');
+        const built = (_: string, half = '') => `"${pathToFileURL(builtClient()).href}${half}/index.js"`;
+        await writeFile(program, code.replaceAll(/['"]@jobferry\/client(\/webhook)?['"]/g, built));
+        return [process.execPath, [program]];
       },
     ],
   ];

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type JobferryClient, unwrap } from '../../src/client/index.ts';
-import { startWorker } from '../client/workerd.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { createProject, type Project } from './fresh-project.ts';
+import { startWorker } from './tools/workerd.ts';
 
 /** The webhook handlers in each framework and runtime, with deliveries of a real service. */
 

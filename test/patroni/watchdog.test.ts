@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { build } from 'vite';
 import { expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -15,10 +15,11 @@ const PROGRAMS = join(import.meta.dirname, 'programs.ts');
 
 /** A trial in a process of its own cannot import TypeScript. */
 async function compiled(folder: string): Promise<string> {
-  const outfile = join(folder, 'programs.mjs');
   const define = { 'import.meta.url': JSON.stringify(pathToFileURL(PROGRAMS).href) };
-  await build({ entryPoints: [PROGRAMS], bundle: true, platform: 'node', format: 'esm', outfile, define });
-  return outfile;
+  const rolldownOptions = { output: { entryFileNames: 'programs.mjs' } };
+  const options = { ssr: PROGRAMS, outDir: folder, emptyOutDir: false, rolldownOptions };
+  await build({ configFile: false, logLevel: 'error', define, build: options });
+  return join(folder, 'programs.mjs');
 }
 
 /** How many processes the watchdog of a trial has seen. */

@@ -28,7 +28,7 @@ const LONG = [
   'test/definitions.test.ts',
   'test/browser/(?!(chromium|png|first-run|job|jobs|queue)\\.)',
   'test/chaos/surviving',
-  'test/client/(bundle|package|workers)',
+  'test/client/package',
   'test/db/embedded',
   'test/e2e/(backing-up|commands|connections-used-up|demo|doctor-pooler|failing-starts|full-disk|oidc-people|package)',
   'test/e2e/(pooler|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
@@ -81,7 +81,7 @@ function canShare(file: string): boolean {
 /** Every test file, as a path from the root. */
 export function testFiles(): string[] {
   return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
     .map((file) => `test/${file.split(sep).join('/')}`)
     .sort();
 }

@@ -1,7 +1,7 @@
 import { createContext, runInContext } from 'node:vm';
 import { type BuildOptions, build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { builtClient } from '../support/built.ts';
+import { builtClient } from '../../support/built.ts';
 
 /** The built package in bundles, as edge runtimes and browsers get it. */
 

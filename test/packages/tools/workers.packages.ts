@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { unwrap } from '../../src/client/index.ts';
-import { builtClient } from '../support/built.ts';
-import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
+import { unwrap } from '../../../src/client/index.ts';
+import { builtClient } from '../../support/built.ts';
+import { apiKey, startServedClient, waitForJob } from '../../support/served-client.ts';
 import { startWorker } from './workerd.ts';
 
 /** The built client and webhook helper inside of Cloudflare's runtime, which forbids much that Node allows. */

@@ -5,13 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { build } from 'esbuild';
-import { atEndOfFile } from '../support/end-of-file.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
 
 /** Cloudflare's runtime. */
 
-/** Path of the program; the package has no types. */
-const { default: workerd } = createRequire(import.meta.url)('workerd') as { default: string };
+// Not imported: the types of the packages of this folder are there only where it is installed.
+const require = createRequire(import.meta.url);
+/** Path of the program. */
+const { default: workerd } = require('workerd') as { default: string };
+const { build } = require('esbuild') as { build(options: object): Promise<object> };
 
 const text = (value: string) => JSON.stringify(value);
 

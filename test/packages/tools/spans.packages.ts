@@ -10,12 +10,12 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it } from 'vitest';
-import { unavailable } from '../../src/domain/errors.ts';
-import { NOT_SAMPLED } from '../../src/domain/trace.ts';
-import { openTracing } from '../../src/tracing/open-tracing.ts';
-import { type TracedJob, Tracing } from '../../src/tracing/tracing.ts';
+import { unavailable } from '../../../src/domain/errors.ts';
+import { NOT_SAMPLED } from '../../../src/domain/trace.ts';
+import { openTracing } from '../../../src/tracing/open-tracing.ts';
+import { type TracedJob, Tracing } from '../../../src/tracing/tracing.ts';
 
-/** The spans, with a real SDK and without a process; test/e2e/tracing.test.ts has whole processes and a collector. */
+/** The spans, with a real SDK and without a process; tracing.packages.ts has a process and a collector. */
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const FROM = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
