@@ -39,14 +39,11 @@ export interface Project {
  * @param files of `test/packages/projects`
  */
 export async function createProject(from: string, packages: string[] = [], files: string[] = []): Promise<Project> {
-  folder ??= await mkdtemp(join(tmpdir(), 'jobferry-projects-'));
-  const path = await mkdtemp(join(folder, 'project-'));
+  const tarball = await tarballOf(from);
+  const path = await newFolder('project-');
   await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'fresh', private: true }));
-  checkedOut ??= checkOutInto(join(folder, 'checkout'));
-  const tarball = packed.get(from) ?? pack(join(await checkedOut, from), join(folder, `packed-${packed.size}`));
-  packed.set(from, tarball);
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  await run('npm', ['install', ...quiet, await tarball, ...packages], { cwd: path, maxBuffer: 2 ** 24 });
+  await run('npm', ['install', ...quiet, tarball, ...packages], { cwd: path, maxBuffer: 2 ** 24 });
   for (const file of files) await cp(join(PROGRAMS, file), join(path, file), { recursive: true });
   return {
     path,
@@ -55,13 +52,28 @@ export async function createProject(from: string, packages: string[] = [], files
   };
 }
 
+/** A folder for the test file. */
+export async function newFolder(prefix: string): Promise<string> {
+  folder ??= await mkdtemp(join(tmpdir(), 'jobferry-projects-'));
+  return await mkdtemp(join(folder, prefix));
+}
+
+/** @param from as above */
+export async function tarballOf(from: string): Promise<string> {
+  checkedOut ??= newFolder('checkout-').then((parent) => checkOutInto(join(parent, 'jobferry')));
+  const tarball =
+    packed.get(from) ?? checkedOut.then(async (path) => pack(join(path, from), await newFolder('packed-')));
+  packed.set(from, tarball);
+  return await tarball;
+}
+
 async function checkOutInto(path: string): Promise<string> {
   await checkOut(path);
   return path;
 }
 
 /** Nothing of the developer's own settings. */
-function environment(env: Record<string, string>): Record<string, string> {
+export function environment(env: Record<string, string>): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env };
 }
 

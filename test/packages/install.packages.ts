@@ -1,10 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { createProject, type Project } from './fresh-project.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ROOT } from '../support/checkout.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { createProject, environment, newFolder, type Project, tarballOf } from './fresh-project.ts';
 
 /** The packages of an installation when npm resolves every version itself, without our lock file and overrides. */
 
@@ -58,5 +61,35 @@ describe('an installation', () => {
       const tooNew = packages.filter(([, { engines }]) => !satisfies(version, engines?.node ?? '*'));
       expect(tooNew.map(([name, { engines }]) => `${name} needs Node ${engines?.node}`)).toEqual([]);
     }
+  });
+
+  it('global, of the server, warns of nothing that is ours, and starts with its embedded database', {
+    timeout: 900_000,
+  }, async () => {
+    const prefix = await newFolder('global-');
+    const install = ['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', await tarballOf('')];
+    const { stderr } = await run('npm', install, { maxBuffer: 2 ** 24 });
+    // npm 11 asks for leave to run the set-up of PostgreSQL. Jobferry makes up for it if it did not run.
+    expect(stderr.split('\n').filter((line) => line !== '' && !/^npm warn install-scripts/i.test(line))).toEqual([]);
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    const program = join(prefix, 'bin/jobferry');
+    expect((await run(program, ['--version'], { env: environment({}) })).stdout).toContain(version);
+
+    const env = environment({ HOST: '127.0.0.1', PORT: '0' });
+    const started = spawn(program, ['serve'], {
+      cwd: await newFolder('running-'),
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(started, 'exit');
+    let output = '';
+    for (const stream of [started.stdout, started.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+    onTestFinished(async () => {
+      started.kill('SIGTERM');
+      await ended;
+    });
+    const addressIn = () => /"url":"([^"]+)".*"msg":"listening"/.exec(output)?.[1];
+    const url = await waitFor(addressIn, { message: 'the service to listen', timeoutMs: 120_000 });
+    expect((await fetch(`${url}/readyz`)).status, output).toBe(200);
   });
 });
