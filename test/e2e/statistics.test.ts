@@ -45,14 +45,16 @@ describe('a running process', () => {
   it.each([
     ['api', 0],
     ['worker', 1000],
-  ] as const)('of role %s tells that it is alive, and is gone when it has stopped', async (role, capacity) => {
+  ] as const)('a process of role %s tells that it is alive, until it is stopped', async (role, capacity) => {
     const jobferry = await startInProcess({ databaseUrl, role });
     const present = () =>
       rows<{ id: string; version: string; in_flight: number; capacity: number }>(
         'select id, version, in_flight, capacity from instance where role = $1',
         [role],
       );
-    const [row] = await waitFor(async () => ((await present()).length > 0 ? present() : null), { message: 'its row' });
+    const [row] = await waitFor(async () => ((await present()).length > 0 ? present() : null), {
+      message: 'its row',
+    });
     expect(row).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+\.\d+/), in_flight: 0, capacity });
     await jobferry.stop();
     expect(await present()).toEqual([]);
