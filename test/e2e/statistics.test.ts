@@ -52,9 +52,7 @@ describe('a running process', () => {
         'select id, version, in_flight, capacity from instance where role = $1',
         [role],
       );
-    const [row] = await waitFor(async () => ((await present()).length > 0 ? present() : null), {
-      message: 'its row',
-    });
+    const [row] = await waitFor(async () => ((await present()).length > 0 ? present() : null), { message: 'its row' });
     expect(row).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+\.\d+/), in_flight: 0, capacity });
     await jobferry.stop();
     expect(await present()).toEqual([]);

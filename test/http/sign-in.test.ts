@@ -189,7 +189,7 @@ describe('a session', () => {
   });
 });
 
-describe('another site cannot use a session', () => {
+describe('a foreign site cannot use a session', () => {
   const FOREIGN: [name: string, headers: Sent['headers']][] = [
     ['a foreign Origin', { origin: 'https://evil.example', 'jobferry-dashboard': '1' }],
     ['an Origin without a name', { origin: 'null', 'jobferry-dashboard': '1' }],
@@ -202,14 +202,14 @@ describe('another site cannot use a session', () => {
     ['another value of the header', { 'jobferry-dashboard': 'true' }],
   ];
 
-  it.each(FOREIGN)('another site cannot use a session for GraphQL: %s', async (_name, foreign) => {
+  it.each(FOREIGN)('a foreign site cannot use a session for GraphQL: %s', async (_name, foreign) => {
     const { send, url } = await signInApi();
     const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, ...foreign };
     expect((await send('POST', '/graphql', { headers, body: '{}' })).status).toBe(401);
   });
 
   it.each(FOREIGN.filter(([, headers]) => headers?.origin !== undefined || headers?.['sec-fetch-site'] !== undefined))(
-    'another site cannot sign in or out: %s',
+    'a foreign site cannot sign in or out: %s',
     async (_name, headers) => {
       const { post, send, url } = await signInApi();
       expect(await post({ apiKey: KEY }, headers)).toMatchObject({ status: 403 });
@@ -222,7 +222,7 @@ describe('another site cannot use a session', () => {
   );
 
   it.each(['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain', undefined])(
-    'another site cannot use a session with a form of the type %s',
+    'a foreign site cannot use a session with a form of the type %s',
     async (type) => {
       const { post, send, url, host } = await signInApi();
       const form = { 'content-type': type, origin: `http://${host}` };
@@ -232,7 +232,7 @@ describe('another site cannot use a session', () => {
     },
   );
 
-  it('another site cannot use a session with GET or a preflight', async () => {
+  it('a foreign site cannot use a session with GET or a preflight', async () => {
     const { send, url } = await signInApi();
     const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1' };
     expect((await send('GET', '/graphql?query=mutation%7Ba%7D', { headers })).status).toBe(405);
