@@ -129,6 +129,13 @@ const WORDS_ALLOWED: Readonly<Record<string, string>> = {
  */
 const WITHOUT_SUBJECT =
   /(?:\/\*\*?\s+(?:\*\s+)?|(?<!^[ \t]*(?:\/\/|--).*\n[ \t]*)(?:\/\/\/?|--) )(What|Who|Of|That of|The same|As above)\b/gm;
+/** First words of a title that continues its `describe` or another title, and therefore says nothing in a log. */
+const CONTINUING = [
+  ...['or', 'nor', 'and', 'neither', 'both', 'another', 'that', 'whose', 'where', 'while', 'when', 'if', 'unless'],
+  ...['though', 'of', 'by', 'with', 'without', 'in', 'into', 'for', 'to', 'on', 'from', 'at', 'about', 'before'],
+  ...['after', 'during', 'under'],
+];
+const TITLE = new RegExp(`(?:\\bit(?:\\.\\w+)*|\\))\\(\\s*(['"\`])((?:${CONTINUING.join('|')})\\b.*?)\\1`, 'gi');
 
 const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;
 
@@ -296,6 +303,20 @@ function openingsWithoutSubject(text: string): string[] {
   return [...text.matchAll(WITHOUT_SUBJECT)].map(([, opening = '']) => opening);
 }
 
+/** The titles of tests in a source text that begin with such a word; those of `describe.each`, too. */
+function continuingTitles(text: string): string[] {
+  return [...text.matchAll(TITLE)].map(([, , title = '']) => title);
+}
+
+/** All files of `OTHER_CODE`: their paths from the root, with slashes. */
+function otherFiles(): string[] {
+  return OTHER_CODE.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' }).map((file) =>
+      join(folder, file).split(sep).join('/'),
+    ),
+  ).filter((file) => /\.(ts|mts|mjs|sql)$/.test(file) && !/(^|\/)(node_modules|dist|out)\//.test(file));
+}
+
 describe('plain English', () => {
   it.each([
     ['// Nobody needs a key.', ['Nobody']],
@@ -325,12 +346,7 @@ describe('plain English', () => {
   });
 
   it('is in tests, benchmarks, scripts and packages', () => {
-    const files = OTHER_CODE.flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' }).map((file) =>
-        join(folder, file).split(sep).join('/'),
-      ),
-    ).filter((file) => /\.(ts|mts|mjs|sql)$/.test(file) && !/(^|\/)(node_modules|dist|out)\//.test(file));
-    const found = files.flatMap((file) => {
+    const found = otherFiles().flatMap((file) => {
       const text = readFileSync(join(ROOT, file), 'utf8');
       const words = [...unclearWords(text), ...openingsWithoutSubject(text)];
       return words.map((word) => ({ file, word }));
@@ -338,6 +354,26 @@ describe('plain English', () => {
     expect(found.filter(({ file }) => !(file in WORDS_ALLOWED))).toEqual([]);
     // An exception that is no longer needed has to go.
     expect(new Set(found.map(({ file }) => file))).toEqual(new Set(Object.keys(WORDS_ALLOWED)));
+  });
+
+  it.each([
+    ['it(', 'or a claim: exactly one wins', true],
+    ['it.each(ROWS)(', 'of %s', true],
+    ['it.skipIf(IS_OLD)(\n  ', 'In ack mode it waits', true],
+    ['it(', 'a job of a paused queue waits', false],
+    ['it(', 'origins are compared', false],
+  ])('looks at the beginning of a title, after %j: %s', (call, title, isFound) => {
+    expect(continuingTitles(`${call}'${title}', () => {});`)).toEqual(isFound ? [title] : []);
+  });
+
+  it('is in titles of tests: each names its subject, so that it can be read alone in a log', () => {
+    const wrong = otherFiles().flatMap((file) =>
+      continuingTitles(readFileSync(join(ROOT, file), 'utf8')).map(
+        (title) =>
+          `${file}: "${title}" continues another title: begin with the subject, as "a job of a paused queue …"`,
+      ),
+    );
+    expect(wrong).toEqual([]);
   });
 
   it('is in the SQL and in the data model', () => {

@@ -167,13 +167,13 @@ describe('TRUSTED_PROXIES', () => {
 
 describe('listening', () => {
   it.each(['/run/jobferry/api.sock', '::', '::1', 'jobs.example.com', `/${'a'.repeat(102)}`])(
-    'on %s is possible',
+    'listening on %s is possible',
     (HOST) => {
       expect(parseConfig({ HOST }).host).toBe(HOST);
     },
   );
 
-  it('on a unix socket may have a trusted proxy without an address', () => {
+  it('a unix socket may have a trusted proxy without an address', () => {
     const trusted = { TRUSTED_PROXIES: 'unix:,10.0.0.1' };
     expect(parseConfig({ ...trusted, HOST: '/run/x' }).trustedProxies).toEqual(['unix:', '10.0.0.1']);
     // A connection that has just been closed has no address, too, and must not pass for a proxy.

@@ -99,7 +99,7 @@ describe('rules', () => {
     expect(expected.filter((number) => !defined.has(number))).toEqual([]);
   });
 
-  it('that are cited exist', () => {
+  it('all rules that are cited exist', () => {
     expect(wrong(({ text }) => unknownIn(text))).toEqual([]);
   });
 

@@ -45,7 +45,7 @@ describe('a secret in a file', () => {
     }
   });
 
-  it('and in the variable itself is one too many', () => {
+  it('a secret both in a file and in the variable itself is refused', () => {
     expect(() => withSecretFiles({ ENCRYPTION_KEY: 'x', ENCRYPTION_KEY_FILE: file })).toThrow(
       'ENCRYPTION_KEY_FILE: ENCRYPTION_KEY is set as well',
     );

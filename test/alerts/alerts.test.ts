@@ -380,7 +380,7 @@ describe('a notification', () => {
     expect(state).toEqual([{ sent_at: null }]);
   });
 
-  it('of an account fills a part of the places only', async () => {
+  it('the notifications of one account fill only a part of the places', async () => {
     const one = await newAccount();
     const other = await newAccount();
     const insert = (fixture: AlertAccount, rules: number) =>
@@ -441,7 +441,7 @@ describe('the process that evaluates', () => {
 });
 
 describe('the limits', () => {
-  it('of rules hold', async () => {
+  it('alert rules have limits: one for rules of all queues, and one for all rules', async () => {
     const { graphql, queueId, receiver } = await newAccount();
     const rule = { kind: 'HOLD', webhookUrl: receiver.url };
     for (let n = 0; n < ALERT_LIMITS.rulesOfAllQueues; n += 1) await createRule(graphql, rule);
@@ -452,7 +452,7 @@ describe('the limits', () => {
     await expect(createRule(graphql, { ...rule, queueId })).rejects.toThrow('50 alert rules');
   });
 
-  it('of what is kept hold, and old alerts are swept', async () => {
+  it('an account keeps a limited number of alerts, and old ones are swept', async () => {
     const one = await newAccount();
     const { id } = await createRule(one.graphql, { kind: 'DEAD_LETTERS', webhookUrl: one.receiver.url });
     await sql(

@@ -66,7 +66,7 @@ describe('very many dead letters', () => {
     expect(alerts.nodes.filter(({ value }: { value: number }) => value === 1000)).toHaveLength(8);
   });
 
-  it('in very many queues are read in parts, and each queue is found', async () => {
+  it('dead letters in very many queues are read in parts, and each queue is found', async () => {
     const one = await newAccount();
     const rule = { ...DEAD_LETTERS, webhookUrl: one.receiver.url };
     await createRule(one.graphql, { ...rule, threshold: 1000 });

@@ -114,7 +114,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await says(page, /^Nothing is watched yet\.$/);
   });
 
-  it('that fire are there with their cause, and are gone with their rule', async () => {
+  it('a firing alert is shown with its cause, and disappears with its rule', async () => {
     const { createAlertRule } = await account.graphql.query(
       `mutation C($url: String!) {
          createAlertRule(input: { kind: NO_WORKER, forSeconds: 0, webhookUrl: $url }) {

@@ -6,7 +6,7 @@ import { type SeededService, seedService } from './seed.ts';
 
 /** Deeds from the dashboard, on one job or cause or on many. */
 
-describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
+describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
   let service: SeededService;
   useBrowser();
   beforeAll(async () => {

@@ -34,7 +34,7 @@ describe.skipIf(NO_BROWSER !== null)('every screen', () => {
   });
 
   // Chromium says `C` or an empty text where the system has no language, and some extensions say anything.
-  it.each(['C', '', 'en_US.UTF-8'])('with charts draws them in a browser whose language is “%s”', async (language) => {
+  it.each(['C', '', 'en_US.UTF-8'])('charts are drawn in a browser whose language is “%s”', async (language) => {
     const watched = await openPage(service.session);
     const { page } = watched;
     await page.addInitScript((value) => {

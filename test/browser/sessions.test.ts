@@ -135,7 +135,7 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
-  it('of a member end all at once', async () => {
+  it('all sessions of a member end at once', async () => {
     const { signIn } = people;
     const [admin, operator] = [await signIn('admin'), await signIn('operator')];
     const [watched, theirs] = [await openPage(admin.session), await openPage(operator.session)];
@@ -156,7 +156,7 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     await row.getByRole('button').waitFor({ state: 'detached' });
   });
 
-  it('and members that do not fit on a page are on further ones', async () => {
+  it('members that do not fit on a page are on further ones', async () => {
     const { service, signIn } = people;
     const db = new pg.Client({ connectionString: service.databaseUrl });
     await db.connect();
@@ -179,7 +179,7 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     await page.locator('tbody tr', { hasText: 'Person 60' }).waitFor();
   });
 
-  it.each(['/settings/members', '/settings/sessions'])('of people with long names fit everywhere: %s', async (path) => {
+  it.each(['/settings/members', '/settings/sessions'])('people with long names fit everywhere: %s', async (path) => {
     const { service, signIn } = people;
     const admin = await signIn('admin');
     const db = new pg.Client({ connectionString: service.databaseUrl });
@@ -216,7 +216,7 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     ['no_role', /you have no role in Jobferry\. Ask an administrator/],
     ['provider_unavailable', /does not answer\. Try again in a minute/],
     ['unheard_of', /^The sign-in with the provider failed\. Try again\.$/],
-  ])('that did not begin say why: %s', async (code, sentence) => {
+  ])('a failed sign-in with a provider shows why: %s', async (code, sentence) => {
     const watched = await openPage({ url: people.url, cookie: null });
     const { page } = watched;
     await page.goto(`/sign-in?error=${code}&to=%2Fjobs`);

@@ -32,7 +32,7 @@ describe('throughput', () => {
     queueId = (await api.createQueue({ name: 'full-speed', webhookUrl: receiver.url, concurrency: 100 })).id;
   });
 
-  it(`of ten dashboards stays within ${MOST * 100} %`, async () => {
+  it(`the cost of ten dashboards stays within ${MOST * 100} % of the throughput`, async () => {
     await empty();
     const page = await recordPage(session, PATH);
     const inBrowser = await costOf(watchedInBrowser);

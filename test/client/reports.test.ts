@@ -54,7 +54,7 @@ function extendAck(id: string) {
 const isCompleted = ({ status }: { status: string }) => status === 'completed';
 
 describe.concurrent('a report', () => {
-  it.each<Fault>(['cut before', 429, 502, 503, 504])('that meets "%s" is sent again', async (fault) => {
+  it.each<Fault>(['cut before', 429, 502, 503, 504])('a report that meets "%s" is sent again', async (fault) => {
     const { proxy, errors, publish } = await createAckQueue(() => undefined);
     // The report, the read of the job, and the report again.
     proxy.fail(fault, fault, 'none', fault, 'none');
@@ -76,7 +76,7 @@ describe.concurrent('a report', () => {
       { lastError: 'Error: no', history: [{ status: 'nacked' }] },
     ],
     ['a defer of its own', ({ defer }) => defer({ retryAfter: 60, scope: 'job' }), { deferCount: 1 }],
-  ])('whose answer is lost is known by the job: %s', async (_kind, run, expected) => {
+  ])('a report whose answer is lost is known by the job: %s', async (_kind, run, expected) => {
     const settled = createGate();
     const { proxy, errors, publish } = await createAckQueue(async (delivery) => {
       if (delivery.job.attempt > 1) return settled.opened;
@@ -153,7 +153,7 @@ describe.concurrent('a report', () => {
     expect(aborted).toEqual([false]);
   });
 
-  it('of a run that was too slow ends no later attempt', async () => {
+  it('the report of a run that was too slow ends no later attempt', async () => {
     const second = createGate();
     const slow = createGate();
     const { errors, publish } = await createAckQueue(

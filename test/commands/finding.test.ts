@@ -52,7 +52,7 @@ describe('a queue', () => {
     ]);
   });
 
-  it('whose name several accounts use needs the account, and the error lists them', async () => {
+  it('a queue name of several accounts needs the account, and the error lists them', async () => {
     const [one, two] = [await newQueue('shared'), await newQueue('shared', other)];
     const refused = operator.run('queue', 'show', 'shared');
     await expect(refused).rejects.toThrow(`--account ${account.id}  first: queue ${one.id}`);
@@ -63,14 +63,14 @@ describe('a queue', () => {
     await expect(operator.run('queue', 'show', one.id, '--account', other.id)).rejects.toThrow('does not exist');
   });
 
-  it('that is not there is named, with the way to find it', async () => {
+  it('a queue that does not exist is named, with the way to find it', async () => {
     await expect(operator.run('queue', 'show', 'nowhere')).rejects.toThrow(
       'queue nowhere does not exist: give its id or its whole name, or search with: queue list --name TEXT',
     );
     await expect(operator.run('queue', 'show', UNKNOWN_ID)).rejects.toThrow(`queue ${UNKNOWN_ID} does not exist`);
   });
 
-  it('that was deleted hides behind a live one with its name', async () => {
+  it('a deleted queue hides behind a live one with its name', async () => {
     const { id } = await newQueue('again');
     await op.queues.delete(account, id);
     expect(await operator.text('queue', 'show', 'again')).toMatch(/^state +deleted at /m);

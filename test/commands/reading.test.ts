@@ -156,7 +156,7 @@ describe('queue', () => {
     expect(JSON.stringify(await operator.run('queue', 'show', id))).not.toContain(signingSecret);
   });
 
-  it('of another time is named as deleted, and cannot be resumed', async () => {
+  it('a deleted queue is shown as deleted, and cannot be resumed', async () => {
     const { id } = await newQueue('deleted');
     await publish('deleted');
     await op.queues.delete(account, id);

@@ -49,7 +49,7 @@ const crossing = (change: Partial<JobWhole>, isWhole = false) =>
   words(crossingOf({ ...job, ...change }, context, isWhole));
 
 describe('the crossing', () => {
-  it('of a job that retries', () => {
+  it('the crossing of a job that retries has its attempts and its backoffs', () => {
     expect(crossing({})).toEqual([
       '[Published: 12:03:36.9]',
       '112 ms ()',
@@ -68,7 +68,7 @@ describe('the crossing', () => {
     ]);
   });
 
-  it('of a job that is held: the same attempt again', () => {
+  it('the crossing of a held job repeats the same attempt', () => {
     const held = attempt(1, '12:03:38', { status: 'DEFERRED', webhookStatusCode: 429, error: 'HTTP 429' });
     const waiting = { reason: 'HELD', earliestAt: at('12:04:48') } as const;
     expect(crossing({ attempts: [held], attemptsMade: 0, waiting }).slice(2, 6)).toEqual([
@@ -80,7 +80,7 @@ describe('the crossing', () => {
     expect(crossing({ attempts: [held], attemptsMade: 0, waiting })).toContain('[Attempt 1: 12:04:48] later');
   });
 
-  it('of a job that waits for an event has no time at its end', () => {
+  it('the crossing of a job that waits for an event has no time at its end', () => {
     const waiting = { reason: 'CONCURRENCY', earliestAt: null } as const;
     const parts = crossing({ attempts: [], attemptsMade: 0, waiting, state: 'DUE', scheduledFor: at('12:03:36.900') });
     expect(parts.slice(1, 5)).toEqual([
@@ -91,7 +91,7 @@ describe('the crossing', () => {
     ]);
   });
 
-  it('of a job that retries in a paused queue: its backoff, then the pause', () => {
+  it('the crossing of a retrying job in a paused queue shows its backoff, then the pause', () => {
     const parts = crossing({ waiting: { reason: 'PAUSED', earliestAt: null } });
     expect(parts.slice(8, 13)).toEqual([
       ...[' (warn wait)', '|', '11 s of backoff left (warn wait)', 'paused (idle wait)'],
@@ -110,7 +110,7 @@ describe('the crossing', () => {
     ]);
   });
 
-  it('of a job under way', () => {
+  it('the crossing of a running job shows how long its attempt may still take', () => {
     const change = {
       status: 'PROCESSING',
       attempts: [],
@@ -127,7 +127,7 @@ describe('the crossing', () => {
     ]);
   });
 
-  it('of a completed job ends with the attempt that succeeded', () => {
+  it('the crossing of a completed job ends with the attempt that succeeded', () => {
     const done = attempt(1, '12:03:38', { status: 'SUCCESS', webhookStatusCode: 200, error: null });
     const parts = crossing({
       status: 'COMPLETED',
@@ -139,20 +139,20 @@ describe('the crossing', () => {
     expect(parts.at(-1)).toBe('[Completed: #1 · 200 · 12:03:38]');
   });
 
-  it('of a dead and of a cancelled job', () => {
+  it('the crossing of a dead or cancelled job ends with that', () => {
     const dead = { status: 'DEAD', waiting: null, endedAt: at('12:04:05') } as const;
     expect(crossing({ ...dead, deadReason: 'ATTEMPTS_EXHAUSTED' }).slice(-2)).toEqual([' (bad)', '[Dead: 12:04:05]']);
     expect(crossing({ ...dead, deadReason: 'CANCELLED' }).at(-1)).toBe('[Cancelled: 12:04:05]');
   });
 
-  it('in ack mode shows how long the worker had the job', () => {
+  it('the crossing shows how long the worker had the job in ack mode', () => {
     const startedAt = at('12:03:37');
     const silent = attempt(1, '12:08:37', { webhookStatusCode: 200, error: 'ack_timeout', startedAt });
     const change = { attempts: [silent], queue: { ...job.queue, mode: 'ACK' } } as const;
     expect(crossing(change).slice(1, 4)).toEqual(['100 ms ()', '5 min (ack slow)', '[ack timeout: #1 · 200 ms]']);
   });
 
-  it('of a job that awaits its ack begins with the answer that took it', () => {
+  it('the crossing of a job that awaits its ack begins with the answer that took it', () => {
     const change: Partial<JobWhole> = {
       ...{ status: 'AWAITING_ACK', state: 'AWAITING_ACK', waiting: null, attempts: [], attemptsMade: 1 },
       ...{ startedAt: at('12:04:00'), ackDeadline: at('12:09:02') },
@@ -164,7 +164,7 @@ describe('the crossing', () => {
     ]);
   });
 
-  it('of many attempts shows the last four, and all when asked', () => {
+  it('the crossing of many attempts shows the last four, and all when asked', () => {
     const attempts = Array.from({ length: 13 }, (_, n) =>
       attempt(n + 1, `12:0${Math.floor(n / 6)}:${10 + (n % 6) * 8}`),
     );

@@ -77,7 +77,7 @@ describe('the title of a cause', () => {
       'Receiver asked to wait past the end of the lifetime (503)',
     ],
     [{ reason: 'DELIVERY_LIFETIME_EXCEEDED' }, 'Lifetime ended before it was delivered'],
-  ])('of %o is “%s”', (change, title) => {
+  ])('the title of the cause %o is “%s”', (change, title) => {
     expect(plain(titleOfDeath(cause(change), 15))).toBe(title);
   });
 
@@ -204,7 +204,7 @@ describe('the price of a replay', () => {
     expect(plain(safetyOfReplay(queue).text)).toBe('99 % of 100 attempts of the last hour succeeded.');
   });
 
-  it('of several queues is as safe as the worst of them', () => {
+  it('a replay of several queues is as safe as the worst of them', () => {
     const receiver = (name: string, of: ReplayQueue['health'], change: Partial<ReplayQueue> = {}) => {
       return { name, paused: false, hold: null, health: of, ...change };
     };
@@ -230,7 +230,7 @@ describe('the price of a replay', () => {
     expect(safetyOfReplays([])).toBeNull();
   });
 
-  it('of several queues knows no common limit or settings', () => {
+  it('a replay of several queues knows no common limit or settings', () => {
     expect(durationOfReplay(1998, 10, null).map(plain)).toEqual(['3 min 20 s', 'at 10 a second']);
     expect(plain(termsOfReplay(1998, null))).toBe(
       'Each becomes a new job with a new id and the present settings of its queue. Uses at least 1 998 attempts of the month.',

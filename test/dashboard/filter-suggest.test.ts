@@ -76,7 +76,7 @@ describe('suggestions for jobs', () => {
     ['state:de', { path: null, valuesOf: null, value: '', queue: null }],
     ['items.0', { path: 'items.0', valuesOf: 'items.0', value: '', queue: null }],
     ['payload.items.0.sku:~FE', { path: 'items.0.sku', valuesOf: 'items.0.sku', value: 'FE', queue: null }],
-  ])('of %j ask the server for %j', (text, expected) => expect(lookUpsFor(JOBS, text)).toEqual(expected));
+  ])('suggestions for %j ask for %j', (text, expected) => expect(lookUpsFor(JOBS, text)).toEqual(expected));
 });
 
 describe('suggestions for dead letters', () => {

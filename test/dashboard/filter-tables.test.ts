@@ -159,7 +159,7 @@ describe('the filter of jobs', () => {
     ['state:retrying', 'DUE', false],
     ['state:awaiting-ack', 'AWAITING_ACK', true],
     ['queue:a', 'DEAD', true],
-  ] as const)('of %s still has a row whose state became %s: %s', (text, state, expected) => {
+  ] as const)('the filter %s still has a row whose state became %s: %s', (text, state, expected) => {
     expect(stillMatches(parseFilter(JOBS, text), { state })).toBe(expected);
   });
 });

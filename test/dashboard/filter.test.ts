@@ -168,7 +168,7 @@ describe('a chip', () => {
     ['dead', 'code:0', 'A code of dead letters is such as 500 or 500,502.'],
     ['dead', 'died:noon', 'A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
     ['dead', 'answer:"a', 'The quotes are not closed.'],
-  ])('of %s keeps the text %s that is no condition, and says: %s', (list, text, problem) => {
+  ])('a filter of %s keeps the text %s that is no condition, and says: %s', (list, text, problem) => {
     const table: Table = TABLES[list];
     const filter = parseFilter(table, `code:500 ${text}`);
     expect(filter.at(-1)).toEqual({ word: 'unknown', text, problem });
@@ -176,7 +176,7 @@ describe('a chip', () => {
     expect(formatFilter(table, filter)).toBe(`code:500 ${text}`);
   });
 
-  it('of an unknown name lists the names that there are', () => {
+  it('a chip with an unknown name lists the names that there are', () => {
     const problem = (text: string) =>
       parseFilter(JOBS, text).flatMap((chip) => ('problem' in chip ? chip.problem : []));
     expect(problem('state:sleeping')[0]).toMatch(/^There is no state “sleeping”. There is due, scheduled, .*, dead\.$/);
@@ -222,12 +222,12 @@ describe('a chip', () => {
     ['dead', 'answer:"pool exhausted"', 'answer “pool exhausted”'],
     ['dead', 'cause:bc03a4af6c368fe6', 'cause …68fe6'],
     ['dead', 'died:>-1d', 'died last 1 d'],
-  ])('of %s and %s has the label: %s', (list, text, label) => {
+  ])('the chip of %s and %s has the label: %s', (list, text, label) => {
     const chip = parseFilter<Table>(TABLES[list], text).at(-1) as Chip;
     expect(Object.values(labelOf(TABLES[list], chip)).join(' ')).toBe(label);
   });
 
-  it('of jobs adds its values to those of its word, and of dead letters takes the place of its word', () => {
+  it('a chip of jobs adds its values to those of its word; one of dead letters replaces them', () => {
     const text = (table: Table, all: string) => formatFilter(table, parseFilter(table, all));
     expect(text(JOBS, 'code:500 queue:a code:502')).toBe('code:500,502 queue:a');
     expect(text(JOBS, 'error:~a error:~b')).toBe('error:~b');
@@ -239,7 +239,7 @@ describe('a chip', () => {
     }
   });
 
-  it('of a default is shown, has no text, and leaves "any" in its place when it is taken away', () => {
+  it('the chip of a default is shown, has no text, and leaves "any" in its place when removed', () => {
     const filter = parseFilter(DEAD_LETTERS, 'code:500');
     expect(shownChips(DEAD_LETTERS, filter).map(({ word }) => word)).toEqual(['replayed', 'code']);
     expect(formatFilter(DEAD_LETTERS, filter)).toBe('code:500');

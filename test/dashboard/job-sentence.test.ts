@@ -308,7 +308,7 @@ describe('the second line', () => {
     );
   });
 
-  it('of a job that awaits its ack says how the receiver answered', () => {
+  it('the second line of a job that awaits its ack says how the receiver answered', () => {
     const receipt = { webhookStatusCode: 202, durationMs: 48, responseBody: null };
     expect(line({ status: 'AWAITING_ACK', state: 'AWAITING_ACK', attemptsMade: 1, receipt })).toMatch(
       /^The receiver answered 202 in 48 ms\. This is attempt 1 of 5\./,

@@ -101,7 +101,7 @@ describe('the lexer', () => {
 });
 
 describe('lines', () => {
-  it('of the exact text are the text', () => {
+  it('the lines of the exact text are the text', () => {
     fc.assert(
       fc.property(fc.oneof(json, fc.string(), fc.stringMatching(/^[{}[\]",:\n \t0-9]{0,30}$/)), (text) => {
         expect(joined(exactLines(text, lexJson(text)))).toBe(text);
@@ -109,7 +109,7 @@ describe('lines', () => {
     );
   });
 
-  it('of the tidy text have every token as it was', () => {
+  it('the lines of the tidy text have every token as it was', () => {
     fc.assert(
       fc.property(json, (text) => {
         const lexed = lexJson(text);
@@ -122,7 +122,7 @@ describe('lines', () => {
     );
   });
 
-  it('of the tidy text are indented', () => {
+  it('the lines of the tidy text are indented', () => {
     const text = '{"a":{"b":[1,{}],"c":[]},"n":1e400}';
     expect(joined(tidyLines(text, lexJson(text)))).toBe(
       [

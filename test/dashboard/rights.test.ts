@@ -44,7 +44,7 @@ describe('a deed', () => {
     expect([may(null, 'endSession'), hasRole(null, 'VIEWER')]).toEqual([false, false]);
   });
 
-  it('that is reached all the same is refused in a sentence', () => {
+  it('a deed without its right is refused in a sentence', () => {
     expect(refusal(VIEWER, 'ADMIN', 'make a queue')).toBe('Only an admin may make a queue. You are a viewer.');
     expect(refusal(VIEWER, 'OPERATOR', 'send jobs')).toBe(
       'Only an operator or an admin may send jobs. You are a viewer.',

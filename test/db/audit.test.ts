@@ -6,7 +6,7 @@ describe('JSON for the audit log', () => {
     [null, null],
     [{ a: 'plain \u{1f511}' }, '{"a":"plain \u{1f511}"}'],
     [{ a: ['\0', { b: 'x\ud800y' }] }, '{"a":["\ufffd",{"b":"x\ufffdy"}]}'],
-  ])('of %j', (value, expected) => {
+  ])('the audit log can store %j as JSON', (value, expected) => {
     expect(jsonbText(value)).toBe(expected);
   });
 });

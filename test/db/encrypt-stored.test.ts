@@ -118,7 +118,7 @@ describe('the signing secrets', () => {
     expect(jobs).toMatchObject([{ signingSecret: 'whsec_next_3', nextSigningSecret: null }]);
   });
 
-  it('of alert rules are encrypted, too, and need their key', async () => {
+  it('the signing secrets of alert rules are encrypted, too, and need their key', async () => {
     const opened = await openDatabase();
     await opened.plain.query(
       `insert into alert_rule (id, account_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)

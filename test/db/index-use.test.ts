@@ -105,7 +105,7 @@ describe('with 21 000 jobs', () => {
     expect(await sequentialScans()).toBe(before);
   });
 
-  it('neither claim nor settle reads what the queue has delivered before', async () => {
+  it('a claim and a settle do not read what the queue has delivered before', async () => {
     const old = await fixture.createQueue();
     await fixture.db.query(
       `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload,

@@ -68,7 +68,7 @@ describe('a filter', () => {
     ['completed', ['completed', 'completedLate']],
     ['dead', ['dead']],
   ];
-  it.each(STATES)('by the state %s', async (state, expected) => {
+  it.each(STATES)('a filter by the state %s finds its jobs', async (state, expected) => {
     expect(await found({ states: [state] })).toEqual(expected);
   });
 
@@ -137,7 +137,7 @@ describe('a filter', () => {
       ['dead'],
     ],
   ];
-  it.each(CASES)('by %s', async (_name, filter, expected) => {
+  it.each(CASES)('a filter by %s finds its jobs', async (_name, filter, expected) => {
     expect(await found(filter())).toEqual([...expected].sort());
   });
 });
@@ -250,7 +250,7 @@ describe('the newest jobs of each queue', () => {
     ['all', {}],
     ['of a state', { states: ['due'] }],
     ['of a payload', { payload: { kind: 'test', path: 'none', op: 'NEQ', value: 1 } }],
-  ])('%s', async (_name, filter) => {
+  ])('the newest jobs of each queue are found: %s', async (_name, filter) => {
     const newest = await newestJobs(fixture.db, fixture.select(filter), 3);
     for (const queue of [orders, mails]) {
       const expected = await fixture.find({ ...filter, queueIds: [queue.id] }, NEWEST_FIRST, 3);

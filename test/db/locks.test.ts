@@ -5,7 +5,7 @@ import { connect } from '../support/database.ts';
 import { openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-it('of a session that is idle in its transaction are found, with who waits and the statement that ends it', async () => {
+it('an idle transaction with locks is found, with who waits and the statement that ends it', async () => {
   const fixture = await openFixture();
   const queue = await fixture.createQueue();
   const { db } = fixture;
@@ -37,7 +37,7 @@ it('of a session that is idle in its transaction are found, with who waits and t
   expect(await lockHolders(db, 0)).toEqual([]);
 });
 
-it('are a problem if another session waits or the holder does nothing, and else a warning', () => {
+it('locks are a problem if another session waits or the holder does nothing, and else a warning', () => {
   const holder = {
     pid: 7,
     user: 'ann',
@@ -59,7 +59,7 @@ it('are a problem if another session waits or the holder does nothing, and else 
   ]);
 });
 
-it('of a change of the schema behind a dump: both are named, and which of them waits', async () => {
+it('a schema change behind a dump: both sessions are named, and which of them waits', async () => {
   const { db, url } = await openFixture();
   const [dump, change] = await Promise.all([connect(url), connect(url)]);
   await dump.query('begin; lock table job in access share mode');

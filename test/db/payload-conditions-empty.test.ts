@@ -5,7 +5,7 @@ import { payloadProbe, payloadTest, Values } from '../../src/db/search/payload-c
 it.each([
   ['and', 'true'],
   ['or', 'false'],
-] as const)('of no conditions, "%s" is %s', (kind, expected) => {
+] as const)('an empty list of conditions makes "%s" %s', (kind, expected) => {
   const nothing = { kind, of: [] };
   expect(payloadTest(nothing, 'document', new Values())).toBe(expected);
   expect(payloadTest({ kind: 'not', of: nothing }, 'document', new Values())).toBe(`(not ${expected})`);

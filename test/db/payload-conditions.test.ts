@@ -151,7 +151,7 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
       { kind: 'and', of: [is42, { kind: 'or', of: [test('total', 'GT', 100), test('tags', 'CONTAINS', 1)] }] },
       ['sameNumber'],
     ],
-  ])('%s', async (_name, condition, found) => {
+  ])('payloads are found by the condition: %s', async (_name, condition, found) => {
     expect(await names(condition)).toEqual([...found].sort());
   });
 
@@ -169,7 +169,7 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
     ['19.9', ['order', 'sameNumber', 'text42']],
     ['false', ['sameNumber']],
     ['null', ['order', 'sameNumber', 'tooHuge']],
-  ])('that has %j anywhere', async (text, found) => {
+  ])('a search for %j anywhere finds the payloads that have it in a value', async (text, found) => {
     expect(await names({ kind: 'anywhere', text })).toEqual([...found].sort());
   });
 
@@ -203,7 +203,7 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
     expect(found.sort()).toEqual(groups);
   });
 
-  it('that cannot be searched meets no condition, and is found without one', async () => {
+  it('a payload that cannot be searched meets no condition, and is found without one', async () => {
     const all = await searchJobs(fixture.db, fixture.select({}), NEWEST_FIRST, { limit: 1000, inverted: false });
     expect(all).toHaveLength(Object.keys(PAYLOADS).length);
     expect(await names({ kind: 'not', of: test('nowhere', 'EXISTS') })).toEqual([...SEARCHABLE].sort());

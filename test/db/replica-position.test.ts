@@ -46,7 +46,7 @@ describe('a replica', () => {
     expect(replica).toMatchObject({ follows: true, asOf: 1 });
   });
 
-  it('that follows the former primary does not count after a failover, though its positions are higher', () => {
+  it('a replica of the former primary does not count after a failover, though its positions are higher', () => {
     const replica = following();
     replica.sampled({ at: 2, timeline: 2, position: 110n, beat: 'b' });
     replica.reached(900n, 'old');

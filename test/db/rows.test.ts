@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, periods: PERIODS });
 
-it('of jobs, with their queues and dead letters', async () => {
+it('rows of jobs, with their queues and dead letters, are those that Prisma reads', async () => {
   const rows = await jobRows(fixture.db, fixture.accountId, ids, ALL);
   const omit = { payload: true, answerBody: true, claimToken: true };
   expect(rows.jobs.sort((one, other) => (one.id < other.id ? -1 : 1))).toEqual(
@@ -68,14 +68,14 @@ it('of jobs, with their queues and dead letters', async () => {
   });
 });
 
-it('of queues, with their state', async () => {
+it('rows of queues, with their state, are those that Prisma reads', async () => {
   const found = await queueNow(fixture.db, fixture.accountId, [queue.id], { parts: new Set(['row', 'use']) }, PERIODS);
   const [row] = await prisma.queue.findMany({ where: { id: queue.id }, omit: NO_SECRETS });
   expect(found.get(queue.id)?.row).toEqual(row);
   expect(found.get(queue.id)?.holdJobs).toEqual({ askedBy: null, probe: null });
 });
 
-it('of dead letters, of samples and of their last attempts', async () => {
+it('rows of dead letters, of samples and of their last attempts are those that Prisma reads', async () => {
   const letters = await prisma.deadLetter.findMany();
   expect(await deadLetterRows(fixture.db, scope(), {}, { ascending: false, limit: 5 })).toEqual(letters);
   const options = { limit: 5, byAnswer: false, withAttempts: true };

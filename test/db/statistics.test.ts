@@ -96,7 +96,7 @@ describe('the roll-up', () => {
       return row ?? { stored: [], read: [] };
     }
 
-    it.each([6000, 60_000, 2 * HOUR])('by %i ms, counts every attempt once', async (back) => {
+    it.each([6000, 60_000, 2 * HOUR])('each attempt counts once after the clock went back %i ms', async (back) => {
       await complete(2);
       await pass(6000);
       await step();
@@ -119,7 +119,7 @@ describe('the roll-up', () => {
       expect(await fixture.db.one(`select jobferry_stats_counted() as counted`)).toEqual({ counted: null });
     });
 
-    it('and a dump of another server was restored, counts the attempts to come', async () => {
+    it('the roll-up counts new attempts after the clock went back and a dump was restored', async () => {
       await complete(2);
       await pass(6000);
       await step();
@@ -318,7 +318,7 @@ describe('SQL counts as the domain does', () => {
   const COUNTED = `(select jobferry_histogram(array_agg(jobferry_histogram_element(v)), array_agg(1))
                       from (select null::integer as v union all select unnest($1::integer[])) v)`;
 
-  it('into a histogram', async () => {
+  it('SQL counts durations into a histogram as the domain does', async () => {
     await fc.assert(
       fc.asyncProperty(durations, async (values) => {
         expect(await inSql(COUNTED, [values])).toEqual(histogramOf(values));
@@ -329,7 +329,7 @@ describe('SQL counts as the domain does', () => {
     for (const ms of around) expect(await inSql(COUNTED, [[ms]])).toEqual(histogramOf([ms]));
   });
 
-  it('histograms together', async () => {
+  it('SQL adds histograms as the domain does', async () => {
     await fc.assert(
       fc.asyncProperty(durations, durations, async (one, other) => {
         const sum = await inSql('jobferry_histogram_sum($1, $2)', [histogramOf(one), histogramOf(other)]);
@@ -338,7 +338,7 @@ describe('SQL counts as the domain does', () => {
     );
   });
 
-  it('when an id was created', async () => {
+  it('SQL reads from an id when it was created', async () => {
     const row = await fixture.db.one<{ at: Date; id: string }>(
       `select jobferry_created_at(jobferry_id('2026-11-21T12:34:56.789Z')) as at`,
     );

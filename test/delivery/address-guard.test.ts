@@ -143,11 +143,11 @@ describe('names are refused by what they resolve to', () => {
     expect(await tryConnect(`http://${host}/`)).toEqual({ error: expect.any(AddressNotAllowedError), dialled: [] });
   });
 
-  it('and the error contains no address', async () => {
+  it('the error of a refused name contains no address', async () => {
     expect((await tryConnect('http://metadata.google.internal/')).error?.message).toBe('address not allowed');
   });
 
-  it('unless every address is public', async () => {
+  it('a name is allowed if all of its addresses are public', async () => {
     expect(await tryConnect('http://public.test/')).toMatchObject({ dialled: ['8.8.8.8', '2606:4700::1111'] });
   });
 });
@@ -209,7 +209,7 @@ describe('a sender', () => {
 });
 
 describe('the connected socket is checked once more', () => {
-  it('before anything is written', async () => {
+  it('the connected socket is checked once more before anything is written', async () => {
     const server = await startRawServer(() => {});
     let checks = 0;
     const guard = { allows: () => checks++ === 0 };

@@ -40,7 +40,7 @@ it('is over when the way works, or when nothing has failed for two minutes', () 
   expect(lines.at(-1)).toBe('deliveries can begin again');
 });
 
-it('without name servers keeps from names only', () => {
+it('an outage of the name servers keeps deliveries from names only', () => {
   const egress = open();
   egress.failed('resolver_unreachable');
   expect(['hooks.test', '10.0.0.1', '[::1]'].map((host) => egress.keepsFrom(host))).toEqual([

@@ -171,7 +171,7 @@ describe('connections', () => {
     expect(receiver.maxInFlight).toBe(20);
   });
 
-  it('that the receiver closes while idle cost no attempt', async () => {
+  it('connections that the receiver closes while idle cost no attempt', async () => {
     const server = await rawServer((socket) => {
       socket.on('data', () => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
@@ -187,7 +187,7 @@ describe('connections', () => {
   it.each([
     ['closed', (close: { end(): void }) => close.end()],
     ['reset', (close: { resetAndDestroy(): void }) => close.resetAndDestroy()],
-  ])('that are %s instead of a second answer are replaced once', async (_name, hangUp) => {
+  ])('connections that are %s instead of a second answer are replaced once', async (_name, hangUp) => {
     const server = await rawServer((socket, number) => {
       let requests = 0;
       socket.on('data', () => {
@@ -266,7 +266,7 @@ describe('a claim that is gone', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('while connecting took long is abandoned, and nothing is written', async () => {
+  it('a delivery whose claim ended while connecting is abandoned, and nothing is written', async () => {
     const server = await rawServer(() => {});
     let isMine = true;
     const lookup: Lookup = (_hostname, _options, callback) => {
@@ -341,7 +341,7 @@ describe('a process that is held up before it writes', () => {
   it.each([
     ['connects too late', true],
     ['never connects', false],
-  ])('and %s gives the job back, and says nothing of its receiver', async (_what, connects) => {
+  ])('a held-up process that %s gives the job back, and says nothing of its receiver', async (_what, connects) => {
     const server = await rawServer(() => {});
     const lookup: Lookup = (_hostname, _options, callback) => {
       // At once: on a busy machine the deadline could pass before it in good time.

@@ -82,7 +82,7 @@ describe('failures', () => {
   it.each([
     ['ENOTFOUND', 5000],
     ['EAI_AGAIN', 2000],
-  ] as const)('with %s are remembered for %i ms', async (code, ms) => {
+  ] as const)('failures with %s are remembered for %i ms', async (code, ms) => {
     ask('a', 'hooks.test');
     asked[0]?.answer(new NameLookupError(code), []);
     const said = ask('b', 'hooks.test');

@@ -113,7 +113,7 @@ describe('the life of an alert', () => {
 const URL_TEXT = 'http://example.com/hook';
 
 describe('a rule', () => {
-  it.each(ALERT_KINDS)('of the kind %s has defaults within its bounds', (kind) => {
+  it.each(ALERT_KINDS)('a rule of the kind %s has defaults within its bounds', (kind) => {
     const made = newRule(kind, { webhookUrl: URL_TEXT });
     expect(made).toMatchObject({ forSeconds: 60, format: 'jobferry', webhookUrl: URL_TEXT });
     const { threshold, windowSeconds, ...rest } = made;
@@ -133,7 +133,7 @@ describe('a rule', () => {
     ['failure_share', { windowSeconds: 301 }, 'windowSeconds: must be a multiple of 300'],
     ['usage', { forSeconds: 3601 }, 'forSeconds: must be between 0 and 3600 seconds'],
     ['usage', { webhookUrl: 'ftp://example.com' }, 'webhookUrl: must be an absolute http or https URL'],
-  ])('of the kind %s refuses %j', (kind, input, message) => {
+  ])('a rule of the kind %s refuses %j', (kind, input, message) => {
     expect(() => newRule(kind, { webhookUrl: URL_TEXT, ...input })).toThrow(message);
   });
 
@@ -184,12 +184,12 @@ describe('the cause of an alert', () => {
     ['hold', 60, { value: 7300 }, 'orders has been held for 2 h; the limit is 60 s.'],
     ['signature_rejected', 5, { value: 100, total: 8 }, '100 % of 8 answers to orders of the last 15 min were 401.'],
     ['slow_receiver', 5, { value: 12, total: 200 }, '12 % of 200 deliveries of orders of the last 15 min took longer'],
-  ])('of the kind %s', (kind, threshold, more, text) => {
+  ])('an alert of the kind %s names its cause', (kind, threshold, more, text) => {
     const rule = { kind, threshold, windowSeconds: 900 };
     expect(causeOfQueue(rule, { ...measure, ...more })).toContain(text);
   });
 
-  it('of usage says what is refused', () => {
+  it('the cause of an alert about usage says what is refused', () => {
     expect(causeOfUsage(80, 100)).toBe('80 of the plan’s 100 delivery attempts of this month are used.');
     expect(causeOfUsage(100, 100)).toContain('refused until the next month');
   });

@@ -11,7 +11,7 @@ describe('the difference', () => {
       { a: 1, b: 0, c: 'y' },
       { before: { b: null, c: 'x' }, after: { b: 0, c: 'y' } },
     ],
-  ])('that %j makes is %j', (changes, expected) => {
+  ])('the difference that %j makes is %j', (changes, expected) => {
     expect(difference(present, changes)).toEqual(expected);
   });
 });

@@ -48,7 +48,7 @@ describe('matchesEverything', () => {
     [{ replayed: false }, [], false],
     [{ replayed: false }, ['replayed'], true],
     [{ payload: { kind: 'test', path: 'a', op: 'EXISTS', value: null } }, [], false],
-  ])('of %j without %j is %j', (filter, ignored, expected) => {
+  ])('the filter %j without %j matches everything: %j', (filter, ignored, expected) => {
     expect(matchesEverything(filter, ignored)).toBe(expected);
   });
 });
@@ -97,7 +97,7 @@ describe('checkCanary', () => {
       { status: 'dead', deadReason: 'nacked', lastError: 'ada@example.com' },
       { failed: 'the canary job c died (nacked)' },
     ],
-  ])('of %j is %j', (changes, expected) => {
+  ])('a canary with %j leads to %j', (changes, expected) => {
     expect(checkCanary({ ...canary, ...changes })).toEqual(expected);
   });
 });

@@ -38,7 +38,7 @@ describe('warnings', () => {
       },
       ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'],
     ],
-  ])('when %s', (_name, totals, expected) => {
+  ])('the warnings are right when %s', (_name, totals, expected) => {
     const { warnings } = healthOf({ ...NO_ATTEMPTS, ...totals }, TIMEOUT_MS);
     expect(warnings.map(({ warning }) => warning)).toEqual(expected);
   });

@@ -51,7 +51,7 @@ describe('percentile', () => {
     );
   });
 
-  it.each([1, 2, 3, 4, 5, 6, 7])('of %s ms is exact', (ms) => {
+  it.each([1, 2, 3, 4, 5, 6, 7])('the percentile of %s ms is exact', (ms) => {
     expect(percentile(histogramOf([ms, ms]), 0.5)).toBe(ms);
   });
 
@@ -64,7 +64,7 @@ describe('percentile', () => {
     );
   });
 
-  it('of nothing is null', () => {
+  it('the percentile of no durations is null', () => {
     expect(percentilesOf([])).toEqual({ p50: null, p95: null, p99: null });
     expect(percentile([0, 0, 0], 0.5)).toBeNull();
   });

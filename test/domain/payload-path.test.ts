@@ -90,7 +90,7 @@ describe('suggestions from a payload', () => {
     ['a.b', []],
     ['tags.length', []],
     ['toString', []],
-  ])('at %s are %j', (path, values) => {
+  ])('the values at the path %s are %j', (path, values) => {
     const payload = { a: 1, b: { c: null }, tags: ['x', 'y', 'x'], items: [{}] };
     expect(valuesAt(payload, parsePath(path))).toEqual(values);
   });

@@ -18,7 +18,7 @@ describe('nothing can be lost at a failover', () => {
     ['with a synchronous standby', protectedFacts],
     ['with remote_apply', { ...protectedFacts, synchronous_commit: 'remote_apply' }],
     ['with names, if the role cannot see more', unseen],
-  ])('%s', (_what, facts) => {
+  ])('nothing can be lost at a failover %s', (_what, facts) => {
     expect(replicationFaults(facts)).toEqual([]);
   });
 });
@@ -35,7 +35,7 @@ describe('accepted jobs can be lost at a failover', () => {
     ]);
   });
 
-  it('though the standby is away at the moment', () => {
+  it('accepted jobs can be lost at a failover, though the standby is away at the moment', () => {
     const facts = { ...alone, synchronous_standby_names: 'a', synchronous_commit: 'local' };
     expect(replicationFaults(facts)[0]).toMatchObject({ isUnsafe: true });
   });

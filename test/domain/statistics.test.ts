@@ -19,7 +19,7 @@ describe('the grid of a timeline', () => {
     ['spans that cannot be filled', NOW - HOUR, NOW, 450, null],
     ['no spans', NOW - HOUR, NOW, 0, null],
     ['negative spans', NOW - HOUR, NOW, -300, null],
-  ])('for %s', (_name, from, to, bucketSeconds, expected) => {
+  ])('the grid of a timeline fits %s', (_name, from, to, bucketSeconds, expected) => {
     expect(grid(from, to, bucketSeconds)).toEqual(expected);
   });
 

@@ -23,7 +23,7 @@ describe('the trace context of a request', () => {
     ['is kept when it is not sampled', `00-${TRACE_ID}-${SPAN_ID}-00`, `00-${TRACE_ID}-${SPAN_ID}-00`],
     ['loses flags that have no meaning yet', `00-${TRACE_ID}-${SPAN_ID}-ff`, `00-${TRACE_ID}-${SPAN_ID}-03`],
     ['of a later version is read as version 00', `cc-${TRACE_ID}-${SPAN_ID}-01-more-of-it`, TRACEPARENT],
-  ])('%s', (_what, traceparent, stored) => {
+  ])('the trace context of a request %s', (_what, traceparent, stored) => {
     expect(traceOf({ traceparent })).toBe(stored);
   });
 

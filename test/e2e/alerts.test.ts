@@ -14,7 +14,7 @@ const KEY = 'test-key-of-the-first-account';
 const clientOf = (cluster: Cluster) => createGraphQLClient(cluster.apiProcesses[0]?.baseUrl ?? '', KEY);
 
 describe('alerts', () => {
-  it('of dead jobs fire and resolve, signed, while processes with all roles run', async () => {
+  it('alerts about dead jobs fire and resolve, signed, while processes with all roles run', async () => {
     const cluster = await startCluster({ apis: 1, workers: 1, env });
     const graphql = clientOf(cluster);
     const [failing, alerts] = [await openReceiver({ status: 500 }), await openReceiver()];
@@ -38,7 +38,7 @@ describe('alerts', () => {
     expect(alerts.requests[1]?.json()).toMatchObject({ alerts: [{ state: 'resolved', queue: 'orders' }] });
   });
 
-  it('that no worker runs are sent by a process with the API; one that is killed repeats at most the same id', async () => {
+  it('an alert that no worker runs is sent by an API process; a killed one repeats only the same id', async () => {
     const cluster = await startProcesses({ apis: 1, workers: 0, env });
     const gate = createGate();
     const alerts = await openReceiver(async () => {

@@ -77,7 +77,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
 
   afterAll(() => gate.open());
 
-  it('from a server, while it is served, into the embedded database of a service that runs', async () => {
+  it('an account moves from a running server into the embedded database of a running service', async () => {
     source = await startService();
     const receiver = await openReceiver(async (request) => {
       const { queue, attempt } = request.json();
@@ -139,7 +139,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('exists here already') });
   });
 
-  it('where its keys work, and its jobs go on when the operator says so', async () => {
+  it('a moved account has working keys, and its jobs go on when the operator says so', async () => {
     await source.jobferry.stop();
     const api = createApi(embedded.jobferry.baseUrl, KEY);
     await waitFor(async () => (await api.call('GET', `/v1/jobs/${ids.done}`)).status === 200);
@@ -159,7 +159,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     expect(same.id, 'idempotency keys are known').toBe(ids.delayed);
   });
 
-  it('and on to a server, by a backup of this account', async () => {
+  it('a moved account moves on to a server, by a backup of this account', async () => {
     const file = newFile();
     const api = createApi(embedded.jobferry.baseUrl, KEY);
     await waitFor(async () => (await api.listJobs((await queueId()) ?? '', '?status=completed')).total > 0);
@@ -277,7 +277,7 @@ describe('a file that unpacks to much', () => {
 });
 
 describe('for people', () => {
-  it('both print what they did, and what to do next', async () => {
+  it('backup and restore print what they did, and what to do next', async () => {
     const { url } = await createTestDatabase();
     const client = await connect(url);
     await client.query(`insert into account (name, plan) values ('shop', 'gold')`);

@@ -79,14 +79,14 @@ describe.concurrent('a backpressure answer', () => {
     { value: '2099-01-01T00:00:00Z', holdMs: 60_000 },
     { value: '', holdMs: 60_000 },
     { value: ['100', '200'], holdMs: 200_000 },
-  ])('with Retry-After "$value" holds for $holdMs ms', async ({ value, holdMs }) => {
+  ])('a backpressure answer with Retry-After "$value" holds for $holdMs ms', async ({ value, holdMs }) => {
     const { id } = await publishTo([retryAfter(value)]);
     const job = await api.waitForJob(id, ({ history }) => history.length === 1);
     expect(job).toMatchObject({ status: 'pending', attempts: 0, deferCount: 1 });
     expect(holdOf(job)).toBe(holdMs);
   });
 
-  it('with an HTTP date holds until then', async () => {
+  it('a backpressure answer with an HTTP date holds until then', async () => {
     const { id } = await publishTo([retryAfter(HTTP_DATE_AHEAD.toUTCString(), 503)]);
     const job = await api.waitForJob(id, ({ history }) => history.length === 1);
     const late = at(job.scheduledFor) - HTTP_DATE_AHEAD.getTime();
@@ -96,7 +96,7 @@ describe.concurrent('a backpressure answer', () => {
   });
 
   it.each(['0', '-5', 'Sun, 06 Nov 1994 08:49:37 GMT'])(
-    'with Retry-After "%s" is redelivered at once',
+    'a backpressure answer with Retry-After "%s" is redelivered at once',
     async (value) => {
       const { id, attempts } = await publishTo([retryAfter(value, 529), { status: 200 }]);
       const job = await api.waitForStatus(id, 'completed');
@@ -150,7 +150,7 @@ describe.concurrent('a backpressure answer', () => {
 });
 
 describe.concurrent('the budget of holds', () => {
-  it.each([0, 1, 3])('of %i: the next one kills', async (maxDefers) => {
+  it.each([0, 1, 3])('a budget of %i holds: the next hold kills', async (maxDefers) => {
     const { id, queue, attempts } = await publishTo([retryAfter('0')], { maxDefers });
     const job = await api.waitForStatus(id, 'dead');
     expect(job).toMatchObject({ attempts: 0, deferCount: maxDefers, lastError: 'defer_cap_exhausted' });

@@ -20,7 +20,7 @@ interface BulkResult {
 }
 
 describe('a replay', () => {
-  it('of everything takes 1000 a call, the oldest first, and each once', async () => {
+  it('a replay of everything takes 1000 a call, the oldest first, and each once', async () => {
     const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', concurrency: 1 });
     const { db } = openServices(databaseUrl);
     const letters: string[] = [];

@@ -120,7 +120,7 @@ describe('a build', () => {
     expect(await lateOf(started)).toBe('second');
   });
 
-  it('that fails leaves the one before, and keeps no other waiting', async () => {
+  it('a build that fails leaves the one before, and keeps no other waiting', async () => {
     await build();
     const before = current();
     edit('second');

@@ -134,7 +134,7 @@ describe('signing secrets', () => {
     expect(await signers(api, receiver, late, secrets)).toEqual(['late', null]);
   });
 
-  it('that a worker has no key for wait for one that has it, without an attempt', async () => {
+  it('a job whose secret a worker cannot decrypt waits for one that can, without an attempt', async () => {
     const { url: databaseUrl } = await createTestDatabase();
     const env = { BOOTSTRAP_API_KEY: API_KEY, WEBHOOK_TIMEOUT_SECONDS: '0.5' };
     const key = newKey();
@@ -162,7 +162,7 @@ describe('signing secrets', () => {
 });
 
 describe('a start', () => {
-  it('without the key that is needed is refused, in a line that names the variable', async () => {
+  it('a start without the needed key is refused, in a line that names the variable', async () => {
     const installation = await openInstallation();
     const [one, two] = [newKey(), newKey()];
     const { api, graphql } = await installation.start(one);
@@ -185,7 +185,7 @@ describe('a start', () => {
     await installation.stop();
   });
 
-  it('without a key that payloads need is refused until they are gone', async () => {
+  it('a start without a key that payloads need is refused until they are gone', async () => {
     const installation = await openInstallation();
     const [one, two] = [newKey(), newKey()];
     const { api, graphql } = await installation.start(one);

@@ -43,7 +43,7 @@ function expectOneLine({ code, stdout, stderr }: CommandResult, line: string | R
 
 describe.concurrent('a start', () => {
   it.each(['PORT', 'METRICS_PORT'])(
-    'on a taken %s ends with one line, and starts no database of its own',
+    'a start on a taken %s ends with one line, and starts no database of its own',
     async (variable) => {
       const dataDir = await emptyFolder();
       const result = await runJobferry(['serve'], { DATA_DIR: dataDir, PORT: '0', [variable]: String(port) });
@@ -58,11 +58,11 @@ describe.concurrent('a start', () => {
   it.each([
     ['192.0.2.1', 'jobferry: 192.0.2.1 is not an address of this machine: set HOST'],
     ['nowhere.invalid', 'jobferry: the host name nowhere.invalid has no address: set HOST'],
-  ])('on the host %s ends with one line', async (HOST, line) => {
+  ])('a start on the host %s ends with one line', async (HOST, line) => {
     expectOneLine(await runJobferry(['serve'], { DATA_DIR: await emptyFolder(), HOST }), line);
   });
 
-  it('that fails makes no key, and the next good one shows it', async () => {
+  it('a start that fails makes no key, and the next good one shows it', async () => {
     const { url } = await createTestDatabase({ empty: true });
     expectOneLine(await runJobferry(['serve'], { DATABASE_URL: url, PORT: String(port) }), /is in use/);
     const jobferry = await startJobferry({ databaseUrl: url });
@@ -70,7 +70,7 @@ describe.concurrent('a start', () => {
     await jobferry.kill('SIGKILL');
   });
 
-  it('that fails after the key was made has shown it', async () => {
+  it('a start that fails after the key was made has shown it', async () => {
     const { url } = await createTestDatabase();
     const { db } = openServices(url);
     // Refuses the worker its number: the first thing that is wanted of the database after the key.

@@ -314,7 +314,7 @@ describe('routes of dead letters', { timeout: FUZZ_TIMEOUT_MS }, () => {
 });
 
 describe('paths', { timeout: FUZZ_TIMEOUT_MS }, () => {
-  it('of every form are answered, by every method', async () => {
+  it('paths of every form are answered, by every method', async () => {
     const segment = fc.oneof(
       fc.constantFrom('v1', 'queues', 'jobs', 'dlq', 'replay', 'ack', '.', '..', '', UNKNOWN_ID, '%00', '%zz', '%2e'),
       fc.constantFrom('graphql', 'healthz', 'readyz', 'openapi.json', 'docs', 'metrics'),
@@ -336,7 +336,7 @@ describe('paths', { timeout: FUZZ_TIMEOUT_MS }, () => {
 });
 
 describe('H36 a client that never comes to the end', { timeout: FUZZ_TIMEOUT_MS }, () => {
-  it.each(['headers', 'body'] as const)('of its %s is not waited for', async (part) => {
+  it.each(['headers', 'body'] as const)('a client that never ends its %s is not waited for', async (part) => {
     expect(lastAnswer(await slow[part].received)).toEqual({ status: 408, body: refusal });
   });
 });

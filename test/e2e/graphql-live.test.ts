@@ -231,7 +231,7 @@ describe('a subscription', () => {
     ['a rate below its bounds', 'live(watch: {}, minIntervalMs: 10) { __typename }'],
     ['an interval of nothing', 'queueStats(everySeconds: 0) { queues { id } }'],
     ['too many ids', `live(watch: { jobIds: [${'"x",'.repeat(101)}] }) { __typename }`],
-  ])('of %s is refused', async (_name, field) => {
+  ])('a subscription with %s is refused', async (_name, field) => {
     const subscription = graphql.subscribe(`subscription { ${field} }`);
     const { errors } = (await subscription.next()) as { errors?: { extensions?: object }[] };
     expect(errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT', requestId: expect.any(String) });

@@ -228,7 +228,7 @@ describe('publish', () => {
     expect(delivered).toContain(payloadText);
   });
 
-  it('to an unknown queue', async () => {
+  it('REST and GraphQL refuse a publish to an unknown queue', async () => {
     expect(await rest('POST', '/v1/queues/nowhere/jobs', { payload: {} })).toEqual(refused(404));
     const input = { payload: {} };
     for (const queue of ['nowhere', 'NO', '\0', '']) {
@@ -332,7 +332,7 @@ describe('replay', () => {
     return { queueId: queue.id, id: letters.body.jobs[0]?.id ?? '' };
   }
 
-  it('once, and not twice', async () => {
+  it('REST and GraphQL replay a dead letter once, and not twice', async () => {
     const [one, other] = [await deadLetter(), await deadLetter()];
     const path = `/v1/queues/${one.queueId}/dlq/${one.id}/replay`;
     expect(await rest('POST', path)).toEqual(ok());
@@ -341,7 +341,7 @@ describe('replay', () => {
     expect(await mutate('replayDeadLetter', { id: ['ID!', other.id] })).toEqual(refused(409));
   });
 
-  it.each([UNKNOWN_ID, 'no-id', '\0'])('of an unknown dead letter: %j', async (id) => {
+  it.each([UNKNOWN_ID, 'no-id', '\0'])('REST and GraphQL refuse to replay an unknown dead letter: %j', async (id) => {
     const { queueId } = await deadLetter();
     expect(await rest('POST', `/v1/queues/${queueId}/dlq/${encodeURIComponent(id)}/replay`)).toEqual(refused(404));
     expect(await mutate('replayDeadLetter', { id: ['ID!', id] })).toEqual(refused(404));

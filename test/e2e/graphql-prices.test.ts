@@ -22,7 +22,7 @@ describe('a price', () => {
     ['pages with totals', 'jobs(first: 1, orderBy: { field: SCHEDULED_FOR, direction: ASC }) { nodes { id } }'],
     ['groups of errors with all queues', 'errorGroups(acrossQueues: true) { queues(first: 100) { count } }'],
     ['groups of errors with samples', 'errorGroups { sample { job { payload } } }'],
-  ])('of thirty %s is above the limit, and is told', async (_name, field) => {
+  ])('the price of thirty %s is above the limit, and is told', async (_name, field) => {
     const answer = await graphql.send(thirty(field));
     expect(answer.status).toBe(400);
     expect(answer.data).toBeUndefined();
@@ -57,7 +57,7 @@ describe('payloads', () => {
     await Promise.all(Array.from({ length: 10 }, () => api.publish(queue.name, { payload, delay: 3600 })));
   });
 
-  it('of an answer are 8 MiB at most', async () => {
+  it('the payloads of an answer are 8 MiB at most', async () => {
     const few = await graphql.send('{ jobs(first: 8) { nodes { payloadText } } }');
     expect(few.errors).toBeUndefined();
     for (const field of ['payload', 'payloadText']) {

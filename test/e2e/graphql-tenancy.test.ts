@@ -198,7 +198,7 @@ describe('a cursor of another account', () => {
     ['auditLog', 'before', 'last', 'auditCursor'],
     ['bulkActions', 'after', 'first', 'actionCursor'],
     ['bulkActions', 'before', 'last', 'actionCursor'],
-  ] as const)('of %s, %s it', async (list, where, size, cursor) => {
+  ] as const)('a cursor of another account is like an unknown one in %s, %s it', async (list, where, size, cursor) => {
     const document = (things: Things) =>
       `{ ${list}(${where}: "${things[cursor]}", ${size}: 5) { totalCount nodes { id } pageInfo { hasNextPage hasPreviousPage } } }`;
     const [foreign, never] = await compare(document);

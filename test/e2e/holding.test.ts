@@ -134,7 +134,7 @@ describe.concurrent('a held queue', () => {
 });
 
 describe.concurrent('a probe that reports backpressure', () => {
-  it.each(['queue', 'job'])('by a defer of scope %s holds the queue again', async (scope) => {
+  it.each(['queue', 'job'])('a probe that is deferred with the scope %s holds the queue again', async (scope) => {
     const busy = await busyQueue({ concurrency: 3, waiting: 8 });
     const { receiver, queue, total } = busy;
     const { probe } = await holdUntilProbe(busy, 0.2);
@@ -150,7 +150,7 @@ describe.concurrent('a probe that reports backpressure', () => {
     expect(receiver.requests[5]?.arrivedAt).toBeGreaterThanOrEqual(before - CLOCK_SLACK_MS);
   });
 
-  it('by its answer holds the queue again', async () => {
+  it('a probe that is answered with backpressure holds the queue again', async () => {
     const busy = await busyQueue({ concurrency: 3, waiting: 8 });
     const { receiver, queue, total } = busy;
     receiver.respondWith(() => {

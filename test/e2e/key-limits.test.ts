@@ -37,7 +37,7 @@ const create = (...limits: string[]) =>
 const publish = (api: Api, queue: string) => api.call('POST', `/v1/queues/${queue}/jobs`, { payload: {}, delay: 3600 });
 
 describe.concurrent('a key', () => {
-  it('of one queue publishes there, and finds no other', async () => {
+  it('a key of one queue publishes there, and finds no other', async () => {
     const { key } = await create('--scopes', 'publish,read', '--queues', 'mails', '--name', 'shop');
     const api = createApi(baseUrl, key);
     const published = await publish(api, 'mails');
@@ -56,7 +56,7 @@ describe.concurrent('a key', () => {
     expect(await createGraphQLClient(baseUrl, key).send('{ me { label } }')).toMatchObject({ status: 403 });
   });
 
-  it('that may read queries GraphQL, changes nothing, and does not see members', async () => {
+  it('a key that may read queries GraphQL, changes nothing, and does not see members', async () => {
     const { key } = await create('--scopes', 'read');
     const reader = createGraphQLClient(baseUrl, key);
     expect((await reader.query('{ queues(first: 9) { nodes { name } } me { role mayViewPayloads } }')).me).toEqual({
@@ -73,7 +73,7 @@ describe.concurrent('a key', () => {
     }
   });
 
-  it('that may also manage changes queues, and creates no keys', async () => {
+  it('a key that may also manage changes queues, and creates no keys', async () => {
     const { key } = await create('--scopes', 'read,manage');
     const manager = createGraphQLClient(baseUrl, key);
     const made = await manager.query(
@@ -84,7 +84,7 @@ describe.concurrent('a key', () => {
     expect(refused).toMatchObject({ errors: [{ message: expect.stringContaining('needs the scope admin') }] });
   });
 
-  it('with limits is unknown to processes of the release before, and cannot sign in', async () => {
+  it('a key with limits is unknown to processes of the release before, and cannot sign in', async () => {
     const { id, key } = await create('--scopes', 'admin');
     const before = await op.db.query('select id from api_key where hash = $1 and revoked_at is null', [
       hashApiKey(key),
@@ -102,7 +102,7 @@ describe.concurrent('a key', () => {
     });
   });
 
-  it('that has expired is refused within a second, its streams end, and no list has it', async () => {
+  it('an expired key is refused within a second, its streams end, and no list has it', async () => {
     const { id, key } = await create('--expires', '12h');
     const reader = createGraphQLClient(baseUrl, key);
     const stream = reader.subscribe('subscription { queueStats(everySeconds: 1) { queues { id } } }');
@@ -142,7 +142,7 @@ describe.concurrent('a key', () => {
     expect(refused.createApiKey).toEqual({ __typename: 'ValidationError' });
   });
 
-  it('that expires creates no key that outlives it', async () => {
+  it('a key that expires creates no key that outlives it', async () => {
     const { key } = await create('--expires', '1h');
     const expiring = createGraphQLClient(baseUrl, key);
     const asked = 'mutation ($end: DateTime) { createApiKey(expiresAt: $end) { __typename } }';

@@ -70,7 +70,7 @@ it('a process on all IPv6 addresses prints addresses that can be opened', async 
   expect(stdout).toContain('No Jobferry answers at this address: start one');
 });
 
-it('with LISTEN_WHEN=ready the port is closed during the start, and METRICS_PORT is not', async () => {
+it('LISTEN_WHEN=ready keeps the port closed during the start, and METRICS_PORT open', async () => {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const at = (one: number) => `http://127.0.0.1:${one}`;
   // A process that migrates has this lock, and the start waits for it.

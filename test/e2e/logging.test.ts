@@ -74,7 +74,7 @@ describe('an attempt', () => {
     }
   });
 
-  it('that ends a job is logged with that', async () => {
+  it('an attempt that ends a job is logged with that', async () => {
     const receiver = await openReceiver({ status: 500 });
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
     const { id } = await api.publish(queue.name, { payload: { text: PAYLOAD } });
@@ -105,7 +105,7 @@ describe('a warning of Node or of a library', () => {
     expect(warned.output.filter((text) => /lines|OfTheTest/.test(text))).toEqual([]);
   });
 
-  it('about sslmode does not come, because the URL gets the mode that the driver uses', async () => {
+  it('a warning about sslmode does not come, because the URL gets the mode that the driver uses', async () => {
     const { url } = await createTestDatabase();
     const { stderr } = await runJobferry(['account', 'list'], { DATABASE_URL: `${url}?sslmode=require` });
     expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^jobferry: .*does not support SSL/)]);

@@ -155,7 +155,7 @@ describe('counters', () => {
     expect(sum('jobs_dead_total', { queue: 'dead', reason: 'attempts_exhausted' })).toBe(3);
   });
 
-  it('of requests have the route and never the path', async () => {
+  it('counters of requests have the route and never the path', async () => {
     const pages = await scrapeBoth();
     const sum = (labels: Record<string, string>) => sumOf(pages, 'jobferry_http_requests_total', labels);
     const route = '/v1/queues/:queueName/jobs';
@@ -207,7 +207,7 @@ describe('a page', () => {
     }
   });
 
-  it('of the API needs the token, and that of the worker is on its own port only', async () => {
+  it('the metrics of the API need the token, and those of the worker are on their own port only', async () => {
     for (const authorization of ['', 'Bearer wrong', `Bearer ${key}`, `Basic ${TOKEN}`]) {
       const response = await fetchPage(apiProcess.baseUrl, { authorization });
       expect([authorization, response.status]).toEqual([authorization, 401]);
@@ -283,7 +283,7 @@ describe.skipIf(!hasPrometheus)('promtool', () => {
 });
 
 describe('series', () => {
-  it('of queues end at METRICS_MAX_QUEUES, the accounts in turn, and the rest is other', async () => {
+  it('series of queues end at METRICS_MAX_QUEUES, the accounts in turn, and the rest is other', async () => {
     const receiver = await openReceiver();
     await neighbour.api.createQueue({ name: 'of-the-neighbour', webhookUrl: receiver.url });
     const more = ['more-1', 'more-2', 'more-3', 'more-4'];
@@ -305,7 +305,7 @@ describe('series', () => {
     expect(sumOf(pages, 'jobferry_deliveries_total', { account: neighbour.id })).toBe(1);
   });
 
-  it('about the database are shown by one process, and by another one when that has ended', async () => {
+  it('series about the database are shown by one process, and by another one when that has ended', async () => {
     const before = await scrapeBoth();
     // It is the worker, whose page was read first, unless a busy machine has made it reconnect since.
     expect(before.filter((page) => samplesOf([page], 'jobferry_queue_jobs').length > 0)).toHaveLength(1);
@@ -334,7 +334,7 @@ describe('series', () => {
     expect(state(page, 'dead', 'due')).toBe(0);
   });
 
-  it('about the process are shown although the database is silent', async () => {
+  it('series about the process are shown although the database is silent', async () => {
     relay.stall();
     const page = await waitFor(
       async () => {

@@ -34,7 +34,7 @@ async function signInAsMe() {
 }
 
 describe('a person', () => {
-  it('whose role changed has it at the next sign-in, and its older sessions end', async () => {
+  it('a person whose role changed has it at the next sign-in, and older sessions end', async () => {
     idp.person = { sub: 'moved', email: 'moved@example.com', groups: ['admins'] };
     const before = await service.signIn();
     idp.person.groups = ['support'];
@@ -53,7 +53,7 @@ describe('a person', () => {
     ]);
   });
 
-  it('whose last role was taken away is refused, and its sessions end', async () => {
+  it('a person without any role left is refused, and the sessions end', async () => {
     idp.person = { sub: 'gone', email: 'gone@example.com', groups: ['admins'] };
     const before = [await service.signIn(), await service.signIn()];
     idp.person = { sub: 'stays', email: 'stays@example.com', groups: ['ops'] };
@@ -72,7 +72,7 @@ describe('a person', () => {
     expect(auditLog.nodes[0].targetId).toBe(auditLog.nodes[0].memberId);
   });
 
-  it('that signs in again and again is refused until a minute has passed', async () => {
+  it('a person that signs in again and again is refused until a minute has passed', async () => {
     idp.person = { sub: 'again', email: 'again@example.com', groups: ['support'] };
     const ends: string[] = [];
     for (let n = 0; n < 21; n += 1) ends.push((await service.signIn()).at);

@@ -100,7 +100,7 @@ describe('a person', () => {
     ]);
   });
 
-  it('to whom no role is granted is refused, in words', async () => {
+  it('a person without a role is refused, in words', async () => {
     for (const groups of [['others'], undefined]) {
       idp.person = { sub: 'stranger', groups };
       const { browser, at } = await signIn(new Browser(), '/jobs');
@@ -113,7 +113,7 @@ describe('a person', () => {
     });
   });
 
-  it('that cancels at the provider comes back with a reason', async () => {
+  it('a person that cancels at the provider comes back with a reason', async () => {
     idp.refuse = true;
     expect((await signIn()).at).toBe(failed('refused'));
   });
@@ -130,14 +130,14 @@ describe('a token', () => {
     ['with another nonce', (token) => idp.sign({ nonce: 'another' }, token)],
     ['without a nonce', (token) => idp.sign({ nonce: undefined }, token)],
     ['that is no token', () => 'x'],
-  ])('%s is refused', async (_name, forge) => {
+  ])('a token %s is refused', async (_name, forge) => {
     idp.forge = forge;
     const { browser, at } = await signIn();
     expect(at).toBe(failed('invalid'));
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  it('that is only signed again is accepted: the checks above are about what they change', async () => {
+  it('a token that is only signed again is accepted, so the refusals have other reasons', async () => {
     idp.forge = (token) => idp.sign({}, token);
     expect((await signIn()).at).toBe(address);
   });
@@ -203,7 +203,7 @@ describe('the way back from the provider', () => {
     expect((await browser.get(answered)).location?.href).toBe(address);
   });
 
-  it('with nonsense is an error for people', async () => {
+  it('nonsense on the way back from the provider is an error for people', async () => {
     for (const query of ['', '?', '?code=x', '?state=x', '?code=x&state=x', '?error=access_denied']) {
       const { status, location } = await new Browser().get(`${address}session/oidc/callback${query}`);
       expect([status, location?.href]).toEqual([302, failed('expired')]);

@@ -26,7 +26,7 @@ async function ackQueue(settings: object = {}) {
 }
 
 describe.concurrent('a cancelled job', () => {
-  it('that awaited its report frees its slot for the next one', async () => {
+  it('a cancelled job that awaited its report frees its slot for the next one', async () => {
     const { receiver, queue } = await ackQueue({ concurrency: 1 });
     const first = await api.publish(queue.name);
     await api.waitForStatus(first.id, 'awaiting_ack');

@@ -101,7 +101,7 @@ describe.concurrent('a paused queue', () => {
     expect(await api.waitForStatus(bad.id, 'dead')).toMatchObject({ attempts: 3 });
   });
 
-  it('in ack mode takes reports, and times out what is not reported on', async () => {
+  it('a paused queue in ack mode takes reports, and times out jobs without one', async () => {
     const receiver = await openReceiver({ status: 202 });
     const settings = { mode: 'ack', ackTimeout: 3600, ackTimeoutAction: 'dead' };
     const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 2, ...settings });

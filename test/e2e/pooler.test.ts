@@ -109,13 +109,13 @@ describe.skipIf(hasNoPgBouncer)('a start through a pooler is refused', () => {
     ['that refuses settings', 'transaction', undefined],
     ['that drops settings', 'transaction', IGNORED],
     ['in session mode, which loses the settings', 'session', IGNORED],
-  ] as const)('%s, without DIRECT_DATABASE_URL', async (_what, mode, ignored) => {
+  ] as const)('a start through a pooler %s is refused, without DIRECT_DATABASE_URL', async (_what, mode, ignored) => {
     const { url } = await createTestDatabase();
     const DATABASE_URL = await startPgBouncer(url, { mode, ...(ignored === undefined ? {} : { ignored }) });
     expect(await refusalOf({ DATABASE_URL })).toContain('jobferry: DATABASE_URL leads to a pooler, but lease locks');
   });
 
-  it('whose sessions lack settings', async () => {
+  it('a start through a pooler whose sessions lack settings is refused', async () => {
     const { url } = await createTestDatabase();
     const DATABASE_URL = await startPgBouncer(url, { mode: 'transaction', connectQuery: 'set jit = off' });
     const words = await refusalOf({ DATABASE_URL, DIRECT_DATABASE_URL: url });
@@ -123,14 +123,14 @@ describe.skipIf(hasNoPgBouncer)('a start through a pooler is refused', () => {
     expect(words).not.toContain('jit');
   });
 
-  it('if DIRECT_DATABASE_URL is one, too', async () => {
+  it('a start is refused if DIRECT_DATABASE_URL is a pooler, too', async () => {
     const { url } = await createTestDatabase();
     const pooler = await startPgBouncer(url, { mode: 'session', connectQuery: SETTINGS, ignored: IGNORED });
     const words = await refusalOf({ DATABASE_URL: pooler, DIRECT_DATABASE_URL: pooler });
     expect(words).toContain('DIRECT_DATABASE_URL leads to a pooler, too');
   });
 
-  it('if DIRECT_DATABASE_URL cannot be reached', async () => {
+  it('a start through a pooler is refused if DIRECT_DATABASE_URL cannot be reached', async () => {
     const { url } = await createTestDatabase();
     const DATABASE_URL = await startPgBouncer(url, { mode: 'transaction', connectQuery: SETTINGS });
     const DIRECT_DATABASE_URL = `postgres://u@127.0.0.1:${await freePort()}/x`;
@@ -138,7 +138,7 @@ describe.skipIf(hasNoPgBouncer)('a start through a pooler is refused', () => {
     expect(words).toContain('the database of DIRECT_DATABASE_URL cannot be reached: connect ECONNREFUSED');
   });
 
-  it('if both lead to different databases', async () => {
+  it('a start through a pooler is refused if both URLs lead to different databases', async () => {
     const [{ url }, { url: other }] = [await createTestDatabase(), await createTestDatabase()];
     const DATABASE_URL = await startPgBouncer(url, { mode: 'transaction', connectQuery: SETTINGS });
     const words = await refusalOf({ DATABASE_URL, DIRECT_DATABASE_URL: other });

@@ -32,7 +32,7 @@ interface Ready {
 }
 
 describe('a proxy', () => {
-  it('in the usual variables is not used', async () => {
+  it('a proxy in the usual variables is not used', async () => {
     const names = ['http_proxy', 'https_proxy', 'all_proxy', 'npm_config_proxy', 'npm_config_https_proxy'];
     const env = Object.fromEntries(names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, url]));
     // Newer versions of Node need this to heed them by themselves.
@@ -46,7 +46,7 @@ describe('a proxy', () => {
     expect(received).toEqual([]);
   });
 
-  it('that the operator names is used for everything, and logged as a warning without its password', async () => {
+  it('a proxy that the operator names is used for everything; the warning lacks its password', async () => {
     const { api, jobferry } = await startServiceProcess({ WEBHOOK_PROXY_URL: url });
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
@@ -61,7 +61,7 @@ describe('a proxy', () => {
     expect(JSON.stringify(jobferry.logs)).not.toContain('secret');
   });
 
-  it('that is gone uses up no attempt, is named, and does not make the process unready', async () => {
+  it('a proxy that is gone uses up no attempt, is named, and does not make the process unready', async () => {
     const gone = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as AddressInfo;

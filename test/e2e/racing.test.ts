@@ -147,7 +147,7 @@ describe('replay', () => {
     expect((await cluster.api.listDeadLetters(queue.id, '?includeReplayed=false')).total).toBe(0);
   });
 
-  it('of everything by 5 callers at once makes one job of each entry', async () => {
+  it('a replay of everything by 5 callers at once makes one job of each entry', async () => {
     const { queue, letters, path } = await deadLetters(300);
     const answers = await race<BulkResult>(5, 'POST', `${path}/replay`, { all: true });
     expect(statuses(answers)).toEqual({ 200: 5 });
@@ -172,7 +172,7 @@ describe('replay', () => {
     expect((await cluster.api.listJobs(queue.id)).total).toBe(40);
   });
 
-  it('of a list skips what cannot be replayed, with the reasons, and answers how many are left', async () => {
+  it('a replay of a list skips what cannot be replayed, with reasons, and counts what is left', async () => {
     const { letters, path } = await deadLetters(4);
     const other = await deadLetters(1);
     const [a, b, c] = letters.map((letter) => letter.id);

@@ -69,7 +69,7 @@ describe.concurrent('nack', () => {
     expect((await api.listDeadLetters(queue.id)).jobs).toMatchObject([{ originalJobId: id, history: job.history }]);
   });
 
-  it('that is not retryable kills at once', async () => {
+  it('a nack that is not retryable kills at once', async () => {
     const { id, queue, receiver } = await awaiting();
     const { status, body } = await report('nack', id, { retryable: false, reason: 'bad input' });
     expect(status).toBe(200);
@@ -134,7 +134,7 @@ describe.concurrent('an ack timeout', () => {
   it.each([
     { ackTimeoutAction: 'retry', attempts: [1, 2] },
     { ackTimeoutAction: 'dead', attempts: [1] },
-  ])('with $ackTimeoutAction: deliveries $attempts', async ({ ackTimeoutAction, attempts }) => {
+  ])('an ack timeout with $ackTimeoutAction: deliveries $attempts', async ({ ackTimeoutAction, attempts }) => {
     const receiver = await openReceiver({ status: 202 });
     const settings = { mode: 'ack', ackTimeout: ACK_TIMEOUT_MS / 1000, backoffType: 'fixed', backoffDelay: 0 };
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 2, ackTimeoutAction, ...settings });
@@ -226,7 +226,7 @@ describe.concurrent('a report on a job that awaits none', () => {
     expect(unknown).toMatchObject({ status: 404, body: { error: expect.any(String) } });
   });
 
-  it('of thirty that race, exactly one wins', async () => {
+  it('one of thirty reports that race wins', async () => {
     const jobs = await Promise.all(Array.from({ length: 4 }, () => awaiting({ backoffDelay: 1000 })));
     for (const { id } of jobs) {
       const race = Array.from({ length: 10 }, () => [

@@ -111,15 +111,18 @@ const MUTATIONS = Object.keys(schema.getMutationType()?.getFields() ?? {});
 const FORBIDDEN = [expect.objectContaining({ extensions: expect.objectContaining({ code: 'FORBIDDEN' }) })];
 
 describe.each<[MemberRole]>([['viewer'], ['operator'], ['admin']])('the role %s', (role) => {
-  it.each(MUTATIONS.filter((name) => name !== 'createApiKey'))('and %s', async (name) => {
-    const { errors, data } = await people[role].graphql.send(mutation(name));
-    if (hasRole({ role, mayViewPayloads: false }, MUTATION_ROLES[name] ?? 'admin')) {
-      expect(errors).toBeUndefined();
-    } else {
-      expect([data, errors]).toEqual([null, FORBIDDEN]);
-      expect(errors?.[0]?.message).toMatch(/^this needs the role [A-Z]+, and yours is [A-Z]+$/);
-    }
-  });
+  it.each(MUTATIONS.filter((name) => name !== 'createApiKey'))(
+    `the table of roles decides whether the role ${role} may use the mutation %s`,
+    async (name) => {
+      const { errors, data } = await people[role].graphql.send(mutation(name));
+      if (hasRole({ role, mayViewPayloads: false }, MUTATION_ROLES[name] ?? 'admin')) {
+        expect(errors).toBeUndefined();
+      } else {
+        expect([data, errors]).toEqual([null, FORBIDDEN]);
+        expect(errors?.[0]?.message).toMatch(/^this needs the role [A-Z]+, and yours is [A-Z]+$/);
+      }
+    },
+  );
 
   it('is what `me` says', async () => {
     const member = people[role];

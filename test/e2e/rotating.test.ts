@@ -79,7 +79,7 @@ describe.concurrent('a rotation of the signing secret', () => {
     expect(await cluster.count(queue.id, 'completed')).toBe(receiver.requests.length);
   });
 
-  it('without an overlap signs the next delivery with the new secret alone', async () => {
+  it('a rotation without an overlap signs the next delivery with the new secret alone', async () => {
     const receiver = await openReceiver();
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url });
     const { signingSecret: next } = await op.queues.rotateSigningSecret(account, queue.id, 0);

@@ -54,7 +54,7 @@ describe('publishing', () => {
     await waitFor(async () => (await cluster.query('select from job_search')).length === 60, { message: 'the rest' });
   });
 
-  it('of what jsonb cannot hold is delivered byte for byte, and stops nothing', async () => {
+  it('a payload that jsonb cannot hold is delivered byte for byte, and stops nothing', async () => {
     const receiver = await openReceiver();
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url });
     const payloads = [

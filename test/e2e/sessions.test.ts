@@ -102,7 +102,7 @@ describe('the start', () => {
   it.each([
     ['development', true],
     ['production', false],
-  ])('with NODE_ENV=%s prints a link: %s', async (environment, isPrinted) => {
+  ])('a start with NODE_ENV=%s prints a link: %s', async (environment, isPrinted) => {
     const removeDashboard = await ensureDashboard();
     const jobferry = await startJobferry({ databaseUrl, env: { NODE_ENV: environment } });
     await removeDashboard();

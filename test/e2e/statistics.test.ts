@@ -45,7 +45,7 @@ describe('a running process', () => {
   it.each([
     ['api', 0],
     ['worker', 1000],
-  ] as const)('of role %s tells that it is alive, and is gone when it has stopped', async (role, capacity) => {
+  ] as const)('a process of role %s tells that it is alive, until it is stopped', async (role, capacity) => {
     const jobferry = await startInProcess({ databaseUrl, role });
     const present = () =>
       rows<{ id: string; version: string; in_flight: number; capacity: number }>(

@@ -152,7 +152,7 @@ describe('keys', () => {
     }
   });
 
-  it('that are wrong all get one answer, wherever the mistake is', async () => {
+  it('wrong keys all get one answer, wherever the mistake is', async () => {
     const { key } = account;
     const middle = Math.floor(key.length / 2);
     const wrong = [
@@ -170,7 +170,7 @@ describe('keys', () => {
     expect((await callWith(`Bearer ${key}`, 'GET', '/v1/queues')).status).toBe(200);
   });
 
-  it('of an account are equal, until one is revoked: then every process refuses it within a second', async () => {
+  it('the keys of an account are equal, and each process refuses a revoked one within a second', async () => {
     const second = await startInProcess({ databaseUrl, role: 'api' });
     const create = () => runAdmin<{ id: string; key: string }>(databaseUrl, 'key', 'create', '--account', account.id);
     const [doomed, kept] = await Promise.all([create(), create()]);

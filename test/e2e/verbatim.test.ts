@@ -106,7 +106,7 @@ describe.concurrent('a payload', () => {
     expect(request?.raw.toString('utf8')).toContain(`"payload":${payload},"`);
   });
 
-  it('of 101 levels is refused', async () => {
+  it('a payload of 101 levels is refused', async () => {
     const { queue } = await failingQueue();
     const payload = `${'{"a":'.repeat(100)}{}${'}'.repeat(100)}`;
     const answer = await api.publishRaw(queue.name, `{"payload":${payload}}`);

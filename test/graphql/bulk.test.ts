@@ -82,7 +82,7 @@ async function replaysIn({ id }: Queue, client = graphql): Promise<{ replayOf: {
 }
 
 describe('a replay', () => {
-  it('of a cause takes the dead letters of all queues, and of no other account', async () => {
+  it('a replay of a cause takes the dead letters of all queues, and of no other account', async () => {
     const [one, two, foreign] = [await createQueue(), await createQueue(), await createQueue(stranger)];
     for (const [queue, count] of [
       [one, 3],
@@ -133,7 +133,7 @@ describe('a replay', () => {
     expect(theirs.jobs.totalCount).toBe(0);
   });
 
-  it('of all jobs that match takes their dead letters', async () => {
+  it('a replay of all jobs that match takes their dead letters', async () => {
     const [queue, foreign] = [await createQueue(), await createQueue(stranger)];
     await insertDeadLetters(server.op.db, queue.id, 3, { payload: '{"customer":{"id":42}}' });
     await insertDeadLetters(server.op.db, queue.id, 2, { payload: '{"customer":{"id":43}}' });
@@ -148,7 +148,7 @@ describe('a replay', () => {
     expect(await run(REPLAY, { jobs, dryRun: true })).toMatchObject({ matched: 0 });
   });
 
-  it('by payload, and by ids', async () => {
+  it('a replay by payload, or by ids, takes the dead letters that match', async () => {
     const queue = await createQueue();
     const ids = await insertDeadLetters(server.op.db, queue.id, 2, { payload: '{"sku":"A"}' });
     await insertDeadLetters(server.op.db, queue.id, 2, { payload: '{"sku":"B"}' });
@@ -170,7 +170,7 @@ describe('a replay', () => {
     expect(await replaysIn(queue)).toHaveLength(3);
   });
 
-  it('with two filters is refused', async () => {
+  it('a replay with two filters is refused', async () => {
     const filters = { jobs: { attempts: { min: 1 } }, filter: { replayed: false } };
     const { replay } = await graphql.query(REPLAY, { dryRun: true, ...filters });
     expect(replay.message).toEqual(expect.any(String));

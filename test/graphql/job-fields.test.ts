@@ -157,7 +157,7 @@ describe('an attempt', () => {
     expect(deferred).toMatchObject({ retryAt: null, heldUntil: scheduledFor });
   });
 
-  it('of a job that has ended has neither', async () => {
+  it('an attempt of a job that has ended has no retry and no hold', async () => {
     const queue = await createQueue({ maxAttempts: 1 });
     const id = await publish(queue);
     await deliver(queue, FAILED);

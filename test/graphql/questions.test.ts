@@ -189,11 +189,11 @@ describe('jobs', () => {
     ['waiting for a rate limit', { waitReasons: ['RATE_LIMIT'] }, []],
     ['that can be replayed', { replayable: true }, ['dead']],
     ['that cannot', { replayable: false, queueIds: 'orders' }, ['failedTwice']],
-  ])('%s', async (_what, filter, names) => {
+  ])('jobs are found: %s', async (_what, filter, names) => {
     expect(await find(named(filter))).toEqual(names);
   });
 
-  it('with the most attempts first', async () => {
+  it('jobs are listed with the most attempts first', async () => {
     const descending = await find({}, { field: 'ATTEMPTS', direction: 'DESC' });
     expect(descending.slice(0, 3)).toEqual(['failedTwice', 'dead', 'retrying']);
     expect(await find({}, { field: 'ATTEMPTS', direction: 'ASC' })).toEqual(descending.toReversed());
@@ -234,7 +234,7 @@ describe('jobs', () => {
     await fixture.db.query('update queue set hold_until = null where id = $1', [mails.id]);
   });
 
-  it('whose path never occurred are explained', async () => {
+  it('a search by a path that never occurred has a hint', async () => {
     const hintOf = async (path: string, value: unknown = 'x') => {
       const { jobs, deadLetters, count } = await graphql.query(
         `query H($payload: PayloadConditionInput) {
@@ -300,11 +300,11 @@ describe('attempts', () => {
     ['by outcome', { statuses: ['SUCCESS'] }, [1500]],
     ['of a queue', { queueIds: 'mails' }, [5]],
     ['of a queue of another account', { queueIds: 'theirs' }, []],
-  ])('%s', async (_what, filter, expected) => {
+  ])('attempts are found: %s', async (_what, filter, expected) => {
     expect(await durations({ filter: named(filter), orderBy: SLOWEST })).toEqual(expected);
   });
 
-  it('in the order of time, forward and backward, each once', async () => {
+  it('attempts are listed in the order of time, forward and backward, each once', async () => {
     const { attempts } = await graphql.query(LIST, {});
     expect(attempts.nodes.at(-1)).toMatchObject({ durationMs: 5, job: { id: ids.held } });
     expect(await durations({ orderBy: { field: 'ENDED_AT', direction: 'ASC' } })).toEqual(
@@ -330,7 +330,7 @@ describe('counts', () => {
     }
   }`;
 
-  it('by queue and state, by index and by reading', async () => {
+  it('jobs are counted by queue and state, by index and by reading', async () => {
     const expected = [
       [mails.id, 'DUE', 1],
       [mails.id, 'HELD', 1],
@@ -348,7 +348,7 @@ describe('counts', () => {
     }
   });
 
-  it('by status of the last hour', async () => {
+  it('jobs are counted by status of the last hour', async () => {
     const filter = { created: { from: new Date(fixture.now - HOUR) } };
     const { jobGroups } = await graphql.query(GROUPS, { by: ['STATUS'], filter });
     expect(jobGroups.groups).toEqual([
@@ -358,7 +358,7 @@ describe('counts', () => {
     ]);
   });
 
-  it('by a path that never occurred, with a hint', async () => {
+  it('counts by a path that never occurred have a hint', async () => {
     const hintOf = async (input: object) => {
       const { jobGroups } = await graphql.query(
         `query G($by: [JobDimension!]!, $path: String, $filter: JobFilter) {
@@ -461,7 +461,7 @@ it('counts jobs by time and state', async () => {
 });
 
 describe('error groups', () => {
-  it('by the first line of the answer', async () => {
+  it('error groups are made by the first line of the answer', async () => {
     await addLetter(orders, 'Deadlock in row 17', 2 * HOUR);
     await addLetter(orders, 'Deadlock in row 18', 3 * HOUR);
     await addLetter(orders, null, 4 * HOUR);
@@ -480,7 +480,7 @@ describe('error groups', () => {
     expect(deadLetters.totalCount).toBe(3);
   });
 
-  it('that are new since a time', async () => {
+  it('error groups that are new since a time are found', async () => {
     const since = async (hours: number, more = '') => {
       const { errorGroups } = await graphql.query(
         `query N($since: DateTime!) { errorGroups(by: ANSWER, newSince: $since ${more}) { answer firstSeen } }`,

@@ -49,7 +49,7 @@ describe('the address of a client', () => {
     ['sends an empty header', '10.0.0.1', '', '10.0.0.1'],
     ['has a zone', 'fe80::1%eth0', '198.51.100.1', 'fe80::1'],
     ['has gone', '', '198.51.100.1', ''],
-  ])('that %s', (_name, peer, forwarded, expected) => {
+  ])('the address of a client that %s is the right one', (_name, peer, forwarded, expected) => {
     expect(addressOf(peer, forwarded)).toBe(expected);
   });
 
@@ -79,7 +79,7 @@ describe.skipIf(process.platform !== 'linux')('failed sign-ins behind a proxy', 
     expect(await signIn(url, BOB, KEY)).toBe(204);
   });
 
-  it('of one person do not keep another from signing in, if the proxy is trusted', async () => {
+  it('failed sign-ins of one person do not block another, if the proxy is trusted', async () => {
     const { url } = await behindProxy(['127.0.0.1']);
     await sendWrongKeys(url, ADA);
     expect(await signIn(url, ADA, ANOTHER)).toBe(429);

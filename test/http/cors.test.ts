@@ -59,7 +59,7 @@ describe('no permission is given', () => {
     ['to another origin that asks before', 'OPTIONS', { origin: 'https://evil.example', ...preflight }, [APP]],
     ['to a page without an origin', 'GET', { origin: 'null' }, [APP]],
     ['without CORS_ORIGINS', 'GET', { origin: APP }, []],
-  ])('%s', async (_name, method, headers, origins) => {
+  ])('no permission is given %s', async (_name, method, headers, origins) => {
     const api = await shared(origins);
     const answer = await api.send(method, '/v1/queues', { headers: { authorization: `Bearer ${KEY}`, ...headers } });
     expect(permissionsOf(answer.headers)).toEqual({});

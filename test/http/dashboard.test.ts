@@ -137,7 +137,7 @@ describe('an asset', () => {
     ['gzip', 'gzip', gunzipSync],
     ['gzip, br;q=0', 'gzip', gunzipSync],
     ['identity', undefined, (bytes: Buffer) => bytes],
-  ])('for a client that accepts %s is sent as %s, for ever', async (accepted, encoding, decode) => {
+  ])('an asset for a client that accepts %s is sent as %s, for ever', async (accepted, encoding, decode) => {
     const { status, headers, bytes } = await get(await served(), '/assets/app-1a2b.js', {
       'accept-encoding': accepted,
     });
@@ -150,7 +150,7 @@ describe('an asset', () => {
     });
   });
 
-  it('without a hash in its name is checked on each use', async () => {
+  it('an asset without a hash in its name is checked on each use', async () => {
     const { headers } = await get(await served(), '/favicon.svg');
     expect(headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' });
   });

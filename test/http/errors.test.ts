@@ -39,7 +39,7 @@ describe('refusals of the services', () => {
       { formErrors: [], fieldErrors: { name: ['is taken'] } },
     ],
     ['a message', new JobferryError('invalid_request', 'm'), { formErrors: ['m'], fieldErrors: {} }],
-  ])('of a create with 400 have the shape of a body validation: %s', async (_name, error, shown) => {
+  ])('a refusal of a create with 400 has the shape of a body validation: %s', async (_name, error, shown) => {
     const api = await testApi({ services: { queues: { create: () => Promise.reject(error) } } });
     const body = '{"name":"mails","webhookUrl":"http://127.0.0.1/"}';
     expect(await api.send('POST', '/v1/queues', { body })).toMatchObject({ status: 400, json: { error: shown } });

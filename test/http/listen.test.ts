@@ -307,7 +307,7 @@ describe('a unix socket', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('that a killed process has left is replaced, and another file is not', async () => {
+  it('a unix socket of a killed process is replaced, and another file is not', async () => {
     const path = join(folder, 'stale.sock');
     const program = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`;
     await new Promise((resolve) => spawn(process.execPath, ['-e', program]).once('close', resolve));

@@ -79,7 +79,7 @@ async function settled(): Promise<number> {
 const path = (list: string, query = 'limit=100') => `/v1/queues/${queueId}/${list}?${query}`;
 
 describe('a page of 20 MiB', () => {
-  it.each(['jobs', 'dlq'])('of %s comes whole, as a small page does', async (list) => {
+  it.each(['jobs', 'dlq'])('a page of 20 MiB of %s comes whole, as a small page does', async (list) => {
     const { json, headers, status } = await api.send('GET', path(list));
     expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
     expect(json).toMatchObject({ total: JOBS, page: 1, limit: 100 });

@@ -18,7 +18,7 @@ describe('the request id', () => {
     ['has a blank', 'one two'],
     ['has what a log or terminal would act on', 'a"\u00e9'],
     ['is given twice', ['one', 'two']],
-  ])('that %s is replaced', async (_name, given) => {
+  ])('a request id that %s is replaced', async (_name, given) => {
     const api = await testApi();
     const id = await idFor(api, given);
     expect(id).toMatch(UUID);

@@ -42,13 +42,13 @@ describe('the limits of requests', () => {
     expect(count(keyOf('three'), 500)).toBe(0);
   });
 
-  it('of the account hold for people, too', () => {
+  it('the request limits of the account hold for people, too', () => {
     const count = createRequestLimits({ ofKey: 1, ofAccount: 2 });
     const member = { ...account, actor: { type: 'member', id: 'm', label: 'm' } } as const;
     expect([count(member, 0), count(member, 0), count(member, 0)]).toEqual([0, 0, 500]);
   });
 
-  it('of one account replace those of all accounts, at once', () => {
+  it('the request limits of one account replace those of all accounts, at once', () => {
     const count = createRequestLimits({ ofKey: null, ofAccount: 1000 });
     const own = { ...account, requestsPerSecond: 2 };
     expect([count(own, 0), count(own, 0), count(own, 0)]).toEqual([0, 0, 500]);

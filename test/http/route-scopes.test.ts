@@ -33,7 +33,7 @@ async function apiOf(scopes: readonly KeyScope[], queues: readonly string[] = []
 }
 
 describe.concurrent('an API key with limits', () => {
-  it.each(KEY_SCOPES)('with the scope %s may use its routes, and no other', async (scope) => {
+  it.each(KEY_SCOPES)('a key with the scope %s may use its routes, and no other', async (scope) => {
     const { send, calls } = await apiOf([scope]);
     for (const route of ROUTES) {
       const { status, json } = await send(route);
@@ -50,12 +50,12 @@ describe.concurrent('an API key with limits', () => {
     }
   });
 
-  it('of its queue may use every route', async () => {
+  it('a key of one queue may use every route for it', async () => {
     const { send } = await apiOf(['publish', 'read', 'report', 'manage'], ['mails']);
     for (const route of ROUTES) expect([route.id, (await send(route)).status < 300]).toEqual([route.id, true]);
   });
 
-  it('of other queues finds nothing', async () => {
+  it('a key of another queue finds nothing', async () => {
     const { send, calls } = await apiOf(['publish', 'read', 'report', 'manage'], ['other']);
     for (const route of ROUTES) {
       const { status, json } = await send(route);

@@ -56,7 +56,7 @@ describe('signing in', () => {
     ['https://jobs.example.com:8443/', undefined],
     ['http://jobs.example.com/', undefined],
     [null, undefined],
-  ])('at %s lets browsers use https for the host: %s', async (address, expected) => {
+  ])('a service at %s lets browsers use https for the host: %s', async (address, expected) => {
     const { send } = await signInApi(address);
     const { headers } = await send('GET', new URL('session', address ?? 'http://localhost/').pathname);
     expect(headers['strict-transport-security']).toBe(expected);
@@ -182,14 +182,14 @@ describe('a session', () => {
     ['https://jobs.example.com/', 'jobferry', 'https://jobs.example.com', 401],
     ['https://example.com/jobferry/', '__Secure-jobferry', 'https://example.com', 200],
     ['https://example.com/jobferry/', '__Host-jobferry', 'https://example.com', 401],
-  ])('at %s in the cookie %s from %s is answered with %i', async (address, name, origin, status) => {
+  ])('a session at %s in the cookie %s from %s is answered with %i', async (address, name, origin, status) => {
     const { send } = await signInApi(address);
     const headers = { ...withoutKey, cookie: `${name}=${TOKEN}`, 'jobferry-dashboard': '1', origin };
     expect((await send('POST', '/graphql', { headers, body: '{}' })).status).toBe(status);
   });
 });
 
-describe('another site cannot use a session', () => {
+describe('a foreign site cannot use a session', () => {
   const FOREIGN: [name: string, headers: Sent['headers']][] = [
     ['a foreign Origin', { origin: 'https://evil.example', 'jobferry-dashboard': '1' }],
     ['an Origin without a name', { origin: 'null', 'jobferry-dashboard': '1' }],
@@ -202,14 +202,14 @@ describe('another site cannot use a session', () => {
     ['another value of the header', { 'jobferry-dashboard': 'true' }],
   ];
 
-  it.each(FOREIGN)('by GraphQL with %s', async (_name, foreign) => {
+  it.each(FOREIGN)('a foreign site cannot use a session for GraphQL: %s', async (_name, foreign) => {
     const { send, url } = await signInApi();
     const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, ...foreign };
     expect((await send('POST', '/graphql', { headers, body: '{}' })).status).toBe(401);
   });
 
   it.each(FOREIGN.filter(([, headers]) => headers?.origin !== undefined || headers?.['sec-fetch-site'] !== undefined))(
-    'to sign in or out with %s',
+    'a foreign site cannot sign in or out: %s',
     async (_name, headers) => {
       const { post, send, url } = await signInApi();
       expect(await post({ apiKey: KEY }, headers)).toMatchObject({ status: 403 });
@@ -222,7 +222,7 @@ describe('another site cannot use a session', () => {
   );
 
   it.each(['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain', undefined])(
-    'by a form of the type %s',
+    'a foreign site cannot use a session with a form of the type %s',
     async (type) => {
       const { post, send, url, host } = await signInApi();
       const form = { 'content-type': type, origin: `http://${host}` };
@@ -232,7 +232,7 @@ describe('another site cannot use a session', () => {
     },
   );
 
-  it('by GET or by a preflight', async () => {
+  it('a foreign site cannot use a session with GET or a preflight', async () => {
     const { send, url } = await signInApi();
     const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1' };
     expect((await send('GET', '/graphql?query=mutation%7Ba%7D', { headers })).status).toBe(405);
@@ -245,7 +245,7 @@ describe('another site cannot use a session', () => {
 });
 
 describe('failed sign-ins', () => {
-  it('with a provider fill no log', async () => {
+  it('failed sign-ins with a provider fill no log', async () => {
     const lines: string[] = [];
     const log = createLog({ level: 'info' }, { write: (line) => lines.push(line) });
     const isDown = () =>

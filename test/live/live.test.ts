@@ -160,7 +160,7 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
     expect(others.queueIds).toEqual(new Set([otherQueue]));
   });
 
-  it('of another account reaches no subscriber, whatever its ids are', async () => {
+  it('a change of another account reaches no subscriber, whatever its ids are', async () => {
     const { near, far } = await open();
     const [queueId, jobId, actionId] = [id(), id(), id()];
     const watch = { queueIds: [queueId], jobIds: [jobId], actionIds: [actionId] };
@@ -226,7 +226,7 @@ describe('a subscriber', () => {
     expect(subscriber.jobIds).toContain(jobIds.at(-1));
   });
 
-  it('of many busy queues receives the last few jobs of each, and never too many at once', async () => {
+  it('a subscriber to many busy queues receives the last few jobs of each, and never too many', async () => {
     const hub = await openHub();
     const queues = Array.from({ length: 10 }, id);
     const subscriber = follow(hub, { queueIds: queues });
@@ -245,7 +245,7 @@ describe('a subscriber', () => {
     for (const jobId of jobIds.slice(-NAMED_JOBS)) expect(subscriber.jobIds).toContain(jobId);
   });
 
-  it('that is slow finds everything since it last looked', async () => {
+  it('a slow subscriber finds everything since it last looked', async () => {
     const hub = await openHub();
     const [queueId, jobId, later] = [id(), id(), id()];
     const fast = follow(hub, { queueIds: [queueId] });
@@ -278,7 +278,7 @@ describe('a subscriber', () => {
     ['returns', (end: () => Promise<unknown>) => end()],
     ['is aborted', (_end: unknown, abort: () => void) => abort()],
     ['throws', (_end: unknown, _abort: unknown, fail: () => Promise<unknown>) => fail().catch(() => undefined)],
-  ] as const)('that %s, waiting or before it ever looked, leaves nothing behind', async (_how, finish) => {
+  ] as const)('a subscriber that %s, waiting or before it ever looked, leaves nothing behind', async (_how, finish) => {
     const hub = await openHub();
     for (const waits of [true, false]) {
       // So many at once are all that the account may have: one that stays makes the last one fail.

@@ -43,7 +43,7 @@ it('an account that becomes busy takes the series of the least busy one, and no 
   expect(page()).toEqual({ 'a 201': 300, 'c 404': 500, 'other 201': 41 });
 });
 
-it('without series of their own, all accounts are other', () => {
+it('all accounts are other if none may have series of its own', () => {
   const { request, page } = setUp(0);
   request('a', '201');
   request('b', '201');

@@ -19,7 +19,7 @@ describe('the format', () => {
     ['application/openmetrics-text;q=0.2,text/plain;q=0.5', 'prometheus'],
     ['application/openmetrics-text;q=0,*/*;q=0.1', 'prometheus'],
     ['application/openmetrics-text;q=no', 'prometheus'],
-  ])('for Accept: %s is %s', (accept, format) => {
+  ])('the format for Accept: %s is %s', (accept, format) => {
     expect(formatFor(accept)).toBe(format);
   });
 });

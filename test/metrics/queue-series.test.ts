@@ -35,7 +35,7 @@ describe('series by queue', () => {
     expect(read()).toEqual({ 'other/other/nacked': 1, 'account/name of a/nacked': 1 });
   });
 
-  it('of a queue that was deleted disappear', () => {
+  it('the series of a deleted queue disappear', () => {
     const { counts, series, read } = setUp();
     counts.add('a', 'dead', 'nacked');
     series.update(named('a'));

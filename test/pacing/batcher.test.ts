@@ -169,7 +169,7 @@ describe('accounts that share a batcher', () => {
     expect(await large[0]).toBe(60);
   });
 
-  it('of a full queue the one with the most gives way to one with less', async () => {
+  it('an account with the most items in a full queue gives way to one with less', async () => {
     const { batcher, batches, release } = held({ maxWaiting: { items: 4, bytes: 1000 } });
     const first = batcher.add('a', 1);
     await waitFor(() => batches.length === 1);

@@ -39,7 +39,7 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 describe('an installation', () => {
-  it('of the client is 3 packages and less than 8 MB, without a program that runs', async () => {
+  it('an installation of the client is 3 packages and less than 8 MB, without a program that runs', async () => {
     const project = await createProject('packages/client');
     const packages = await installedPackages(project);
     expect(packages.map(([name]) => name).sort()).toEqual(['@jobferry/client', '@ts-rest/core', 'zod']);
@@ -51,7 +51,7 @@ describe('an installation', () => {
     expect(await bytesIn(join(project.path, 'node_modules/@jobferry/client'))).toBeLessThanOrEqual(152_000);
   });
 
-  it('of the server runs only the set-up of PostgreSQL, and runs on the Node versions that it names', async () => {
+  it('an installation of the server runs only the set-up of PostgreSQL, on the Node versions it names', async () => {
     const project = await createProject('');
     const packages = await installedPackages(project);
     expect(packages.length).toBeGreaterThan(50);

@@ -53,7 +53,7 @@ async function entriesOf(targetId: string) {
 describe.each([
   ['a member', MEMBER],
   ['the operator', OPERATOR],
-])('of %s the audit log', (_name, actor) => {
+])('the audit log for %s', (_name, actor) => {
   const person = () => ({ ...owner, actor });
   const about = (action: string, target_type: string) => ({
     by: actor.label,

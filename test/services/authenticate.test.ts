@@ -137,7 +137,7 @@ it('a key is found in a database that is read-only', async () => {
   expect(await createAuthenticate(readOnly.context).authenticate(key)).toMatchObject({ id });
 });
 
-it('that a key is in use is noted, though not by each request', async () => {
+it('the use of a key is noted, though not by each request', async () => {
   const key = await createAccount(url);
   await Promise.all([authenticate(key.key), authenticate(key.key)]);
   const lastUse = `select last_used_at from api_key where hash = $1`;

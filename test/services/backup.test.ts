@@ -528,7 +528,7 @@ describe('a signature', () => {
     ],
     ['is of another key', async () => backUpTo(await open([randomBytes(32)])), 'which ENCRYPTION_KEY does not have'],
     ['is no signature', () => withEnd({ signature: 'x' }), 'it has no signature'],
-  ])('that %s is refused', async (_, make, said) => {
+  ])('a signature that %s is refused', async (_, make, said) => {
     const target = await openTarget();
     const file = await make();
     await expect(restoreTo(target, file)).rejects.toThrow(said);
@@ -536,7 +536,7 @@ describe('a signature', () => {
     expect(await target.db.query('select from account')).toEqual([]);
   });
 
-  it('that is wrong is refused also with --unsigned, and one that is missing is accepted then', async () => {
+  it('a wrong signature is refused also with --unsigned, and a missing one is accepted then', async () => {
     const target = await openTarget();
     const changed = await forged((lines) => lines.map((line) => line.replace('"plan":"pro"', '"plan":"fre"')));
     await expect(restoreTo(target, changed, { unsigned: true })).rejects.toThrow('its signature is wrong');
@@ -630,12 +630,12 @@ describe('a restore is refused', () => {
   it.each([
     ['without the key of the secrets', []],
     ['with another key', [randomBytes(32)]],
-  ])('%s', async (_, keys) => {
+  ])('a restore %s is refused', async (_, keys) => {
     const target = await openTarget(keys);
     await expect(restoreTo(target, whole)).rejects.toThrow(`lacks a key with the id ${source.db.cipher.keyId}`);
   });
 
-  it('if an account is here, with what to do', async () => {
+  it('a restore is refused if an account is here, with what to do', async () => {
     await expect(restoreTo(source, whole), 'the first account').rejects.toThrow('use an empty database');
     const other = await source.db.one<{ id: string }>(`select id from account where name = 'other'`);
     const ofOther = await backUpTo(source, other?.id ?? '');
@@ -648,13 +648,13 @@ describe('a restore is refused', () => {
     expect(await target.db.query('select from account')).toEqual([]);
   });
 
-  it('with --operator, if it has no account of an operator', async () => {
+  it('a restore with --operator is refused if it has no account of an operator', async () => {
     const target = await openTarget();
     await expect(restoreTo(target, whole, { operator: true })).rejects.toThrow('leave out --operator');
     expect(await target.db.query('select from account')).toEqual([]);
   });
 
-  it('if an API key is here in another account', async () => {
+  it('a restore is refused if an API key is here in another account', async () => {
     const target = await openTarget();
     const hash = await source.db.one<{ hash: string }>('select hash from api_key where account_id = $1', [tenant.id]);
     await target.db.query(
@@ -666,7 +666,7 @@ describe('a restore is refused', () => {
     expect(await target.db.query('select from account')).toHaveLength(1);
   });
 
-  it('for an account that the backup does not have', async () => {
+  it('a restore is refused for an account that the backup does not have', async () => {
     const target = await openTarget();
     await expect(restoreTo(target, whole, { accountId: UNKNOWN_ID })).rejects.toThrow('does not have the account');
   });
@@ -694,7 +694,7 @@ describe('the operator', () => {
     expect(await operatorOf(target)).toBe('old operator');
   });
 
-  it('of the backup is the one of an empty database', async () => {
+  it('an empty database takes the operator of the backup', async () => {
     const from = await open();
     await fill(from, 'a tenant');
     const second = await fill(from, 'the operator');

@@ -202,7 +202,7 @@ describe('a replay', () => {
     expect(await op.bulk.countReplay(account, input(id, { filter, all: false }))).toBe(5);
   });
 
-  it('of a queue is narrowed by the queues of its filter', async () => {
+  it('a replay of a queue is narrowed by the queues of its filter', async () => {
     const queue = await createQueue();
     const other = await createQueue();
     await insertDeadLetters(op.db, queue.id, 2);
@@ -339,7 +339,7 @@ describe('a canary', () => {
     ['dies', (queueId) => deliver(queueId, FAILED), /died \(attempts_exhausted\): HTTP 500$/],
     ['is cancelled', (_queueId, jobId) => op.jobs.cancel(account, jobId), /was cancelled$/],
     ['is swept', (_queueId, jobId) => op.db.query('delete from job where id = $1', [jobId]), /was removed/],
-  ])('that %s makes the action fail', async (_what, happen, error) => {
+  ])('a canary that %s makes the action fail', async (_what, happen, error) => {
     const { queueId, actionId } = await startCanary();
     const jobId = (await row(actionId)).canary_job_id ?? '';
     await happen(queueId, jobId);

@@ -104,7 +104,7 @@ describe.concurrent('what is not the account’s job', () => {
     expect(await stored(id)).toMatchObject({ status: 'pending' });
   });
 
-  it('nor is one past retention', async () => {
+  it('a job past retention is not found', async () => {
     const queue = await createQueue();
     const id = await publish(queue.name, { delay: 60 });
     await op.db.query(
@@ -149,7 +149,7 @@ describe.concurrent('cancelJob', () => {
     expect((await op.deadLetters.list(account, queue.id, { page: 1, limit: 10 })).total).toBe(0);
   });
 
-  it('of a probe releases the held queue', async () => {
+  it('a cancellation of a probe releases the held queue', async () => {
     const { queue, ids } = await awaiting(1, { concurrency: 5 });
     const [probe = ''] = ids;
     for (let n = 0; n < 3; n += 1) await publish(queue.name);
@@ -179,7 +179,7 @@ describe.concurrent('cancelJob', () => {
     });
   });
 
-  it('or an ack, a nack or the timeout: exactly one wins', async () => {
+  it('a cancellation at the same time as an ack, a nack or the timeout: exactly one wins', async () => {
     const { queue, ids } = await awaiting(40, { ackTimeout: 0.001, ackTimeoutAction: 'dead', maxAttempts: 1 });
     const won: Record<string, number> = {};
     for (const id of ids) {
@@ -207,7 +207,7 @@ describe.concurrent('cancelJob', () => {
     expect(Object.keys(won).length).toBeGreaterThan(1);
   });
 
-  it('or a claim: exactly one wins', async () => {
+  it('a cancellation and a claim at the same time: exactly one wins', async () => {
     const queue = await createQueue({ concurrency: 60 });
     const ids = await Promise.all(Array.from({ length: 60 }, () => publish(queue.name)));
     const [cancels, claims] = await Promise.all([
@@ -284,7 +284,7 @@ describe.concurrent('runNow', () => {
     expect((await take(queue.id)).jobs).toEqual([]);
   });
 
-  it('at the same time as claims delivers once', async () => {
+  it('a runNow at the same time as claims delivers once', async () => {
     const queue = await createQueue({ concurrency: 40 });
     const ids = await Promise.all(Array.from({ length: 40 }, () => publish(queue.name)));
     const [runs, claims] = await Promise.all([

@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 describe('suggestions', () => {
-  it('of four requests at once are worked out in slices, between which others are served', async () => {
+  it('suggestions for four requests at once are made in slices, between which others are served', async () => {
     const parse = JSON.parse;
     let sinceTurn = 0;
     let most = 0;
@@ -66,7 +66,7 @@ describe('suggestions', () => {
     expect(most).toBeLessThan(200_000);
   });
 
-  it('for a path that does not occur are looked for in slices, too', async () => {
+  it('suggestions for a path that does not occur are looked for in slices, too', async () => {
     const search = createJobSearch(context, { budget: new SearchBudget() });
     const filter = { payload: { kind: 'test', path: 'Kind', op: 'EQ', value: 1 } } as const;
     const { entries } = Object;

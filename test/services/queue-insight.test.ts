@@ -209,7 +209,7 @@ describe('timelines and depths', () => {
     expect(depths.get(busy.id)?.completed).toBe(2);
   });
 
-  it('of all queues together are the sum of theirs, of which the database returns one row for each point', async () => {
+  it('the timeline of all queues is the sum of theirs, read as one row for each point', async () => {
     const queues = [await insight.createQueue(), await insight.createQueue(), await insight.createQueue()];
     const random = createRandom(7);
     for (let round = 0; round < 4; round += 1) {

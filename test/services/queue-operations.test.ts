@@ -344,7 +344,7 @@ describe('a rotation', () => {
     expect(await columns(queue.id)).toMatchObject({ signing_secret: next, next_signing_secret: null });
   });
 
-  it('without an overlap switches at once', async () => {
+  it('a rotation without an overlap switches at once', async () => {
     const queue = await createQueue();
     const { signingSecret: next, takesOverAt } = await op.queues.rotateSigningSecret(account, queue.id, 0);
     expect(takesOverAt).toEqual(new Date(now));
@@ -406,7 +406,7 @@ describe('a rotation', () => {
   });
 
   it.each([[-0.001], [OVERLAP_MAX + 0.001], [Number.NaN], [Number.POSITIVE_INFINITY]])(
-    'with an overlap of %d s is refused',
+    'a rotation with an overlap of %d s is refused',
     async (overlap) => {
       const queue = await createQueue();
       const refused = { kind: 'invalid_fields', fields: { overlapSeconds: [expect.any(String)] } };

@@ -16,7 +16,7 @@ const KEY = 'key-of-the-bootstrap-account';
 const FULL_MS = 29_000;
 
 describe.skipIf(POSTGRES_15 === null || !CAN_MOUNT)('trial 9: a full disk', () => {
-  it('under load for 29 s loses nothing, and all goes on when there is room again', async () => {
+  it('a disk that is full for 29 s under load loses nothing, and all goes on when there is room again', async () => {
     const disk = await mountSmallDisk(220);
     atEndOfFile(() => disk.unmount());
     await chmod(disk.folder, 0o755);

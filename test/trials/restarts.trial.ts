@@ -15,7 +15,7 @@ const JOBS = 2000;
 const PER_SECOND = 40;
 
 describe.skipIf(!existsSync(NGINX))('trial 5: restarts', () => {
-  it('of two APIs behind nginx and two workers, a pair after the other until the load ends, lose no request', async () => {
+  it('restarts of two APIs behind nginx and two workers, pair after pair, lose no request', async () => {
     const { url: databaseUrl } = await createTestDatabase();
     const env = { BOOTSTRAP_API_KEY: KEY, SHUTDOWN_DELAY_SECONDS: '2' };
     const [first, second, front] = [await freePort(), await freePort(), await freePort()];

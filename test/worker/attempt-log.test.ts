@@ -35,7 +35,7 @@ describe('the level of an attempt', () => {
     ['the end of a hold', { status: 'completed', queueEffect: { kind: 'resume' } }, {}, 'info'],
     ['an outcome that was dropped', { status: 'completed' }, { applied: false }, 'info'],
     ['a delivery that was abandoned', {}, { outcome: 'abandoned' }, 'info'],
-  ])('of %s', (_what, change, options, level) => {
+  ])('the log line of %s has the right level', (_what, change, options, level) => {
     const { write, levels } = logging();
     write(change, options);
     expect(levels()).toEqual([level]);

@@ -59,7 +59,7 @@ async function status(id: string): Promise<string | undefined> {
 }
 
 describe('bulk actions', () => {
-  it('of one account keep no other account waiting', async () => {
+  it('the bulk actions of one account keep no other account waiting', async () => {
     const many = await startReplays(12, 1500);
     const [quiet = ''] = await startReplays(1, 1500);
     const bulkActions = open();
@@ -69,7 +69,7 @@ describe('bulk actions', () => {
     expect(await processed(many)).toBeLessThan(500 * 16);
   });
 
-  it('that wait for their turn are not idle', async () => {
+  it('a bulk action that waits for its turn is not idle', async () => {
     const [id = ''] = await startReplays(1, 10);
     const bulkActions = open();
     const blocker = await fixture.db.pool.connect();

@@ -65,7 +65,7 @@ describe('slots', () => {
     },
   );
 
-  it('that are given back go mostly to accounts that have fewer', () => {
+  it('returned slots go mostly to accounts that have fewer', () => {
     const [first, second] = [queueOf('first'), queueOf('second')];
     hang([first]);
     hang([second]);
@@ -77,7 +77,7 @@ describe('slots', () => {
     expect(most).toBeGreaterThan(100);
   });
 
-  it.each([1, 2, 10, 100])('of a process with %i of them are used', (capacity) => {
+  it.each([1, 2, 10, 100])('one queue uses at least half of the slots of a process with %i of them', (capacity) => {
     planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     const queue = queueOf('a');
     hang([queue]);

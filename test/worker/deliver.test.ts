@@ -68,7 +68,7 @@ function slowLookup(ms: number): Lookup {
 }
 
 describe('a claim', () => {
-  it('that is fresh is delivered, and its payload is kept only in the envelope', async () => {
+  it('a fresh claim is delivered, and its payload is kept only in the envelope', async () => {
     const server = await receiver();
     const now = { now: NOW, startedAt: thisMoment() };
     const job = claimed(server.url);
@@ -77,7 +77,7 @@ describe('a claim', () => {
     expect(job.payload).toBe('');
   });
 
-  it('that a freeze has aged is given back, and nothing is written', async () => {
+  it('a claim that a freeze has aged is given back, and nothing is written', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
     const long = { now: NOW, startedAt: { monotonic: monotonic - START_WITHIN_MS, wall } };
@@ -85,7 +85,7 @@ describe('a claim', () => {
     expect(server.connections).toBe(0);
   });
 
-  it('that the suspension of a virtual machine has aged is given back, although the monotonic clock stood still', async () => {
+  it('a claim that a suspension has aged is given back, although the monotonic clock stood still', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
     const long = { now: NOW, startedAt: { monotonic, wall: wall - 60_000 } };
@@ -96,7 +96,7 @@ describe('a claim', () => {
     expect(await deliver(setup(), claimed(server.url), corrected, lease(LEASE_MS))).toMatchObject(ACCEPTED);
   });
 
-  it('that another worker may have taken back while it connected is given back, and nothing is written', async () => {
+  it('a claim that may be lost while it connects is given back, and nothing is written', async () => {
     const server = await receiver();
     const now = { now: NOW, startedAt: thisMoment() };
     let isHeld = true;
@@ -111,7 +111,7 @@ describe('a claim', () => {
     expect(server.received.join('')).toBe('');
   });
 
-  it('whose receiver is slow to connect to is delivered, within the one deadline', async () => {
+  it('a claim whose receiver is slow to connect to is delivered, within the one deadline', async () => {
     const server = await receiver();
     const now = { now: NOW, startedAt: thisMoment() };
     const job = claimed(`http://slow.test:${server.port}/`);
@@ -119,7 +119,7 @@ describe('a claim', () => {
     expect(server.received[0]).toContain(PAYLOAD);
   });
 
-  it('that a freeze has aged while it connected has failed by its deadline, and nothing is written', async () => {
+  it('a claim that a freeze aged while it connected has failed, and nothing is written', async () => {
     const server = await receiver();
     const now = { now: NOW, startedAt: thisMoment() };
     // The deadline passes while the process stands still, so its timer has not fired when the connection is there.

@@ -188,7 +188,7 @@ describe('a wake', () => {
     expect(db.claims.map(({ queueIds }) => queueIds)).toEqual([['mails', 'videos', 'bills']]);
   });
 
-  it('during a claim of the same queue leads to one more claim, however many there were', async () => {
+  it('a wake during a claim of the same queue leads to one more claim, however many there were', async () => {
     const { db, dispatcher } = setup();
     let release = () => {};
     db.duringClaim = () => new Promise((resolve) => (release = resolve));
@@ -202,7 +202,7 @@ describe('a wake', () => {
     expect(db.claims).toHaveLength(2);
   });
 
-  it('by a job claims nothing while all slots are taken; by a freed slot it does', async () => {
+  it('a wake by a job claims nothing while all slots are taken; by a freed slot it does', async () => {
     const { db, sender, dispatcher } = setup();
     db.due.set('mails', 1);
     db.waitAfter = () => null;
@@ -217,7 +217,7 @@ describe('a wake', () => {
     expect(db.claims).toHaveLength(2);
   });
 
-  it('by the reconciler costs one claim if the queue was polled in vain less than a minute ago', async () => {
+  it('a wake by the reconciler costs one claim if the queue was just polled in vain', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { db, dispatcher } = setup();
@@ -298,7 +298,7 @@ describe('a process that may not', () => {
 });
 
 describe('the database', () => {
-  it('that fails a claim gets another one, and the problem is reported until then', async () => {
+  it('a claim that fails in the database is repeated, and the problem is reported until then', async () => {
     const { db, sender, dispatcher } = setup();
     db.due.set('mails', 1);
     db.duringClaim = () => Promise.reject(new Error('no'));
@@ -309,7 +309,7 @@ describe('the database', () => {
     expect(dispatcher.problem).toBeNull();
   });
 
-  it('that refuses an outcome within its lease is reported to the watch of the lease', async () => {
+  it('an outcome that the database refuses within its lease is reported to the watch of the lease', async () => {
     const refused: number[] = [];
     const before = performance.now();
     const { db, sender, dispatcher } = setup({ onRefused: (claimedAt) => refused.push(claimedAt) });

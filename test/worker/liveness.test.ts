@@ -69,7 +69,7 @@ describe('a worker', () => {
     expect((await start()).liveness.workerId).toBe(first.liveness.workerId + 1);
   });
 
-  it('that gets the notification that its claims were taken back stops, renews its lock, and logs that', async () => {
+  it('a worker whose claims were taken back stops, renews its lock, and logs that', async () => {
     const db = await open();
     const { liveness, reasons, renewed, calls } = await start();
     const claimedAt = performance.now();
@@ -86,7 +86,7 @@ describe('a worker', () => {
     expect(await holders(db, liveness.workerId)).toHaveLength(1);
   });
 
-  it('of which an outcome was refused does the same once, for claims of which it thought to hold the lock', async () => {
+  it('a worker with a refused outcome renews its lock once for its earlier claims', async () => {
     const { liveness, reasons, renewed } = await start();
     const claimedAt = performance.now();
     liveness.wasRefused(claimedAt);
@@ -97,7 +97,7 @@ describe('a worker', () => {
     expect(reasons()).toEqual(['an outcome was refused, so our claims were taken back']);
   });
 
-  it('of which the server of its claims has no lock does the same, but not for an earlier poll', async () => {
+  it('a worker without a lock at the server of its claims renews it, but not for an earlier poll', async () => {
     const before = performance.now();
     const { liveness, reasons, renewed } = await start();
     liveness.wasNotSeen(before);
@@ -161,7 +161,7 @@ describe('a worker', () => {
     expect(liveness.recoveringUntil).toBeGreaterThan(doubtedAt + 5000);
   });
 
-  it('whose machine was suspended claims nothing until the server has confirmed its lock again', async () => {
+  it('a worker on a suspended machine claims nothing until the server has confirmed its lock again', async () => {
     const { liveness, calls } = await start();
     const now = Date.now.bind(Date);
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);

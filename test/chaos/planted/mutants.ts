@@ -44,7 +44,7 @@ export const MUTANTS: Mutant[] = [
     file: 'src/services/dead-letters/replay.ts',
     from: 'max: LIMITS.bulkReplay',
     to: 'max: 2_147_483_647',
-    seenBy: { file: 'test/e2e/bounds.test.ts', test: 'of everything takes 1000 a call' },
+    seenBy: { file: 'test/e2e/bounds.test.ts', test: 'a replay of everything takes 1000 a call' },
   },
   {
     id: 'I-28',

@@ -121,7 +121,7 @@ describe('an attempt', () => {
     expect(parts.started).toEqual([]);
   });
 
-  it('of a publish without a trace is sampled by itself', async () => {
+  it('an attempt of a publish without a trace is sampled by itself', async () => {
     const parts = setup();
     await attempt(parts, job({}, null));
     expect(parts.spans()).toHaveLength(3);
