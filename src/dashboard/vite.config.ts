@@ -32,7 +32,7 @@ const shortOperations: Plugin = {
   name: 'short-operations',
   apply: 'build',
   transform: {
-    filter: { id: /\/operations(\/[\w-]+)?\.ts$/ },
+    filter: { id: /\/(operations(\/[\w-]+)?|schema\/fragments)\.ts$/ },
     handler: (code) =>
       code.replaceAll(/(graphql\(\s*)`([^`]+)`/g, (_, call: string, text: string) => {
         const short = text.replaceAll(/\s+/g, ' ').replaceAll(/ ?([{}():,[\]!]|\.\.\.) ?/g, '$1');

@@ -54,7 +54,7 @@ const waits = (reason: NonNullable<JobWhole['waiting']>['reason'], earliestAt: s
   waiting: { reason, earliestAt },
   state: ({ BACKOFF: 'RETRYING', HELD: 'HELD', DELAYED: 'SCHEDULED' } as const)[reason as 'HELD'] ?? ('DUE' as const),
 });
-const dies = (deadReason: string): Partial<JobWhole> => ({
+const dies = (deadReason: NonNullable<JobWhole['deadReason']>): Partial<JobWhole> => ({
   ...{ status: 'DEAD', state: 'DEAD' },
   deadReason,
   endedAt: at('09:41:52'),

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { kindOfStatus, RequestError, retryDelayMs } from '../../src/dashboard/api/errors.ts';
-import { nameOf, textOf } from '../../src/dashboard/api/graphql.ts';
 import { outcomeOf } from '../../src/dashboard/api/outcome.ts';
+import { nameOf, textOf } from '../../src/dashboard/schema/graphql.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DASHBOARD = join(ROOT, 'src/dashboard');
@@ -12,7 +12,7 @@ const schema = buildSchema(readFileSync(join(ROOT, 'schema.graphql'), 'utf8'));
 
 const modules = await Promise.all(
   readdirSync(DASHBOARD, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(^|[\\/])operations([\\/][\w-]+)?\.ts$/.test(file))
+    .filter((file) => /(^|[\\/])(operations([\\/][\w-]+)?|schema[\\/]fragments)\.ts$/.test(file))
     .map(async (file) => {
       const exported = (await import(join(DASHBOARD, file))) as Record<string, Parameters<typeof textOf>[0]>;
       return Object.entries(exported).map(([name, document]) => ({ file, name, text: textOf(document), document }));

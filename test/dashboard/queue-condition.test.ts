@@ -43,7 +43,7 @@ const queue: QueueNow = {
   ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
 };
 const warned = (warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER', more = {}) => ({
-  health: { ...health, ...more, warnings: [{ warning }] },
+  health: { ...health, ...more, warnings: [{ warning, message: '' }] },
 });
 
 const SPAN = { from: Date.parse(at('11:50:00')), to: Date.parse(at('12:00:00')) };
@@ -69,12 +69,23 @@ const ROWS: Row[] = [
   ],
   [
     'held',
-    { hold: { until: at('12:05:30'), reason: 'maintenance', askedBy: null, probe: null }, depth: { ...depth, due: 1 } },
+    {
+      hold: { since: null, until: at('12:05:30'), reason: 'maintenance', askedBy: null, probe: null },
+      depth: { ...depth, due: 1 },
+    },
     'Held for 1 min 19 s more, until 12:05:30: “maintenance”. 1 job waits.',
   ],
   [
     'probing',
-    { hold: { until: at('12:04:00'), reason: null, askedBy: null, probe: { id: `${'0'.repeat(19)}c31f0` } } },
+    {
+      hold: {
+        since: null,
+        until: at('12:04:00'),
+        reason: null,
+        askedBy: null,
+        probe: { id: `${'0'.repeat(19)}c31f0` },
+      },
+    },
     'Job …c31f0 finds out whether it may go on.',
   ],
   [
@@ -248,10 +259,10 @@ it('says in the line below what outweighs the failures of the hour, and what bin
 
 it('takes the first row that holds', () => {
   const all = ['FAILING', 'SIGNATURE_REJECTED', 'SLOW_RECEIVER', 'BACKPRESSURE'] as const;
-  let warnings = all.map((warning) => ({ warning }));
+  let warnings = all.map((warning) => ({ warning, message: '' }));
   let shown: QueueNow = {
     ...{ ...queue, oldestDueSeconds: 90, paused: true, deletedAt: at('11:00:00'), depth: { ...depth, due: 1 } },
-    hold: { until: at('12:05:00'), reason: null, askedBy: null, probe: { id: 'x' } },
+    hold: { since: null, until: at('12:05:00'), reason: null, askedBy: null, probe: { id: 'x' } },
   };
   const remove = (change: Partial<QueueNow>, ...gone: readonly string[]) => {
     warnings = warnings.filter(({ warning }) => !gone.includes(warning));
@@ -265,7 +276,7 @@ it('takes the first row that holds', () => {
   expect(found()).toBe('signature');
   remove({}, 'SIGNATURE_REJECTED');
   expect(found()).toBe('held');
-  remove({ hold: { until: at('12:04:00'), reason: null, askedBy: null, probe: { id: 'x' } } });
+  remove({ hold: { since: null, until: at('12:04:00'), reason: null, askedBy: null, probe: { id: 'x' } } });
   expect(found()).toBe('probing');
   remove({ hold: null });
   expect(found()).toBe('failing');

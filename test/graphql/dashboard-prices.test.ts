@@ -1,10 +1,10 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { textOf } from '../../src/dashboard/api/graphql.ts';
 import { Live } from '../../src/dashboard/api/operations/live.ts';
 import { SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
 import { QueuePage } from '../../src/dashboard/features/queues/operations/queue.ts';
 import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/operations/queues.ts';
+import { textOf } from '../../src/dashboard/schema/graphql.ts';
 import { MAX_PRICE, priceOf } from '../../src/graphql/price.ts';
 import { schema } from '../../src/graphql/schema.ts';
 

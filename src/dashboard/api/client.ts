@@ -1,7 +1,7 @@
 import { serverNow } from '../base/clock.ts';
 import { signedOut } from '../base/session.ts';
+import { type Operation, textOf } from '../schema/graphql.ts';
 import { kindOfStatus, RequestError } from './errors.ts';
-import { type Operation, textOf } from './graphql.ts';
 
 /** Without it the server ignores the session's cookie. Other sites cannot send it, as it needs their preflight. */
 export const DASHBOARD_HEADER = { 'jobferry-dashboard': '1' };

@@ -1,8 +1,8 @@
 import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-query';
 import { serverNow } from '../base/clock.ts';
+import { nameOf, type Operation } from '../schema/graphql.ts';
 import { request } from './client.ts';
 import { type RequestError, retryDelayMs } from './errors.ts';
-import { nameOf, type Operation } from './graphql.ts';
 import { recentUpdates } from './live/recent-updates.ts';
 
 declare module '@tanstack/react-query' {

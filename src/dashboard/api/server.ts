@@ -1,8 +1,8 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { learnServerTime } from '../base/clock.ts';
+import type { ResultOf } from '../schema/graphql.ts';
 import { isSeen } from '../words/seen.ts';
 import { request } from './client.ts';
-import type { ResultOf } from './graphql.ts';
 import { Shell } from './operations/shell.ts';
 
 export type ShellData = ResultOf<typeof Shell>;

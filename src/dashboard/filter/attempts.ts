@@ -1,4 +1,4 @@
-import type { SchemaType } from '../schema.ts';
+import type { SchemaType } from '../schema/types.ts';
 import { CODES } from '../words/answers.ts';
 import { chipsOf, toApi } from './engine.ts';
 import { choice, codesAs, FIELD } from './kinds.ts';

@@ -1,4 +1,4 @@
-import type { SchemaType } from '../schema.ts';
+import type { SchemaType } from '../schema/types.ts';
 import { toApi } from './engine.ts';
 import { DEAD_REASONS, JOBS } from './jobs.ts';
 import { choice, codesAs, formed, names, PART, TEXTS, TIMES, WHOLE } from './kinds.ts';

@@ -1,4 +1,4 @@
-import type { SchemaType } from '../schema.ts';
+import type { SchemaType } from '../schema/types.ts';
 import type { JobState } from '../words/words.ts';
 import { toApi } from './engine.ts';
 import { codesAs, formed, ID, NUMBERS, names, PART, PART_OR_WHOLE, TEXTS, TIMES } from './kinds.ts';

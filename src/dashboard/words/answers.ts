@@ -1,3 +1,5 @@
+import type { QueueNow } from '../schema/fragments.ts';
+
 /** Codes of answers by which attempts are listed, with their labels. */
 export const CODES = {
   '2xx': '2xx',
@@ -12,16 +14,11 @@ export const CODES = {
   '0': 'none came',
 } as const;
 
-/** Answers of a receiver in the last hour, by class. The fragment `QueueNow` has these fields. */
-export interface Answers {
-  answered2xx: number;
-  answered3xx: number;
-  answered4xx: number;
-  answered5xx: number;
-  unauthorized: number;
-  backpressure: number;
-  unanswered: number;
-}
+/** Answers of a receiver in the last hour, by class. */
+export type Answers = Pick<
+  NonNullable<QueueNow['health']>,
+  `answered${2 | 3 | 4 | 5}xx` | 'unauthorized' | 'backpressure' | 'unanswered'
+>;
 
 export interface AnswerClass {
   label: string;
@@ -52,7 +49,7 @@ export function sumOfAnswers(answers: Answers): number {
   return OTHERS.reduce((sum, [field]) => sum + answers[field], answers.answered2xx);
 }
 
-/** The successes that outweigh the hour's failures. The fragment `QueueNow` has them. */
+/** The successes that outweigh the hour's failures. */
 export interface SinceFailure {
   lastFailure?: { succeededSince: number } | null;
 }

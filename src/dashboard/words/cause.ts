@@ -1,3 +1,4 @@
+import type { SchemaType } from '../schema/types.ts';
 import { number, quote, seconds, times, upperFirst, visible } from './format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
@@ -45,15 +46,7 @@ export function shortCause(error: string | null): string {
   return CAUSES.has(error) ? error.replaceAll('_', ' ') : visible(error);
 }
 
-export type DeadReason =
-  | 'ACK_TIMEOUT'
-  | 'ATTEMPTS_EXHAUSTED'
-  | 'CANCELLED'
-  | 'DEFER_CAP_EXHAUSTED'
-  | 'DELIVERY_LIFETIME_EXCEEDED'
-  | 'NACKED'
-  | 'QUEUE_DELETED'
-  | 'RETRY_AFTER_EXCEEDS_LIFETIME';
+export type DeadReason = SchemaType<'DeadReason'>;
 
 /** The common fields of dead letters. Some are optional. */
 export interface Death {

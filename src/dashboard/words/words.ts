@@ -1,3 +1,5 @@
+import type { SchemaType } from '../schema/types.ts';
+
 /** Words, icons and signals of everything that has a state. A part shows icon, word and colour, in this order. */
 
 export type Signal = 'ok' | 'run' | 'ack' | 'hold' | 'warn' | 'bad' | 'idle';
@@ -61,7 +63,7 @@ export interface Word {
   signal: Signal;
 }
 
-export type JobState = 'DUE' | 'SCHEDULED' | 'RETRYING' | 'HELD' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
+export type JobState = SchemaType<'JobState'>;
 
 export const JOB_STATES: Readonly<Record<JobState, Word>> = {
   DUE: { word: 'Due', icon: 'due', signal: 'idle' },
@@ -76,17 +78,7 @@ export const JOB_STATES: Readonly<Record<JobState, Word>> = {
 
 export const CANCELLED: Word = { word: 'Cancelled', icon: 'cancelled', signal: 'idle' };
 
-export type WaitReason =
-  | 'DUE'
-  | 'DELAYED'
-  | 'BACKOFF'
-  | 'HELD'
-  | 'QUEUE_HELD'
-  | 'PROBE_IN_FLIGHT'
-  | 'PAUSED'
-  | 'CONCURRENCY'
-  | 'RATE_LIMIT'
-  | 'QUEUE_DELETED';
+export type WaitReason = SchemaType<'WaitReason'>;
 
 export const WAIT_REASONS: Readonly<Record<WaitReason, Word>> = {
   DUE: JOB_STATES.DUE,
@@ -101,7 +93,7 @@ export const WAIT_REASONS: Readonly<Record<WaitReason, Word>> = {
   QUEUE_DELETED: { word: 'Queue deleted', icon: 'deleted', signal: 'bad' },
 };
 
-export type JobStatus = 'PENDING' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
+export type JobStatus = SchemaType<'JobStatus'>;
 
 /**
  * The word of a job: of its state, which it keeps while its queue is paused or held. What is due is told apart by what it
@@ -121,7 +113,7 @@ export function wordOfJob({
   return state === 'DEAD' && deadReason === 'CANCELLED' ? CANCELLED : JOB_STATES[state];
 }
 
-export type AttemptStatus = 'SUCCESS' | 'FAILED' | 'NACKED' | 'DEFERRED';
+export type AttemptStatus = SchemaType<'AttemptStatus'>;
 
 export const ATTEMPTS: Readonly<Record<AttemptStatus, Word>> = {
   SUCCESS: { word: 'Success', icon: 'done', signal: 'ok' },
@@ -130,7 +122,7 @@ export const ATTEMPTS: Readonly<Record<AttemptStatus, Word>> = {
   DEFERRED: { word: 'Deferred', icon: 'held', signal: 'hold' },
 };
 
-export const ACTIONS: Readonly<Record<'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED', Word>> = {
+export const ACTIONS: Readonly<Record<SchemaType<'BulkActionStatus'>, Word>> = {
   RUNNING: { word: 'Running', icon: 'actions', signal: 'run' },
   PAUSED: { word: 'Paused', icon: 'paused', signal: 'idle' },
   COMPLETED: { word: 'Completed', icon: 'done', signal: 'ok' },

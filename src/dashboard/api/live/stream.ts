@@ -1,6 +1,6 @@
 import { signedOut } from '../../base/session.ts';
+import { textOf } from '../../schema/graphql.ts';
 import { DASHBOARD_HEADER, urlOf } from '../client.ts';
-import { textOf } from '../graphql.ts';
 import { Live } from '../operations/live.ts';
 import type { StreamEvents } from './connection.ts';
 import type { FullWatch } from './watch-list.ts';

@@ -1,4 +1,4 @@
-import { graphql } from '../graphql.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 /** A queue that is not there may have been deleted. */
 export const DeletedQueues = graphql(`

@@ -1,5 +1,5 @@
-import { graphql } from '../graphql.ts';
-import { ActionNow, JobRow, QueueNow } from './fragments.ts';
+import { ActionNow, JobRow, QueueNow } from '../../schema/fragments.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 export const Live = graphql(
   `

@@ -1,5 +1,5 @@
-import { graphql } from '../graphql.ts';
-import { ActionNow, QueueNow } from './fragments.ts';
+import { ActionNow, QueueNow } from '../../schema/fragments.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 /** The dead letters that were replayed before, the queue as it is now, and the rest of the month's attempts. */
 export const ReplayContext = graphql(

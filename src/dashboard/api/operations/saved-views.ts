@@ -1,4 +1,4 @@
-import { graphql, type ResultOf } from '../graphql.ts';
+import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 export const SavedViews = graphql(`
   query SavedViews { savedViews { id page name query } }

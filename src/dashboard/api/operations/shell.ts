@@ -1,4 +1,4 @@
-import { graphql } from '../graphql.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 /** Asked on every screen, every 30 s and after a reconnect. */
 export const Shell = graphql(`

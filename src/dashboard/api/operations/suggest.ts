@@ -1,4 +1,4 @@
-import { graphql } from '../graphql.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 export const SuggestPaths = graphql(`
   query SuggestPaths($prefix: String!) { payloadPaths(prefix: $prefix, first: 8) { value count } }

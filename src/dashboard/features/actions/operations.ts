@@ -1,5 +1,5 @@
-import { graphql, type ResultOf } from '../../api/graphql.ts';
-import { ActionNow, Cause, JobRow, QueueNow } from '../../api/operations/fragments.ts';
+import { ActionNow, Cause, JobRow, QueueNow } from '../../schema/fragments.ts';
+import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 export const Actions = graphql(
   `

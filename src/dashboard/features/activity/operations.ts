@@ -1,4 +1,4 @@
-import { graphql, type ResultOf } from '../../api/graphql.ts';
+import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 export const Activity = graphql(`
   query Activity(

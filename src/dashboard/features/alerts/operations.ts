@@ -1,4 +1,4 @@
-import { graphql, type ResultOf } from '../../api/graphql.ts';
+import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 /** Alert rules, what fires now, and what has ended. */
 

@@ -1,5 +1,5 @@
-import { graphql, type ResultOf } from '../../api/graphql.ts';
-import { Cause } from '../../api/operations/fragments.ts';
+import { Cause } from '../../schema/fragments.ts';
+import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 /** Error groups, how well their receivers are, and when a job died last. */
 export const Causes = graphql(

@@ -1,5 +1,5 @@
-import { graphql } from '../../api/graphql.ts';
-import { JobCourse, JobRow } from '../../api/operations/fragments.ts';
+import { JobCourse, JobRow } from '../../schema/fragments.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 export const CreateQueue = graphql(`
   mutation CreateQueue($input: CreateQueueInput!) {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import type { ResultOf } from '../../api/graphql.ts';
 import { useLiveObjects, useWatch } from '../../api/live/live.ts';
 import { query, queryClient } from '../../api/query.ts';
+import type { ResultOf } from '../../schema/graphql.ts';
 import { FirstJob } from './operations.ts';
 
 export type FirstJobNow = ResultOf<typeof FirstJob>['jobs']['nodes'][number];

@@ -1,4 +1,4 @@
-import { graphql, type ResultOf } from '../../api/graphql.ts';
+import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 /** Keys, members, sessions and the plan. */
 

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
-import type { ResultOf } from '../../api/graphql.ts';
 import { query } from '../../api/query.ts';
 import { useNow } from '../../base/time.ts';
 import { Page } from '../../parts/page/page.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
+import type { ResultOf } from '../../schema/graphql.ts';
 import { number, percent, seconds, time } from '../../words/format.ts';
 import { createdAtOf, headOfPlan, monthOf, nameOfMonth, projectedAttempts } from './model/usage.ts';
 import { PlanUse } from './operations.ts';

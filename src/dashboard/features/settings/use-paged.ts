@@ -1,7 +1,7 @@
 import { useSearchParams } from 'wouter';
-import type { Operation } from '../../api/graphql.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { toSearch } from '../../filter/search.ts';
+import type { Operation } from '../../schema/graphql.ts';
 
 const PAGE = 50;
 /** People do not come by the live stream. */

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
-import type { ResultOf } from '../../../api/graphql.ts';
 import { query } from '../../../api/query.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useNow, useView } from '../../../base/time.ts';
@@ -9,6 +8,7 @@ import { jobsPath, queuePath } from '../../../filter/links.ts';
 import { pathOfSelection } from '../../../filter/selection.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { ProgressBar } from '../../../parts/progress.tsx';
+import type { ResultOf } from '../../../schema/graphql.ts';
 import { isWell, sumOfAnswers } from '../../../words/answers.ts';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { number, percent, span, time, took, upperFirst } from '../../../words/format.ts';

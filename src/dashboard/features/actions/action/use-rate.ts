@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
-import type { ActionNow } from '../../../api/operations/fragments.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useNow } from '../../../base/time.ts';
+import type { ActionNow } from '../../../schema/fragments.ts';
 import { addSample, rateOfAction, type Sample } from '../model/action.ts';
 
 /** Items a second, by what this page has seen in the last 10 s. Steps once a second. */

@@ -1,11 +1,11 @@
 import { Table } from '../../../parts/table.tsx';
 import './actions.css';
 import { Link } from 'wouter';
-import type { ActionNow } from '../../../api/operations/fragments.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { ProgressBar } from '../../../parts/progress.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Ago } from '../../../parts/time.tsx';
+import type { ActionNow } from '../../../schema/fragments.ts';
 import { ACTIONS } from '../../../words/words.ts';
 import { isOpen, progressText, wordsOfKind } from '../model/action.ts';
 

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
-import type { ActionNow } from '../../../api/operations/fragments.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { useShell } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
@@ -13,6 +12,7 @@ import { Pager } from '../../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../../parts/use-calm-order.ts';
+import type { ActionNow } from '../../../schema/fragments.ts';
 import { isOpen } from '../model/action.ts';
 import { sentenceOfActions } from '../model/action-list.ts';
 import { Actions as ActionsOperation } from '../operations.ts';

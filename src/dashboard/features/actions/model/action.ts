@@ -1,31 +1,15 @@
+import type { ActionNow } from '../../../schema/fragments.ts';
 import { many, NONE, number, span, time, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
-import type { IconName, Signal } from '../../../words/words.ts';
+import type { IconName, JobStatus, Signal } from '../../../words/words.ts';
 
 /** A bulk action: its kind in words, how fast it goes, and the first line of its page. */
 
-export type ActionKind = 'REPLAY_DEAD_LETTERS' | 'CANCEL_JOBS' | 'PURGE_QUEUE' | 'RUN_JOBS_NOW';
+export type ActionKind = ActionNow['kind'];
 
-/** The facts about an action. The fragment `ActionNow` has these fields. */
-export interface ActionState {
-  kind: ActionKind;
-  status: 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  matched: number;
-  processed: number;
-  succeeded: number;
-  skipped: number;
-  ratePerSecond: number | null;
-  canary: boolean;
-  canaryJobId: string | null;
-  error: string | null;
-  requestedBy: string;
-  pausedAt: string | null;
-  pausedBy: string | null;
-  createdAt: string;
-  updatedAt: string;
-  finishedAt: string | null;
-}
+/** The facts about an action. */
+export type ActionState = Omit<ActionNow, '__typename' | 'id' | 'selection' | 'queue'>;
 
 interface KindWords {
   name: string;
@@ -214,7 +198,7 @@ export interface Step {
 
 export interface CanaryJob {
   id: string;
-  status: 'PENDING' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
+  status: JobStatus;
   createdAt: string;
   endedAt: string | null;
 }

@@ -1,17 +1,10 @@
+import type { SchemaType } from '../../../schema/types.ts';
 import { ago, counted, many, seconds, span, time, upperFirst, type View } from '../../../words/format.ts';
 import type { IconName, Signal, Word } from '../../../words/words.ts';
 
 /** Alert rules in words. */
 
-export type AlertKind =
-  | 'OLDEST_DUE'
-  | 'DEAD_LETTERS'
-  | 'FAILURE_SHARE'
-  | 'HOLD'
-  | 'SIGNATURE_REJECTED'
-  | 'SLOW_RECEIVER'
-  | 'NO_WORKER'
-  | 'USAGE';
+export type AlertKind = SchemaType<'AlertKind'>;
 
 interface KindWords {
   label: string;

@@ -1,5 +1,6 @@
+import type { Cause } from '../../../schema/fragments.ts';
 import { type Answers, isMended, isWell, type SinceFailure, sumOfAnswers } from '../../../words/answers.ts';
-import { codeOf, type DeadReason, isOfWorker, shortCause, titleOfDeath } from '../../../words/cause.ts';
+import { codeOf, isOfWorker, shortCause, titleOfDeath } from '../../../words/cause.ts';
 import { RECENT_MS, spanOfDeath } from '../../../words/death.ts';
 import { firstLineOf, lowerFirst, NONE, number, percent, upperFirst, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
@@ -7,25 +8,13 @@ import type { Signal } from '../../../words/words.ts';
 
 /** A cause of death: dead letters of one queue with the same reason, code and error. */
 
-export interface CauseNow {
-  reason: DeadReason;
-  error: string | null;
-  webhookStatusCode: number | null;
-  count: number;
-  firstSeen: string;
-  lastSeen: string;
+export interface CauseNow extends Omit<Cause, 'fingerprint' | 'queue' | 'sample'> {
   /** The first line of the receiver's answer, if the causes are told apart by it. */
   answer?: string | null;
-  /** It is null once it has been removed. */
-  queue: {
-    id: string;
-    name: string;
-    maxDefers: number;
-    ackTimeout: number;
-    health?: (Answers & SinceFailure) | null;
-  } | null;
-  /** It is null once it has been removed. */
-  sample: { lastAttempt: { attempt: number; responseBody: string | null } | null } | null;
+  queue:
+    | (Omit<NonNullable<Cause['queue']>, '__typename' | 'maxAttempts'> & { health?: (Answers & SinceFailure) | null })
+    | null;
+  sample: Pick<NonNullable<Cause['sample']>, 'lastAttempt'> | null;
 }
 
 /** The last text of the receiver or the worker in one line, else the error. It is unknown without the right to see it. */

@@ -1,10 +1,10 @@
 import { useId } from 'react';
 import { urlOf } from '../../../api/client.ts';
-import { textOf } from '../../../api/graphql.ts';
-import type { JobRow } from '../../../api/operations/fragments.ts';
 import { copy } from '../../../parts/copy.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
+import type { JobRow } from '../../../schema/fragments.ts';
+import { textOf } from '../../../schema/graphql.ts';
 import { curlOfAgain } from '../model/curl.ts';
 import { JobPage } from '../operations/job.ts';
 

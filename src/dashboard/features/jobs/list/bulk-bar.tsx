@@ -1,6 +1,5 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { JobRow } from '../../../api/operations/fragments.ts';
 import { useMay, useRights } from '../../../api/rights.ts';
 import type { JobsFilter } from '../../../filter/jobs.ts';
 import { copy } from '../../../parts/copy.tsx';
@@ -8,6 +7,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { toast } from '../../../parts/toast.tsx';
+import type { JobRow } from '../../../schema/fragments.ts';
 import { type Count, count, many, number } from '../../../words/format.ts';
 import { type Deed, may } from '../../../words/rights.ts';
 import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../model/bulk.ts';

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from 'react';
-import type { ResultOf } from '../../../api/graphql.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { preferences } from '../../../base/preferences.ts';
@@ -8,6 +7,7 @@ import { useStore } from '../../../base/store.ts';
 import { isValid } from '../../../filter/engine.ts';
 import { type JobsFilter, toJobFilter } from '../../../filter/jobs.ts';
 import { useCommands } from '../../../parts/page/keys.ts';
+import type { ResultOf } from '../../../schema/graphql.ts';
 import { minute, number } from '../../../words/format.ts';
 import { histogramRange } from '../model/histogram.ts';
 import { JobsHistogram } from '../operations/jobs.ts';

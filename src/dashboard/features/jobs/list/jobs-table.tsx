@@ -1,11 +1,11 @@
 import { memo, useCallback, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import type { JobRow } from '../../../api/operations/fragments.ts';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { JobStatusWord } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
+import type { JobRow } from '../../../schema/fragments.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { rowTextOfJob } from '../../../words/job-row.ts';
 import type { Order } from './list-url.ts';

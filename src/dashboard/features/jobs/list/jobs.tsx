@@ -1,8 +1,6 @@
 import './jobs.css';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { textOf } from '../../../api/graphql.ts';
-import type { JobRow } from '../../../api/operations/fragments.ts';
 import { queryClient } from '../../../api/query.ts';
 import { useServer } from '../../../api/server.ts';
 import { preferences } from '../../../base/preferences.ts';
@@ -18,6 +16,8 @@ import { Coming } from '../../../parts/page/coming.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { Pager } from '../../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import type { JobRow } from '../../../schema/fragments.ts';
+import { textOf } from '../../../schema/graphql.ts';
 import { type Count, count, exactTime, many, number } from '../../../words/format.ts';
 import { rememberList } from '../job/last-list.ts';
 import { sentenceOfJobs } from '../model/jobs-sentence.ts';

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ResultOf } from '../../../api/graphql.ts';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
-import type { JobRow } from '../../../api/operations/fragments.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { isValid } from '../../../filter/engine.ts';
 import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
+import type { JobRow } from '../../../schema/fragments.ts';
+import type { ResultOf } from '../../../schema/graphql.ts';
 import type { JobState } from '../../../words/words.ts';
 import { JobsByState, JobsCount, JobsPage } from '../operations/jobs.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import type { JobRow } from '../../../api/operations/fragments.ts';
+import type { JobRow } from '../../../schema/fragments.ts';
 
 /** Without the pointer for so long, rows may move. */
 const POINTER_MS = 2000;

@@ -1,4 +1,4 @@
-import { graphql, type ResultOf } from '../../../api/graphql.ts';
+import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 /** Attempts of many jobs, by their duration or by their end. */
 export const AttemptsPage = graphql(`

@@ -1,5 +1,5 @@
-import { graphql } from '../../../api/graphql.ts';
-import { ActionNow } from '../../../api/operations/fragments.ts';
+import { ActionNow } from '../../../schema/fragments.ts';
+import { graphql } from '../../../schema/graphql.ts';
 
 /** Bulk actions on jobs. A replay has its own dialog and operations. */
 

@@ -1,5 +1,5 @@
-import { graphql } from '../../../api/graphql.ts';
-import { JobRow } from '../../../api/operations/fragments.ts';
+import { JobRow } from '../../../schema/fragments.ts';
+import { graphql } from '../../../schema/graphql.ts';
 
 export const JobsPage = graphql(
   `

@@ -1,5 +1,5 @@
-import { graphql, type ResultOf } from '../../../api/graphql.ts';
-import { JobRow } from '../../../api/operations/fragments.ts';
+import { JobRow } from '../../../schema/fragments.ts';
+import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 export const Send = graphql(
   `

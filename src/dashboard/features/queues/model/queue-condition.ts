@@ -1,5 +1,6 @@
 import { allAwaitReports, slotsInUse } from '../../../../domain/queue-slots.ts';
-import { type Answers, sumOfAnswers } from '../../../words/answers.ts';
+import type { QueueNow as Queue } from '../../../schema/fragments.ts';
+import { sumOfAnswers } from '../../../words/answers.ts';
 import { many, minute, number, span, time, took, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, type TimePiece } from '../../../words/phrase.ts';
 import type { Signal, Word } from '../../../words/words.ts';
@@ -7,47 +8,12 @@ import type { Signal, Word } from '../../../words/words.ts';
 /** The condition of a queue: the first of a fixed order that holds. `queue-sentence` says it on the queue's page. */
 
 /** Open jobs by state. */
-export interface Jobs {
-  due: number;
-  scheduled: number;
-  retrying: number;
-  held: number;
-  processing: number;
-  awaitingAck: number;
-}
+export type Jobs = Omit<Depth, 'nextDueAt' | 'firstAckDeadline'>;
 
-export interface Depth extends Jobs {
-  /** When the next of those is due that are scheduled, retry or are held. */
-  nextDueAt: string | null;
-  /** The first time-out of an awaited report. */
-  firstAckDeadline: string | null;
-}
+export type Depth = NonNullable<Queue['depth']>;
 
-interface Health extends Answers {
-  /** By what became of them: in ack mode a worker may fail what its receiver has answered with 2xx. */
-  attempts: number;
-  failed: number;
-  deferred: number;
-  duration: { p50: number | null; p95: number | null };
-  /** Set if most of the hour failed: the last failure, and how many attempts have succeeded since. */
-  lastFailure: { at: string; succeededSince: number } | null;
-  warnings: readonly { warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER' }[];
-}
-
-/** The facts about a queue. The fragment `QueueNow` has these fields. */
-export interface QueueNow {
-  concurrency: number;
-  /** In seconds. */
-  ackTimeout: number;
-  inFlight: number | null;
-  paused: boolean;
-  pause: { since: string; by: string } | null;
-  hold: { until: string; reason: string | null; askedBy: { id: string } | null; probe: { id: string } | null } | null;
-  oldestDueSeconds: number | null;
-  rateLimitWindow: number;
-  rateWindow: { used: number; max: number; resetsAt: string } | null;
-  depth: Depth | null;
-  health: Health | null;
+/** The facts about a queue. */
+export interface QueueNow extends Omit<Queue, '__typename' | 'id' | 'name' | 'mode' | 'rateLimitMax'> {
   /** Set for a deleted queue, with the end of its retention. */
   deletedAt?: string | null;
   keptUntil?: string | null;

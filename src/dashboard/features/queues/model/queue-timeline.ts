@@ -1,24 +1,11 @@
 import { number } from '../../../words/format.ts';
+import type { QueueOfPage } from '../operations/queue.ts';
 
 /** The values of a queue's charts, from its timeline. */
 
-interface Percentiles {
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-}
+type Percentiles = AttemptsPoint['wait'];
 
-export interface AttemptsPoint {
-  /** Start of the bucket. */
-  at: string;
-  success: number;
-  failed: number;
-  nacked: number;
-  deferred: number;
-  published: number;
-  duration: Percentiles;
-  wait: Percentiles;
-}
+export type AttemptsPoint = Omit<QueueOfPage['timeline'][number], 'dead'>;
 
 export type Values = (number | null)[];
 

@@ -1,4 +1,4 @@
-import { graphql } from '../../../api/graphql.ts';
+import { graphql } from '../../../schema/graphql.ts';
 
 export const CheckReceiver = graphql(`
   mutation CheckReceiver($id: ID!) {

@@ -1,5 +1,5 @@
-import { graphql } from '../../../api/graphql.ts';
-import { QueueNow } from '../../../api/operations/fragments.ts';
+import { QueueNow } from '../../../schema/fragments.ts';
+import { graphql } from '../../../schema/graphql.ts';
 
 export const Pause = graphql(
   `mutation Pause($id: ID!) { pauseQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,

@@ -1,5 +1,5 @@
-import { graphql, type ResultOf } from '../../../api/graphql.ts';
-import { Cause, JobRow, QueueNow } from '../../../api/operations/fragments.ts';
+import { Cause, JobRow, QueueNow } from '../../../schema/fragments.ts';
+import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 /**
  * A queue with its charts. What flows in the last minutes is asked for by itself only if the charts have longer spans. The

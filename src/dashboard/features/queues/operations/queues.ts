@@ -1,5 +1,5 @@
-import { graphql, type ResultOf } from '../../../api/graphql.ts';
-import { QueueNow } from '../../../api/operations/fragments.ts';
+import { QueueNow } from '../../../schema/fragments.ts';
+import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 /** The live queues, with enough of the last minutes to tell how each of them is. */
 export const QueuesPage = graphql(

@@ -1,4 +1,4 @@
-import { type FragmentOf, graphql } from '../graphql.ts';
+import { type FragmentOf, graphql } from './graphql.ts';
 
 /**
  * The live stream sends these fields of each kind of object. Every other operation that shows such an object uses the fragment
@@ -45,6 +45,7 @@ export const JobCourse = graphql(`
     }
   }
 `);
+export type JobCourse = FragmentOf<typeof JobCourse>;
 
 export const ActionNow = graphql(`
   fragment ActionNow on BulkAction {

@@ -1,5 +1,5 @@
 import type { initGraphQLTada } from 'gql.tada';
-import type { introspection } from './generated/graphql-env.d.ts';
+import type { introspection } from '../generated/graphql-env.d.ts';
 
 /** The types of schema.graphql. gql.tada lends only its types. */
 export type Api = ReturnType<

@@ -1,5 +1,5 @@
 import type { TadaDocumentNode } from 'gql.tada';
-import type { Api } from '../schema.ts';
+import type { Api } from './types.ts';
 
 export type { FragmentOf, ResultOf, VariablesOf } from 'gql.tada';
 export type Operation<Result, Variables> = TadaDocumentNode<Result, Variables>;
