@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { settle, settleOverdue } from '../../src/db/delivery/settle.ts';
 import { overdueJobs } from '../../src/db/delivery/stored-job.ts';
 import type { Account } from '../../src/domain/account.ts';
+import { isUnavailable } from '../../src/domain/errors.ts';
 import type { CreateQueueInput } from '../../src/services/queues/manage.ts';
 import { expireDeadlines } from '../../src/worker/maintenance/recover.ts';
 import { claimOf } from '../support/claim.ts';
@@ -436,10 +437,22 @@ describe.concurrent('publishJobs', () => {
     }
   });
 
+  type Answer = Awaited<ReturnType<typeof op.jobs.publishMany>>[number];
+
+  /** Publishes jobs, and repeats those that a busy machine has not stored in time. */
+  async function publishAll(jobs: Parameters<typeof op.jobs.publishMany>[1]): Promise<Answer[]> {
+    const answers = await op.jobs.publishMany(account, jobs);
+    const isLate = (answer: Answer) => 'error' in answer && isUnavailable(answer.error);
+    const late = jobs.filter((_job, n) => isLate(answers[n] as Answer));
+    if (late.length === 0) return answers;
+    const again = (await publishAll(late)).values();
+    return answers.map((answer) => (isLate(answer) ? (again.next().value as Answer) : answer));
+  }
+
   it('takes 1000 at once, and refuses more', async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, (_, n) => ({ queueName: queue.name, payload: `{"n":${n}}` }));
-    const answers = await op.jobs.publishMany(account, jobs);
+    const answers = await publishAll(jobs);
     const ids = answers.map((answer) => ('id' in answer ? answer.id : ''));
     const rows = await op.db.query<{ payload: string }>(
       'select payload from unnest($1::text[]) with ordinality as asked(id, n) join job on job.id = asked.id order by n',
