@@ -29,11 +29,9 @@ beforeAll(async () => {
   fixture.db.pool.options.max = 1;
   fixture.db.readingPool.options.max = 1;
   const { db, accountId } = fixture;
-  // Filling the tables may take longer than a statement of the service.
-  await db.query('set statement_timeout = 0');
   for (let i = 0; i < 10; i += 1) {
     queue = await fixture.createQueue();
-    await db.query(
+    await fixture.seed(
       `insert into job (id, account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, idempotency_key,
                         payload, scheduled_for, deliver_by, created_at, completed_at, dead_reason)
        select jobferry_id(at), $1, $2, status, 3, 'fixed', 0, case when status = 'pending' then 'key-' else status end || n, '{}', at, at + interval '1 day', at,
@@ -43,10 +41,10 @@ beforeAll(async () => {
       [accountId, queue.id],
     );
   }
-  await db.query(`
+  await fixture.seed(`
     insert into dead_letter (id, job_id, queue_id, reason, fingerprint, dead_at)
     select jobferry_id(created_at), id, queue_id, 'nacked', '', created_at from job where status = 'dead'`);
-  await db.query(`
+  await fixture.seed(`
     insert into attempt (job_id, ordinal, queue_id, attempt, status, "timestamp")
     select id, 1, queue_id, 1, 'failed', created_at from job where status <> 'pending'`);
   const other = await fixture.createQueue();
@@ -56,7 +54,7 @@ beforeAll(async () => {
   for (const table of ['job', 'attempt', 'dead_letter']) {
     await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
   }
-  await db.query('analyze');
+  await fixture.seed('analyze');
   anyJob = (await db.one<{ id: string }>('select id from job order by id limit 1'))?.id ?? '';
 });
 
@@ -133,7 +131,7 @@ describe('with 21 000 jobs', () => {
   it('the statistics of queues are read without those of other queues', async () => {
     const { db, accountId } = fixture;
     // In the order of time, as the roll-up writes them.
-    await db.query(
+    await fixture.seed(
       `insert into queue_stats (queue_id, bucket, durations, waits)
        select queue_id, jobferry_bucket(jobferry_now()) - n * interval '300 s', array_fill(1, array[32]), array_fill(1, array[32])
          from (select 'other ' || n as queue_id from generate_series(1, 500) n union all
@@ -142,7 +140,7 @@ describe('with 21 000 jobs', () => {
        on conflict do nothing`,
       [accountId],
     );
-    await db.query('analyze queue_stats');
+    await fixture.seed('analyze queue_stats');
     const ids = (await db.query<{ id: string }>('select id from queue where account_id = $1', [accountId])).map(
       ({ id }) => id,
     );

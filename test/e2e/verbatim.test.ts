@@ -90,7 +90,7 @@ describe.concurrent('a payload', () => {
 
     const member = `"payload":${payload},"`;
     for (const path of [`jobs/${id}`, `queues/${queue.id}/jobs`, `queues/${queue.id}/dlq`]) {
-      const text = textOf(await api.call('GET', `/v1/${path}`));
+      const text = textOf(await api.patiently('GET', `/v1/${path}`));
       expect(text.split(member), path).toHaveLength(2);
     }
   });
@@ -100,7 +100,7 @@ describe.concurrent('a payload', () => {
     const payload = '{ "a": 1.0, "a": 9007199254740993, "\\u0000": "\\ud800" }';
     await api.waitForStatus(await publishText(queue, `{"payload":${payload}}`), 'dead');
     const [letter] = (await api.listDeadLetters(queue.id)).jobs;
-    const replay = await api.call('POST', `/v1/queues/${queue.id}/dlq/${letter?.id}/replay`);
+    const replay = await api.patiently('POST', `/v1/queues/${queue.id}/dlq/${letter?.id}/replay`);
     expect(replay.status).toBe(201);
     const [, request] = await receiver.waitFor(2);
     expect(request?.raw.toString('utf8')).toContain(`"payload":${payload},"`);
@@ -134,7 +134,7 @@ describe('texts that others wrote, published at once', () => {
     for (const list of ['jobs', 'dlq']) {
       const pages: string[] = [];
       for (let page = 1; page <= Math.ceil(ids.length / 100); page += 1) {
-        pages.push(textOf(await api.call('GET', `/v1/queues/${queue.id}/${list}?limit=100&page=${page}`)));
+        pages.push(textOf(await api.patiently('GET', `/v1/queues/${queue.id}/${list}?limit=100&page=${page}`)));
       }
       const all = pages.join('\n');
       for (const [index, id] of ids.entries()) {

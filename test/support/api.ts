@@ -115,15 +115,17 @@ export function createApi(baseUrl: string, key: string) {
     return { status: response.status, body: parsed, text, headers: response.headers };
   }
 
-  /**
-   * For calls that are steps of a test and not its subject: another status fails the test, with the answer's body. A busy
-   * machine may refuse one, which is repeated, as every client should.
-   */
-  async function must<Body>(statuses: number[], method: string, path: string, body?: unknown): Promise<Body> {
-    const answer = await waitFor(async () => {
-      const given = await call<Body>(method, path, body);
-      return given.status === 503 && NOT_DONE.test(given.text) ? null : given;
+  /** As `call`, for steps of a test: a busy machine may refuse one, which is repeated, as every client should. */
+  function patiently<Body = unknown>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Body>> {
+    return waitFor(async () => {
+      const answer = await call<Body>(method, path, body);
+      return answer.status === 503 && (method === 'GET' || NOT_DONE.test(answer.text)) ? null : answer;
     });
+  }
+
+  /** For calls that are steps of a test and not its subject: another status fails the test, with the answer's body. */
+  async function must<Body>(statuses: number[], method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await patiently<Body>(method, path, body);
     if (statuses.includes(answer.status)) return answer.body;
     throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
   }
@@ -144,7 +146,7 @@ export function createApi(baseUrl: string, key: string) {
 
   /** @param rawText the whole request body */
   function publishRaw(queueName: string, rawText: string): Promise<ApiAnswer<ApiPublished>> {
-    return call('POST', `/v1/queues/${queueName}/jobs`, rawText);
+    return patiently('POST', `/v1/queues/${queueName}/jobs`, rawText);
   }
 
   function getJob(id: string): Promise<ApiJob> {
@@ -177,6 +179,7 @@ export function createApi(baseUrl: string, key: string) {
 
   return {
     call,
+    patiently,
     createQueue,
     updateQueue,
     publish,

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
 import type { Claim, ClaimedJob } from '../../src/db/delivery/claim.ts';
@@ -99,6 +100,13 @@ export async function openFixture() {
 
     claim(queue: TestQueue, capacity = 1000, workerId = 1): Promise<Claim> {
       return claimOf(db, queue.id, capacity, workerId);
+    },
+
+    /** Fills tables, for which a busy machine may take longer than a statement of the service. */
+    async seed(text: string, values: unknown[] = []): Promise<void> {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      await client.query(text, values).finally(() => client.end());
     },
 
     /** Pending jobs that were published so many hours ago, a millisecond apart. */
