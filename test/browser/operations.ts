@@ -30,10 +30,15 @@ export function createOperations(graphql: GraphQL) {
            ... on PublishJobsPayload { answers { ... on PublishJobPayload { job { id } } ${REFUSED} } } ${REFUSED} } }`,
         { jobs },
       );
-      return answers.map((answer: { job?: { id: string }; refused?: string }) => {
-        if (answer.job === undefined) throw new Error(`publish: ${answer.refused}`);
-        return answer.job.id;
-      });
+      const ids: string[] = [];
+      for (const [index, { job, refused }] of (answers as { job?: { id: string }; refused?: string }[]).entries()) {
+        if (job !== undefined) ids.push(job.id);
+        // On a busy machine.
+        else if (refused?.includes('nothing was stored'))
+          ids.push(...(await this.publish(queue, payloads.slice(index, index + 1), delay)));
+        else throw new Error(`publish: ${refused}`);
+      }
+      return ids;
     },
     /** @param name of a mutation whose only argument is `id` */
     change: (
