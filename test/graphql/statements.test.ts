@@ -198,3 +198,49 @@ it('shows the first jobs of many queues in as many statements as of one', async 
   const [one, many] = [await counted(1), await counted(20)];
   expect(many).toHaveLength(one.length);
 });
+
+const RECENT = new Date(Math.floor(Date.now() / 300_000) * 300_000 - 600_000).toISOString();
+
+it.each<[what: string, most: number, document: string]>([
+  ['a total without its items', 1, '{ deadLetters(first: 1) { totalCount totalCountExact } }'],
+  ['a total that the page shows', 1, '{ queues(first: 100) { totalCount nodes { id } } }'],
+  [
+    // The third is about its last failure, which is asked for only if most of its hour failed.
+    'the state of a queue that fails, and its last minutes',
+    3,
+    `{ queue(name: "queue-1") {
+         id paused inFlight oldestDueSeconds hold { askedBy { id } probe { id } } depth { due } health { answered5xx }
+         timeline(from: "${RECENT}") { success published }
+       } }`,
+  ],
+  [
+    'what a job belongs to',
+    3,
+    '{ jobs(first: 20) { nodes { id queue { name } deadLetter { deadAt } waiting { reason } cancelledBy } } }',
+  ],
+  [
+    'error groups with the last answers',
+    2,
+    '{ errorGroups { count sample { queue { name } lastAttempt { error } } } }',
+  ],
+  ['when jobs were published', 2, '{ jobTimeline { at pending completed dead } }'],
+  [
+    'several searches of the same jobs',
+    6,
+    '{ jobs(first: 5) { nodes { id } } count { count } jobTimeline { at dead } jobGroups(by: [STATE]) { jobCount } }',
+  ],
+])('reads %s with at most %i statements', async (_what, most, document) => {
+  const sent = await statementsOf(document);
+  expect(sent.length, sent.join('\n')).toBeLessThanOrEqual(most);
+});
+
+it.each([
+  ['live(watch: { allQueues: true, auditLog: true }) { __typename }'],
+  [`queueStats(queueId: "${'f'.repeat(24)}") { queues { id } }`],
+  [`bulkActionProgress(id: "${'f'.repeat(24)}") { action { id } }`],
+])('a subscription above the bound is refused without a statement: %s', async (field) => {
+  statements = [];
+  const event = await graphql.subscribe(`subscription { ${field} }`).next();
+  expect(event.errors).toMatchObject([{ message: 'the account has too many live subscribers' }]);
+  expect(statements).toEqual([]);
+});

@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { idleBulkActions, startBulkAction } from '../../src/db/bulk/actions.ts';
+import { nextReplayable } from '../../src/db/bulk/selection.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
 import { BulkActions } from '../../src/worker/bulk/actions.ts';
+import * as running from '../../src/worker/bulk/run.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
-import { type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
+import { type Fixture, openFixture, PERIODS } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 vi.mock('../../src/worker/bulk/run.ts', { spy: true });
@@ -18,8 +20,7 @@ beforeAll(async () => {
 });
 
 function contextOf({ db }: Fixture) {
-  const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
-  return { db, plans: DEFAULT_PLANS, periods, wake: () => true, changes: { changed: () => {} } };
+  return { db, plans: DEFAULT_PLANS, periods: PERIODS, wake: () => true, changes: { changed: () => {} } };
 }
 
 function open(): BulkActions {
@@ -132,4 +133,50 @@ it('a bulk action of a later build is left to it', async () => {
     [id],
   );
   expect((await idleBulkActions(fixture.db, 1000)).map((action) => action.id)).not.toContain(id);
+});
+
+it('a bulk action does whole batches again soon after a long outage', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  let isAway = true;
+  const shares: number[] = [];
+  const action = { id: 'a', accountId: 'b' };
+  const db = { query: async () => [action], one: async () => action } as unknown as Fixture['db'];
+  vi.spyOn(running, 'runBulkAction').mockImplementation(async (_context, _id, share = 1) => {
+    if (isAway) throw unavailable('planted', 'unknown');
+    shares.push(share);
+    return 1;
+  });
+  const context = { db, plans: DEFAULT_PLANS, periods: PERIODS, wake: () => true, changes: { changed: () => {} } };
+  const bulkActions = new BulkActions(context, createLog({ level: 'silent' }));
+  await bulkActions.run('a');
+  // A thousand halvings and some more are 0.
+  await vi.advanceTimersByTimeAsync(1200 * 1000);
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(5000);
+  await bulkActions.stop();
+  expect(shares[50]).toBe(1);
+});
+
+it('the next dead letters are found in steps when hardly any meets the filter', async () => {
+  const queue = await fixture.createQueue();
+  await insertDeadLetters(fixture.db, queue.id, 20_000, { error: 'other' });
+  const [wanted] = await insertDeadLetters(fixture.db, queue.id, 1, { error: 'wanted' });
+  const { accountId } = fixture;
+  const filter = { errorContains: 'wanted' };
+  const selection = { accountId, queueId: queue.id, filter, jobs: null, periods: PERIODS };
+  const first = await nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
+  expect(first.ids).toEqual([]);
+  const second = await nextReplayable(fixture.db, selection, {
+    after: first.position ?? 'g',
+    before: 'g',
+    limit: 500,
+  });
+  expect(second.ids).toEqual([wanted]);
+  expect(await nextReplayable(fixture.db, selection, { after: wanted ?? '', before: 'g', limit: 500 })).toEqual({
+    ids: [],
+    position: null,
+  });
 });
