@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { LongFirst } from './test/support/long-first.ts';
 import { Slowest } from './test/support/slowest.ts';
@@ -12,17 +13,21 @@ type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>
 /** Files of a process are run one after the other; modules that they share are loaded once. */
 const SHARING: Options = { isolate: false, setupFiles: ['test/support/shared-process.ts'] };
 
+/** A machine that does other work gets fewer files at once: the service has time limits of its own, which tests do not change. */
+const IS_BUSY = (loadavg()[0] ?? 0) > 2 * availableParallelism();
+const WORKERS = IS_BUSY ? 2 : 3;
+
 /**
  * Groups run one after the other. Two cores carry more than the one worker of the default, because tests wait for processes
- * and a database; six of those that do little else.
+ * and a database; five of those that do little else.
  */
 const KINDS: Record<Kind, Options> = {
-  unit: { ...SHARING, maxWorkers: 3, sequence: { groupOrder: 1 } },
-  database: { ...SHARING, maxWorkers: 3, sequence: { groupOrder: 1 } },
-  isolated: { maxWorkers: 3, sequence: { groupOrder: 1 } },
-  waiting: { ...SHARING, maxWorkers: 6, sequence: { groupOrder: 2 } },
-  long: { ...SHARING, maxWorkers: 3, sequence: { groupOrder: 3 } },
-  'long-isolated': { maxWorkers: 3, sequence: { groupOrder: 3 } },
+  unit: { ...SHARING, maxWorkers: WORKERS, sequence: { groupOrder: 1 } },
+  database: { ...SHARING, maxWorkers: WORKERS, sequence: { groupOrder: 1 } },
+  isolated: { maxWorkers: WORKERS, sequence: { groupOrder: 1 } },
+  waiting: { ...SHARING, maxWorkers: IS_BUSY ? 2 : 5, sequence: { groupOrder: 2 } },
+  long: { ...SHARING, maxWorkers: WORKERS, sequence: { groupOrder: 3 } },
+  'long-isolated': { maxWorkers: WORKERS, sequence: { groupOrder: 3 } },
 };
 
 export function project(options: Options): TestProjectConfiguration {

@@ -4,8 +4,10 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 50;
-/** Nothing here takes so long. After a restart of the machine the owner's number can belong to another process. */
-const FORGOTTEN_MS = 600_000;
+/** A wait that is longer is told. */
+const TOLD_MS = 2000;
+/** No work here takes so long. Where only the number of the owner is known, it can belong to another process one day. */
+const FORGOTTEN_MS = 3_600_000;
 
 /**
  * Runs `work` while no other process runs any under this file. This saves work, but is no guard: if two processes find the
@@ -13,7 +15,12 @@ const FORGOTTEN_MS = 600_000;
  */
 export async function alone(file, work) {
   mkdirSync(dirname(file), { recursive: true });
-  while (!take(file)) await sleep(POLL_MS);
+  const begunAt = performance.now();
+  for (let isTold = false; !take(file); await sleep(POLL_MS)) {
+    if (isTold || performance.now() - begunAt < TOLD_MS) continue;
+    isTold = true;
+    console.error(`waiting for another process, which has ${file}`);
+  }
   try {
     return await work();
   } finally {
@@ -24,7 +31,7 @@ export async function alone(file, work) {
 /** Returns false if another process has the file. */
 function take(file) {
   const mine = `${file}.${process.pid}`;
-  writeFileSync(mine, String(process.pid));
+  writeFileSync(mine, identityOf(process.pid));
   try {
     // Unlike a write, a link appears with its content.
     linkSync(mine, file);
@@ -40,11 +47,23 @@ function take(file) {
 
 function isForgotten(file) {
   try {
-    return !isAlive(Number(readFileSync(file, 'utf8'))) || Date.now() - statSync(file).mtimeMs > FORGOTTEN_MS;
+    const owner = readFileSync(file, 'utf8');
+    const pid = Number.parseInt(owner, 10);
+    return !isAlive(pid) || identityOf(pid) !== owner || Date.now() - statSync(file).mtimeMs > FORGOTTEN_MS;
   } catch (error) {
     // Its owner has just finished.
     if (error.code === 'ENOENT') return false;
     throw error;
+  }
+}
+
+/** The number of a process, and where the system tells it the moment of its start: numbers are used again. */
+function identityOf(pid) {
+  try {
+    // The 22nd field; the second one is a name in parentheses, which may have spaces.
+    return `${pid} ${readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]}`;
+  } catch {
+    return String(pid);
   }
 }
 

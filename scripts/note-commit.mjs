@@ -3,7 +3,7 @@
 // there is no such file. Nothing else of the moment or the machine is in it, so a build can be repeated. A process reads it once,
 // when it starts.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -17,7 +17,11 @@ if (commit !== null && !/^[0-9a-f]{7,64}(-changed)?$/.test(commit)) {
 const noted = existsSync(OUTPUT) ? readFileSync(OUTPUT, 'utf8').trim() : null;
 if (noted !== commit) {
   if (commit === null) rmSync(OUTPUT);
-  else writeFileSync(OUTPUT, `${commit}\n`);
+  else {
+    // A process that starts at this moment reads the old file or the new one.
+    writeFileSync(`${OUTPUT}.${process.pid}`, `${commit}\n`);
+    renameSync(`${OUTPUT}.${process.pid}`, OUTPUT);
+  }
 }
 
 /** Returns null outside of git, and in a copy within another repository. */

@@ -14,7 +14,7 @@ import { namedTypes, readRoutes } from './wire-types.mjs';
 const ROOT = join(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'packages/client');
 /** The package is built here, and then put in place as a whole. */
-const DIST = join(ROOT, '.builds/client');
+const DIST = join(ROOT, `.builds/making-client-${process.pid}`);
 /** The inputs of the package; the lock file names the version of each package. */
 const INPUTS = [
   ...['src/client', 'src/contract', 'src/domain', 'scripts/client', 'tsconfig.json', 'package-lock.json'],
@@ -36,12 +36,17 @@ function isCurrent() {
 
 async function build() {
   const hash = hashOf(ROOT, INPUTS);
-  rmSync(DIST, { recursive: true, force: true });
-  await make();
-  rmSync(STAMP, { force: true });
-  rmSync(join(CLIENT, 'dist'), { recursive: true, force: true });
-  renameSync(DIST, join(CLIENT, 'dist'));
-  writeFileSync(STAMP, hash);
+  const gone = join(ROOT, `.builds/gone-client-${process.pid}`);
+  try {
+    await make();
+    rmSync(STAMP, { force: true });
+    if (existsSync(join(CLIENT, 'dist'))) renameSync(join(CLIENT, 'dist'), gone);
+    renameSync(DIST, join(CLIENT, 'dist'));
+    writeFileSync(STAMP, hash);
+  } finally {
+    rmSync(DIST, { recursive: true, force: true });
+    rmSync(gone, { recursive: true, force: true });
+  }
 }
 
 async function make() {

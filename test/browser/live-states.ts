@@ -6,6 +6,9 @@ import { createOperations, type Operate } from './operations.ts';
 import type { QueueIds } from './past.ts';
 
 /** Jobs in the states that only a running service has, and what people have done to it. */
+/** Hundreds of jobs come before these, so on a busy machine they take minutes. */
+const PATIENT = { timeoutMs: 200_000 };
+
 export type LiveJob =
   | 'delayed'
   | 'paused'
@@ -83,6 +86,7 @@ async function makeWaiting(operate: Operate, db: pg.Pool, queues: QueueIds) {
     async () =>
       (await db.query(`select from job where queue_id = $1 and status = 'completed'`, [queues['partner-feed']]))
         .rowCount,
+    PATIENT,
   );
   return { delayed, paused, due, rateLimited, noSlot: rows[0]?.id ?? '' };
 }
@@ -113,6 +117,7 @@ async function probeQueue(operate: Operate, db: pg.Pool) {
   // After the hold one job goes first, and nothing else until its worker has reported.
   const probing = `select p.id from job p join queue q on q.probe_job_id = p.id where q.name = 'llm-moderation' and p.status = $1`;
   const { id: probe } = await waitFor(async () => (await db.query<{ id: string }>(probing, ['awaiting_ack'])).rows[0], {
+    ...PATIENT,
     message: 'the probe',
   });
   return { probe, behindProbe: held.findLast((id) => id !== probe) ?? '' };
@@ -140,10 +145,12 @@ async function startActions(operate: Operate, db: pg.Pool, queues: QueueIds) {
   const running = await operate.replayAll(queues['order-events'] ?? '', 1);
   await waitFor(
     async () => (await db.query(`select from bulk_action where id = $1 and processed > 0`, [stopped])).rowCount,
+    PATIENT,
   );
   await operate.stop(stopped);
   await waitFor(
     async () => (await db.query(`select from bulk_action where id = $1 and status = 'completed'`, [ended])).rowCount,
+    PATIENT,
   );
   return { running, ended };
 }
@@ -168,6 +175,7 @@ function texts(count: number): string[] {
 
 async function isIn(db: pg.Pool, id: string, status: string): Promise<void> {
   await waitFor(async () => (await db.query('select from job where id = $1 and status = $2', [id, status])).rowCount, {
+    ...PATIENT,
     message: `job ${id} to be ${status}`,
   });
 }

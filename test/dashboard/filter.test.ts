@@ -9,6 +9,7 @@ import {
   parseFilter,
   permitted,
   removeChip,
+  setChip,
   shownChips,
   toApi,
 } from '../../src/dashboard/filter/engine.ts';
@@ -60,7 +61,16 @@ const BY_KIND = new Map<unknown, fc.Arbitrary<unknown>>([
   ],
   [
     TIMES,
-    fc.record({ from: fc.option(bound), to: fc.option(bound) }).filter(({ from, to }) => from !== null || to !== null),
+    fc.oneof(
+      bound.map((from) => ({ from, to: null })),
+      bound.map((to) => ({ from: null, to })),
+      bound.map((both) => ({ from: both, to: both })),
+      fc.constantFrom(
+        { from: '-2d', to: '-1h' },
+        { from: '2026-11-12', to: '2026-11-13' },
+        { from: '2026-11-12', to: '-0s' },
+      ),
+    ),
   ],
   [
     PAYLOAD,
@@ -151,6 +161,12 @@ describe('a chip', () => {
     ['jobs', 'attempts:4..2', 'A range is such as 2..4.'],
     ['jobs', 'attempts:<0', 'No job has fewer than 0 attempts.'],
     ['jobs', 'created:noon', 'A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
+    ['jobs', 'created:2026-02-30', 'A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
+    ['jobs', 'created:2026-11-13..2026-11-12', 'The second time is before the first one.'],
+    ['dead', 'died:-1h..-2h', 'The second time is before the first one.'],
+    ['jobs', '-state:dead', 'A condition cannot be negated.'],
+    ['jobs', 'payload:x', 'A path has a point before it, as in payload.customer.id:42.'],
+    ['jobs', 'died:>-1h', 'Jobs cannot be filtered by “died”.'],
     ['jobs', 'payload.x:', 'A value is missing.'],
     ['jobs', 'payload.x:*1', '`*` asks whether the path is there, and takes no value.'],
     ['jobs', 'payload.x:!1,2', 'Only = takes several values.'],
@@ -227,14 +243,15 @@ describe('a chip', () => {
     expect(Object.values(labelOf(TABLES[list], chip)).join(' ')).toBe(label);
   });
 
-  it('a chip of jobs adds its values to those of its word; one of dead letters replaces them', () => {
+  it('a chip adds its values to those of its word, and a link takes their place', () => {
     const text = (table: Table, all: string) => formatFilter(table, parseFilter(table, all));
-    expect(text(JOBS, 'code:500 queue:a code:502')).toBe('code:500,502 queue:a');
-    expect(text(JOBS, 'error:~a error:~b')).toBe('error:~b');
-    expect(text(JOBS, 'payload.a:1 payload.a:2')).toBe('payload.a:1,2');
-    expect(text(DEAD_LETTERS, 'code:500 queue:a code:502')).toBe('code:502 queue:a');
-    expect(text(DEAD_LETTERS, 'payload.a:1 payload.b:2 payload.a:3')).toBe('payload.a:3 payload.b:2');
+    const filter = parseFilter(DEAD_LETTERS, 'code:500 queue:a code:502');
+    const narrowed = setChip(filter, { word: 'queue', value: ['b'] });
+    expect(formatFilter(DEAD_LETTERS, narrowed)).toBe('code:500,502 queue:b');
     for (const table of [JOBS, DEAD_LETTERS]) {
+      expect(text(table, 'code:500 queue:a code:502')).toBe('code:500,502 queue:a');
+      expect(text(table, 'error:~a error:~b')).toBe('error:~b');
+      expect(text(table, 'payload.a:1 payload.b:2 payload.a:3')).toBe('payload.a:1,3 payload.b:2');
       expect(text(table, 'payload.a:>1 payload.a:<9')).toBe('payload.a:>1 payload.a:<9');
     }
   });

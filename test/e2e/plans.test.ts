@@ -23,7 +23,11 @@ beforeAll(async () => {
 
 function createCalls(api: Api, count: number, settings: object): Promise<ApiAnswer<ApiQueue & { error: string }>[]> {
   const create = (_: unknown, index: number) =>
-    api.call<ApiQueue & { error: string }>('POST', '/v1/queues', { name: `q-${index}`, webhookUrl: HOOK, ...settings });
+    api.patiently<ApiQueue & { error: string }>('POST', '/v1/queues', {
+      name: `q-${index}`,
+      webhookUrl: HOOK,
+      ...settings,
+    });
   return Promise.all(Array.from({ length: count }, create));
 }
 
@@ -51,7 +55,7 @@ describe('concurrency summed over an account', () => {
   it('never passes 1000 under racing creates and updates', async () => {
     const api = await cluster.addAccount('pro');
     const sum = async () => {
-      const { body } = await api.call<ApiQueue[]>('GET', '/v1/queues');
+      const { body } = await api.patiently<ApiQueue[]>('GET', '/v1/queues');
       return body.reduce((total, queue) => total + queue.concurrency, 0);
     };
     const created = await createCalls(api, 20, { concurrency: 100 });
@@ -63,7 +67,7 @@ describe('concurrency summed over an account', () => {
     // Ten make room for 900; ten request 399 more each.
     const updates = await Promise.all(
       [...queues, ...queues].map(({ id }, index) =>
-        api.call<{ error: string }>('PUT', `/v1/queues/${id}`, { concurrency: index < 10 ? 10 : 499 }),
+        api.patiently<{ error: string }>('PUT', `/v1/queues/${id}`, { concurrency: index < 10 ? 10 : 499 }),
       ),
     );
     expect(statuses(updates.slice(0, 10))).toEqual({ 200: 10 });
@@ -80,7 +84,7 @@ describe('concurrency summed over an account', () => {
     const api = await cluster.addAccount('pro');
     const { id } = await api.createQueue({ webhookUrl: HOOK });
     await expectToWait(id, async () => {
-      expect((await api.call('PUT', `/v1/queues/${id}`, { concurrency: 20 })).status).toBe(200);
+      expect((await api.patiently('PUT', `/v1/queues/${id}`, { concurrency: 20 })).status).toBe(200);
     });
   });
 
@@ -100,7 +104,7 @@ describe('a plan whose ceilings are below the defaults', () => {
     const api = await cluster.addAccount('small');
     const [plain] = await createCalls(api, 1, {});
     expect(plain).toMatchObject({ status: 201, body: { maxAttempts: 2, maxDefers: 10 } });
-    const templated = await api.call('POST', '/v1/queues', {
+    const templated = await api.patiently('POST', '/v1/queues', {
       name: 'templated',
       webhookUrl: HOOK,
       template: 'openai',
@@ -141,7 +145,7 @@ describe('the free plan', () => {
     const api = await cluster.addAccount('free');
     expect(statuses(await createCalls(api, 1, { [field]: value }))).toEqual({ 403: 1 });
     const queue = await api.createQueue({ webhookUrl: HOOK });
-    const update = await api.call<{ error: string }>('PUT', `/v1/queues/${queue.id}`, { [field]: value });
+    const update = await api.patiently<{ error: string }>('PUT', `/v1/queues/${queue.id}`, { [field]: value });
     expect(update.status).toBe(403);
     expect(update.body.error).toContain(field);
   });
@@ -162,17 +166,17 @@ describe('the free plan', () => {
     expect(letters).toHaveLength(accepted.length);
     const path = `/v1/queues/${queue.id}/dlq`;
     const refusals = [
-      await api.call('POST', `/v1/queues/${queue.name}/jobs`, { payload: {} }),
-      await api.call('POST', `${path}/${letters[0]?.id}/replay`),
-      await api.call('POST', `${path}/replay`, { all: true }),
-      await api.call('POST', `${path}/replay`, { jobIds: [letters[1]?.id] }),
+      await api.patiently('POST', `/v1/queues/${queue.name}/jobs`, { payload: {} }),
+      await api.patiently('POST', `${path}/${letters[0]?.id}/replay`),
+      await api.patiently('POST', `${path}/replay`, { all: true }),
+      await api.patiently('POST', `${path}/replay`, { jobIds: [letters[1]?.id] }),
     ];
     for (const { status, body } of refusals) {
       expect(status).toBe(402);
       expect(body).toEqual({ error: expect.stringContaining(String(MONTHLY_ATTEMPTS)) });
     }
     const again = { payload: {}, idempotencyKey: 'key-0' };
-    const hit = await api.call('POST', `/v1/queues/${queue.name}/jobs`, again);
+    const hit = await api.patiently('POST', `/v1/queues/${queue.name}/jobs`, again);
     expect(hit).toMatchObject({ status: 200, body: { id: accepted[0]?.id, status: 'dead' } });
     expect((await api.listDeadLetters(queue.id, '?includeReplayed=false')).total).toBe(accepted.length);
 
@@ -182,6 +186,6 @@ describe('the free plan', () => {
       `update usage set month = '2020-01' where account_id = (select account_id from queue where id = $1)`,
       [queue.id],
     );
-    expect((await api.call('POST', `${path}/${letters[0]?.id}/replay`)).status).toBe(201);
+    expect((await api.patiently('POST', `${path}/${letters[0]?.id}/replay`)).status).toBe(201);
   });
 });

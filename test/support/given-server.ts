@@ -9,7 +9,7 @@ export const GIVEN_SERVER = process.env.TEST_DATABASE_URL;
  */
 export const hasGivenServer = GIVEN_SERVER !== undefined;
 
-/** Six test files at once, with several services of up to 24 connections each. */
+/** Five test files at once, with several services of up to 24 connections each. */
 const CONNECTIONS = 600;
 
 /**

@@ -36,7 +36,7 @@ const LONG = [
   'test/simulation/planted-bugs',
 ];
 
-/** Files that wait most of their time, for time-outs, leases and windows: six of them run at once. */
+/** Files that wait most of their time, for time-outs, leases and windows: five of them run at once. */
 const WAITING = [
   'test/client/(reports|retries|webhook)',
   'test/db/connections',

@@ -12,8 +12,6 @@ import type { Chip, Context, Filter, Table } from './table.ts';
 export const DEAD_LETTERS = {
   name: 'Dead letters',
   others: Object.keys(JOBS.words),
-  // A link to a cause narrows the filter.
-  replaces: true,
   bare: { queue: '', payload: '', error: 'error' },
   placeholder: (_isEmpty, seesPayloads) =>
     `Add: queue, reason, ${seesPayloads ? 'error, code, time of death, payload path' : 'code, time of death'}`,

@@ -22,7 +22,10 @@ export function parseTerm<T extends Table>(table: T, term: string): Chip<T> {
   const [, word = '', mark = '', rest = ''] = term.match(/^([a-z]+)([:.])(.*)$/s) ?? [];
   const row = rowOf(table, word);
   if (mark !== (row?.kind.mark ?? ':')) {
+    if (row !== undefined && mark === ':')
+      return unknown(term, 'A path has a point before it, as in payload.customer.id:42.');
     if (mark === ':') return unknown(term, `There is no word “${word}”.`);
+    if (/^[-!][a-z]+[:.]/.test(term)) return unknown(term, 'A condition cannot be negated.');
     return unknown(term, `“${term}” has no word before it, such as error: or code:`);
   }
   if (row === undefined) {
@@ -70,8 +73,16 @@ export function addChip<T extends Table>(table: T, filter: Filter<T>, chip: Chip
   const at = chips.findIndex((old) => !('problem' in old) && old.word === added.word && isSame(old.value, added.value));
   const old = chips[at];
   if (old === undefined || 'problem' in old) return [...filter, chip];
-  const value = table.replaces === true ? added.value : (join?.(old.value, added.value) ?? added.value);
+  const value = join?.(old.value, added.value) ?? added.value;
   return chips.with(at, { word: added.word, value }) as Filter<T>;
+}
+
+/** The filter with the chip in the place of those of the same word, also if it could join their values: a link narrows. */
+export function setChip<T extends Table>(filter: Filter<T>, chip: Chip<T>): Filter<T> {
+  const at = filter.findIndex(({ word }) => word === chip.word);
+  return at === -1
+    ? [...filter, chip]
+    : filter.with(at, chip).filter((other, n) => n <= at || other.word !== chip.word);
 }
 
 /** The filter without the chip, or with the value that is no condition in place of a default. */

@@ -53,6 +53,7 @@ export const JOBS = {
     if (!isEmpty) return 'Add a condition';
     return `Filter: ${seesPayloads ? 'state, queue, error, code, time, payload path' : 'state, queue, code, time'}`;
   },
+  others: ['cause', 'answer', 'died', 'replayed'],
   words: {
     state: {
       kind: names(STATES, 'state', { pending: ['due', 'scheduled', 'retrying', 'held'], ack: ['awaiting-ack'] }),

@@ -153,6 +153,12 @@ const boundText = (bound: TimeBound) => {
   return bound.startsWith('+') ? `in ${spanOf(bound)}` : `${bound.replace('T', ' ').replace(/Z$/, '')} UTC`;
 };
 
+/** Whether a range has no moment, whenever it is used: of a time of the calendar and one before now, that is not known. */
+function isReversed(from: string, to: string): boolean {
+  const isOfCalendar = (bound: string) => /^\d/.test(bound);
+  return isOfCalendar(from) === isOfCalendar(to) && resolveBound(from, 'from', 0) > resolveBound(to, 'to', 0);
+}
+
 export const TIMES: Kind<TimeRange> = {
   parse: (text) => {
     const [, op, single = ''] = text.match(/^([><])(.+)$/) ?? [];
@@ -163,6 +169,9 @@ export const TIMES: Kind<TimeRange> = {
         : { from: op === '>' ? single : null, to: op === '<' ? single : null };
     if (more.length > 0 || [range.from, range.to].some((bound) => bound !== null && !isTimeBound(bound))) {
       throw new Unreadable('A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.');
+    }
+    if (range.from !== null && range.to !== null && isReversed(range.from, range.to)) {
+      throw new Unreadable('The second time is before the first one.');
     }
     return range;
   },

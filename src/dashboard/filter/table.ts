@@ -53,8 +53,6 @@ export interface Table {
   words: Readonly<Record<string, AnyRow>>;
   /** Words of other tables, which are not called unknown. */
   others?: readonly string[];
-  /** A second chip of a word takes the place of the first one, also if it could join its values. */
-  replaces?: true;
   /** Words that are offered for text without a word, each with the name that the offer has; of queues, the queues. */
   bare?: Readonly<Record<string, string>>;
   /** Text without a word is offered as the value of a path in recent payloads too. */

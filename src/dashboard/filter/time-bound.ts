@@ -6,7 +6,13 @@ const ABSOLUTE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 export function isTimeBound(text: string): boolean {
-  return RELATIVE.test(text) || (ABSOLUTE.test(text) && !Number.isNaN(Date.parse(text)));
+  return RELATIVE.test(text) || (ABSOLUTE.test(text) && isOfCalendar(text));
+}
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+function isOfCalendar(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text.slice(0, 10));
 }
 
 /**

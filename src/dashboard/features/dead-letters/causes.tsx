@@ -4,8 +4,8 @@ import { May, useRights } from '../../api/rights.ts';
 import { useWebhookTimeout } from '../../api/server.ts';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
-import { DEAD_LETTERS, type DeadChip, type DeadFilter } from '../../filter/dead-letters.ts';
-import { addChip } from '../../filter/engine.ts';
+import type { DEAD_LETTERS, DeadChip, DeadFilter } from '../../filter/dead-letters.ts';
+import { setChip } from '../../filter/engine.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
@@ -158,13 +158,7 @@ function Cause({
       </div>
       <div className="what">
         <h3>
-          <Link
-            className="rowlink"
-            href={deadPath(
-              chips.reduce((all, chip) => addChip(DEAD_LETTERS, all, chip), filter),
-              'all',
-            )}
-          >
+          <Link className="rowlink" href={deadPath(chips.reduce(setChip<typeof DEAD_LETTERS>, filter), 'all')}>
             {titleOfDeath(cause, timeout)}
           </Link>
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>
