@@ -1,4 +1,4 @@
-// `npm test` checks and builds, side by side, and runs every test but the long ones; with `long` it runs those, after a
+// `npm test` checks beside the build and the tests, which are all but the long ones; with `long` it runs those, after a
 // build, and those that need packages of their own (test/packages/tools). At its end it prints what each step took, and fails when `npm test` took more CPU than package.json allows
 // (`config.testCpuSeconds`), so that a test that costs too much is seen in the change that brings it.
 import { spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ const atStart = machine();
 const running = new Set();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => {
-    for (const { pid } of running) process.kill(-pid, 'SIGTERM');
+    endRunning();
     rmSync(folder, { recursive: true, force: true });
     process.exit(1);
   });
@@ -27,27 +27,37 @@ const folder = mkdtempSync(join(tmpdir(), 'jobferry-cpu-'));
 const serverFile = join(folder, 'server');
 try {
   await step('generating', 'node', ['scripts/generate.mjs']);
-  const builds = [
-    step('build', 'npm', ['run', '--silent', 'build']),
-    step('client', 'npm', ['run', '--silent', 'build:client']),
-  ];
-  await Promise.all(isLong ? builds : [...builds, step('check', 'npm', ['run', '--silent', 'check'])]);
-  await step('tests', 'npx', ['vitest', 'run', '--project', isLong ? 'long*' : '!long*'], {
-    TEST_CPU_FILE: serverFile,
-  });
-  if (isLong) {
-    // `npm test` draws these at random, a quarter as often.
-    const seeds = ['test/simulation/even-seeds', 'test/simulation/odd-seeds'];
-    await step('simulation', 'npx', ['vitest', 'run', ...seeds], { SIM_SEQUENCES: '12000' });
-    await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz'], { FUZZ_CASES: '600' });
-    await step('tools', 'npm', ['run', '--silent', 'test:tools']);
-  }
+  await (isLong ? runLong() : Promise.all([step('check', 'npm', ['run', '--silent', 'check']), runTests('!long*')]));
   judge();
 } catch (error) {
   console.error(String(error.message));
   process.exitCode = 1;
 } finally {
+  endRunning();
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** @param project the projects of vitest.config.ts, as a pattern */
+async function runTests(project) {
+  await Promise.all([
+    step('build', 'npm', ['run', '--silent', 'build']),
+    step('client', 'npm', ['run', '--silent', 'build:client']),
+  ]);
+  await step('tests', 'npx', ['vitest', 'run', '--project', project], { TEST_CPU_FILE: serverFile });
+}
+
+async function runLong() {
+  await runTests('long*');
+  // `npm test` draws these at random, a quarter as often.
+  const seeds = ['test/simulation/even-seeds', 'test/simulation/odd-seeds'];
+  await step('simulation', 'npx', ['vitest', 'run', ...seeds], { SIM_SEQUENCES: '12000' });
+  await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz'], { FUZZ_CASES: '600' });
+  await step('tools', 'npm', ['run', '--silent', 'test:tools']);
+}
+
+/** Ends the groups of all commands that still run. */
+function endRunning() {
+  for (const { pid } of running) process.kill(-pid, 'SIGTERM');
 }
 
 /** Runs a command to its end, in a group of its own: a signal to this process ends all that it has started. @throws if it fails */

@@ -33,6 +33,7 @@ const LONG = [
   'test/e2e/(backing-up|commands|connections-used-up|demo|doctor-pooler|failing-starts|full-disk|oidc-people|package)',
   'test/e2e/(pooler|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
   'test/graphql/stream-memory',
+  'test/services/backup\\.',
   'test/simulation/planted-bugs',
 ];
 
