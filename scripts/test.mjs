@@ -1,6 +1,7 @@
-// `npm test` checks beside the build and the tests, which are all but the long ones; with `long` it runs those, after a
-// build, and those that need packages of their own (test/packages/tools). At its end it prints what each step took, and fails when `npm test` took more CPU than package.json allows
-// (`config.testCpuSeconds`), so that a test that costs too much is seen in the change that brings it.
+// `npm test` checks beside the build and the tests, which are all but the long ones. With `long` it runs those, after a build,
+// and those that need packages of their own (test/packages/tools). It prints what each step took, and `npm test` fails when it
+// took more CPU than package.json allows (`config.testCpuSeconds`): a test that costs too much is seen in the change that
+// brings it.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +58,13 @@ async function runLong() {
 
 /** Ends the groups of all commands that still run. */
 function endRunning() {
-  for (const { pid } of running) process.kill(-pid, 'SIGTERM');
+  for (const { pid } of running) {
+    try {
+      process.kill(-pid, 'SIGTERM');
+    } catch {
+      // It has just ended.
+    }
+  }
 }
 
 /** Runs a command to its end, in a group of its own: a signal to this process ends all that it has started. @throws if it fails */
