@@ -85,8 +85,8 @@ function createProvider(idp: IdentityProvider, redirectUris: string[], privateKe
       claims: async () => ({ ...idp.person, sub: accountId }),
     }),
     // The client gets the claims without asking the person for consent.
-    loadExistingGrant: async ({ oidc }: { oidc: { session: { accountId: string } } }) => {
-      const grant = new provider.Grant({ clientId: CLIENT.id, accountId: oidc.session.accountId });
+    loadExistingGrant: async ({ oidc }) => {
+      const grant = new provider.Grant({ clientId: CLIENT.id, accountId: oidc.session?.accountId });
       grant.addOIDCScope('openid profile email');
       await grant.save();
       return grant;
