@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformWithOxc } from 'vite';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../src/db/embedded/free-port.ts';
 import { builtClient } from '../support/built.ts';
 import { MODULES, ROOT } from '../support/checkout.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
+import { lastingPort } from '../support/lasting-port.ts';
 import { startServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -76,7 +76,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobferry-front-page-'));
   atEndOfFile(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const { jobferry } = await startServiceProcess({ BOOTSTRAP_API_KEY: KEY });
-  const ports = await Promise.all(['9000', '9001', '9002'].map(async (port) => [port, String(await freePort())]));
+  const ports = await Promise.all(['9000', '9001', '9002'].map(async (port) => [port, String(await lastingPort())]));
   places = { 'http://127.0.0.1:8080': jobferry.baseUrl, ...Object.fromEntries(ports) };
   await mkdir(join(folder, '.data'));
   await writeFile(join(folder, '.data/api-key'), `${KEY}\n`);

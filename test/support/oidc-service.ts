@@ -1,7 +1,7 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { createTestDatabase } from './database.ts';
 import { createGraphQLClient, type GraphQL } from './graphql.ts';
 import { Browser, CLIENT, type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
+import { lastingPort } from './lasting-port.ts';
 import { type Jobferry, startJobferry } from './process.ts';
 
 /** A process whose people sign in with a real OpenID provider, at an address with a path prefix that a proxy passes on. */
@@ -25,7 +25,7 @@ export interface OidcService {
 
 export async function startWithProvider(variables: Record<string, string>): Promise<OidcService> {
   const databaseUrl = (await createTestDatabase()).url;
-  const port = await freePort();
+  const port = await lastingPort();
   const address = `http://127.0.0.1:${port}/jobs-ui/`;
   const idp = await startIdentityProvider([`${address}session/oidc/callback`]);
   const env = {
@@ -67,12 +67,4 @@ export async function startWithProvider(variables: Record<string, string>): Prom
     },
     failed: (code) => `${address}sign-in?error=${code}`,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

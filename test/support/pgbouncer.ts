@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/db/embedded/free-port.ts';
 import { atEndOfFile } from './end-of-file.ts';
+import { lastingPort } from './lasting-port.ts';
 import { waitFor } from './wait-for.ts';
 
 const PROGRAM = 'pgbouncer';
@@ -27,7 +27,7 @@ interface Options {
 export async function startPgBouncer(databaseUrl: string, { mode, connectQuery, ignored }: Options): Promise<string> {
   const url = new URL(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'jobferry-pgbouncer-'));
-  const port = await freePort();
+  const port = await lastingPort();
   const password = url.password === '' ? '' : ` password=${decodeURIComponent(url.password)}`;
   const first = connectQuery === undefined ? '' : ` connect_query='${connectQuery}'`;
   const lines = [

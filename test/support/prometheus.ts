@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/db/embedded/free-port.ts';
 import { atEndOfFile } from './end-of-file.ts';
+import { lastingPort } from './lasting-port.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Whether this machine has Prometheus with its tool, as in the package `prometheus` of Debian. */
@@ -35,7 +35,7 @@ interface Target {
 /** A real Prometheus that scrapes the targets every second. It ends with the test file. */
 export async function startPrometheus(targets: readonly Target[], rules: readonly string[]): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'jobferry-prometheus-'));
-  const port = await freePort();
+  const port = await lastingPort();
   const jobs = targets.map(({ url, token }, n) => ({
     job_name: `jobferry-${n}`,
     static_configs: [{ targets: [new URL(url).host] }],
