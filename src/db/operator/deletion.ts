@@ -2,6 +2,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { OPERATORS_ACCOUNT } from '../operator-account.ts';
+import { hasNoJob } from '../queues/without-jobs.ts';
 
 /**
  * The deletion of an account, in batches. Each batch is one statement that also adds its numbers to the receipt. So the
@@ -159,9 +160,7 @@ const QUEUES: Statement = {
       delete from queue where id = any (array(
         select q.id from queue q
          where q.account_id = $1 and q.deleted_at <= $3::timestamptz - $4 * interval '1 ms' and ${IS_OPEN}
-           -- Ordered as the index is: with "exists" the planner reads all jobs for each queue.
-           and (select j.id from job j where (j.queue_id, j.id) >= (q.id, '') and (j.queue_id, j.id) < (q.id, 'g')
-                 order by j.queue_id, j.id limit 1) is null
+           and ${hasNoJob('q.id')}
          order by q.id limit ${BATCH}))
       returning 1
     ), noted as (${noted({ queues: 'queues' })})

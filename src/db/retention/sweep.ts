@@ -1,6 +1,7 @@
 import { firstIdAt } from '../../domain/id.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { hasNoJob } from '../queues/without-jobs.ts';
 import { outlastsRetention } from './kept.ts';
 
 /** Rows per statement: few enough that other statements are not delayed, and that it ends within the time-out. */
@@ -105,9 +106,7 @@ const QUEUES: Statement = {
     ), swept as (
       delete from queue where id = any (array(
         select looked.id from looked
-         -- Ordered as the index is, as in the removal of the queues of an account.
-         where (select j.id from job j where (j.queue_id, j.id) >= (looked.id, '') and (j.queue_id, j.id) < (looked.id, 'g')
-                 order by j.queue_id, j.id limit 1) is null
+         where ${hasNoJob('looked.id')}
            and not exists (select from account_deletion d where d.account_id = looked.account_id and d.finished_at is null)))
       returning id
     )
