@@ -120,9 +120,7 @@ it('F-47 400 new connections that publish at once are answered, and so are healt
   const beforeEach = answered();
   isOver = true;
   await Promise.all(publishing);
-  // Both are answered. The second one asks the database, too, which a busy machine may keep waiting.
-  expect(health[0]).toBe(200);
-  expect([200, 503]).toContain(health[1]);
+  expect(health).toEqual([200, 200]);
   expect([...codes].filter((code) => code !== 201 && code !== 503)).toEqual([]);
   // A process that works between any two connections that it accepts has sent many thousands by then.
   expect(Math.max(beforeHealth, beforeEach), 'answers to those that came first').toBeLessThan(400 * 10);
