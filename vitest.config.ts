@@ -30,6 +30,10 @@ const KINDS: Record<Kind, Options> = {
   'long-isolated': { maxWorkers: WORKERS, sequence: { groupOrder: 3 } },
 };
 
+/** The imports of a file decide, which have to be read: once for all projects. */
+const FILES = testFiles().map((file) => ({ file, kind: kindOf(file) }));
+const filesOf = (name: string) => FILES.filter(({ kind }) => kind === name).map(({ file }) => file);
+
 export function project(options: Options): TestProjectConfiguration {
   return {
     // As Node resolves it: Vite would take another build of it than the libraries do, and GraphQL objects
@@ -48,8 +52,6 @@ export default defineConfig({
     reporters: ['default', new Slowest()],
     // One server for all projects.
     globalSetup: ['test/support/global-setup.ts'],
-    projects: Object.entries(KINDS).map(([name, options]) =>
-      project({ name, include: testFiles().filter((file) => kindOf(file) === name), ...options }),
-    ),
+    projects: Object.entries(KINDS).map(([name, options]) => project({ name, include: filesOf(name), ...options })),
   },
 });

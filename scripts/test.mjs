@@ -27,7 +27,6 @@ const folder = mkdtempSync(join(tmpdir(), 'jobferry-cpu-'));
 /** The database server is not a child of the tests: they write its CPU seconds into this file (test/support/global-setup.ts). */
 const serverFile = join(folder, 'server');
 try {
-  await step('generating', 'node', ['scripts/generate.mjs']);
   await (isLong ? runLong() : Promise.all([step('check', 'npm', ['run', '--silent', 'check']), runTests('!long*')]));
   judge();
 } catch (error) {

@@ -1,7 +1,3 @@
-import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type BrowserSession, sessionHeaders, signIn } from '../support/browser-session.ts';
 import { runJobferry } from '../support/command.ts';
@@ -103,9 +99,7 @@ describe('the start', () => {
     ['development', true],
     ['production', false],
   ])('a start with NODE_ENV=%s prints a link: %s', async (environment, isPrinted) => {
-    const removeDashboard = await ensureDashboard();
     const jobferry = await startJobferry({ databaseUrl, env: { NODE_ENV: environment } });
-    await removeDashboard();
     const [link] = /http:\/\/\S+\/sign-in#jfl_\S+/.exec(jobferry.output.join('\n')) ?? [];
     if (isPrinted) await signIn(jobferry.baseUrl, { link: new URL(link ?? '').hash.slice(1) });
     else expect(link).toBeUndefined();
@@ -113,15 +107,6 @@ describe('the start', () => {
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<base href="/">')]);
     await jobferry.kill();
   });
-
-  /** A build without the dashboard gets a page for this test. @returns what removes it */
-  async function ensureDashboard(): Promise<() => Promise<void>> {
-    const folder = fileURLToPath(new URL('../../dist/dashboard', import.meta.url));
-    if (existsSync(folder)) return async () => undefined;
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'index.html'), '<!doctype html><html><head></head></html>');
-    return () => rm(folder, { recursive: true });
-  }
 });
 
 it('stores nothing in the logs', () => {

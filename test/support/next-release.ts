@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Release } from '../../src/domain/release.ts';
+import { builtService } from './built.ts';
 import { atEndOfFile } from './end-of-file.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,6 +17,7 @@ export async function makeRelease(
   { version, oldestBeside }: Release,
   earlier: readonly string[] = [],
 ): Promise<string> {
+  builtService();
   const folder = await mkdtemp(join(tmpdir(), `jobferry-${version}-`));
   atEndOfFile(() => rm(folder, { recursive: true, force: true }));
   for (const name of ['dist', 'prisma/migrations', 'prisma/functions']) {
