@@ -5,10 +5,10 @@ import { waitFor } from '../support/wait-for.ts';
 import { createOperations, type Operate } from './operations.ts';
 import type { QueueIds } from './past.ts';
 
-/** Jobs in the states that only a running service has, and what people have done to it. */
 /** Hundreds of jobs come before these, so on a busy machine they take minutes. */
 const PATIENT = { timeoutMs: 200_000 };
 
+/** Jobs in the states that only a running service has, and what people have done to it. */
 export type LiveJob =
   | 'delayed'
   | 'paused'

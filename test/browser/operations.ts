@@ -1,4 +1,5 @@
 import type { GraphQL } from '../support/graphql.ts';
+import { saysNothingWasStored } from '../support/refusal.ts';
 
 export type Operate = ReturnType<typeof createOperations>;
 
@@ -34,7 +35,7 @@ export function createOperations(graphql: GraphQL) {
       for (const [index, { job, refused }] of (answers as { job?: { id: string }; refused?: string }[]).entries()) {
         if (job !== undefined) ids.push(job.id);
         // On a busy machine.
-        else if (refused?.includes('nothing was stored'))
+        else if (saysNothingWasStored(refused ?? ''))
           ids.push(...(await this.publish(queue, payloads.slice(index, index + 1), delay)));
         else throw new Error(`publish: ${refused}`);
       }

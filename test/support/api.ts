@@ -1,4 +1,5 @@
 import { assertDocumented } from './openapi.ts';
+import { saysNothingWasStored } from './refusal.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
@@ -91,9 +92,6 @@ export interface PublishBody {
 
 export type Api = ReturnType<typeof createApi>;
 
-/** Matches the body of a 503 whose request may be repeated, because it changed nothing. */
-const NOT_DONE = /nothing was stored/;
-
 let queuesCreated = 0;
 
 /** @param key a bearer key, for example the service's `BOOTSTRAP_API_KEY` */
@@ -119,7 +117,7 @@ export function createApi(baseUrl: string, key: string) {
   function patiently<Body = unknown>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Body>> {
     return waitFor(async () => {
       const answer = await call<Body>(method, path, body);
-      return answer.status === 503 && (method === 'GET' || NOT_DONE.test(answer.text)) ? null : answer;
+      return answer.status === 503 && (method === 'GET' || saysNothingWasStored(answer.text)) ? null : answer;
     });
   }
 

@@ -1,3 +1,4 @@
+import { saysNothingWasStored } from './refusal.ts';
 import { waitFor } from './wait-for.ts';
 
 /** A GraphQL client for the tests: plain HTTP, so that what is tested is what goes over the wire. */
@@ -50,7 +51,7 @@ export function createGraphQLClient(baseUrl: string, client: string | Record<str
 
 /** Whether an error is that of a query, or of a mutation that has changed nothing, on a machine that was too busy for it. */
 function isRepeatable({ message, extensions }: { message: string; extensions?: { code?: string } }): boolean {
-  return extensions?.code === 'UNAVAILABLE' && (/nothing was stored/.test(message) || !/stored/.test(message));
+  return extensions?.code === 'UNAVAILABLE' && (saysNothingWasStored(message) || !message.includes('stored'));
 }
 
 export interface Subscription<Data> {
