@@ -99,7 +99,7 @@ async function deliverDue(queueId: string, statusCode: number, by = op, response
     },
   } as Partial<Sender> as Sender;
   const { jobs, now } = await claimOf(by.db, queueId, 100);
-  const at = { now, startedAt: thisMoment() };
+  const at = { now, startedAt: thisMoment(), answeredAt: performance.now() };
   const deliveries = await Promise.all(
     jobs.map((job: ClaimedJob) => deliver(sender, job, at, { leaseMs: LEASE_MS, isHeld: () => true })),
   );

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
-import { deliver } from '../../src/worker/dispatch/deliver.ts';
-import { thisMoment } from '../../src/worker/moment.ts';
+import { type ClaimTime, deliver } from '../../src/worker/dispatch/deliver.ts';
+import { type Moment, thisMoment } from '../../src/worker/moment.ts';
 import { job, NOW, rules } from '../support/job-states.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
@@ -33,9 +33,14 @@ function setup(lookup?: Lookup, timeoutMs = TIMEOUT_MS): Sender {
   return sender;
 }
 
-async function receiver() {
+/** A claim whose answer has just arrived, as if it had read the database's clock at `NOW`. */
+function claimedAt(startedAt: Moment = thisMoment()): ClaimTime {
+  return { now: NOW, startedAt, answeredAt: performance.now() };
+}
+
+async function receiver(head = 'HTTP/1.1 200 OK') {
   const server = await startRawServer((socket) => {
-    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'));
+    socket.once('data', () => socket.end(`${head}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`));
   });
   opened.push(server);
   return server;
@@ -70,7 +75,7 @@ function slowLookup(ms: number): Lookup {
 describe('a claim', () => {
   it('a fresh claim is delivered, and its payload is kept only in the envelope', async () => {
     const server = await receiver();
-    const now = { now: NOW, startedAt: thisMoment() };
+    const now = claimedAt();
     const job = claimed(server.url);
     expect(await deliver(setup(), job, now, lease(60_000))).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
@@ -80,7 +85,7 @@ describe('a claim', () => {
   it('a claim that a freeze has aged is given back, and nothing is written', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
-    const long = { now: NOW, startedAt: { monotonic: monotonic - START_WITHIN_MS, wall } };
+    const long = claimedAt({ monotonic: monotonic - START_WITHIN_MS, wall });
     expect(await deliver(setup(), claimed(server.url), long, lease(LEASE_MS))).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
   });
@@ -88,17 +93,28 @@ describe('a claim', () => {
   it('a claim that a suspension has aged is given back, although the monotonic clock stood still', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
-    const long = { now: NOW, startedAt: { monotonic, wall: wall - 60_000 } };
+    const long = claimedAt({ monotonic, wall: wall - 60_000 });
     expect(await deliver(setup(), claimed(server.url), long, lease(LEASE_MS))).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
     // Corrections of the wall clock are no suspension.
-    const corrected = { now: NOW, startedAt: { monotonic, wall: wall - 900 } };
+    const corrected = claimedAt({ monotonic, wall: wall - 900 });
     expect(await deliver(setup(), claimed(server.url), corrected, lease(LEASE_MS))).toMatchObject(ACCEPTED);
+  });
+
+  it('a claim that took long to be answered does not shorten a hold until a date', async () => {
+    const until = Math.ceil(NOW / 1000) * 1000 + 600_000;
+    const server = await receiver(`HTTP/1.1 503 Busy\r\nretry-after: ${new Date(until).toUTCString()}`);
+    const { monotonic, wall } = thisMoment();
+    const slow = claimedAt({ monotonic: monotonic - 30_000, wall: wall - 30_000 });
+    const { settlement } = await deliver(setup(), claimed(server.url), slow, lease(60_000));
+    // By the clock of the database the delivery began at NOW or later, so a hold of this length cannot end before the date.
+    const tookMs = performance.now() - slow.answeredAt;
+    expect(settlement.transition.waitMs).toBeGreaterThanOrEqual(until - NOW - tookMs);
   });
 
   it('a claim that may be lost while it connects is given back, and nothing is written', async () => {
     const server = await receiver();
-    const now = { now: NOW, startedAt: thisMoment() };
+    const now = claimedAt();
     let isHeld = true;
     const lookup: Lookup = (_hostname, _options, callback) => {
       // As when the process was suspended for longer than its lock lasts, and the lease has not ended.
@@ -113,7 +129,7 @@ describe('a claim', () => {
 
   it('a claim whose receiver is slow to connect to is delivered, within the one deadline', async () => {
     const server = await receiver();
-    const now = { now: NOW, startedAt: thisMoment() };
+    const now = claimedAt();
     const job = claimed(`http://slow.test:${server.port}/`);
     expect(await deliver(setup(slowLookup(3 * START_WITHIN_MS)), job, now, lease(LEASE_MS))).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
@@ -121,7 +137,7 @@ describe('a claim', () => {
 
   it('a claim that a freeze aged while it connected has failed, and nothing is written', async () => {
     const server = await receiver();
-    const now = { now: NOW, startedAt: thisMoment() };
+    const now = claimedAt();
     // The deadline passes while the process stands still, so its timer has not fired when the connection is there.
     const lookup: Lookup = (_hostname, _options, callback) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);

@@ -14,6 +14,8 @@ export interface ClaimTime {
   now: number;
   /** Taken before the claim statement was sent, so it is never later than the claim. */
   startedAt: Moment;
+  /** Result of `performance.now()` when the answer of the claim statement was here, so it is never earlier than the claim. */
+  answeredAt: number;
 }
 
 export interface Lease {
@@ -58,8 +60,9 @@ export async function deliver(
     trace: attempt === null ? job.trace : attempt.startDelivery(job.queueName, job.webhookUrl),
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
-  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
-  const now = claimed.now + performance.now() - claimed.startedAt.monotonic;
+  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime. Never ahead of the database: a hold
+  // until a date (Retry-After) must not end before that date, however long the claim statement took.
+  const now = claimed.now + performance.now() - claimed.answeredAt;
   const delivery = decide(job, result, now, () => sender.egress.pauseMs(Math.random()));
   const { outcome, durationMs, settlement } = delivery;
   const statusCode = settlement.answer?.statusCode ?? null;

@@ -200,14 +200,14 @@ export class Dispatcher {
     }
     const startedAt = thisMoment();
     const claims = await this.#query(plans);
-    const durationMs = performance.now() - startedAt.monotonic;
+    const answeredAt = performance.now();
     const mayStart = claims.size > 0 && (await this.#options.mayStart(startedAt.monotonic));
-    this.#planner.claimed(plans, durationMs);
+    this.#planner.claimed(plans, answeredAt - startedAt.monotonic);
     for (const { queue } of plans) {
       const claimed = claims.get(queue.id);
       if (claimed === undefined) continue;
       for (const job of claimed.jobs) {
-        this.#start(queue, job, { now: claimed.now, startedAt }, mayStart);
+        this.#start(queue, job, { now: claimed.now, startedAt, answeredAt }, mayStart);
         this.#changed(job);
       }
     }
