@@ -268,6 +268,7 @@ function createContext(
     wake: (queueId, reason) => {
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
+    newJobs: worker?.newJobs ?? null,
     // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
     sendTest: createTestSender(openSender(config, started, 0)),
     changes,

@@ -29,6 +29,7 @@ returns table (
   next_signing_secret text, trace_context text
 )
 language plpgsql
+set plan_cache_mode = force_generic_plan -- the plan is the same for any arguments, and a custom one is made at each call
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -36,8 +37,7 @@ set enable_sort = off
 as $$
 #variable_conflict use_column
 declare
-  v_asked record; v_pick record;
-  v_ids text[];
+  v_asked record; v_pick record; v_ids text[];
   -- Facts about the queues that gave jobs, at the same positions.
   v_queues text[]; v_times timestamptz[]; v_deadlines timestamptz[]; v_waits float8[]; v_probes boolean[];
   v_accounts text[]; v_counts integer[];

@@ -98,6 +98,32 @@ begin
 end
 $$;
 
+-- Whether a worker may claim p_jobs jobs of the queue that are published now, in the transaction that asks: the queue has
+-- room for them, and no job that it would have to deliver before. True only with the same locks and the same count as in
+-- jobferry_pick. Queues with a rate limit, a hold, a probe or a rotation of their secret are left to jobferry_pick.
+create or replace function jobferry_pick_new(p_queue text, p_jobs integer) returns boolean
+language plpgsql
+as $$
+declare
+  q queue%rowtype;
+  v_due timestamptz;
+  v_in_flight integer;
+begin
+  -- First without a lock: while jobs wait, claims need the lock, and publishes must not keep it from them.
+  select job.scheduled_for into v_due from job where job.queue_id = p_queue and job.status = 'pending'
+   order by job.scheduled_for limit 1;
+  if v_due <= jobferry_now() then return false; end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then return false; end if;
+  select * into q from queue where queue.id = p_queue for no key update skip locked;
+  if q.id is null or q.deleted_at is not null or q.paused_at is not null or q.hold_until is not null
+     or q.probe_job_id is not null or q.rate_limit_max is not null or q.next_signing_secret_at is not null then
+    return false;
+  end if;
+  select count(*) into v_in_flight from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
+  return v_in_flight + p_jobs <= q.concurrency;
+end
+$$;
+
 -- Its steps ---------------------------------------------------------------------------------------
 
 -- Stores what has ended without any statement: the overlap of a rotation of signing secrets, and a probe whose job was

@@ -1,5 +1,5 @@
--- Publishes a batch of items of any accounts and queues. p_keyed: whether any item has an idempotency key. Each item gets an
--- outcome of its own:
+-- Publishes a batch of items of any accounts and queues. p_keyed and p_limited: whether any item has an idempotency key or a
+-- limit. `answers` has an outcome for each item:
 --   created          `ids` has the new job, at the position of the item
 --   existing         the queue has a job with this key. `differs`: whether its payload is another one. Where one of the two
 --                    is encrypted and their sizes fit, `differs` is null, and `stored` is the payload of the job. So the
@@ -11,70 +11,186 @@
 --                    was switched, or is another one of the same name
 --   retry            another publish with the same key came in between, in this batch or in another process; published
 --                    again, the item finds that job (D18)
--- `ids` has null for items that created no job; `others` has their outcomes.
+-- Its `ids` has null for items that created no job; `others` has their outcomes.
 --
--- Step by step: keys past retention are freed; one statement inserts the jobs and collects the outcomes; wake-ups are written.
-create or replace function jobferry_publish(p_items json, p_keyed boolean, p_retention interval, p_lifetime interval) returns json
+-- p_worker claims new jobs at once, as jobferry_claim would right afterwards, at most p_wanted[i] of p_queues[i]: the items
+-- with "claimable". It gets all or none of a queue (jobferry_pick_new). Such a job is stored once and not twice, and is
+-- delivered without another commit. `claims` is null if it got none. Without a worker p_queues is null.
+--
+-- Step by step: keys past retention are freed; queues with room are locked (jobferry_pick_new); the jobs are stored
+-- (jobferry_store_plain_jobs, or jobferry_store_jobs if an item has a key or a limit); wake-ups are written; claims are
+-- counted. Locks are taken in the order of jobferry_claim.
+create or replace function jobferry_publish(
+  p_items json, p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
+  p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,
+  out answers json, out claims json
+)
 language plpgsql
 set enable_seqscan = off -- as in jobferry_settle
+set plan_cache_mode = force_generic_plan -- as in jobferry_claim
 as $$
 declare
   v_now timestamptz := jobferry_now();
-  v_result json;
-  v_queues text[];
-  v_dues timestamptz[];
+  v_open text[] := '{}'; -- queues from which p_worker may claim
+  v_token bigint;
+  v_claimed_at timestamptz;
+  v_stored record;
 begin
   if p_keyed then perform jobferry_free_old_keys(p_items, v_now - p_retention); end if;
+  for i in 1..coalesce(cardinality(p_queues), 0) loop
+    if jobferry_pick_new(p_queues[i], p_wanted[i]) then v_open := v_open || p_queues[i]; end if;
+  end loop;
+  if cardinality(v_open) > 0 then
+    v_token := nextval('jobferry_claim_token_seq');
+    v_claimed_at := jobferry_now();
+  end if;
+  if p_keyed or p_limited then
+    v_stored := jobferry_store_jobs(p_items, v_now, p_lifetime, v_open, p_worker, v_token, v_claimed_at, p_lease);
+  else
+    v_stored := jobferry_store_plain_jobs(p_items, v_now, p_lifetime, v_open, p_worker, v_token, v_claimed_at, p_lease);
+  end if;
+  answers := v_stored.answers;
+  perform jobferry_wake_all('deliver', v_stored.queues, v_stored.dues);
+  if v_stored.claimed is null then return; end if;
+  perform jobferry_wake_all('timeout', v_open, array_fill(v_claimed_at + p_lease, array[cardinality(v_open)]));
+  perform jobferry_count_attempts(v_stored.claimed, array_fill(v_claimed_at, array[cardinality(v_stored.claimed)]),
+                                  array_fill(1, array[cardinality(v_stored.claimed)]));
+  claims := json_build_object(
+    'claimedAt', extract(epoch from v_claimed_at) * 1000, 'token', v_token::text, 'queues', (
+      select json_agg(json_build_object(
+               'id', id, 'webhookUrl', webhook_url, 'signingSecret', signing_secret, 'nextSigningSecret', next_signing_secret,
+               'maxAttempts', max_attempts, 'backoffType', backoff_type, 'backoffDelay', backoff_delay, 'mode', mode,
+               'maxDefers', max_defers, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action))
+        from queue where id = any (v_open)));
+end
+$$;
+
+-- Its steps ---------------------------------------------------------------------------------------
+
+-- The items with their queues (null without one) and what a new job takes from there. The planner joins its query to those
+-- that use it.
+create or replace function jobferry_items(p_items json, p_now timestamptz, p_open text[]) returns table (
+  n bigint, account_id text, queue_id text, key text, payload text, payload_key text, encrypted_for text, trace text,
+  "limit" bigint, scheduled_for timestamptz, is_encrypting boolean, has_right_form boolean, is_claimed boolean,
+  max_attempts integer, backoff_type text, backoff_delay float8, mode text, max_defers integer, ack_timeout_action text
+)
+language sql stable
+as $$
+  select i.n, i."accountId", q.id, i."key", i."payload",
+         case when q.payloads_encrypted then split_part(left(i."payload", 32), ':', 3) end,
+         i."encryptedFor", i."trace", i."limit", p_now + coalesce(i."delayMs", 0) * interval '1 millisecond',
+         q.payloads_encrypted,
+         -- Computed here and not where it is compared: there the planner expects it to be rare, and joins row by row.
+         i."encryptedFor" is not distinct from case when q.payloads_encrypted then q.id end,
+         i."claimable" is true and q.id = any (p_open),
+         q.max_attempts, q.backoff_type, q.backoff_delay, q.mode, q.max_defers, q.ack_timeout_action
+    from rows from (
+           json_to_recordset(p_items)
+             as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
+                 "encryptedFor" text, "trace" text, "claimable" boolean)
+         ) with ordinality
+           as i("accountId", "queue", "payload", "key", "delayMs", "limit", "encryptedFor", "trace", "claimable", n)
+    left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
+   order by i.n
+$$;
+
+-- Stores items that have neither a key nor a limit.
+--   queues, dues  jobs that wait, for jobferry_wake_all
+--   claimed       an account for each job that p_worker has claimed; null if it has none
+create or replace function jobferry_store_plain_jobs(
+  p_items json, p_now timestamptz, p_lifetime interval,
+  p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval,
+  out answers json, out queues text[], out dues timestamptz[], out claimed text[]
+)
+language plpgsql
+as $$
+begin
   with item as materialized (
-    select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.payloads_encrypted, q.max_attempts,
-           q.backoff_type, q.backoff_delay,
-           -- Computed here and not where it is compared: there the planner expects it to be rare, and joins row by row.
-           "encryptedFor" is not distinct from case when q.payloads_encrypted then q.id end as has_right_form,
-           v_now + coalesce(i."delayMs", 0) * interval '1 millisecond' as scheduled_for
-      from rows from (
-             json_to_recordset(p_items)
-               as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
-                   "encryptedFor" text, "trace" text)
-           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", "encryptedFor", "trace", n)
-      left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
-     order by i.n
+    select i.*, queue_id is not null and has_right_form as is_new, jobferry_id(p_now) as id
+      from jobferry_items(p_items, p_now, p_open) i
+  ), created as (
+    insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key, trace_context,
+                     scheduled_for, deliver_by, created_at, status, attempts, claim_token, worker_id, claimed_at, deadline,
+                     mode, max_defers, ack_timeout_action)
+    select id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key, trace,
+           scheduled_for, scheduled_for + p_lifetime, p_now,
+           case when is_claimed then 'processing' else 'pending' end, is_claimed::integer,
+           case when is_claimed then p_token else 0 end, case when is_claimed then p_worker end,
+           case when is_claimed then p_claimed_at end, case when is_claimed then p_claimed_at + p_lease end,
+           case when is_claimed then mode end, case when is_claimed then max_defers end,
+           case when is_claimed then ack_timeout_action end
+      from item where is_new
+  )
+  select a.answers, a.claimed, w.queues, w.dues
+    into answers, claimed, queues, dues
+    from (select json_build_object(
+                   'createdAt', extract(epoch from p_now) * 1000,
+                   'ids', json_agg(case when is_new then id end), 'queueIds', json_agg(queue_id),
+                   'others', json_agg(json_build_object(
+                     'index', n - 1, 'outcome', case when queue_id is null then 'queue_not_found'
+                                                     when is_encrypting then 'must_encrypt'
+                                                     else 'must_not_encrypt' end)) filter (where not is_new)) as answers,
+                 array_agg(account_id) filter (where is_new and is_claimed) as claimed
+            from (select * from item order by n) item) a,
+         (select array_agg(queue_id order by queue_id, due) as queues, array_agg(due order by queue_id, due) as dues
+            from (select queue_id, min(scheduled_for) as due
+                    from item where is_new and not is_claimed group by queue_id, date_trunc('second', scheduled_for)) s) w;
+end
+$$;
+
+-- Stores items of any kind. Returns the same as jobferry_store_plain_jobs.
+create or replace function jobferry_store_jobs(
+  p_items json, p_now timestamptz, p_lifetime interval,
+  p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval,
+  out answers json, out queues text[], out dues timestamptz[], out claimed text[]
+)
+language plpgsql
+as $$
+begin
+  with item as materialized (
+    select i.*, jobferry_id(p_now) as id from jobferry_items(p_items, p_now, p_open) i
   ), existing as materialized (
     select item.n, j.id, j.status, j.created_at,
-           case when is_plain then j.payload <> item."payload" when not may_equal then true end as differs,
+           case when is_plain then j.payload <> item.payload when not may_equal then true end as differs,
            case when not is_plain and may_equal then j.payload end as stored
-      from item join job j on j.queue_id = item.queue_id and j.idempotency_key = item."key"
+      from item join job j on j.queue_id = item.queue_id and j.idempotency_key = item.key
            cross join lateral (
-             select j.payload_key is null and item."encryptedFor" is null as is_plain,
+             select j.payload_key is null and item.encrypted_for is null as is_plain,
                     -- Encryption makes a text of n bytes one of about 4/3 n + 74 (src/db/connection/cipher).
-                    octet_length(j.payload) <= 2 * octet_length(item."payload") + 200 as may_equal) p
+                    octet_length(j.payload) <= 2 * octet_length(item.payload) + 200 as may_equal) p
   ), refused as materialized (
-    select n from item where "limit" is not null and queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
+    select n from item where "limit" is not null and queue_id is not null and jobferry_limit_reached(account_id, "limit", p_now)
   ), created as (
     insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, idempotency_key,
-                     payload, payload_key, trace_context, scheduled_for, deliver_by, created_at)
-    select id, "accountId", queue_id, max_attempts, backoff_type, backoff_delay, "key",
-           "payload", case when payloads_encrypted then split_part(left("payload", 32), ':', 3) end,
-           "trace", scheduled_for, scheduled_for + p_lifetime, v_now
+                     payload, payload_key, trace_context, scheduled_for, deliver_by, created_at,
+                     status, attempts, claim_token, worker_id, claimed_at, deadline, mode, max_defers, ack_timeout_action)
+    select id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, key,
+           payload, payload_key, trace, scheduled_for, scheduled_for + p_lifetime, p_now,
+           case when is_claimed then 'processing' else 'pending' end, is_claimed::integer,
+           case when is_claimed then p_token else 0 end, case when is_claimed then p_worker end,
+           case when is_claimed then p_claimed_at end, case when is_claimed then p_claimed_at + p_lease end,
+           case when is_claimed then mode end, case when is_claimed then max_defers end,
+           case when is_claimed then ack_timeout_action end
       from item
      where queue_id is not null and n not in (select n from existing) and n not in (select n from refused)
        and has_right_form
-     order by queue_id, "key", n
+     order by queue_id, key, n
         on conflict (queue_id, idempotency_key) where idempotency_key is not null do nothing
-    returning id, queue_id, scheduled_for
+    returning id, account_id, queue_id, scheduled_for, status
   )
   select (select json_build_object(
-                   'createdAt', extract(epoch from v_now) * 1000,
+                   'createdAt', extract(epoch from p_now) * 1000,
                    'ids', json_agg(answer.created_id), 'queueIds', json_agg(answer.queue_id),
                    'others', json_agg(json_build_object(
                      'outcome', case when queue_id is null then 'queue_not_found'
                                      when existing_id is not null then 'existing'
                                      when is_refused then 'limit_reached'
                                      when has_right_form then 'retry'
-                                     when payloads_encrypted then 'must_encrypt'
+                                     when is_encrypting then 'must_encrypt'
                                      else 'must_not_encrypt' end,
                      'index', n - 1, 'id', existing_id, 'status', status, 'differs', differs, 'stored', stored,
                      'createdAt', extract(epoch from created_at) * 1000)) filter (where created_id is null))
-            from (select item.n, item.queue_id, item.payloads_encrypted, item.has_right_form, created.id as created_id,
+            from (select item.n, item.queue_id, item.is_encrypting, item.has_right_form, created.id as created_id,
                          existing.id as existing_id, existing.status, existing.created_at,
                          existing.differs, existing.stored, refused.n is not null as is_refused
                     from item
@@ -82,14 +198,11 @@ begin
                     left join refused on refused.n = item.n
                     left join created on created.id = item.id
                    order by item.n) answer),
-         w.queues, w.dues
-    into v_result, v_queues, v_dues
+         w.queues, w.dues, (select array_agg(account_id) from created where status = 'processing')
+    into answers, queues, dues, claimed
     from (select array_agg(queue_id order by queue_id, due) as queues, array_agg(due order by queue_id, due) as dues
             from (select queue_id, min(scheduled_for) as due
-                    from created group by queue_id, date_trunc('second', scheduled_for)) s) w;
-
-  perform jobferry_wake_all('deliver', v_queues, v_dues);
-  return v_result;
+                    from created where status = 'pending' group by queue_id, date_trunc('second', scheduled_for)) s) w;
 end
 $$;
 

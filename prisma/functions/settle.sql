@@ -12,6 +12,7 @@ language plpgsql
 -- the whole table while it is still small enough to look cheap, and sorts all pending jobs, because few rows in a small
 -- index look cheaper than the first one in a larger index that has the order. A session keeps the plans of its first
 -- deliveries. The settings also apply to the functions that are called from here.
+set plan_cache_mode = force_generic_plan -- the plan is the same for any arguments, and a custom one is made at each call
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -52,6 +52,8 @@ export class Counts {
   /** Statements that the database refused because its disk is full. */
   diskFull = 0;
   readonly publishes = new Batches(['ok', 'error']);
+  /** Jobs that this process claimed in the statement that stored them. */
+  claimedAtPublish = 0;
   readonly claims = new Batches(['ok', 'empty', 'error']);
   readonly settles = new Batches(['ok', 'error']);
   /** Outcomes that were not written, because another process had settled or taken back the job. */

@@ -96,6 +96,12 @@ export function countMetrics(counts: Counts, series: QueueSeries, accounts: Acco
       labels: [...QUEUE, 'reason'],
       read: () => series.read('dead'),
     },
+    {
+      name: 'jobferry_publish_claimed_jobs_total',
+      help: 'Jobs that this process claimed in the statement that stored them.',
+      type: 'counter',
+      read: () => [[[], counts.claimedAtPublish]],
+    },
     ...batches('jobferry_claim', 'claim', counts.claims),
     ...batches('jobferry_settle', 'settle', counts.settles),
     {

@@ -1,5 +1,7 @@
 import type { Database } from '../db/connection/database.ts';
 import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
+import type { NewClaim } from '../db/delivery/claim-new.ts';
+import type { AtOnce } from '../db/delivery/publish.ts';
 import type { WakeReason } from '../db/delivery/wake-ups.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
@@ -31,6 +33,28 @@ interface SignInSettings {
   onlyOidc: boolean;
 }
 
+/** New jobs of one queue that one statement is about to store. */
+export interface NewJobsOfQueue {
+  queueId: string;
+  accountId: string;
+  jobs: number;
+  /** Total length of their payloads in characters. */
+  bytes: number;
+}
+
+/** Room for new jobs that is reserved for one publish statement. */
+export interface Reservation extends AtOnce {
+  readonly queues: readonly NewJobsOfQueue[];
+}
+
+/** Claims jobs for a worker in the statement that stores them (docs/decisions/0044). */
+export interface NewJobClaims {
+  /** @returns null if none of the queues has room now. Each reservation has to be given back by `end` */
+  reserve(queues: readonly NewJobsOfQueue[]): Reservation | null;
+  /** Gives back a reservation. @param claim the jobs to deliver; null if the statement has claimed none, or has failed */
+  end(reservation: Reservation, claim: NewClaim | null): void;
+}
+
 /** Everything that the use cases share. */
 export interface Context {
   db: Database;
@@ -48,6 +72,8 @@ export interface Context {
    * (docs/decisions/0008).
    */
   wake(queueId: string, reason: WakeReason): void;
+  /** Claims new jobs for the worker of this process; null or undefined if it has none. */
+  newJobs?: NewJobClaims | null;
   /** Sends a test request to a receiver, within the limits of a delivery. */
   sendTest(request: TestRequest): Promise<TestAnswer>;
   /** Sends changes to the live subscribers of all processes. */

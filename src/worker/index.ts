@@ -9,6 +9,7 @@ import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
+import type { NewJobClaims } from '../services/context.ts';
 import type { ReleaseWatch } from '../services/server/release-watch.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { BulkActions } from './bulk/actions.ts';
@@ -37,6 +38,8 @@ export interface WorkerOptions {
 export interface Worker {
   /** Claims from the queue soon. @returns false when this process has no free capacity for it now */
   wake(queueId: string, reason: WakeReason): boolean;
+  /** Claims jobs that this process publishes. */
+  readonly newJobs: NewJobClaims;
   /** For operators: why the worker does not deliver as it should; null when it does. */
   problem(): string | null;
   /** For operators: what keeps this process from all receivers, and for how long; null when nothing does. */
@@ -97,6 +100,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   log.info({ workerId, capacity }, 'worker started');
 
   return {
+    newJobs: dispatching.newJobs,
     wake: (queueId, reason) => {
       const hasRoom = dispatching.hasRoom(queueId);
       wake(queueId, reason);

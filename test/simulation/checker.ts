@@ -1,4 +1,5 @@
-import { type PublishAnswer, type StoredAnswers, toPublishAnswers } from '../../src/db/delivery/publish.ts';
+import { type StoredAnswers, toPublishAnswers } from '../../src/db/delivery/publish.ts';
+import type { PublishAnswer } from '../../src/db/delivery/publish-items.ts';
 import type { DeadReason, JobStatus } from '../../src/domain/job.ts';
 import { JobShadow } from './job-shadow.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';
@@ -81,6 +82,7 @@ export class Checker {
         this.#claimed(queueId, ofQueue, now);
       }
     }
+    if (name === 'publish') this.#claimedNew(now);
     if (name === 'publish') this.#published(values, toPublishAnswers((rows[0] as { answers: StoredAnswers }).answers));
     if (rows.length === 0) return;
     if (name === 'pause-queue') this.queue(values[0] as string).isPaused(now);
@@ -173,6 +175,19 @@ export class Checker {
       this.#check(job.token > (before?.token ?? 0), 'I-24 Fencing', `${job.id} claimed without a new token`);
     }
     if (jobs.length > 0) this.queue(queueId).claimed(jobs, now, this.#tables.inFlight(queueId));
+  }
+
+  /** Jobs that a publish has claimed when it stored them. */
+  #claimedNew(now: number): void {
+    const claimed = [...this.#tables.before].filter(([job, before]) => before === null && job.status !== 'pending');
+    const queues = new Set(claimed.map(([{ queueId }]) => queueId));
+    if (queues.size > 0) this.#reached('a publish claims');
+    for (const queueId of queues) {
+      const first = this.#tables.line(queueId)[0];
+      this.#check(!(first && first.scheduledFor < now), 'order', `a new job of ${queueId} overtakes ${first?.id}`);
+      const ofQueue = claimed.filter(([job]) => job.queueId === queueId);
+      this.#claimed(queueId, ofQueue, now);
+    }
   }
 
   #settled(values: unknown[], applied: string[], now: number): void {

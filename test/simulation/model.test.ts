@@ -16,6 +16,8 @@ import { Random } from './random.ts';
  */
 
 const SEQUENCES = 200;
+/** A seed above them that ends a job by its ack timeout, which is rare. */
+const RARE = [293];
 const STEPS = 24;
 const START = Date.UTC(2026, 10, 21, 12);
 
@@ -148,7 +150,7 @@ function seeds(count: number): number[] {
 }
 
 it('returns the same as the SQL, and has the same rows', { timeout: 600_000 }, async () => {
-  const reached = await compare(seeds(SEQUENCES));
+  const reached = await compare([...seeds(SEQUENCES), ...(process.env.MODEL_SEED === undefined ? RARE : [])]);
   if (process.env.MODEL_SEED !== undefined) return;
   // Otherwise the two could agree because little happened.
   const states = ['pending', 'processing', 'awaiting_ack', 'completed', 'dead', 'backoff', 'hold'];

@@ -22,11 +22,14 @@ import {
   newestLock,
   notCounting,
   notOverdue,
+  overtaking,
+  publishSeeing,
   reviving,
   settleAsked,
   silentAtOnce,
   withManyJobs,
   withoutKeys,
+  withoutToken,
   withShortLease,
 } from './planted-statements.ts';
 import { runSeeds } from './run.ts';
@@ -234,6 +237,12 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   // Publish
   ['makes a second job of a key', 'I-17', inStatement('publish', withoutKeys)],
   ['says 201 and keeps nothing', 'I-3', inStatement('publish', forgetting)],
+  ['claims more than the concurrency when it publishes', 'I-12', publishSeeing(() => ({ concurrency: 500 }))],
+  ['claims of a paused queue when it publishes', 'pause', publishSeeing(() => ({ pausedAt: null }))],
+  ['claims of a held queue when it publishes', 'I-16', publishSeeing(() => ({ holdUntil: null, probeJobId: null }))],
+  ['claims without a rate limit when it publishes', 'I-14', publishSeeing(() => ({ rateLimitMax: null }))],
+  ['claims without a new token when it publishes', 'I-24', inStatement('publish', withoutToken)],
+  ['lets new jobs overtake those that wait', 'order', inStatement('publish', overtaking)],
   ['loses a job that was published', 'I-1', inStatement('claim', losing)],
   [
     'lets a publish wait for a database that is gone',

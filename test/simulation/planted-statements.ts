@@ -20,10 +20,43 @@ export function inStatement(statement: string | RegExp, around: Around): () => P
   return () => ({ execute: bad });
 }
 
+type Change = (queue: QueueRow, tables: Tables) => Partial<QueueRow>;
+
 /** Runs the claim on changed queues. */
-export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial<QueueRow>): () => Planted {
-  return inStatement('claim', (tables, _name, values, run) => {
-    const restores = (values[0] as string[]).map((queueId) => {
+export function claimSeeing(change: Change): () => Planted {
+  return inStatement(
+    'claim',
+    seeing(([queueIds]) => queueIds as string[], change),
+  );
+}
+
+/** Runs the publish on changed queues, where it claims. */
+export function publishSeeing(change: Change): () => Planted {
+  return inStatement(
+    'publish',
+    seeing((values) => (values[5] ?? []) as string[], change),
+  );
+}
+
+/** Gives the claims of a publish no new token. */
+export function withoutToken(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const [row] = run() as { claims: object | null }[];
+  for (const [job, before] of tables.before) if (before === null) job.token = 0;
+  return [{ ...row, claims: row?.claims == null ? null : { ...row.claims, token: '0' } }];
+}
+
+/** Hides the jobs that wait from a publish. */
+export function overtaking(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const { line } = tables;
+  tables.line = () => [];
+  const rows = run();
+  tables.line = line;
+  return rows;
+}
+
+function seeing(queuesOf: (values: unknown[]) => string[], change: Change): Around {
+  return (tables, _name, values, run) => {
+    const restores = queuesOf(values).map((queueId) => {
       const queue = tables.queues.get(queueId) as QueueRow;
       const seen = change(queue, tables);
       const fields = Object.keys(seen) as (keyof QueueRow)[];
@@ -37,7 +70,7 @@ export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial
     const rows = run();
     for (const restore of restores) restore();
     return rows;
-  });
+  };
 }
 
 /** Changes the items of a settle before it runs. */

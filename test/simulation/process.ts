@@ -177,6 +177,10 @@ export class Process implements Host {
         this.dispatcher.wake(queueId, reason);
         if (!hasRoom) this.#setup.callOthers(this, queueId, reason);
       },
+      newJobs: {
+        reserve: (queues) => this.dispatcher.newJobs.reserve(queues),
+        end: (reservation, claim) => this.dispatcher.newJobs.end(reservation, claim),
+      },
       changes: NO_CHANGES,
       sendTest: () => Promise.reject(new Error('there are no receivers')),
       // Publishing and what is done to single jobs is all hand-written SQL.

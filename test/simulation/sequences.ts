@@ -46,6 +46,7 @@ const REACHED = [
   'a connection breaks before the commit of settle',
   'a connection breaks after the commit of settle',
   'a connection breaks after the commit of publish',
+  'a publish claims',
   'a publish that seemed lost was not',
   'claim is carried out although its caller has given up',
   'settle is carried out although its caller has given up',

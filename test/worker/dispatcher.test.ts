@@ -4,7 +4,8 @@ import type { Database } from '../../src/db/connection/database.ts';
 import type { ClaimRequest } from '../../src/db/delivery/claim.ts';
 import { Egress } from '../../src/delivery/egress.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
-import { Dispatcher, type DispatcherOptions } from '../../src/worker/dispatch/dispatcher.ts';
+import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
+import type { DispatcherOptions } from '../../src/worker/dispatch/options.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**

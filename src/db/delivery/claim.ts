@@ -58,7 +58,9 @@ export interface ClaimRequest {
   leaseMs: number;
 }
 
-interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'status'> {
+/** `claim_token`: a 64-bit number. */
+export interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'status' | 'claim_token'> {
+  claim_token: number | string;
   claimed_at: Date;
   wait_ms: number | null;
   queue_deleted: boolean;
@@ -123,7 +125,7 @@ function byTime(a: ClaimedJob, b: ClaimedJob): number {
  * Empty for a job that cannot be decrypted, because this process does not have the key or the stored text was changed.
  * When its lease ends, the job goes back without an attempt counted, and a process that has the key may claim it.
  */
-function readable(db: Database, row: ClaimRow): ClaimedJob[] {
+export function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   try {
     return [toClaimedJob(db.cipher, row)];
   } catch (error) {

@@ -4,42 +4,22 @@ import type { Periods } from '../../domain/periods.ts';
 import { AUDITED_IDS, actorJson } from '../audit.ts';
 import { isClockTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { type NewClaim, newClaimOf, type StoredNewClaims } from './claim-new.ts';
+import type { EarlierPayload, PublishAnswer, PublishItem } from './publish-items.ts';
 
-export interface PublishItem {
-  accountId: string;
-  queue: string;
-  /** JSON source text (D26). */
-  payload: string;
-  key: string | null;
-  delayMs: number;
-  /** The plan's monthly attempts; null without a limit. */
-  limit: number | null;
-  /** Id of the queue that the payload is encrypted for; undefined when it is not encrypted. */
-  encryptedFor?: string | undefined;
-  /** Trace context that is stored with the job; null or undefined without one. */
-  trace?: string | null | undefined;
+/** A worker that may claim new jobs in the statement that stores them. */
+export interface AtOnce {
+  workerId: number;
+  leaseMs: number;
+  /** The number of claimable items by queue; ordered by the queues' ids. */
+  queues: readonly { queueId: string; jobs: number }[];
 }
 
-export type PublishAnswer =
-  | { outcome: 'created'; id: string; status: JobStatus; createdAt: number; queueId: string }
-  | ExistingJob
-  | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'must_not_encrypt' }
-  | { outcome: 'must_encrypt'; queueId: string };
-
-/** The job that was created with the same idempotency key before. */
-export interface ExistingJob extends EarlierPayload {
-  outcome: 'existing';
-  id: string;
-  status: JobStatus;
-  createdAt: number;
-  queueId: string;
-}
-
-interface EarlierPayload {
-  /** Whether the payload of the earlier job is another one; null if that needs `stored`. */
-  differs: boolean | null;
-  /** The payload of the earlier job as it is stored, if one of the two is encrypted and their sizes do not differ already. */
-  stored: string | null;
+export interface PublishResult {
+  /** In the order of the items. */
+  answers: PublishAnswer[];
+  /** The jobs that the worker got; null if it got none. */
+  claim: NewClaim | null;
 }
 
 /** As `jobferry_publish` gives them. */
@@ -66,7 +46,9 @@ interface OtherAnswer extends EarlierPayload {
  */
 const PUBLISH: Statement = {
   name: 'publish',
-  text: `select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers`,
+  text: `
+    select answers, claims
+      from jobferry_publish($1, $2, $3, $4 * interval '1 ms', $5 * interval '1 ms', $6, $7, $8, $9 * interval '1 ms')`,
 };
 
 /** Idempotency window while the database's clock is not trusted: no key may become free by a wrong clock. */
@@ -74,10 +56,25 @@ const FOR_EVER_MS = 100 * 366 * 86_400_000;
 
 /** Publishes a batch in one commit. @returns results in the order of the items */
 export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
-  if (items.length === 0) return [];
-  const answers = answersOf(await db.one<{ answers: StoredAnswers }>(PUBLISH, argumentsOf(db, items, periods)));
+  return (await publishAndClaim(db, items, periods, null)).answers;
+}
+
+/** Like `publish`. @param atOnce the worker that may claim the new jobs; null if none may */
+export async function publishAndClaim(
+  db: Database,
+  items: PublishItem[],
+  periods: Periods,
+  atOnce: AtOnce | null,
+): Promise<PublishResult> {
+  if (items.length === 0) return { answers: [], claim: null };
+  const { workerId = null, leaseMs = null, queues } = atOnce ?? {};
+  const wanted = [queues?.map(({ queueId }) => queueId) ?? null, queues?.map(({ jobs }) => jobs) ?? null];
+  const values = [...argumentsOf(db, items, periods), ...wanted, workerId, leaseMs];
+  const row = await db.one<{ answers: StoredAnswers; claims: StoredNewClaims | null }>(PUBLISH, values);
+  const answers = answersOf(row);
   if (answers.some(({ outcome }) => outcome === 'created')) db.fullDisk.wrote();
-  return answers;
+  if (row?.claims == null) return { answers, claim: null };
+  return { answers, claim: newClaimOf(db, row.claims, { items, answers, periods }) };
 }
 
 // One entry per queue, or one about the job if there can be only one.
@@ -85,7 +82,7 @@ const PUBLISH_AUDITED: Statement = {
   name: 'publish-audited',
   text: `
     with published as materialized (
-      select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers
+      select answers from jobferry_publish($1, $2, $3, $4 * interval '1 ms', $5 * interval '1 ms', null, null, null, null)
     ), created as materialized (
       select one.queue_id, count(*) as jobs, array_agg(one.id order by one.n) as ids
         from published, rows from (json_array_elements_text(answers -> 'ids'),
@@ -94,11 +91,11 @@ const PUBLISH_AUDITED: Statement = {
        where one.id is not null group by one.queue_id
     )
     select answers,
-           (select count(case when $7 then
-                     jobferry_audit($5, $6::json, 'job.publish', 'job', created.ids[1], null, null,
+           (select count(case when $8 then
+                     jobferry_audit($6, $7::json, 'job.publish', 'job', created.ids[1], null, null,
                                     jsonb_build_object('queue', queue.name))
                    else
-                     jobferry_audit($5, $6::json, 'jobs.publish', 'queue', queue.id, queue.name, null,
+                     jobferry_audit($6, $7::json, 'jobs.publish', 'queue', queue.id, queue.name, null,
                                     jsonb_build_object('jobs', created.jobs, 'jobIds', to_jsonb(created.ids[1:${AUDITED_IDS}])))
                    end)
               from created join queue on queue.id = created.queue_id)
@@ -123,8 +120,9 @@ export async function publishAudited(
 /** @returns the arguments of `jobferry_publish` */
 function argumentsOf(db: Database, items: PublishItem[], periods: Periods): unknown[] {
   const keyed = items.some(({ key }) => key !== null);
+  const limited = items.some(({ limit }) => limit !== null);
   const windowMs = isClockTrusted(db) ? periods.retentionMs : FOR_EVER_MS;
-  return [JSON.stringify(items.map(withoutDefaults)), keyed, windowMs, periods.lifetimeMs];
+  return [JSON.stringify(items.map(withoutDefaults)), keyed, limited, windowMs, periods.lifetimeMs];
 }
 
 function answersOf(row: { answers: StoredAnswers } | null): PublishAnswer[] {
@@ -135,14 +133,17 @@ function answersOf(row: { answers: StoredAnswers } | null): PublishAnswer[] {
 export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAnswers): PublishAnswer[] {
   const answers = ids.map((id, index): PublishAnswer | null => {
     const queueId = queueIds[index];
-    return id == null || queueId == null ? null : { outcome: 'created', id, status: 'pending', createdAt, queueId };
+    return id == null || queueId == null
+      ? null
+      : { outcome: 'created', id, status: 'pending', createdAt, queueId, isClaimed: false };
   });
   for (const other of others ?? []) answers[other.index] = toAnswer(other, queueIds[other.index] ?? '');
   return answers.filter((answer) => answer !== null);
 }
 
 /** Leaves out values that most items share, which need not be serialised and parsed. */
-function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encryptedFor, trace }: PublishItem) {
+function withoutDefaults(item: PublishItem) {
+  const { accountId, queue, payload, key, delayMs, limit, encryptedFor, trace, claimable } = item;
   // Properties by name: objects from a rest pattern survive until a full garbage collection, a fortieth of all memory.
   return {
     accountId,
@@ -153,6 +154,7 @@ function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encry
     delayMs: delayMs === 0 ? undefined : delayMs,
     limit: limit ?? undefined,
     trace: trace ?? undefined,
+    claimable,
   };
 }
 

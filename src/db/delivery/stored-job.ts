@@ -173,7 +173,7 @@ function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
 
 /** Also used for claims, which return the same columns. */
 export function toJobState(
-  row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'is_probe' | 'trace_context' | 'now' | 'mode'>,
+  row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'claim_token' | 'is_probe' | 'trace_context' | 'now' | 'mode'>,
 ): JobState {
   return {
     status: row.status,

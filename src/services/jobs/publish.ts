@@ -1,12 +1,7 @@
 import { counts } from '../../counts/counts.ts';
 import type { Cipher } from '../../db/connection/cipher.ts';
-import {
-  type ExistingJob,
-  type PublishAnswer,
-  type PublishItem,
-  publish,
-  publishAudited,
-} from '../../db/delivery/publish.ts';
+import { publishAudited } from '../../db/delivery/publish.ts';
+import type { ExistingJob, PublishAnswer, PublishItem } from '../../db/delivery/publish-items.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { JobferryError, notFound, unavailable } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
@@ -14,6 +9,7 @@ import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
 import type { TracedPublish } from '../../tracing/tracing.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
+import { ClaimingPublish } from './claiming-publish.ts';
 
 export interface PublishInput {
   /** JSON source text of the payload, already checked to be an object (D26). */
@@ -53,7 +49,7 @@ const MAX_ENCRYPTING = 10_000;
 
 export function createPublish(context: Context) {
   const createBatcher = () =>
-    new Batcher<PublishItem, PublishAnswer>((items) => counted(items, publish(context.db, items, context.periods)), {
+    new Batcher<PublishItem, PublishAnswer>((items) => counted(items, publishing.publish(items)), {
       maxItems: 200,
       // Publishes of all accounts wait for a running statement, so it must be short.
       maxBytes: MIB,
@@ -63,6 +59,7 @@ export function createPublish(context: Context) {
       patience: { calmMs: 3500, busyMs: 500 },
       deadlineMs: DEADLINE_MS,
     });
+  const publishing = new ClaimingPublish(context);
   // A mebibyte takes the database ten times as long as a hundred small payloads, so small ones do not wait for large
   // ones.
   const [small, large] = [createBatcher(), createBatcher()];
@@ -108,9 +105,9 @@ export function createPublish(context: Context) {
         const created = answer.outcome === 'created';
         const payloadDiffers = answer.outcome === 'existing' && differs(context.db.cipher, plain, answer);
         const { id, status, createdAt, queueId } = answer;
-        if (created) {
+        if (answer.outcome === 'created') {
           // The durable wake-up of a job that is due later fires in time.
-          if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
+          if (!answer.isClaimed && plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
           context.changes.changed({ accountId: account.id, queueId, jobId: id });
         }
         return { created, payloadDiffers, job: { id, status, createdAt: new Date(createdAt) } };

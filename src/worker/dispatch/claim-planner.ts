@@ -90,6 +90,19 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     }
   }
 
+  /** Reserves room for jobs that are claimed without a plan. @returns false, and reserves nothing, if not all have room */
+  reserve(queue: Queue, jobs: number, bytes: number): boolean {
+    const room = this.#shares.ofQueue(queue.accountId, queue);
+    if (room === null || room.slots < jobs || room.bytes < bytes) return false;
+    this.#shares.take(queue.accountId, queue, jobs, bytes);
+    return true;
+  }
+
+  /** Gives back what `reserve` has reserved. */
+  giveBack(queue: Queue, jobs: number, bytes: number): void {
+    this.#shares.give(queue.accountId, queue, jobs, bytes);
+  }
+
   /** A delivery begins. */
   begin(queue: SharingQueue, bytes: number): void {
     this.#shares.take(queue.accountId, queue, 1, bytes);

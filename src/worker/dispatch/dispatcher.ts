@@ -1,20 +1,15 @@
 import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { type Claim, type ClaimedJob, claim } from '../../db/delivery/claim.ts';
-import type { Sender } from '../../delivery/send.ts';
-import type { LockHolder } from '../../domain/doctor-locks.ts';
-import { traceIdOf } from '../../domain/trace.ts';
-import type { ChangeFeed } from '../../live/live.ts';
-import type { Logger } from '../../log.ts';
-import { Starts } from '../../pacing/starts.ts';
-import type { Tracing } from '../../tracing/tracing.ts';
-import { emptyAlone, type Locks } from '../maintenance/recover.ts';
+import { emptyAlone } from '../maintenance/recover.ts';
 import { thisMoment } from '../moment.ts';
-import { AttemptLog } from './attempt-log.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
-import { type ClaimTime, type Delivery, deliver } from './deliver.ts';
+import type { ClaimTime } from './deliver.ts';
+import { Deliveries } from './deliveries.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
 import { LockedQueues } from './locked-queues.ts';
+import { NewJobs } from './new-jobs.ts';
+import type { DispatcherOptions } from './options.ts';
 import { QueueAccounts } from './queue-accounts.ts';
 import {
   createQueueState,
@@ -25,40 +20,13 @@ import {
   type QueueState,
 } from './queue-state.ts';
 import { RecentFailure } from './recent-failure.ts';
-import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 import { FIRST_POLL_MS, isExpected, pollForSlot } from './slot-polls.ts';
 import { Trickle } from './trickle.ts';
-
-export interface DispatcherOptions {
-  db: Database;
-  sender: Sender;
-  log: Logger;
-  changes: ChangeFeed;
-  /** Null or undefined if this process makes no spans. */
-  tracing?: Tracing | null;
-  workerId: number;
-  /** Deliveries that may run at once in this process. */
-  capacity: number;
-  leaseMs: number;
-  /** False while other processes may consider this one dead: a claim could then deliver a job twice at once. */
-  mayClaim: () => boolean;
-  /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */
-  mayStart: (claimedAt: number) => Promise<boolean>;
-  /** Whether a request may still be written: no other process can have taken back a claim that was sent at `claimedAt`. */
-  stillHolds: (claimedAt: number) => boolean;
-  /** Locks of this process: of all workers, one empties a deleted queue. */
-  locks: Locks;
-  /** The database refused an outcome although the lease of its claim had not ended. */
-  onRefused: (claimedAt: number) => void;
-  whoLocks?: () => Promise<readonly LockHolder[]>;
-}
 
 /** Claims that run at once. Queues that become ready meanwhile share the next claim. */
 const MAX_CLAIMS = 3;
 /** Delay before a failed claim is retried. */
 const RETRY_MS = 250;
-/** Pace at which deliveries start: each start takes a few tenths of a millisecond, and a claim has up to 320. */
-const PACE = { items: 16, ms: 5 };
 /** `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
@@ -72,32 +40,38 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** Calls `mayClaim` again right before a claim is sent: it may have waited for a connection for seconds. */
   readonly #claiming: Database;
-  readonly #settles: SettleBatcher;
   readonly #planner: ClaimPlanner<OwnedQueue>;
   readonly #accounts: QueueAccounts;
   readonly #queues = new Map<string, QueueState>();
-  readonly #starts = new Starts(PACE);
   #draining = false;
   #isClaimScheduled = false;
-  readonly #deliveries = new InFlightCounter();
+  readonly #deliveries: Deliveries;
   readonly #claims = new InFlightCounter();
   /** Claim statements that have not returned. */
   #runningClaims = 0;
   readonly #claimFailure = new RecentFailure();
-  readonly #attempts: AttemptLog;
   readonly #trickle: Trickle;
   readonly locked: LockedQueues;
+  /** Jobs that this process claims when it publishes them. */
+  readonly newJobs: NewJobs;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { db, log, capacity, mayClaim } = options;
+    const { db, log, capacity, mayClaim, workerId, leaseMs, mayStart } = options;
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
-    this.#attempts = new AttemptLog(log);
     this.locked = new LockedQueues(log, options.whoLocks ?? (async () => []));
     this.#trickle = new Trickle(options.sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
-    this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
+    this.#deliveries = new Deliveries(options, (queue, bytes, reason) => this.#ended(queue, bytes, reason));
+    this.newJobs = new NewJobs({
+      ...{ workerId, leaseMs, mayStart, planner: this.#planner, claims: this.#claims },
+      mayClaim: () => !this.#draining && mayClaim() && this.#trickle.letsPass(),
+      stateOf: (queueId) => this.#stateOf(queueId),
+      start: (queue, job, claimed, mayStart) => this.#start(queue, job, claimed, mayStart),
+      wake: (queueId, reason) => this.wake(queueId, reason),
+      forgetIdle: (queue) => this.#forgetIdle(queue),
+    });
   }
 
   get inFlight(): number {
@@ -135,7 +109,7 @@ export class Dispatcher {
   /** For operators: the operation that fails repeatedly; null when none does. */
   get problem(): string | null {
     if (this.#claimFailure.isRecent) return 'claims fail';
-    return this.#settles.failure.isRecent ? 'outcomes cannot be written' : null;
+    return this.#deliveries.settleFailure.isRecent ? 'outcomes cannot be written' : null;
   }
 
   /** Call when `mayClaim` has become true again. */
@@ -152,7 +126,6 @@ export class Dispatcher {
     await this.#accounts.stop();
     await this.#claims.idle();
     await this.#deliveries.idle();
-    await this.#settles.idle();
   }
 
   #stateOf(queueId: string): QueueState {
@@ -208,7 +181,6 @@ export class Dispatcher {
       if (claimed === undefined) continue;
       for (const job of claimed.jobs) {
         this.#start(queue, job, { now: claimed.now, startedAt, answeredAt }, mayStart);
-        this.#changed(job);
       }
     }
     this.#claimSoon();
@@ -289,61 +261,16 @@ export class Dispatcher {
   }
 
   #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
-    const { sender, log, leaseMs, stillHolds, tracing } = this.#options;
-    const bytes = job.payload.length;
-    this.#planner.begin(queue, bytes);
+    this.#planner.begin(queue, job.payload.length);
     queue.inFlight += 1;
-    // Stays null when the outcome could not be written: then the job is taken back when its lease ends.
-    let reason: LocalWakeReason | null = null;
-    this.#deliveries.begin();
-    // A delivery whose claim is not held is abandoned: the job goes back at once, and no attempt is counted.
-    const isHeld = () => mayStart && stillHolds(claimed.startedAt.monotonic);
-    const attempt = tracing?.startAttempt(job, claimed.startedAt.wall) ?? null;
-    if (attempt !== null) job.trace = attempt.trace;
-    const start = () => deliver(sender, job, claimed, { leaseMs, isHeld }, attempt);
-    void new Promise<Delivery>((resolve) => this.#starts.add(queue.accountId, () => resolve(start())))
-      .then(async (delivery) => {
-        const giveUpAt = claimed.startedAt.monotonic + leaseMs;
-        const { status } = delivery.settlement.transition;
-        const settling = this.#settles.add({ job, delivery, giveUpAt });
-        await (attempt === null ? settling : attempt.settle(job.queueName, status, settling));
-        if (status !== 'awaiting_ack') reason = status === 'pending' ? 'change' : 'slot';
-      })
-      .catch((error: unknown) => {
-        // When the lease ends, the job goes back and no attempt is counted.
-        log.error(
-          { err: error, jobId: job.id, traceId: traceIdOf(job.trace) },
-          'the outcome of a delivery could not be written',
-        );
-      })
-      .finally(() => {
-        this.#deliveries.end();
-        this.#planner.end(queue, bytes);
-        queue.inFlight -= 1;
-        if (reason !== null) this.wake(queue.id, reason);
-        this.#forgetIdle(queue);
-        this.#claimSoon();
-      });
+    this.#deliveries.start(queue, job, claimed, mayStart);
   }
 
-  #changed({ accountId, queueId, id: jobId }: ClaimedJob): void {
-    this.#options.changes.changed({ accountId, queueId, jobId });
-  }
-
-  #settled(settled: SettledDelivery, applied: boolean): void {
-    if (applied) {
-      counts.settled(settled.job.queueId, settled.delivery.settlement.transition);
-      this.#changed(settled.job);
-    } else {
-      counts.droppedOutcomes += 1;
-      this.#refused(settled);
-    }
-    this.#attempts.write(settled, applied);
-  }
-
-  #refused({ giveUpAt, wasTried }: SettledDelivery): void {
-    // An earlier try may have written the outcome, and after the lease another process may have settled the job.
-    const { leaseMs, onRefused } = this.#options;
-    if (!wasTried && performance.now() < giveUpAt) onRefused(giveUpAt - leaseMs);
+  #ended(queue: OwnedQueue, bytes: number, reason: LocalWakeReason | null): void {
+    this.#planner.end(queue, bytes);
+    queue.inFlight -= 1;
+    if (reason !== null) this.wake(queue.id, reason);
+    this.#forgetIdle(queue);
+    this.#claimSoon();
   }
 }

@@ -1,7 +1,8 @@
 import type { Database } from '../../../src/db/connection/database.ts';
 import { accountsOfQueues, type Claim, type ClaimedJob, claim } from '../../../src/db/delivery/claim.ts';
 import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../../src/db/delivery/lease-locks.ts';
-import { type PublishItem, publish } from '../../../src/db/delivery/publish.ts';
+import { publishAndClaim } from '../../../src/db/delivery/publish.ts';
+import type { PublishItem } from '../../../src/db/delivery/publish-items.ts';
 import { settle, settleCancelled, settleOverdue } from '../../../src/db/delivery/settle.ts';
 import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../../src/db/delivery/wake-ups.ts';
@@ -49,8 +50,17 @@ function publishSome(random: Random): Operation {
     key: random.chance(0.5) ? random.pick(['a', 'b']) : null,
     delayMs: random.chance(0.6) ? 0 : random.int(0, 6000),
     limit: random.chance(0.9) ? null : random.int(0, 20),
+    claimable: random.chance(0.5) ? true : undefined,
   }));
+  const wanted = random.chance(0.5) ? [] : random.pick([[0], [1], [0, 1]]);
+  const workerId = random.int(1, 3);
   return async (side) => {
+    const queues = wanted.map((n) => ({
+      queueId: side.queueIds[n] ?? `no queue ${n}`,
+      jobs: items.filter(({ queue, claimable }) => queue === n && claimable).length,
+    }));
+    queues.sort((a, b) => (a.queueId < b.queueId ? -1 : 1));
+    const atOnce = queues.length === 0 ? null : { workerId, leaseMs: LEASE_MS, queues };
     const complete = items.map(
       (item): PublishItem => ({
         ...item,
@@ -59,7 +69,8 @@ function publishSome(random: Random): Operation {
         payload: '{}',
       }),
     );
-    const answers = await publish(side.db, complete, PERIODS);
+    const { answers, claim: claimed } = await publishAndClaim(side.db, complete, PERIODS, atOnce);
+    side.claims.push(...(claimed?.jobs ?? []));
     for (const answer of answers) if (answer.outcome === 'created') side.jobIds.push(answer.id);
     // Refusals are compared by their outcome only.
     return answers.map((answer) => ('id' in answer && answer.id !== null ? answer : answer.outcome));

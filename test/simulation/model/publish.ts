@@ -1,8 +1,11 @@
-import type { PublishAnswer, PublishItem, StoredAnswers } from '../../../src/db/delivery/publish.ts';
+import type { StoredNewClaims } from '../../../src/db/delivery/claim-new.ts';
+import type { StoredAnswers } from '../../../src/db/delivery/publish.ts';
+import type { PublishAnswer, PublishItem } from '../../../src/db/delivery/publish-items.ts';
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */
-export function publish(tables: Tables, [json, , retentionMs, lifetimeMs]: unknown[]): StoredAnswers {
+export function publish(tables: Tables, values: unknown[]): { answers: StoredAnswers; claims: StoredNewClaims | null } {
+  const [json, , , retentionMs, lifetimeMs, queueIds, wanted, workerId, leaseMs] = values;
   const items = (JSON.parse(json as string) as Partial<PublishItem>[]).map(withDefaults);
   const now = tables.clock();
   const resolved = items.map((item) => ({ item, queue: liveQueue(tables, item) }));
@@ -10,6 +13,10 @@ export function publish(tables: Tables, [json, , retentionMs, lifetimeMs]: unkno
     const old = withKey(tables, queue, item.key);
     if (old !== undefined && old.createdAt <= now - (retentionMs as number)) tables.updateJob(old, { key: null });
   }
+  const asked = (queueIds ?? []) as string[];
+  const open = new Set(asked.filter((id, n) => mayClaimNew(tables, id, (wanted as number[])[n] as number, now)));
+  const token = open.size > 0 ? tables.nextToken() : 0;
+  const claimed = new Map<string, QueueRow>();
   // Existing jobs are looked up for all items before any is inserted.
   const existing = resolved.map(({ item, queue }) => withKey(tables, queue, item.key));
   const dues = new Map<string, { queueId: string; due: number }>();
@@ -26,18 +33,65 @@ export function publish(tables: Tables, [json, , retentionMs, lifetimeMs]: unkno
     }
     if (withKey(tables, queue, item.key) !== undefined) return { outcome: 'retry' };
     const job = newJob(tables, queue, item, now, lifetimeMs as number);
+    if (item.claimable === true && open.has(queue.id)) {
+      Object.assign(job, claimOf(queue, { token, now, workerId: workerId as number, leaseMs: leaseMs as number }));
+      claimed.set(queue.id, queue);
+      tables.insertJob(job);
+      tables.usage.set(queue.accountId, (tables.usage.get(queue.accountId) ?? 0) + 1);
+      return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id, isClaimed: false };
+    }
     tables.insertJob(job);
     const second = `${queue.id}:${Math.floor(job.scheduledFor / 1000)}`;
     const due = Math.min(job.scheduledFor, dues.get(second)?.due ?? Number.POSITIVE_INFINITY);
     dues.set(second, { queueId: queue.id, due });
-    return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id };
+    return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id, isClaimed: false };
   });
   for (const { queueId, due } of dues.values()) tables.wake('deliver', queueId, due);
-  return stored(
+  if (claimed.size > 0) for (const id of open) tables.wake('timeout', id, now + (leaseMs as number));
+  const published = stored(
     answers,
     resolved.map(({ queue }) => queue?.id ?? null),
     now,
   );
+  if (claimed.size === 0) return { answers: published, claims: null };
+  const queues = [...open].map((id) => describe(tables.queues.get(id) as QueueRow));
+  return { answers: published, claims: { claimedAt: now, token: String(token), queues } };
+}
+
+/** `jobferry_pick_new` */
+function mayClaimNew(tables: Tables, queueId: string, jobs: number, now: number): boolean {
+  const queue = tables.queues.get(queueId);
+  if (queue === undefined || queue.deletedAt !== null || queue.pausedAt !== null) return false;
+  if (queue.holdUntil !== null || queue.probeJobId !== null || queue.rateLimitMax !== null) return false;
+  if ((tables.line(queueId)[0]?.scheduledFor ?? Number.POSITIVE_INFINITY) <= now) return false;
+  return tables.inFlight(queueId) + jobs <= queue.concurrency;
+}
+
+interface NewClaim {
+  token: number;
+  now: number;
+  workerId: number;
+  leaseMs: number;
+}
+
+function claimOf(
+  { mode, maxDefers, ackTimeoutAction }: QueueRow,
+  { token, now, workerId, leaseMs }: NewClaim,
+): Partial<JobRow> {
+  const deadline = now + leaseMs;
+  return {
+    ...{ status: 'processing', attempts: 1, token, workerId, claimedAt: now, deadline },
+    ...{ mode, maxDefers, ackTimeoutAction },
+  };
+}
+
+function describe(queue: QueueRow): StoredNewClaims['queues'][number] {
+  const { id, webhookUrl, maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction } =
+    queue;
+  return {
+    ...{ id, webhookUrl, signingSecret: 'secret', nextSigningSecret: null },
+    ...{ maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction },
+  };
 }
 
 function withDefaults(item: Partial<PublishItem>): PublishItem {

@@ -11,7 +11,7 @@ export type Execute = (tables: Tables, name: string, values: unknown[]) => objec
 
 const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) => object[]>> = {
   claim,
-  publish: (tables, values) => [{ answers: publish(tables, values) }],
+  publish: (tables, values) => [publish(tables, values)],
   settle: (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
 
   'settle-overdue': (tables, [json]) => {

@@ -1,0 +1,71 @@
+import type { NewClaim } from '../../db/delivery/claim-new.ts';
+import { publishAndClaim } from '../../db/delivery/publish.ts';
+import type { PublishAnswer, PublishItem } from '../../db/delivery/publish-items.ts';
+import type { Context, NewJobsOfQueue } from '../context.ts';
+
+/** Limit of the remembered ids of queues. */
+const MAX_QUEUES = 10_000;
+/** Queues whose new jobs one statement claims; each takes the statement some hundred microseconds. */
+const MAX_CLAIMED_QUEUES = 16;
+
+/** Stores batches of jobs, and claims them for the worker of this process where it has room. */
+export class ClaimingPublish {
+  readonly #context: Context;
+  /** Ids of queues by account and name, from earlier answers. A wrong one costs nothing: then the statement claims nothing. */
+  readonly #queueIds = new Map<string, string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** @returns results in the order of the items */
+  async publish(items: PublishItem[]): Promise<PublishAnswer[]> {
+    const { db, periods, newJobs = null } = this.#context;
+    if (newJobs === null) return (await publishAndClaim(db, items, periods, null)).answers;
+    const reservation = newJobs.reserve(this.#claimable(items));
+    const reserved = new Set(reservation?.queues.map(({ queueId }) => queueId));
+    for (const item of items) item.claimable = reserved.has(this.#idOf(item) ?? '') && isDue(item) ? true : undefined;
+    let claim: NewClaim | null = null;
+    try {
+      const result = await publishAndClaim(db, items, periods, reservation);
+      claim = result.claim;
+      this.#remember(items, result.answers);
+      return result.answers;
+    } finally {
+      if (reservation !== null) newJobs.end(reservation, claim);
+    }
+  }
+
+  #claimable(items: readonly PublishItem[]): NewJobsOfQueue[] {
+    const queues = new Map<string, NewJobsOfQueue>();
+    for (const item of items) {
+      const queueId = this.#idOf(item);
+      if (queueId === undefined || !isDue(item)) continue;
+      const known = queues.get(queueId);
+      if (known === undefined) {
+        queues.set(queueId, { queueId, accountId: item.accountId, jobs: 1, bytes: item.payload.length });
+      } else {
+        known.jobs += 1;
+        known.bytes += item.payload.length;
+      }
+    }
+    return [...queues.values()].slice(0, MAX_CLAIMED_QUEUES);
+  }
+
+  #idOf({ accountId, queue }: PublishItem): string | undefined {
+    return this.#queueIds.get(`${accountId}/${queue}`);
+  }
+
+  #remember(items: readonly PublishItem[], answers: readonly PublishAnswer[]): void {
+    for (const [index, item] of items.entries()) {
+      const answer = answers[index];
+      if (answer?.outcome !== 'created' || this.#idOf(item) === answer.queueId) continue;
+      if (this.#queueIds.size >= MAX_QUEUES) this.#queueIds.clear();
+      this.#queueIds.set(`${item.accountId}/${item.queue}`, answer.queueId);
+    }
+  }
+}
+
+function isDue({ delayMs }: PublishItem): boolean {
+  return delayMs === 0;
+}

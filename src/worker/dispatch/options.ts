@@ -1,0 +1,31 @@
+import type { Database } from '../../db/connection/database.ts';
+import type { Sender } from '../../delivery/send.ts';
+import type { LockHolder } from '../../domain/doctor-locks.ts';
+import type { ChangeFeed } from '../../live/live.ts';
+import type { Logger } from '../../log.ts';
+import type { Tracing } from '../../tracing/tracing.ts';
+import type { Locks } from '../maintenance/recover.ts';
+
+export interface DispatcherOptions {
+  db: Database;
+  sender: Sender;
+  log: Logger;
+  changes: ChangeFeed;
+  /** Null or undefined if this process makes no spans. */
+  tracing?: Tracing | null;
+  workerId: number;
+  /** Deliveries that may run at once in this process. */
+  capacity: number;
+  leaseMs: number;
+  /** False while other processes may consider this one dead: a claim could then deliver a job twice at once. */
+  mayClaim: () => boolean;
+  /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */
+  mayStart: (claimedAt: number) => Promise<boolean>;
+  /** Whether a request may still be written: no other process can have taken back a claim that was sent at `claimedAt`. */
+  stillHolds: (claimedAt: number) => boolean;
+  /** Locks of this process: of all workers, one empties a deleted queue. */
+  locks: Locks;
+  /** The database refused an outcome although the lease of its claim had not ended. */
+  onRefused: (claimedAt: number) => void;
+  whoLocks?: () => Promise<readonly LockHolder[]>;
+}
