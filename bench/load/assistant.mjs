@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { cpuOf } from '../measure/processes.mjs';
 
 /** A helper process of the benchmark, controlled by messages. Its cost is counted apart from the system's. */
 export class Assistant {
@@ -22,6 +23,10 @@ export class Assistant {
 
   get pid() {
     return this.#child.pid;
+  }
+
+  cpu() {
+    return cpuOf(this.pid);
   }
 
   ask(what, input = {}) {

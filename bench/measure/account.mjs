@@ -1,4 +1,5 @@
-import { cpuOf, cpuOfMachine } from './processes.mjs';
+import { availableParallelism } from 'node:os';
+import { cpuOf, timesOfMachine } from './processes.mjs';
 import { percentiles, round } from './statistics.mjs';
 
 /** How long the last delivery may take to be written down. */
@@ -75,18 +76,26 @@ export function cpuSample(stage, running) {
   const publisher = cpuOf(stage.publisher.pid);
   const receiver = cpuOf(stage.receiver.pid);
   const { user, system: kernel } = process.cpuUsage();
-  const bench = user + kernel + stage.helpers.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
-  return { ...parts, system, publisher, receiver, bench, machine: cpuOfMachine(), at: performance.now() * 1000 };
+  const bench = user + kernel + stage.helpers.reduce((sum, helper) => sum + helper.cpu(), 0);
+  const { busy: machine, stolen } = timesOfMachine();
+  return { ...parts, system, publisher, receiver, bench, machine, stolen, at: performance.now() * 1000 };
 }
 
 export function difference(after, before) {
   return Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - before[name]]));
 }
 
-/** `machineBusy` and `others` are shares of one CPU: what else the machine did makes a figure worth less. */
-export function perJob({ at, machine, ...cpu }, jobs) {
+/**
+ * `machineBusy` and `others` are shares of one CPU, `stolen` is one of the whole machine: what else was done makes a figure
+ * worth less.
+ */
+export function perJob({ at, machine, stolen, ...cpu }, jobs) {
   const known = cpu.system + cpu.publisher + cpu.receiver + cpu.bench;
-  const shares = { machineBusy: round(machine / at), others: round(Math.max(0, machine - known) / at) };
+  const shares = {
+    machineBusy: round(machine / at),
+    others: round(Math.max(0, machine - known) / at),
+    stolen: round(stolen / at / availableParallelism(), 3),
+  };
   return { ...Object.fromEntries(Object.entries(cpu).map(([name, us]) => [name, round(us / jobs, 1)])), ...shares };
 }
 

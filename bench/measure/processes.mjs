@@ -3,6 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Linux counts in hundredths of a second, on every platform that Node supports. */
 const TICK_US = 10_000;
 
+function namesIn(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // it has just ended
+  }
+}
+
 function readOr(path, fallback) {
   try {
     return readFileSync(path, 'utf8');
@@ -17,10 +25,13 @@ function statOf(pid) {
   return text === null ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** CPU microseconds of a process so far, kernel and user, all threads. */
+/** CPU microseconds of a process so far, kernel and user, all threads that it has. The scheduler's count is exact. */
 export function cpuOf(pid) {
-  const stat = statOf(pid);
-  return stat === null ? 0 : (Number(stat[11]) + Number(stat[12])) * TICK_US;
+  let total = 0;
+  for (const thread of namesIn(`/proc/${pid}/task`)) {
+    total += Number(readOr(`/proc/${pid}/task/${thread}/schedstat`, '0').split(' ')[0]) / 1000;
+  }
+  return total;
 }
 
 /** The CPU of a process with all its children, ended ones included. */
@@ -28,10 +39,8 @@ export function cpuOfFamily(pid) {
   let total = cpuOf(pid);
   const own = statOf(pid);
   if (own !== null) total += (Number(own[13]) + Number(own[14])) * TICK_US;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = statOf(name);
-    if (stat !== null && Number(stat[1]) === pid) total += (Number(stat[11]) + Number(stat[12])) * TICK_US;
+  for (const name of namesIn('/proc')) {
+    if (/^\d+$/.test(name) && Number(statOf(name)?.[1]) === pid) total += cpuOf(name);
   }
   return total;
 }
@@ -50,12 +59,9 @@ function megabytes(pid, pattern) {
   return kilobytes === undefined ? null : Math.round(Number(kilobytes) / 102.4) / 10;
 }
 
-/** CPU microseconds that the whole machine has spent working so far. */
-export function cpuOfMachine() {
-  const [user, nice, system, , , irq, softirq] = readOr('/proc/stat', 'cpu 0 0 0 0 0 0 0')
-    .split('\n')[0]
-    .split(/\s+/)
-    .slice(1)
-    .map(Number);
-  return (user + nice + system + irq + softirq) * TICK_US;
+/** Microseconds since the machine started, of all its CPUs together: in which they worked, and which the host gave to others. */
+export function timesOfMachine() {
+  const fields = readOr('/proc/stat', '').split('\n')[0].split(/\s+/).slice(1).map(Number);
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, stolen = 0] = fields;
+  return { busy: (user + nice + system + irq + softirq) * TICK_US, stolen: stolen * TICK_US };
 }

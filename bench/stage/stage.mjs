@@ -23,7 +23,7 @@ export async function openStage(options) {
     postgres,
     receiver,
     publisher,
-    /** Further helping processes: what they use belongs to the benchmark, not to others. */
+    /** Further helping processes, with `cpu()` and `stop()`: what they use belongs to the benchmark, not to others. */
     helpers: [],
     machine: {
       node: process.version,

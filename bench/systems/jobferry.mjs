@@ -20,10 +20,11 @@ export const jobferry = {
 
   /**
    * `database`: name of one that exists, with its schema; else a new one is made, and dropped at the end.
-   * `workers` may be 0; `running.startWorker()` adds one. With `standby` GraphQL's queries read from one.
+   * `main` is the program of another build. `workers` may be 0; `running.startWorker()` adds one. With `standby` GraphQL's
+   * queries read from one.
    */
   async start(stage, options) {
-    const { queues = 1, concurrency = 100, webhookUrl, workers = 1, settings = {}, database } = options;
+    const { queues = 1, concurrency = 100, webhookUrl, workers = 1, settings = {}, database, main = MAIN } = options;
     const name = database ?? 'bench_jobferry';
     const databaseUrl = database === undefined ? await stage.postgres.createDatabase(name) : options.databaseUrl;
     const standby = options.standby ? await startStandby(stage.postgres, databaseUrl) : null;
@@ -31,7 +32,7 @@ export const jobferry = {
     const isProfiled = stage.options.profile;
     const children = [];
     const startRole = async (role) => {
-      const child = await startChild(process.execPath, [...(isProfiled ? profilingArguments(role) : []), MAIN, 'serve', '--role', role], {
+      const child = await startChild(process.execPath, [...(isProfiled ? profilingArguments(role) : []), main, 'serve', '--role', role], {
         ready: READY,
         env: {
           DATABASE_URL: databaseUrl,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -72,24 +72,11 @@ async function withEarlierFunctions(present: string[]): Promise<string> {
   );
 }
 
-/** Builds the commit in a folder of its own, with the installed packages if it needs the same ones. */
+/** Builds the commit in a folder of its own. */
 export async function buildEarlier(commit: string): Promise<EarlierBuild> {
   const folder = await mkdtemp(join(tmpdir(), 'jobferry-earlier-'));
+  const script = join(ROOT, 'scripts/build-commit.mjs');
+  await run(process.execPath, [script, commit, folder], { maxBuffer: 2 ** 26 });
   const remove = () => rm(folder, { recursive: true, force: true });
-  try {
-    const archive = join(folder, 'source.tar');
-    await run('git', ['archive', '--output', archive, commit], { cwd: ROOT });
-    await run('tar', ['-xf', archive, '-C', folder]);
-    const lock = (root: string) => readFile(join(root, 'package-lock.json'), 'utf8');
-    if ((await lock(folder)) === (await lock(ROOT))) {
-      await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    } else {
-      await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, maxBuffer: 2 ** 26 });
-    }
-    await run('npm', ['run', '--silent', 'build'], { cwd: folder, maxBuffer: 2 ** 26 });
-    return { main: join(folder, 'dist/main.js'), versions: await versionsAt(commit), remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+  return { main: join(folder, 'dist/main.js'), versions: await versionsAt(commit), remove };
 }
