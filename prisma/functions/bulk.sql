@@ -81,7 +81,7 @@ declare
   v_applied text[] := '{}';
 begin
   if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
-  if json_array_length(p_items) > 0 then v_applied := jobferry_settle(p_items); end if;
+  if json_array_length(p_items) > 0 then v_applied := jobferry_settle(p_items, false); end if;
   perform jobferry_bulk_count(p_action, cardinality(p_ids), cardinality(v_applied), p_ids[cardinality(p_ids)]);
   perform jobferry_bulk_note(p_action, v_applied);
   return json_build_object('outcome', 'done', 'applied', v_applied);

@@ -1,12 +1,13 @@
 -- Writes the outcomes of a batch of jobs, of any queues. Each item is the new state of a job, and the status and claim token
 -- on which it was decided ("expected", "token"): it applies only if the job still has both. Returns the ids of the items
 -- that applied; the others lost a race, which is normal. Waits are durations from this statement on, so no retry starts
--- before its wait is over.
+-- before its wait is over. p_successes: every item is a delivery that completed its job and changes nothing else.
 --
--- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs); queues are held or
+-- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs, or
+-- jobferry_settle_successes, which costs half); queues are held or
 -- released (jobferry_settle_holds); wake-ups are written (jobferry_settle_wake_ups); the month's usage of deliveries that could
 -- not begin is taken back (jobferry_take_back_attempts).
-create or replace function jobferry_settle(p_items json) returns text[]
+create or replace function jobferry_settle(p_items json, p_successes boolean) returns text[]
 language plpgsql
 -- A batch is small and the table is large. Without these settings the planner, which expects 100 rows from any JSON, reads
 -- the whole table while it is still small enough to look cheap, and sorts all pending jobs, because few rows in a small
@@ -25,6 +26,11 @@ begin
   -- The clock is read after waiting for a lock of the whole table, or that wait would count as part of the backoff.
   lock table job in row exclusive mode;
   v_now := jobferry_now();
+  if p_successes then
+    v_settled := jobferry_settle_successes(p_items, v_now);
+    if v_settled.freed is not null then perform jobferry_settle_wake_ups(null, null, null, v_settled.freed, v_now); end if;
+    return coalesce(v_settled.applied, '{}');
+  end if;
   v_settled := jobferry_settle_jobs(p_items, v_now);
   if v_settled.applied is null then return '{}'; end if;
 
@@ -44,6 +50,40 @@ $$;
 
 -- Its steps ---------------------------------------------------------------------------------------
 
+-- Completes the jobs of the items that apply, and writes their history. What an item repeats of its job is left as it is.
+create or replace function jobferry_settle_successes(
+  p_items json, p_now timestamptz, out applied text[], out freed text[]
+)
+language plpgsql
+as $$
+begin
+  with item as materialized (
+    select * from json_to_recordset(p_items) as i(
+             id text, token bigint, "entryAttempt" integer, "entryCode" integer, "answerMs" integer, "answerBody" text)
+     -- Nested loops keep this order, so jobs are locked by id, and two batches cannot deadlock.
+     order by i.id
+  ), settled as (
+    update job set status = 'completed', completed_at = p_now, interruptions = 0, worker_id = null, deadline = null,
+                   wait_reason = null, history_count = job.history_count + 1
+      from item where job.id = item.id and job.status = 'processing' and job.claim_token = item.token
+    returning job.id, job.history_count, job.queue_id, job.claimed_at, job.scheduled_for, item."entryAttempt",
+              item."entryCode", item."answerMs", item."answerBody"
+  ), entries as (
+    insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp",
+                         duration_ms, wait_ms, response_body, started_at)
+    select s.id, s.history_count, s.queue_id, s."entryAttempt", 'success', s."entryCode", p_now, s."answerMs",
+           jobferry_wait_ms(s.claimed_at, s.scheduled_for), s."answerBody", s.claimed_at
+      from settled s
+  )
+  select array_agg(s.id), array_agg(distinct s.queue_id) into applied, freed from settled s;
+end
+$$;
+
+-- How late the delivery of a job began, for any reason.
+create or replace function jobferry_wait_ms(p_claimed_at timestamptz, p_scheduled_for timestamptz) returns integer
+language sql immutable
+as $$ select least(greatest(extract(epoch from p_claimed_at - p_scheduled_for) * 1000, 0), 2147483647)::integer $$;
+
 -- Changes the jobs of the items that apply, writes their history and their dead letters, and returns what is left to do.
 --   applied              ids of the jobs
 --   effects              for jobferry_settle_holds
@@ -62,8 +102,7 @@ begin
            case when item.status = 'pending' and q.deleted_at is not null then 'dead' else item.status end as final,
            case when item.status = 'pending' and q.deleted_at is not null then 'queue_deleted'
                 else item."deadReason" end as reason,
-           -- How late the delivery began, for any reason.
-           least(greatest(extract(epoch from j.claimed_at - j.scheduled_for) * 1000, 0), 2147483647)::integer as wait_ms
+           jobferry_wait_ms(j.claimed_at, j.scheduled_for) as wait_ms
       from json_to_recordset(p_items) as item(
              id text, expected text, token bigint, status text, attempts integer, "deferCount" integer,
              "shortHolds" integer, interruptions integer, "waitMs" float8, "lastError" text, "deadReason" text,

@@ -24,12 +24,18 @@ export interface DeliveredAnswer {
   encryption?: { queueId: string; keyId: string } | undefined;
 }
 
-const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1) as applied' };
+const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1, $2) as applied' };
 
 /** Applies a batch in one commit. @returns ids of the applied settlements; a missing one lost a race */
 export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(db.cipher, settlements)]);
+  const values = [toItems(db.cipher, settlements), settlements.every(isPlainSuccess)];
+  const row = await db.one<{ applied: string[] }>(SETTLE, values);
   return new Set(row?.applied);
+}
+
+/** Whether the settlement only completes a job that was delivered. What it repeats of the job's state is as it is stored. */
+function isPlainSuccess({ expected, transition: { status, queueEffect, isBilled } }: Settlement): boolean {
+  return expected === 'processing' && status === 'completed' && queueEffect === null && isBilled;
 }
 
 // Locks in the order of `jobferry_settle`. After a wait for a lock, PostgreSQL checks the condition on the new row.
@@ -41,7 +47,7 @@ const SETTLE_OVERDUE: Statement = {
     )
     select jobferry_settle((
       select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from overdue)
-    )) as applied`,
+    ), false) as applied`,
 };
 
 /**
@@ -68,7 +74,7 @@ const SETTLE_LOST: Statement = {
     )
     select jobferry_settle((
       select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from lost)
-    )) as applied`,
+    ), false) as applied`,
 };
 
 /**
@@ -84,7 +90,7 @@ export async function settleLost(db: Database, self: number, settlements: readon
 const SETTLE_AUDITED: Statement = {
   name: 'settle-audited',
   text: `
-    with settled as materialized (select jobferry_settle($1) as applied)
+    with settled as materialized (select jobferry_settle($1, false) as applied)
     select applied, case when cardinality(applied) > 0 then
              jobferry_audit($2, $3::json, $4, 'job', $5, null, jsonb_build_object('status', $6::text), $7::jsonb) end
       from settled`,
