@@ -88,12 +88,13 @@ function agree(kept: Figure, measured: Figure): boolean {
   return Math.abs(measured.value - kept.value) <= within * Math.abs(kept.value);
 }
 
-/** The text of a failed comparison, for the person who has made the change. */
-export function complaint(found: readonly Difference[]): string {
-  const lines = found.map(({ group, name, kept, measured }) => {
-    const within = measured?.within === undefined ? '' : ` (within ${100 * measured.within} %)`;
-    return `  ${group} / ${name}: kept ${said(kept)}, measured ${said(measured)}${within}`;
+/** The complaint about measured figures that differ from the kept ones, for the person who has made the change; empty if none does. */
+export function complaint(measured: Figures): string {
+  const lines = differences(keptFigures(), measured).map(({ group, name, kept, measured: now }) => {
+    const within = now?.within === undefined ? '' : ` (within ${100 * now.within} %)`;
+    return `  ${group} / ${name}: kept ${said(kept)}, measured ${said(now)}${within}`;
   });
+  if (lines.length === 0) return '';
   return (
     `The weight of a job has changed:\n${lines.join('\n')}\n` +
     'If this is meant, run `npm run weigh` and commit test/weight/weight.json with the reason.'

@@ -1,18 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasGivenServer } from '../support/given-server.ts';
-import { complaint, differences, type Figures, keptFigures } from './figures.ts';
+import { complaint } from './figures.ts';
 import { startWeighingServer } from './server.ts';
 import { COURSES, groupOf, openRounds, ROUNDS, type Rounds, weighStatements } from './statements.ts';
 
 /** Compares the costs of a job, in counts that a slow machine does not change, with `weight.json`. `npm run weigh` writes that file. */
-
-const kept = keptFigures();
-
-/** The text of a difference; empty if there is none. */
-function changes(measured: Figures): string {
-  const found = differences(kept, measured);
-  return found.length === 0 ? '' : complaint(found);
-}
 
 // The counts are those of the embedded PostgreSQL, with a module that has to be loaded at its start.
 describe.skipIf(hasGivenServer)('the SQL of a job', () => {
@@ -23,14 +15,14 @@ describe.skipIf(hasGivenServer)('the SQL of a job', () => {
   });
 
   it('executes, plans, writes and logs as much as weight.json says', async () => {
-    expect(changes(await weighStatements(rounds))).toBe('');
+    expect(complaint(await weighStatements(rounds))).toBe('');
   });
 
   /** The complaint about a build in which one thing is done more. */
   async function complaintAbout(plant: string): Promise<string> {
     await rounds.db.query(plant);
     const [course] = COURSES;
-    return changes({ [groupOf(course)]: await rounds.measure(course, ROUNDS.few) });
+    return complaint({ [groupOf(course)]: await rounds.measure(course, ROUNDS.few) });
   }
 
   it('is too heavy with a planted index of the jobs', async () => {
