@@ -84,6 +84,20 @@ export async function openCounters(url: string) {
       return rows[0];
     },
 
+    /** How often sessions have sent each statement so far. */
+    async calls(): Promise<Map<string, number>> {
+      const { rows } = await client.query(
+        `select query, sum(calls)::float8 as calls from pg_stat_statements
+          where toplevel and dbid = (select oid from pg_database where datname = current_database()) group by query`,
+      );
+      return new Map(rows.map(({ query, calls }) => [query, calls]));
+    },
+
+    async isCompleted(jobId: string): Promise<boolean> {
+      const { rowCount } = await client.query("select from job where id = $1 and status = 'completed'", [jobId]);
+      return rowCount === 1;
+    },
+
     /** Rows written so far, by table. The measured session has to have reported them. */
     async rows(): Promise<Map<string, { inserted: number; updated: number; hot: number; deleted: number }>> {
       const { rows } = await client.query(

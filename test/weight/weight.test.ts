@@ -1,17 +1,25 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasGivenServer } from '../support/given-server.ts';
-import { complaint } from './figures.ts';
-import { startWeighingServer } from './server.ts';
+import { complaint, keptFigures } from './figures.ts';
+import { OF_NODE, weighProcesses } from './processes.ts';
+import { startWeighingServer, type WeighingServer } from './server.ts';
+import { weighSizes } from './sizes.ts';
 import { COURSES, groupOf, openRounds, ROUNDS, type Rounds, weighStatements } from './statements.ts';
 
 /** Compares the costs of a job, in counts that a slow machine does not change, with `weight.json`. `npm run weigh` writes that file. */
 
 // The counts are those of the embedded PostgreSQL, with a module that has to be loaded at its start.
+let server: WeighingServer;
+
+beforeAll(async () => {
+  if (!hasGivenServer) server = await startWeighingServer();
+});
+
 describe.skipIf(hasGivenServer)('the SQL of a job', () => {
   let rounds: Rounds;
 
   beforeAll(async () => {
-    rounds = await openRounds(await (await startWeighingServer()).createDatabase());
+    rounds = await openRounds(await server.createDatabase());
   });
 
   it('executes, plans, writes and logs as much as weight.json says', async () => {
@@ -41,4 +49,21 @@ describe.skipIf(hasGivenServer)('the SQL of a job', () => {
     expect(await complaintAbout(planted)).toMatch(new RegExp(`statements within functions, ${name}: kept`));
     await rounds.db.query(original);
   });
+});
+
+const hasNoNodeFigures = !(OF_NODE.api in keptFigures());
+if (hasNoNodeFigures)
+  console.log(`weight.json has no figures of Node ${process.version}: only its statements are compared.`);
+
+// /proc has the system calls.
+describe.skipIf(hasGivenServer || process.platform !== 'linux')('an API process and a worker process', () => {
+  it('send, call and allocate for one job at a time as much as weight.json says', async () => {
+    const measured = await weighProcesses(await server.createDatabase());
+    if (hasNoNodeFigures) for (const group of Object.values(OF_NODE)) delete measured[group];
+    expect(complaint(measured)).toBe('');
+  });
+});
+
+it('the packages and the dashboard are as large as weight.json says', async () => {
+  expect(complaint(await weighSizes())).toBe('');
 });
