@@ -115,7 +115,8 @@ export async function openCounters(url: string) {
 
     /** Records of the log in between, without those that the server writes at times of its own. */
     async logged(from: string, to: string): Promise<{ records: number; bytes: number; entries: Map<string, number> }> {
-      await client.query('select pg_sleep(0) from pg_switch_wal()');
+      // Only what is on disk can be read. This commit brings all that was logged before it there.
+      await client.query("select pg_logical_emit_message(true, 'weight', '')");
       const { rows } = await client.query(
         `select count(*)::float8 as records, sum(record_length)::float8 as bytes
            from pg_get_wal_records_info($1, $2) where resource_manager not in ('Standby', 'XLOG')`,
