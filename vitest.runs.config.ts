@@ -30,6 +30,8 @@ const RUNS: Record<string, Options> = {
   fuzz: { include: FUZZED, env: { FUZZ_CASES: process.env.FUZZ_CASES ?? '10000' }, ...SERVER },
   /** The packages, installed from the registry into fresh projects, against a real service. */
   packages: { include: ['test/packages/**/*.packages.ts'], testTimeout: 300_000, hookTimeout: 300_000, ...SERVER },
+  /** The costs of a job, in counts: writes test/weight/weight.json, with which `npm test` compares. On a server of its own. */
+  weigh: { include: ['test/weight/**/*.weigh.ts'], ...SERVER },
   /** Every statement of `src/db` against a million jobs (PLANS_JOBS), on a server of its own. */
   plans: { include: ['test/plans/**/*.plans.ts'], testTimeout: 240_000, hookTimeout: 900_000, ...SERVER },
   /** The pictures of docs/dashboard, from the built dashboard. */

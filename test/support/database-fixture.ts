@@ -52,9 +52,12 @@ export interface TestQueue {
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
-/** The SQL functions on a database of their own, without any process around them. */
-export async function openFixture() {
-  const { url } = await createTestDatabase();
+/**
+ * The SQL functions on a database of their own, without any process around them.
+ * @param given address of another one; it is a test's own
+ */
+export async function openFixture(given?: string) {
+  const url = given ?? (await createTestDatabase()).url;
   const db = new Database(url, { warn: () => undefined });
   afterAll(() => db.close());
   const account = await db.one<{ id: string }>(`insert into account (name, plan) values ('test', 'pro') returning id`);

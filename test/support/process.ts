@@ -14,6 +14,8 @@ export interface JobferryOptions {
   readyWithinMs?: number;
   /** `dist/main.js` of another build. */
   main?: string;
+  /** Options of Node. */
+  node?: readonly string[];
 }
 
 export interface LogLine {
@@ -66,8 +68,9 @@ export async function startJobferry(options: JobferryOptions = {}): Promise<Jobf
   return jobferry;
 }
 
-function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = builtService() }: JobferryOptions): Jobferry {
-  const child = spawn(process.execPath, [main, 'serve', '--role', role], {
+function spawnJobferry(options: JobferryOptions): Jobferry {
+  const { databaseUrl, role = 'all', env = {}, main = builtService(), node = [] } = options;
+  const child = spawn(process.execPath, [...node, main, 'serve', '--role', role], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Nothing of the developer's own settings.
     env: {

@@ -6,6 +6,7 @@ import { Egress } from '../../src/delivery/egress.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
 import type { DispatcherOptions } from '../../src/worker/dispatch/options.ts';
+import { claimedRow } from '../support/claimed-row.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
@@ -75,33 +76,7 @@ class FakeDatabase {
 
   #row(queueId: string) {
     this.#lastId += 1;
-    return {
-      id: `job-${this.#lastId}`,
-      claim_token: this.#lastId,
-      account_id: accountOf(queueId),
-      queue_name: queueId,
-      webhook_url: 'http://127.0.0.1:9/',
-      signing_secret: 'secret',
-      next_signing_secret: null,
-      trace_context: null,
-      payload: '{}',
-      created_at: new Date(0),
-      scheduled_for: new Date(0),
-      attempts: 1,
-      max_attempts: 3,
-      defer_count: 0,
-      short_holds: 0,
-      interruptions: 0,
-      backoff_type: 'fixed',
-      backoff_delay: 10,
-      deliver_by: new Date(8.64e15),
-      last_error: null,
-      mode: 'standard',
-      max_defers: 50,
-      ack_timeout: 300,
-      ack_timeout_action: 'retry',
-      is_probe: false,
-    };
+    return claimedRow(queueId, accountOf(queueId), this.#lastId);
   }
 }
 

@@ -1,0 +1,31 @@
+/** A row of the claim statement: a first attempt of a job without anything special. */
+export function claimedRow(queueId: string, accountId: string, n: number) {
+  return {
+    queue_id: queueId,
+    id: `job-${n}`,
+    claim_token: n,
+    account_id: accountId,
+    queue_name: queueId,
+    webhook_url: 'http://127.0.0.1:9/',
+    signing_secret: 'secret',
+    next_signing_secret: null,
+    trace_context: null,
+    payload: '{}',
+    created_at: new Date(0),
+    scheduled_for: new Date(0),
+    attempts: 1,
+    max_attempts: 3,
+    defer_count: 0,
+    short_holds: 0,
+    interruptions: 0,
+    backoff_type: 'fixed',
+    backoff_delay: 10,
+    deliver_by: new Date(8.64e15),
+    last_error: null,
+    mode: 'standard',
+    max_defers: 50,
+    ack_timeout: 300,
+    ack_timeout_action: 'retry',
+    is_probe: false,
+  };
+}
