@@ -1,11 +1,14 @@
 import type { Database } from '../../src/db/connection/database.ts';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { publishAndClaim } from '../../src/db/delivery/publish.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
 import {
   DELIVERED,
   FAILED,
+  LEASE_MS,
   openFixture,
+  PERIODS,
   type QueueColumns,
   settlementOf,
   type TestQueue,
@@ -29,6 +32,8 @@ interface Course {
   name: string;
   jobs: number;
   columns?: QueueColumns;
+  /** Whether the publish claims the jobs. */
+  claimsNew?: boolean;
   /** The events of a job, one after the other. A report needs no claim. */
   events: { name: string; event: JobEvent; needsClaim: boolean }[];
   /** Milliseconds before the next event. */
@@ -36,10 +41,13 @@ interface Course {
 }
 
 const first = (event: JobEvent) => ({ name: 'settle', event, needsClaim: true });
+const atOnce = (event: JobEvent) => ({ name: 'settle', event, needsClaim: false });
 
 export const COURSES: readonly [Course, ...Course[]] = [
   { name: 'delivered, 8 jobs a round', jobs: 8, events: [first(DELIVERED)] },
   { name: 'delivered, 1 job a round', jobs: 1, events: [first(DELIVERED)] },
+  { name: 'claimed by the publish, 8 jobs a round', jobs: 8, claimsNew: true, events: [atOnce(DELIVERED)] },
+  { name: 'claimed by the publish, 1 job a round', jobs: 1, claimsNew: true, events: [atOnce(DELIVERED)] },
   {
     name: 'failed once and delivered, 8 jobs a round',
     jobs: 8,
@@ -80,18 +88,32 @@ export async function openRounds(url: string) {
     },
   };
 
+  /** @returns the jobs that the publish has claimed */
+  async function publishTo(queue: TestQueue, jobs: number, claimsNew: boolean): Promise<ClaimedJob[]> {
+    const item = {
+      accountId: fixture.accountId,
+      queue: queue.name,
+      payload: PAYLOAD,
+      key: null,
+      delayMs: 0,
+      limit: null,
+    };
+    const items = Array.from({ length: jobs }, () => ({ ...item, claimable: claimsNew || undefined }));
+    const asked = { workerId: 1, leaseMs: LEASE_MS, queues: [{ queueId: queue.id, jobs }] };
+    const { claim } = await publishAndClaim(fixture.db, items, PERIODS, claimsNew ? asked : null);
+    return claim?.jobs ?? [];
+  }
+
   async function runRound(course: Course, queue: TestQueue, tally: Tally | null): Promise<void> {
     const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
       await clock.forward(STEP_MS);
       return tally === null ? work() : tally.note(name, work);
     };
-    const items = Array.from({ length: course.jobs }, () => ({ payload: PAYLOAD }));
-    await step('publish', () => fixture.publishAll(queue, items));
-    let jobs: ClaimedJob[] = [];
+    let jobs = await step('publish', () => publishTo(queue, course.jobs, course.claimsNew === true));
     for (const [n, { name, event, needsClaim }] of course.events.entries()) {
       if (n > 0) await clock.forward(course.pauseMs ?? 0);
       if (needsClaim) jobs = (await step(n === 0 ? 'claim' : 'second claim', () => fixture.claim(queue))).jobs;
-      else jobs = jobs.map((job) => ({ ...job, state: { ...job.state, status: 'awaiting_ack' } }));
+      else if (n > 0) jobs = jobs.map((job) => ({ ...job, state: { ...job.state, status: 'awaiting_ack' } }));
       const settlements = jobs.map((job) => settlementOf(job, event, clock.now));
       const applied = await step(name, () => settle(fixture.db, settlements));
       if (applied.size !== course.jobs)
