@@ -7,8 +7,8 @@
 --   null                       only an event (a settle, an edit) can make room
 --   infinity                   no job is left
 --
--- Step by step: jobferry_pick selects and locks the jobs of one queue after the other; one UPDATE claims all of them;
--- wake-ups for the next claim and for the end of the leases are written; the account's monthly usage is counted.
+-- Step by step: jobferry_pick_usual selects and locks jobs of all queues at once that only their slots limit, and
+-- jobferry_pick those of each other queue; one UPDATE claims all of them; wake-ups for the next claim and for the end of the leases are written; the account's monthly usage is counted.
 --
 -- A claim skips rows of queues and jobs that are locked. It waits only for wake-ups (by task, queue and time, as
 -- jobferry_settle and jobferry_publish do) and then, last, for the accounts' usage, by id. So they cannot deadlock. The
@@ -39,15 +39,16 @@ as $$
 declare
   v_asked record; v_pick record; v_ids text[];
   -- Facts about the queues that gave jobs, at the same positions.
-  v_queues text[]; v_times timestamptz[]; v_deadlines timestamptz[]; v_waits float8[]; v_probes boolean[];
-  v_accounts text[]; v_counts integer[];
-  -- Queues for which jobferry_pick wants a wake-up, and its times.
-  v_waking text[]; v_wakes timestamptz[];
+  v_queues text[]; v_times timestamptz[]; v_waits float8[]; v_probes boolean[]; v_accounts text[]; v_counts integer[];
+  v_waking text[]; v_wakes timestamptz[]; -- the wake-ups that jobferry_pick wants
 begin
   for v_asked in
-    select * from unnest(p_queues, p_capacities, p_bytes) as asked(queue, jobs, bytes) order by asked.queue collate "C"
+    select * from unnest(p_queues, p_capacities, p_bytes) as asked(queue, jobs, bytes)
+           left join jobferry_pick_usual(p_queues, p_capacities, p_bytes) usual on usual.of_queue = asked.queue
+     order by asked.queue collate "C"
   loop
-    v_pick := jobferry_pick(v_asked.queue, v_asked.jobs, v_asked.bytes);
+    v_pick := v_asked;
+    if v_asked.of_queue is null then v_pick := jobferry_pick(v_asked.queue, v_asked.jobs, v_asked.bytes); end if;
     if v_pick.wakes_at is not null then
       v_waking := v_waking || v_asked.queue;
       v_wakes := v_wakes || v_pick.wakes_at;
@@ -62,7 +63,6 @@ begin
       v_ids := v_ids || v_pick.ids;
       v_queues := v_queues || v_asked.queue;
       v_times := v_times || v_pick.picked_at;
-      v_deadlines := v_deadlines || (v_pick.picked_at + p_lease);
       v_waits := v_waits || v_pick.wait_ms;
       v_probes := v_probes || v_pick.is_probe;
       v_accounts := v_accounts || v_pick.account_id;
@@ -75,7 +75,7 @@ begin
       update job set status = 'processing', attempts = job.attempts + 1,
                      claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
                      claimed_at = v_times[array_position(v_queues, job.queue_id)],
-                     deadline = v_deadlines[array_position(v_queues, job.queue_id)],
+                     deadline = v_times[array_position(v_queues, job.queue_id)] + p_lease,
                      mode = q.mode, max_defers = q.max_defers, ack_timeout_action = q.ack_timeout_action,
                      wait_reason = null, progress = null, progress_at = null
         from queue q
@@ -91,7 +91,7 @@ begin
   end if;
   if v_waking is not null then perform jobferry_wake_all('deliver', v_waking, v_wakes); end if;
   if v_ids is not null then
-    perform jobferry_wake_all('timeout', v_queues, v_deadlines);
+    perform jobferry_wake_all('timeout', v_queues, array(select at + p_lease from unnest(v_times) at));
     perform jobferry_count_attempts(v_accounts, v_times, v_counts);
   end if;
 end

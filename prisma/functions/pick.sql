@@ -98,6 +98,61 @@ begin
 end
 $$;
 
+-- The same as jobferry_pick for many queues, in two statements for all of them. Only for queues that nothing limits but their
+-- slots: there are no rows for the others, nor for those that are locked. wakes_at is always null.
+create or replace function jobferry_pick_usual(p_queues text[], p_capacities integer[], p_bytes integer[]) returns table (
+  of_queue text, picked_at timestamptz, is_deleted boolean, account_id text, ids text[], is_probe boolean, wait_ms float8,
+  wakes_at timestamptz
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_locked queue[];
+  v_now timestamptz;
+begin
+  v_locked := array(
+    select queue from queue
+     where queue.id = any (p_queues) and pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || queue.id, 0))
+     order by queue.id for no key update of queue skip locked);
+  v_now := jobferry_now();
+  return query
+    select q.id, v_now, false, q.account_id, picked.ids, false,
+           case when cardinality(picked.ids) >= free.slots then null
+                when next.scheduled_for is null then 'infinity'
+                else greatest(0, extract(epoch from next.scheduled_for - v_now) * 1000) end::float8,
+           null::timestamptz
+      from unnest(v_locked) q
+           cross join lateral (
+             select q.concurrency - count(*) as slots
+               from job where job.queue_id = q.id and job.status in ('processing', 'awaiting_ack')) free
+           cross join lateral (
+             select array(
+               select due.id
+                 from (select taken.id, taken.scheduled_for,
+                              sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
+                         from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
+                                where job.queue_id = q.id and job.status = 'pending' and job.scheduled_for <= v_now
+                                  and greatest(job.deliver_by, q.lifetime_floor) > v_now
+                                order by job.scheduled_for, job.id
+                                limit greatest(0, least(free.slots, p_capacities[array_position(p_queues, q.id)]))
+                                  for no key update skip locked) taken) due
+                where due.bytes_before < p_bytes[array_position(p_queues, q.id)]
+                order by due.scheduled_for, due.id) as ids
+             offset 0) picked -- so that the jobs are selected once, and not at each use of their ids
+           left join lateral (
+             select job.scheduled_for from job
+              where cardinality(picked.ids) < free.slots and job.queue_id = q.id and job.status = 'pending'
+                and job.id <> all (picked.ids)
+              order by job.scheduled_for limit 1) next on true
+     where q.deleted_at is null and q.paused_at is null and q.hold_until is null and q.probe_job_id is null
+       and q.rate_limit_max is null and q.next_signing_secret_at is null
+       and not (coalesce(q.lifetime_floor <= v_now, true) and coalesce(v_now >= (
+         select job.deliver_by from job where job.queue_id || '' = q.id and job.status = 'pending'
+          order by job.queue_id || '', job.deliver_by limit 1), false));
+end
+$$;
+
 -- Whether a worker may claim p_jobs jobs of the queue that are published now, in the transaction that asks: the queue has
 -- room for them, and no job that it would have to deliver before. True only with the same locks and the same count as in
 -- jobferry_pick. Queues with a rate limit, a hold, a probe or a rotation of their secret are left to jobferry_pick.
