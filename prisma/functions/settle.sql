@@ -28,7 +28,9 @@ begin
   v_now := jobferry_now();
   if p_successes then
     v_settled := jobferry_settle_successes(p_items, v_now);
-    if v_settled.freed is not null then perform jobferry_settle_wake_ups(null, null, null, v_settled.freed, v_now); end if;
+    if not jobferry_are_waking(v_settled.freed, v_now) then
+      perform jobferry_settle_wake_ups(null, null, null, v_settled.freed, v_now);
+    end if;
     return coalesce(v_settled.applied, '{}');
   end if;
   v_settled := jobferry_settle_jobs(p_items, v_now);
@@ -190,6 +192,21 @@ begin
        where id = v_row.queue_id and probe_job_id = v_row.id;
     end if;
   end loop;
+end
+$$;
+
+-- Whether each queue has the row already that jobferry_wake would write for a job that is due. Then nobody has to find out
+-- whether it has such a job: before its first job, a busy queue has thousands of dead entries in the index.
+create or replace function jobferry_are_waking(p_queues text[], p_now timestamptz) returns boolean
+language plpgsql
+as $$
+declare
+  v_fires bigint := extract(epoch from date_bin('4 seconds', p_now + interval '5200 milliseconds', 'epoch'));
+begin
+  return p_queues is null or cardinality(p_queues) = (
+    select count(*) from graphile_worker.jobs
+     where key = any (array(select ('deliver:' || queue || ':' || v_fires) collate "default" from unnest(p_queues) as queue))
+       and locked_at is null and run_at > clock_timestamp() + interval '100 milliseconds');
 end
 $$;
 
