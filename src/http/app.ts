@@ -24,6 +24,7 @@ import { IGNORED, jobRoutes } from './routes/jobs.ts';
 import { parseQuery } from './routes/query.ts';
 import { queueRoutes } from './routes/queues.ts';
 import type { RestServices } from './routes/rest-services.ts';
+import { onFullWay, shortPublish } from './routes/short-publish.ts';
 import { unknownPath } from './routes/unknown-path.ts';
 import { type SendJson, sendJson } from './send-json.ts';
 import { basePathOf } from './sign-in/public-address.ts';
@@ -53,6 +54,8 @@ export interface AppOptions {
   metrics?: RequestListener | null;
   /** Called when a request that may have changed something has been answered. */
   onChange?: ((account: Account) => void) | undefined;
+  /** Whether ordinary publishes take the short way. False only in tests, which compare both ways. */
+  hasShortPublish?: boolean;
 }
 
 /**
@@ -61,6 +64,7 @@ export interface AppOptions {
  */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
+  const { onChange, hasShortPublish = true } = options;
   const { maxBodyBytes } = config;
   const app = express();
   app.disable('x-powered-by');
@@ -75,7 +79,10 @@ export function createApp(options: AppOptions): Express {
   const setCommonHeaders = commonHeaders(signIn?.address.url ?? null);
   const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
   const countRequest = createRequestLimits(config.requestRates ?? { ofKey: null, ofAccount: null });
-  pass(app, beforeExpress(basePath, config.corsOrigins ?? [], turns));
+  const shared = { maxBodyBytes, unread, countRequest, setCommonHeaders, send, onChange };
+  const isShort = services !== null && turns !== null && hasShortPublish;
+  const short = isShort ? shortPublish({ services, turns, ...shared }) : null;
+  pass(app, beforeExpress(basePath, config.corsOrigins ?? [], turns, short));
   app.use((_req, res, next) => {
     setCommonHeaders(res);
     next();
@@ -96,13 +103,14 @@ export function createApp(options: AppOptions): Express {
           limits,
           keyRights(services),
           // Before anything is done or written: what is counted of the answer.
-          watched(unread, options.onChange),
+          watched(unread, onChange),
           // After the key, whose account it counts for. It may wait twice: before its body is read, and after it.
           turns.admission,
           bodyReader(maxBodyBytes, turns.bodyRead),
+        ]
+          .map(onFullWay)
           // The names of the body are known now.
-          namingIgnored,
-        ],
+          .concat(namingIgnored),
         requestValidationErrorHandler: refuseInvalidRequest,
       },
     );
@@ -128,7 +136,12 @@ export function createApp(options: AppOptions): Express {
 type Step = (answer: RequestListener) => RequestListener;
 
 /** The steps that every request passes before Express looks for its route, in this order. */
-function beforeExpress(basePath: string, corsOrigins: readonly string[], turns: PublishTurns | null): Step[] {
+function beforeExpress(
+  basePath: string,
+  corsOrigins: readonly string[],
+  turns: PublishTurns | null,
+  short: Step | null,
+): Step[] {
   return [
     // First: each answer is counted, whichever step gives it.
     counted,
@@ -136,8 +149,10 @@ function beforeExpress(basePath: string, corsOrigins: readonly string[], turns: 
     ...(basePath === '/' ? [] : [withoutPrefix(basePath)]),
     // Before keys are asked for: the question that a browser asks beforehand has none.
     ...(corsOrigins.length === 0 ? [] : [withCors(corsOrigins)]),
-    // Last: an overloaded process refuses most publishes, and here it has done nothing for them yet.
+    // An overloaded process refuses most publishes, and here it has done nothing for them yet.
     ...(turns === null ? [] : [turns.before]),
+    // Last: it takes the rest of the steps itself.
+    ...(short === null ? [] : [short]),
   ];
 }
 
