@@ -43,7 +43,7 @@ it('a holder is not present while it is looked up again, because it may be none 
   expect(cache.present('hash')).toBeNull();
 });
 
-it('after a look-up that fails, no holder is present', async () => {
+it('no holder is present after a look-up that fails', async () => {
   const { cache, lookUp } = setUp();
   await lookUp('holder');
   vi.advanceTimersByTime(CACHE_MS);

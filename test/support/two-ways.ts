@@ -32,7 +32,7 @@ export const KEYS: Readonly<Record<string, Account>> = {
 const UNCACHED = ['stale', 'lost'];
 
 const job = { id: ID, status: 'pending' as const, createdAt: CREATED_AT };
-/** What becomes of a publish to a queue of this name. */
+/** Results of a publish, by the name of the queue. */
 export const QUEUES: Readonly<Record<string, () => object>> = {
   mails: () => ({ created: true, payloadDiffers: false, job }),
   again: () => ({ created: false, payloadDiffers: false, job: { ...job, status: 'completed' } }),
@@ -66,7 +66,7 @@ const services: Overrides = {
 
 type Setup = Parameters<typeof startApi>[0];
 
-/** What can be seen of a request: by its client, in the database, and by the operator. */
+/** Everything that a request leaves behind: for its client, the database and the operator. */
 interface Seen {
   answers: string[];
   published: unknown[];
