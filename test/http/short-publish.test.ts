@@ -4,7 +4,7 @@ import { counts } from '../../src/counts/counts.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
-import { account, CREATED_AT, ID, KEY } from '../support/fake-services.ts';
+import { account, CREATED_AT, ID, job, KEY } from '../support/fake-services.ts';
 import { fakeSignIn } from '../support/fake-sign-in.ts';
 import { openWays, type Way } from '../support/two-ways.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -176,18 +176,53 @@ describe.each([
     const finished = new Promise<void>((resolve) => (finish = resolve));
     const publish = () => finished.then(() => created);
     const api = await testApi({ hasShortPublish, services: { jobs: { publish } } });
-    // Half of them are handed over after their turn.
-    const send = (n: number) => api.send('POST', PATH, { body: n % 2 === 0 ? BODY : '{"payload":{},"a":1}' });
-    const answers = Array.from({ length: 300 }, (_, n) => send(n));
-    await waitFor(() => api.calls.filter(({ method }) => method === 'jobs.publish').length === 256, {
-      message: 'as many publishes as a process runs',
+    const begun = () => api.calls.filter(({ method }) => method === 'jobs.publish').length;
+    // All bodies arrive together, after the keys were checked. Half of the publishes are handed over after their turn.
+    const bodyOf = (n: number) => (n % 2 === 0 ? BODY : '{"payload":{},"a":1}');
+    const clients = Array.from({ length: 300 }, (_, n) => {
+      const head = request(bodyOf(n), { more: 'Connection: close' }).slice(0, -bodyOf(n).length);
+      return api.raw(head);
     });
-    expect(await Promise.any(answers)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    await waitFor(() => api.calls.length >= 300, { message: 'the look-ups of the keys' });
+    for (const [n, { socket }] of clients.entries()) socket.write(bodyOf(n));
+    const refused = await Promise.any(clients.map(({ received }) => received));
+    expect(refused).toMatch(/^HTTP\/1.1 503 /);
+    expect(refused.toLowerCase()).toContain('\r\nretry-after: 1\r\n');
+    expect(begun()).toBe(256);
     finish();
-    const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    const begun = api.calls.filter(({ method }) => method === 'jobs.publish').length;
-    expect(statuses.filter((status) => status === 201)).toHaveLength(begun);
-    const again = await Promise.all(Array.from({ length: 128 }, (_, n) => send(n)));
-    expect(again.every(({ status }) => status === 201)).toBe(true);
+    const answers = await Promise.all(clients.map(({ received }) => received));
+    expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 201'))).toHaveLength(begun());
+    const again = Array.from({ length: 128 }, (_, n) => api.send('POST', PATH, { body: bodyOf(n) }));
+    expect((await Promise.all(again)).every(({ status }) => status === 201)).toBe(true);
+  });
+
+  it('an account with too many unread answers publishes nothing', async () => {
+    const payload = `{"text":"${'x'.repeat(12 << 20)}"}`;
+    const list = async () => ({ jobs: [{ ...job, payload }], total: 1, page: 1, limit: 25, appliedFrom: CREATED_AT });
+    const api = await testApi({ hasShortPublish, services: { jobs: { list } } });
+    const read = `GET /v1/queues/${ID}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
+    const unread = Array.from({ length: 4 }, () => api.raw(read).socket.pause());
+    await waitFor(async () => (await api.send('GET', '/v1/queues')).status === 503, { message: 'a refusal' });
+    const before = api.calls.length;
+    const error = expect.stringContaining('answers unread: read those answers');
+    expect(await api.send('POST', PATH, { body: BODY })).toMatchObject({ status: 503, json: { error } });
+    expect(api.calls.slice(before).filter(({ method }) => method === 'jobs.publish')).toEqual([]);
+    for (const socket of unread) socket.destroy();
+  });
+
+  it('a connection counts for the account of its publish', async () => {
+    const api = await testApi({ hasShortPublish, connections: 4 });
+    const stranger = api.raw('').socket;
+    const closed = new Set<number>();
+    for (let n = 0; n < 3; n += 1) {
+      const { socket } = api.raw(request(BODY));
+      await new Promise((resolve) => socket.once('data', resolve));
+      socket.once('close', () => closed.add(n));
+    }
+    // The account has most of the connections, so one of its own is closed for the next one.
+    const next = api.raw('').socket;
+    await waitFor(() => closed.size === 1, { message: 'the end of a connection' });
+    expect(stranger.destroyed).toBe(false);
+    for (const socket of [stranger, next]) socket.destroy();
   });
 });

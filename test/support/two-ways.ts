@@ -152,6 +152,7 @@ function exchange(port: number, request: string, count: number): Promise<string[
       resolve(answers);
     };
     socket.on('error', reject);
+    socket.setTimeout(10_000, () => socket.destroy(new Error(`no answer: ${request.slice(0, 500)}`)));
     socket.on('end', done);
     socket.on('data', (data) => {
       rest += data.toString('latin1');
