@@ -7,7 +7,10 @@ type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>
 
 /** A PostgreSQL server for the tests. */
 const SERVER = { globalSetup: ['test/support/global-setup.ts'] };
-const FUZZED = ['test/http/wire-fuzz.test.ts', 'test/e2e/fuzz.test.ts', 'test/e2e/fuzz-graphql.test.ts'];
+const FUZZED = [
+  ...['test/http/wire-fuzz.test.ts', 'test/http/short-publish-fuzz.test.ts'],
+  ...['test/e2e/fuzz.test.ts', 'test/e2e/fuzz-graphql.test.ts'],
+];
 
 const RUNS: Record<string, Options> = {
   /** Writes docs/evidence. It brings database servers of its own. */

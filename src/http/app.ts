@@ -1,7 +1,7 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { AppRoute } from '@ts-rest/core';
 import { createExpressEndpoints } from '@ts-rest/express';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, ignoredIn } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
 import { errorHandler, type Log, refuseInvalidRequest } from './errors.ts';
@@ -12,7 +12,7 @@ import { withCors } from './guards/cors.ts';
 import { counted } from './guards/counted.ts';
 import { withoutPrefix } from './guards/path-prefix.ts';
 import { createPublishTurns, type PublishTurns } from './guards/publish-turns.ts';
-import { type RequestRates, requestLimits } from './guards/request-limits.ts';
+import { createRequestLimits, type RequestRates, requestLimits } from './guards/request-limits.ts';
 import { keyRights } from './guards/route-scopes.ts';
 import { UnreadAnswers } from './guards/unread-answers.ts';
 import { type Dashboard, mountDashboard } from './pages/dashboard.ts';
@@ -24,8 +24,9 @@ import { IGNORED, jobRoutes } from './routes/jobs.ts';
 import { parseQuery } from './routes/query.ts';
 import { queueRoutes } from './routes/queues.ts';
 import type { RestServices } from './routes/rest-services.ts';
+import { onFullWay, shortPublish } from './routes/short-publish.ts';
 import { unknownPath } from './routes/unknown-path.ts';
-import { sendJson } from './send-json.ts';
+import { type SendJson, sendJson } from './send-json.ts';
 import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
@@ -53,6 +54,8 @@ export interface AppOptions {
   metrics?: RequestListener | null;
   /** Called when a request that may have changed something has been answered. */
   onChange?: ((account: Account) => void) | undefined;
+  /** Whether ordinary publishes take the short way. False only in tests, which compare both ways. */
+  hasShortPublish?: boolean;
 }
 
 /**
@@ -61,6 +64,7 @@ export interface AppOptions {
  */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
+  const { onChange, hasShortPublish = true } = options;
   const { maxBodyBytes } = config;
   const app = express();
   app.disable('x-powered-by');
@@ -68,15 +72,24 @@ export function createApp(options: AppOptions): Express {
   app.enable('case sensitive routing');
   app.set('query parser', parseQuery);
   const unread = new UnreadAnswers();
-  app.response.json = sendJson(unread, services);
+  const send = sendJson(unread, services);
+  app.response.json = expressJson(send);
 
   const basePath = signIn === null ? '/' : basePathOf(signIn.address);
+  const setCommonHeaders = commonHeaders(signIn?.address.url ?? null);
   const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
-  pass(app, beforeExpress(basePath, config.corsOrigins ?? [], turns));
-  app.use(commonHeaders(signIn?.address.url ?? null));
+  const countRequest = createRequestLimits(config.requestRates ?? { ofKey: null, ofAccount: null });
+  const shared = { maxBodyBytes, unread, countRequest, setCommonHeaders, send, onChange };
+  const isShort = services !== null && turns !== null && hasShortPublish;
+  const short = isShort ? shortPublish({ services, turns, ...shared }) : null;
+  pass(app, beforeExpress(basePath, config.corsOrigins ?? [], turns, short));
+  app.use((_req, res, next) => {
+    setCommonHeaders(res);
+    next();
+  });
   if (services !== null && turns !== null) {
     const byKey = authentication(services, unread);
-    const limits = requestLimits(config.requestRates ?? { ofKey: null, ofAccount: null });
+    const limits = requestLimits(countRequest);
     createExpressEndpoints(
       contract,
       { queues: queueRoutes(services), jobs: jobRoutes(services, log), deadLetters: deadLetterRoutes(services, log) },
@@ -90,13 +103,14 @@ export function createApp(options: AppOptions): Express {
           limits,
           keyRights(services),
           // Before anything is done or written: what is counted of the answer.
-          watched(unread, options.onChange),
+          watched(unread, onChange),
           // After the key, whose account it counts for. It may wait twice: before its body is read, and after it.
           turns.admission,
           bodyReader(maxBodyBytes, turns.bodyRead),
+        ]
+          .map(onFullWay)
           // The names of the body are known now.
-          namingIgnored,
-        ],
+          .concat(namingIgnored),
         requestValidationErrorHandler: refuseInvalidRequest,
       },
     );
@@ -122,7 +136,12 @@ export function createApp(options: AppOptions): Express {
 type Step = (answer: RequestListener) => RequestListener;
 
 /** The steps that every request passes before Express looks for its route, in this order. */
-function beforeExpress(basePath: string, corsOrigins: readonly string[], turns: PublishTurns | null): Step[] {
+function beforeExpress(
+  basePath: string,
+  corsOrigins: readonly string[],
+  turns: PublishTurns | null,
+  short: Step | null,
+): Step[] {
   return [
     // First: each answer is counted, whichever step gives it.
     counted,
@@ -130,8 +149,10 @@ function beforeExpress(basePath: string, corsOrigins: readonly string[], turns: 
     ...(basePath === '/' ? [] : [withoutPrefix(basePath)]),
     // Before keys are asked for: the question that a browser asks beforehand has none.
     ...(corsOrigins.length === 0 ? [] : [withCors(corsOrigins)]),
-    // Last: an overloaded process refuses most publishes, and here it has done nothing for them yet.
+    // An overloaded process refuses most publishes, and here it has done nothing for them yet.
     ...(turns === null ? [] : [turns.before]),
+    // Last: it takes the rest of the steps itself.
+    ...(short === null ? [] : [short]),
   ];
 }
 
@@ -145,8 +166,15 @@ function pass(app: Express, steps: readonly Step[]): void {
 function watched(unread: UnreadAnswers, onChange: AppOptions['onChange']): RequestHandler {
   return (req, res, next) => {
     if (req.method === 'GET') unread.watch(res, accountOf(res).id);
-    else if (onChange !== undefined) res.once('finish', () => onChange(accountOf(res)));
+    else if (onChange !== undefined) res.on('finish', () => onChange(accountOf(res)));
     next();
+  };
+}
+
+function expressJson(send: SendJson): Response['json'] {
+  return function (this: Response, body) {
+    send(this, body);
+    return this;
   };
 }
 
@@ -164,13 +192,12 @@ const namingIgnored: RequestHandler = (req, res, next) => {
 const ONLY_HTTPS = 'max-age=2592000';
 
 /** Answers are for one API key and change with time, so no cache may store them. */
-function commonHeaders(address: URL | null): RequestHandler {
+function commonHeaders(address: URL | null): (res: ServerResponse) => void {
   const isHttps = address?.protocol === 'https:' && address.port === '';
-  return (_req, res, next) => {
+  return (res) => {
     res.setHeader('cache-control', 'no-store');
     res.setHeader('x-content-type-options', 'nosniff');
     if (isHttps) res.setHeader('strict-transport-security', ONLY_HTTPS);
-    next();
   };
 }
 

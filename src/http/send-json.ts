@@ -1,50 +1,55 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Response } from 'express';
 import { writeJson } from '../contract/index.ts';
-import type { Account } from '../domain/account.ts';
 import { keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
 import { LONG_ANSWER, type UnreadAnswers } from './guards/unread-answers.ts';
+import { localsOf } from './locals.ts';
 import type { RestServices } from './routes/rest-services.ts';
 
 /** Milliseconds that an answer may wait for the second check of its key. */
 const SECOND_CHECK_MS = 500;
 
+/** Sends an answer as JSON, with its present status. */
+export type SendJson = (res: ServerResponse, body: unknown) => void;
+
 /**
- * Replaces Express's `res.json`, which would change source text (D26). If the account has too many unread answers, a long
- * result of a GET is not sent. The result of a write is always sent.
+ * Takes the place of Express's `res.json`, which would change source text (D26). If the account has too many unread answers,
+ * a long result of a GET is not sent. The result of a write is always sent.
  */
-export function sendJson(unread: UnreadAnswers, services: RestServices | null): Response['json'] {
-  return function (this: Response, body: unknown): Response {
-    if (services !== null && this.statusCode < 400 && needsSecondCheck(this)) {
+export function sendJson(unread: UnreadAnswers, services: RestServices | null): SendJson {
+  return function send(res, body) {
+    if (services !== null && res.statusCode < 400 && needsSecondCheck(res)) {
       const refuse = () => {
         const { status, message } = unauthorized();
-        this.setHeader('www-authenticate', 'Bearer');
-        this.status(status).json({ error: message });
+        res.setHeader('www-authenticate', 'Bearer');
+        res.statusCode = status;
+        send(res, { error: message });
       };
       // If the check takes too long or fails, the answer is sent: the key was valid when the request was carried out.
       Promise.race([
-        services.accounts.authenticate(keyIn(this.req) ?? ''),
+        services.accounts.authenticate(keyIn(res.req) ?? ''),
         sleep(SECOND_CHECK_MS, undefined, { ref: false }),
       ])
         .then(
-          (account) => (account === null ? refuse() : this.json(body)),
-          () => this.json(body),
+          (account) => (account === null ? refuse() : send(res, body)),
+          () => send(res, body),
         )
-        .catch(() => this.destroy());
-      return this;
+        .catch(() => res.destroy());
+      return;
     }
     const text = writeJson(body);
     const bytes = Buffer.byteLength(text);
-    const { account } = this.locals as { account?: Account };
+    const { account } = localsOf(res);
     const isLong = bytes >= LONG_ANSWER && account !== undefined;
-    if (isLong && this.req.method === 'GET' && !unread.hasRoom(account.id)) {
-      this.setHeader('retry-after', '1');
-      return this.status(503).json({ error: TOO_MUCH_UNREAD });
+    if (isLong && res.req.method === 'GET' && !unread.hasRoom(account.id)) {
+      res.setHeader('retry-after', '1');
+      res.statusCode = 503;
+      send(res, { error: TOO_MUCH_UNREAD });
+      return;
     }
-    this.setHeader('content-type', 'application/json; charset=utf-8');
-    this.setHeader('content-length', bytes);
-    this.end(text);
-    if (isLong) unread.note(this, account.id);
-    return this;
+    res.setHeader('content-type', 'application/json; charset=utf-8');
+    res.setHeader('content-length', bytes);
+    res.end(text);
+    if (isLong) unread.note(res, account.id);
   };
 }

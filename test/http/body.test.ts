@@ -39,7 +39,7 @@ describe.each(ROUTES)('the body of %s %s', (method, path, good, shape) => {
     const api = await testApi();
     const answer = await api.send(method, path, { body });
     expect(answer).toMatchObject({ status: 400, json: badRequest[shape] });
-    expect(api.calls.map((call) => call.method)).toEqual(['accounts.authenticate']);
+    expect(api.calls.filter(({ method }) => !method.startsWith('accounts.'))).toEqual([]);
   });
 
   it.each<[name: string, body: string]>([

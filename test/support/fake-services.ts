@@ -60,6 +60,8 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
   const services: RestServices = {
     accounts: {
       authenticate: async (key) => (key === KEY ? account : null),
+      // A test that replaces `authenticate` is about that, so every request has to call it.
+      authenticated: (key) => (overrides.accounts?.authenticate === undefined && key === KEY ? account : null),
       knownAccount: (key) => (key === KEY ? account : null),
       queueName: async () => 'mails',
       ...overrides.accounts,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { FULL_ACCESS } from '../../domain/access.ts';
 import type { Account } from '../../domain/account.ts';
@@ -6,6 +6,7 @@ import { isUnavailable, unavailable } from '../../domain/errors.ts';
 import { accessOfKey } from '../../domain/key-rights.ts';
 import type { SignedIn } from '../../domain/session.ts';
 import { HttpRefusal } from '../errors.ts';
+import { type Answer, localsOf } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
@@ -74,21 +75,22 @@ const KNOWN_FOR_MS = 100;
  * Whether the key must be checked again before the answer is sent: it may have been revoked while the request was waiting.
  * Returns true at most once per request.
  */
-export function needsSecondCheck(res: Response): boolean {
-  const { knownAt } = res.locals as { knownAt?: number };
+export function needsSecondCheck(res: ServerResponse): boolean {
+  const locals = localsOf(res);
+  const { knownAt } = locals;
   if (knownAt === undefined || performance.now() - knownAt <= KNOWN_FOR_MS) return false;
-  res.locals.knownAt = Number.POSITIVE_INFINITY;
+  locals.knownAt = Number.POSITIVE_INFINITY;
   return true;
 }
 
 /** Returns the client's account; every route of the contract is authenticated. */
-export function accountOf(res: Response): Account {
+export function accountOf(res: Answer): Account {
   return res.locals.account as Account;
 }
 
 /** Returns the client: the one of a session, or that of an API key, which may do everything unless it has limits. */
-export function clientOf(res: Response): SignedIn {
-  const { signedIn } = res.locals as { signedIn?: SignedIn };
+export function clientOf(res: Answer): SignedIn {
+  const { signedIn } = res.locals;
   if (signedIn !== undefined) return signedIn;
   const account = accountOf(res);
   const access = account.rights == null ? FULL_ACCESS : accessOfKey(account.rights);

@@ -21,7 +21,7 @@ export function bodyReader(maxBytes: number, bodyRead: PublishTurns['bodyRead'])
     }
     const read = async () => {
       const bytes = await receiveBody(req, rule, maxBytes);
-      const goesOn = bodyRead(req, res, bytes.length);
+      const goesOn = bodyRead(res, bytes.length);
       if (goesOn !== true && !(await goesOn)) return;
       req.body = understand(bytes, rule);
       next();
@@ -80,7 +80,7 @@ function assertPlainJson({ headers }: IncomingMessage): void {
  * Collects at most `maxBytes`. The rest of a refused body is read and dropped, so that the client can read
  * its 413. The server's request time-out bounds how long that can take.
  */
-function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
   if (Number(req.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
@@ -97,13 +97,13 @@ function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       reject(tooLarge());
     };
     req.on('data', onData);
-    req.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    req.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
     // The client has disconnected and cannot read the answer, but the request must end.
-    req.once('error', () => reject(new HttpRefusal(400, 'the request was cut off')));
+    req.on('error', () => reject(new HttpRefusal(400, 'the request was cut off')));
   });
 }
 
-function parseBody(bytes: Buffer, rule: BodyRule): unknown {
+export function parseBody(bytes: Buffer, rule: BodyRule): unknown {
   if (!isUtf8(bytes)) throw new HttpRefusal(400, 'malformed JSON: not valid UTF-8');
   const text = bytes.toString('utf8');
   const scan = scanJson(text);

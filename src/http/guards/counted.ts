@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { counts } from '../../counts/counts.ts';
-import type { Account } from '../../domain/account.ts';
+import { localsOf } from '../locals.ts';
 import { routeOf } from '../routes/route-of.ts';
 
 /** Methods that have series of their own: clients could invent others. */
@@ -10,7 +10,7 @@ const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIO
 export function counted(answer: RequestListener): RequestListener {
   return (req, res) => {
     const since = performance.now();
-    res.once('close', () => count(req, res, since));
+    res.on('close', () => count(req, res, since));
     answer(req, res);
   };
 }
@@ -20,7 +20,6 @@ function count(req: IncomingMessage, res: ServerResponse, since: number): void {
   const code = res.writableFinished ? String(res.statusCode) : 'aborted';
   // A stream of events lasts until its client leaves.
   const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream');
-  const { account } = ((res as { locals?: object }).locals ?? {}) as { account?: Account };
   const durationMs = isStream ? null : performance.now() - since;
-  counts.answered(method, routeOf(req, res), code, durationMs, account?.id ?? null);
+  counts.answered(method, routeOf(req, res), code, durationMs, localsOf(res).account?.id ?? null);
 }

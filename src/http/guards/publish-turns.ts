@@ -1,11 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import { contract } from '../../contract/index.ts';
 import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
+import type { Answer, Locals } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
-import { Admission, type Publish, type Refusal } from './admission.ts';
+import { Admission, type Refusal } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 
 const REFUSAL = JSON.stringify({
@@ -20,27 +21,31 @@ const REFUSAL_HEADERS = {
 };
 const PUBLISH = /^\/v1\/queues\/[^/?]+\/jobs(?:\?|$)/;
 
-interface Locals {
-  /** Number of the turn in which the request proceeded; undefined if it did not wait. */
-  turn?: number;
-  publish?: Publish;
-  /** For the access log and the metrics. */
-  account?: Account;
-  route?: string;
-}
-
 /** The three places at which a publish may have to wait: before any work, before its body is read, and after it. */
 export interface PublishTurns {
   /** Wraps `answer`. It delays only requests whose account is known without a query; all others proceed. */
   before(answer: RequestListener): RequestListener;
-  /** Runs after the key is checked and before the body is read. */
+  /** To be called after the key is checked and before the body is read. Returns false if the request was refused. */
+  receive(req: IncomingMessage, res: Answer): boolean;
+  /** Calls `receive` for publishes. */
   admission: RequestHandler;
-  /** Runs after the body is read and before it is parsed. Resolves with false if the request was refused. */
-  bodyRead(req: Request, res: Response, length: number): true | Promise<boolean>;
+  /** To be called after the body is read and before it is parsed. Resolves with false if the request was refused. */
+  bodyRead(res: Answer, length: number): true | Promise<boolean>;
 }
 
 export function createPublishTurns(services: Pick<RestServices, 'accounts'>, maxBodyBytes: number): PublishTurns {
   const admission = new Admission();
+  const receive: PublishTurns['receive'] = (req, res) => {
+    const account = accountOf(res);
+    const publish = admission.receive(account.id, Number(req.headers['content-length'] ?? maxBodyBytes));
+    if (publish === null) {
+      refuse(res, account, admission.whyRefused(account.id));
+      return false;
+    }
+    res.locals.publish = publish;
+    res.on('close', () => admission.end(publish));
+    return true;
+  };
   return {
     before: (answer) => (req, res) => {
       const account = admission.isBusy && isPublishPath(req) ? services.accounts.knownAccount(keyIn(req) ?? '') : null;
@@ -57,24 +62,15 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
       admission.wait(account.id, 0, proceed, (why) => refuse(res, account, why));
     },
 
+    receive,
+
     admission: (req, res, next) => {
-      if ((req as { tsRestRoute?: unknown }).tsRestRoute !== contract.jobs.publish) {
-        next();
-        return;
-      }
-      const account = accountOf(res);
-      const publish = admission.receive(account.id, Number(req.headers['content-length'] ?? maxBodyBytes));
-      if (publish === null) {
-        refuse(res, account, admission.whyRefused(account.id));
-        return;
-      }
-      (res.locals as Locals).publish = publish;
-      res.once('close', () => admission.end(publish));
-      next();
+      const isPublish = (req as { tsRestRoute?: unknown }).tsRestRoute === contract.jobs.publish;
+      if (!isPublish || receive(req, res)) next();
     },
 
-    bodyRead: (_req, res, length) => {
-      const { publish, turn } = res.locals as Locals;
+    bodyRead: (res, length) => {
+      const { publish, turn } = res.locals;
       if (publish === undefined || publish.stage === 'over') return true;
       const goesOn = admission.received(publish, length, turn);
       if (goesOn === true) return true;

@@ -43,8 +43,10 @@ export class RequestRate {
   }
 }
 
-/** Returns how a request of a client is counted: its milliseconds to wait; 0 if it was allowed. */
-export function createRequestLimits({ ofKey, ofAccount }: RequestRates): (client: Account, now: number) => number {
+/** Counts a request of a client, if it is allowed, and returns 0; otherwise returns the milliseconds to wait. */
+export type CountRequest = (client: Account, now: number) => number;
+
+export function createRequestLimits({ ofKey, ofAccount }: RequestRates): CountRequest {
   const keys = new RequestRate();
   const accounts = new RequestRate();
   return ({ id, actor, requestsPerSecond }, now) => {
@@ -64,8 +66,7 @@ export function createRequestLimits({ ofKey, ofAccount }: RequestRates): (client
  * Limits the requests of a key and of an account, before their bodies are read. Accounts without a limit cost a comparison:
  * the limit of an account is read with its credential.
  */
-export function requestLimits(rates: RequestRates): RequestHandler {
-  const count = createRequestLimits(rates);
+export function requestLimits(count: CountRequest): RequestHandler {
   return (req, res, next) => {
     const waitMs = count(accountOf(res), performance.now());
     if (waitMs === 0) {

@@ -1,7 +1,8 @@
 import type { Request, RequestHandler } from 'express';
 import { contract } from '../../contract/index.ts';
+import type { Account } from '../../domain/account.ts';
 import { notFound } from '../../domain/errors.ts';
-import { assertScope, hasQueue, type KeyScope } from '../../domain/key-rights.ts';
+import { assertScope, hasQueue, hasScope, type KeyScope } from '../../domain/key-rights.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { accountOf } from './authentication.ts';
 
@@ -57,6 +58,11 @@ export function keyRights(services: Pick<RestServices, 'accounts'>): RequestHand
       next,
     );
   };
+}
+
+/** Whether the rights of the client's key allow it to publish to this queue. */
+export function mayPublish({ rights }: Account, queueName: string): boolean {
+  return rights == null || (hasScope(rights, SCOPE_OF_ROUTE['jobs.publish']) && hasQueue(rights, queueName));
 }
 
 /** Returns how the request names its queue; null if it names none, or only in its body. */

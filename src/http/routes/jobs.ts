@@ -1,26 +1,37 @@
 import type { IncomingMessage } from 'node:http';
 import { initServer } from '@ts-rest/express';
+import type { z } from 'zod';
 import { contract } from '../../contract/index.ts';
 import { counts } from '../../counts/counts.ts';
 import { traceOf } from '../../domain/trace.ts';
 import type { Log } from '../errors.ts';
 import { accountOf } from '../guards/authentication.ts';
+import type { Answer } from '../locals.ts';
 import { pageBody } from './long-page.ts';
 import type { RestServices } from './rest-services.ts';
 
 /** Header of an answer: the names in the request that the API ignores (D37). */
 export const IGNORED = 'x-jobferry-ignored';
 
+type PublishBody = z.output<typeof contract.jobs.publish.body>;
+
+/** Publishes the job of a request whose body is checked; on the full way, and on the short one. */
+export async function publishJob(
+  { jobs }: Pick<RestServices, 'jobs'>,
+  queueName: string,
+  body: PublishBody,
+  { req, res }: { req: IncomingMessage; res: Answer },
+) {
+  const { created, payloadDiffers, job } = await jobs.publish(accountOf(res), queueName, traced(body, req));
+  const ignored = res.getHeader(IGNORED);
+  if (ignored !== undefined) counts.ignored.add(accountOf(res).id, queueName, String(ignored));
+  if (payloadDiffers) res.setHeader('x-jobferry-payload', 'differs');
+  return { status: created ? 201 : 200, body: job } as const;
+}
+
 export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
   return initServer().router(contract.jobs, {
-    publish: async ({ params, body, req, res }) => {
-      const published = await services.jobs.publish(accountOf(res), params.queueName, traced(body, req));
-      const { created, payloadDiffers, job } = published;
-      const ignored = res.getHeader(IGNORED);
-      if (ignored !== undefined) counts.ignored.add(accountOf(res).id, params.queueName, String(ignored));
-      if (payloadDiffers) res.setHeader('x-jobferry-payload', 'differs');
-      return { status: created ? 201 : 200, body: job };
-    },
+    publish: ({ params, body, req, res }) => publishJob(services, params.queueName, body, { req, res }),
     list: async ({ params, query, res }) => {
       const page = await services.jobs.list(accountOf(res), params.id, query, () => res.destroyed);
       return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };

@@ -5,5 +5,5 @@ export interface RestServices {
   jobs: Pick<Services['jobs'], 'publish' | 'get' | 'list' | 'ack' | 'nack' | 'defer'>;
   queues: Pick<Services['queues'], 'list' | 'create' | 'get' | 'update' | 'delete'>;
   deadLetters: Pick<Services['deadLetters'], 'list' | 'replay' | 'replayMany'>;
-  accounts: Pick<Services['accounts'], 'authenticate' | 'knownAccount' | 'queueName'>;
+  accounts: Pick<Services['accounts'], 'authenticate' | 'authenticated' | 'knownAccount' | 'queueName'>;
 }

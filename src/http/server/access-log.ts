@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Account } from '../../domain/account.ts';
 import { traceIdOf, traceOf } from '../../domain/trace.ts';
 import type { Logger } from '../../log.ts';
+import { localsOf } from '../locals.ts';
 import { routeOf } from '../routes/route-of.ts';
 import { clientAddress, type TrustedProxies } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
@@ -26,14 +26,13 @@ export function createAccessLog({ log, level, trustedProxies }: AccessLogOptions
     const startedAt = performance.now();
     // The connection may have no address any more when the answer is complete.
     const client = clientAddress(req, trustedProxies);
-    res.once('close', () => {
-      const { account } = ((res as { locals?: object }).locals ?? {}) as { account?: Account };
+    res.on('close', () => {
       const fields = {
         method: req.method,
         route: routeOf(req, res),
         status: res.headersSent ? res.statusCode : null,
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
-        accountId: account?.id ?? null,
+        accountId: localsOf(res).account?.id ?? null,
         requestId: requestIdOf(res),
         // Left out of the line if it is undefined.
         traceId: traceIdOf(traceOf(req.headers)),

@@ -24,7 +24,7 @@ export class RunningRequests {
     }
     running.push(res);
     this.#count += 1;
-    res.once('close', () => {
+    res.on('close', () => {
       running.splice(running.indexOf(res), 1);
       this.#count -= 1;
     });

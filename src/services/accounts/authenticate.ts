@@ -28,6 +28,11 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>) {
       return isOurs || (await mayBeForeign(apiKey)) ? accounts.lookUp(hash) : null;
     },
 
+    /** Returns the account that `authenticate` would return, if that needs no look-up; null otherwise. */
+    authenticated(apiKey: string): Account | null {
+      return accounts.present(hashApiKey(apiKey));
+    },
+
     /** Returns the name of a queue, or of the queue of a job; null if the account has none with this id. */
     async queueName(account: Account, of: { queueId: string } | { jobId: string }): Promise<string | null> {
       if (!isId('jobId' in of ? of.jobId : of.queueId)) return null;

@@ -9,8 +9,9 @@ const NOTE_USE_EVERY_MS = 60_000;
 
 interface Cached<Holder> {
   holder: Promise<Holder | null>;
-  /** The holder that this look-up or the one before it returned; null when there was none. */
+  /** The holder that this look-up or, while it is running, the one before it returned; null when there was none. */
   found: Holder | null;
+  isRunning: boolean;
   until: number;
 }
 
@@ -43,12 +44,18 @@ export class CredentialCache<Holder> {
     return known !== undefined && known.until > performance.now() ? known.found : null;
   }
 
+  /** Returns the holder in the cached result, once its look-up has ended; null when there is no such result, or no holder. */
+  present(hash: string): Holder | null {
+    return this.#good.get(hash)?.isRunning === false ? this.recent(hash) : null;
+  }
+
   /** Looks the credential up. Requests that come meanwhile share the look-up. */
   lookUp(hash: string): Promise<Holder | null> {
     const known = this.#good.get(hash);
     const cached: Cached<Holder> = {
       holder: Promise.resolve(null),
       found: known?.found ?? null,
+      isRunning: true,
       until: Number.POSITIVE_INFINITY,
     };
     keep(known === undefined ? this.#others : this.#good, hash, cached);
@@ -71,6 +78,7 @@ export class CredentialCache<Holder> {
     cached.until = performance.now() + CACHE_MS;
     const holder = await this.#read(hash);
     cached.found = holder;
+    cached.isRunning = false;
     if (holder === null) {
       this.#good.delete(hash);
       keep(this.#others, hash, cached);
