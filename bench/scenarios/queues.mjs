@@ -16,5 +16,5 @@ export const queues = variantScenario({
       start: { queues: MANY, concurrency: CONCURRENCY },
     },
   ],
-  notes: () => ['There is no aim for the ratio of this scenario.'],
+  notes: () => ['The aim: 200 queues cost at most 1.2 times the CPU per job of one.'],
 });

@@ -1,4 +1,4 @@
-import { jobferry } from './jobferry.mjs';
+import { jobferry, jobferryOne } from './jobferry.mjs';
 import { bullmqAlways, bullmqEverysec, floor, graphileWorker, pgBoss } from './peer.mjs';
 
 /**
@@ -12,7 +12,7 @@ import { bullmqAlways, bullmqEverysec, floor, graphileWorker, pgBoss } from './p
  *   stop()
  *   published, accepted, records   kept by the measuring code
  */
-export const SYSTEMS = [floor, jobferry, bullmqEverysec, bullmqAlways, pgBoss, graphileWorker];
+export const SYSTEMS = [floor, jobferry, jobferryOne, bullmqEverysec, bullmqAlways, pgBoss, graphileWorker];
 
 export function systemsNamed(names) {
   return names.map((name) => {

@@ -47,7 +47,7 @@ export const jobferry = {
       children.push({ role, child });
       return child;
     };
-    const api = await startRole('api');
+    const api = await startRole(options.isOne ? 'all' : 'api');
     const url = new URL(api.match[1]);
     const rest = restOf(url.origin);
     const created = [];
@@ -55,7 +55,7 @@ export const jobferry = {
       const body = { name: `bench-${n}`, webhookUrl, concurrency, ...settings };
       created.push(await rest('POST', '/v1/queues', body));
     }
-    for (let n = 0; n < workers; n += 1) await startRole('worker');
+    for (let n = 0; n < (options.isOne ? 0 : workers); n += 1) await startRole('worker');
 
     return {
       published: 0,
@@ -82,6 +82,14 @@ export const jobferry = {
       },
     };
   },
+};
+
+/** Both roles in one process, as the README starts it. */
+export const jobferryOne = {
+  ...jobferry,
+  name: 'jobferry-one',
+  label: 'Jobferry, one process',
+  start: (stage, options) => jobferry.start(stage, { ...options, isOne: true }),
 };
 
 function pathOf({ name }) {
