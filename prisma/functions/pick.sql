@@ -98,8 +98,8 @@ begin
 end
 $$;
 
--- The same as jobferry_pick for many queues, in two statements for all of them. Only for queues that nothing limits but their
--- slots: there are no rows for the others, nor for those that are locked. wakes_at is always null.
+-- Does the work of jobferry_pick for many queues, in two statements for all of them. Only for queues that nothing limits but
+-- their slots: there are no rows for the others, nor for those that are locked. wakes_at is always null.
 create or replace function jobferry_pick_usual(p_queues text[], p_capacities integer[], p_bytes integer[]) returns table (
   of_queue text, picked_at timestamptz, is_deleted boolean, account_id text, ids text[], is_probe boolean, wait_ms float8,
   wakes_at timestamptz

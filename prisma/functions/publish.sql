@@ -19,9 +19,9 @@
 --
 -- Step by step: keys past retention are freed; queues with room are locked (jobferry_pick_new); the jobs are stored
 -- (jobferry_store_plain_jobs, or jobferry_store_jobs if an item has a key or a limit); wake-ups are written; claims are
--- counted. Locks are taken in the order of jobferry_claim. The locks of queues are only tried. But whoever has one may wait
--- for another publish of the same key, and if a settle of the very job that this publish has just stored waits for the queue,
--- PostgreSQL ends one of the two; both are repeated.
+-- counted. Locks are taken in the order of jobferry_claim. The locks of queues are only tried. But a publish that has one may
+-- wait for another publish of the same key, and if a settle of the very job that this one has just stored waits for the
+-- queue, PostgreSQL ends one of the two; both are repeated.
 create or replace function jobferry_publish(
   p_items json, p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
   p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,

@@ -195,8 +195,8 @@ begin
 end
 $$;
 
--- Whether each queue has the row already that jobferry_wake would write for a job that is due. Then nobody has to find out
--- whether it has such a job: before its first job, a busy queue has thousands of dead entries in the index.
+-- Whether each queue has the row already that jobferry_wake would write for a job that is due. Then it does not matter whether
+-- it has such a job. To find out is dear: before its first job, a busy queue has thousands of dead entries in the index.
 create or replace function jobferry_are_waking(p_queues text[], p_now timestamptz) returns boolean
 language plpgsql
 as $$
