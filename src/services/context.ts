@@ -49,6 +49,8 @@ export interface Reservation extends AtOnce {
 
 /** Claims jobs for a worker in the statement that stores them (docs/decisions/0044). */
 export interface NewJobClaims {
+  /** Whether a statement that is sent now may claim. */
+  mayClaim(): boolean;
   /** @returns null if none of the queues has room now. Each reservation has to be given back by `end` */
   reserve(queues: readonly NewJobsOfQueue[]): Reservation | null;
   /** Gives back a reservation. @param claim the jobs to deliver; null if the statement has claimed none, or has failed */

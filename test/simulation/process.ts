@@ -178,6 +178,7 @@ export class Process implements Host {
         if (!hasRoom) this.#setup.callOthers(this, queueId, reason);
       },
       newJobs: {
+        mayClaim: () => this.dispatcher.newJobs.mayClaim(),
         reserve: (queues) => this.dispatcher.newJobs.reserve(queues),
         end: (reservation, claim) => this.dispatcher.newJobs.end(reservation, claim),
       },

@@ -194,7 +194,7 @@ export class Simulation {
 
   #asked(name: string, values: unknown[], process: Process): void {
     const { now } = this.scheduler;
-    this.checker.onAsk(name, process, now);
+    this.checker.onAsk(name, values, process, now);
     // The first statement of `takeBack`: its sender has just concluded that these workers are dead.
     if (name !== 'stored-jobs-of-workers') return;
     for (const id of values[0] as number[]) this.checker.onDeclaredDead(id, this.processes[id - 1], now);

@@ -273,6 +273,26 @@ describe('a process that may not', () => {
   });
 });
 
+describe('a process that reaches no receiver', () => {
+  it('claims no new jobs, and the claim that may pass is for jobs that wait', async () => {
+    const { db, sender, dispatcher } = setup();
+    const asked = [{ queueId: 'mails', accountId: accountOf('mails'), jobs: 1, bytes: 2 }];
+    sender.egress.failed('proxy_unreachable');
+    expect(dispatcher.newJobs.reserve(asked)).toBe(null);
+    db.due.set('mails', 1);
+    dispatcher.wake('mails');
+    await turns();
+    expect(db.claims).toHaveLength(1);
+    sender.egress.works('proxy_unreachable');
+    sender.answer();
+    await until(() => db.settled.length === 1, 'the outcome');
+    await turns();
+    const reservation = dispatcher.newJobs.reserve(asked);
+    expect(reservation).toMatchObject({ queues: asked });
+    if (reservation !== null) dispatcher.newJobs.end(reservation, null);
+  });
+});
+
 describe('the database', () => {
   it('a claim that fails in the database is repeated, and the problem is reported until then', async () => {
     const { db, sender, dispatcher } = setup();

@@ -1,7 +1,7 @@
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
-import { publishAndClaim } from '../../db/delivery/publish.ts';
+import { type PublishResult, publishAndClaim } from '../../db/delivery/publish.ts';
 import type { PublishAnswer, PublishItem } from '../../db/delivery/publish-items.ts';
-import type { Context, NewJobsOfQueue } from '../context.ts';
+import type { Context, NewJobClaims, NewJobsOfQueue, Reservation } from '../context.ts';
 
 /** Limit of the remembered ids of queues. */
 const MAX_QUEUES = 10_000;
@@ -27,12 +27,35 @@ export class ClaimingPublish {
     for (const item of items) item.claimable = reserved.has(this.#idOf(item) ?? '') && isDue(item) ? true : undefined;
     let claim: NewClaim | null = null;
     try {
-      const result = await publishAndClaim(db, items, periods, reservation);
+      const result =
+        reservation === null
+          ? await publishAndClaim(db, items, periods, null)
+          : await this.#whileItMayClaim(newJobs, items, reservation);
       claim = result.claim;
       this.#remember(items, result.answers);
       return result.answers;
     } finally {
       if (reservation !== null) newJobs.end(reservation, claim);
+    }
+  }
+
+  /** Claims nothing if the worker may not claim when the statement is sent: it may have waited for a connection for seconds. */
+  async #whileItMayClaim(
+    newJobs: NewJobClaims,
+    items: PublishItem[],
+    reservation: Reservation,
+  ): Promise<PublishResult> {
+    const { db, periods } = this.#context;
+    let mayClaim = true;
+    const claiming = db.onlyWhile(() => {
+      mayClaim = newJobs.mayClaim();
+      return mayClaim;
+    }, 'the worker may not claim');
+    try {
+      return await publishAndClaim(claiming, items, periods, reservation);
+    } catch (error) {
+      if (mayClaim) throw error;
+      return publishAndClaim(db, items, periods, null);
     }
   }
 

@@ -57,16 +57,17 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { db, log, capacity, mayClaim, workerId, leaseMs, mayStart } = options;
+    const { db, log, capacity, mayClaim, workerId, leaseMs, mayStart, sender } = options;
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     this.locked = new LockedQueues(log, options.whoLocks ?? (async () => []));
-    this.#trickle = new Trickle(options.sender.egress, () => this.#claimSoon());
+    this.#trickle = new Trickle(sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#deliveries = new Deliveries(options, (queue, bytes, reason) => this.#ended(queue, bytes, reason));
     this.newJobs = new NewJobs({
       ...{ workerId, leaseMs, mayStart, planner: this.#planner, claims: this.#claims },
-      mayClaim: () => !this.#draining && mayClaim() && this.#trickle.letsPass(),
+      // The one claim that `Trickle` lets pass is for jobs that wait.
+      mayClaim: () => !this.#draining && mayClaim() && !sender.egress.isCutOff,
       stateOf: (queueId) => this.#stateOf(queueId),
       start: (queue, job, claimed, mayStart) => this.#start(queue, job, claimed, mayStart),
       wake: (queueId, reason) => this.wake(queueId, reason),

@@ -39,6 +39,10 @@ export class NewJobs implements NewJobClaims {
     this.#options = options;
   }
 
+  mayClaim(): boolean {
+    return this.#options.mayClaim();
+  }
+
   reserve(asked: readonly NewJobsOfQueue[]): Reservation | null {
     const { workerId, leaseMs, mayClaim, claims } = this.#options;
     if (!mayClaim()) return null;
