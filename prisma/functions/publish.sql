@@ -62,7 +62,9 @@ begin
       select json_agg(json_build_object(
                'id', id, 'webhookUrl', webhook_url, 'signingSecret', signing_secret, 'nextSigningSecret', next_signing_secret,
                'maxAttempts', max_attempts, 'backoffType', backoff_type, 'backoffDelay', backoff_delay, 'mode', mode,
-               'maxDefers', max_defers, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action))
+               'maxDefers', max_defers, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action,
+               'isFull', concurrency <= (
+                 select count(*) from job where job.queue_id = queue.id and job.status in ('processing', 'awaiting_ack'))))
         from queue where id = any (v_open)));
 end
 $$;

@@ -122,6 +122,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     const own = relayEach ? await relayDatabase(server.url) : shared;
     const slot = await supervise({
       role,
+      // Every other worker, so that publishes that claim and those that do not meet all faults.
+      hasBothRoles: role === 'worker' && n % 2 === 0,
       databaseUrl: server.hostsUrl ?? (relayEach || n === 0 ? own.url : server.url),
       env: settings,
       onUnexpectedExit(pid, said) {
@@ -137,7 +139,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const apiSlots = await Promise.all(Array.from({ length: apis }, place('api')));
   const workerSlots = await Promise.all(Array.from({ length: workers }, place('worker')));
 
-  const baseUrls = () => apiSlots.flatMap(({ process }) => (process === null ? [] : [process.baseUrl]));
+  const serving = [...apiSlots, ...workerSlots].filter(({ servesApi }) => servesApi);
+  const baseUrls = () => serving.flatMap(({ process }) => (process === null ? [] : [process.baseUrl]));
   const client = createClient({ key: KEY, baseUrls, random });
   const queues: QueueRecord[] = [];
   const load = createLoad({ client, random, readings, queues, webhookTimeoutMs });

@@ -4,6 +4,7 @@ import { waitFor } from '../support/wait-for.ts';
 /** A place for a process that is started again whenever it ends, as an operator's supervisor would. */
 export interface Slot {
   readonly role: 'api' | 'worker';
+  readonly servesApi: boolean;
   /** The process while it is ready. */
   readonly process: Jobferry | null;
   readonly workerId: number | null;
@@ -17,6 +18,8 @@ export interface Slot {
 }
 
 export interface SlotOptions {
+  /** Whether a worker serves the API, too, and claims the jobs that it publishes. */
+  hasBothRoles?: boolean;
   role: 'api' | 'worker';
   databaseUrl: string;
   env: Record<string, string>;
@@ -35,7 +38,8 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
 
   async function keepUp(): Promise<void> {
     while (!closed) {
-      const { role, databaseUrl, env } = options;
+      const { databaseUrl, env } = options;
+      const role = options.hasBothRoles ? 'all' : options.role;
       // A process that cannot start logs the reason and ends, as it should while the database is away.
       const started = await startJobferry({ role, databaseUrl, env, readyWithinMs: START_MS }).catch(() => null);
       if (started === null) continue;
@@ -56,6 +60,7 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
   const keeping = keepUp();
   const slot: Slot = {
     role: options.role,
+    servesApi: options.role === 'api' || options.hasBothRoles === true,
     get process() {
       return current;
     },

@@ -1,8 +1,20 @@
 import { expect, it } from 'vitest';
 import type { NewClaim } from '../../src/db/delivery/claim-new.ts';
+import { publishAndClaim } from '../../src/db/delivery/publish.ts';
 import type { Context, NewJobClaims } from '../../src/services/context.ts';
 import { ClaimingPublish } from '../../src/services/jobs/claiming-publish.ts';
 import { LEASE_MS, openFixture, PERIODS } from '../support/database-fixture.ts';
+
+it('says which queues have no free slot after a claim', async () => {
+  const { db, accountId, createQueue } = await openFixture();
+  const [narrow, wide] = [await createQueue({ concurrency: 1 }), await createQueue({ concurrency: 2 })];
+  const items = [narrow, wide].map(({ name }) => ({
+    ...{ accountId, queue: name, payload: '{}', key: null, delayMs: 0, limit: null, claimable: true },
+  }));
+  const queues = [narrow, wide].map(({ id }) => ({ queueId: id, jobs: 1 }));
+  const { claim } = await publishAndClaim(db, items, PERIODS, { workerId: 1, leaseMs: LEASE_MS, queues });
+  expect([claim?.jobs.length, claim?.full]).toEqual([2, [narrow.id]]);
+});
 
 it('claims nothing if the worker may not claim any more when a connection is free', async () => {
   const { db, accountId, createQueue } = await openFixture();

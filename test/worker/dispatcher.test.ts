@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
-import type { ClaimRequest } from '../../src/db/delivery/claim.ts';
+import { type ClaimRequest, type ClaimRow, readable } from '../../src/db/delivery/claim.ts';
 import { Egress } from '../../src/delivery/egress.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
@@ -270,6 +270,27 @@ describe('a process that may not', () => {
     await until(() => db.settled.length === 1, 'a settle');
     expect(sender.highest).toBe(0);
     expect(db.settled).toEqual([{ id: 'job-1', status: 'pending' }]);
+  });
+});
+
+describe('a job that its publish has claimed', () => {
+  it.each([
+    ['claims when its slot is free if the queue was full: another process may have a job for it', ['mails'], 1],
+    ['claims nothing afterwards if the queue had another slot', [], 0],
+  ])('%s', async (_, full, claims) => {
+    const { db, sender, dispatcher } = setup();
+    const accountId = accountOf('mails');
+    const reservation = dispatcher.newJobs.reserve([{ queueId: 'mails', accountId, jobs: 1, bytes: 2 }]);
+    if (reservation === null) throw new Error('nothing is reserved');
+    const row = { wait_ms: null, queue_deleted: false, claimed_at: new Date(), ...claimedRow('mails', accountId, 1) };
+    const jobs = readable(db as unknown as Database, row as ClaimRow);
+    dispatcher.newJobs.end(reservation, { now: Date.now(), jobs, full });
+    await until(() => sender.underWay.length === 1, 'the delivery');
+    expect(db.claims).toHaveLength(0);
+    sender.answer();
+    await until(() => db.settled.length === 1, 'the outcome');
+    await turns();
+    expect(db.claims).toHaveLength(claims);
   });
 });
 

@@ -9,6 +9,8 @@ export interface NewClaim {
   /** Database time in milliseconds. */
   now: number;
   jobs: ClaimedJob[];
+  /** Ids of the queues that have no free slot now. */
+  full: string[];
 }
 
 /** As `jobferry_publish` gives them. */
@@ -31,6 +33,8 @@ interface QueueOfNewJobs {
   maxDefers: number;
   ackTimeout: number;
   ackTimeoutAction: AckTimeoutAction;
+  /** Whether the queue has no free slot now. */
+  isFull: boolean;
 }
 
 interface Published {
@@ -43,7 +47,8 @@ interface Published {
 /** Builds the claimed jobs from what was published: the statement does not return what its caller has. */
 export function newClaimOf(db: Database, claims: StoredNewClaims, { items, answers, periods }: Published): NewClaim {
   const queues = new Map(claims.queues.map((queue) => [queue.id, queue]));
-  const claimed: NewClaim = { now: claims.claimedAt, jobs: [] };
+  const full = claims.queues.filter(({ isFull }) => isFull).map(({ id }) => id);
+  const claimed: NewClaim = { now: claims.claimedAt, jobs: [], full };
   for (const [index, item] of items.entries()) {
     const answer = answers[index];
     if (item.claimable !== true || answer?.outcome !== 'created') continue;

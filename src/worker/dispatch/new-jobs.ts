@@ -65,6 +65,8 @@ export class NewJobs implements NewJobClaims {
     const claimed = { now: claim.now, startedAt, answeredAt: performance.now() };
     const may = await mayStart(startedAt.monotonic);
     for (const job of claim.jobs) start(ownedBy(stateOf(job.queueId), job.accountId), job, claimed, may);
+    // A job of another process may wait for the next free slot.
+    for (const queueId of claim.full) stateOf(queueId).isFull = true;
   }
 
   #giveBack({ queues }: Reserved): void {

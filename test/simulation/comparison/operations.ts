@@ -72,8 +72,9 @@ function publishSome(random: Random): Operation {
     const { answers, claim: claimed } = await publishAndClaim(side.db, complete, PERIODS, atOnce);
     side.claims.push(...(claimed?.jobs ?? []));
     for (const answer of answers) if (answer.outcome === 'created') side.jobIds.push(answer.id);
+    const full = claimed?.full.map((id) => side.queueIds.indexOf(id)).sort();
     // Refusals are compared by their outcome only.
-    return answers.map((answer) => ('id' in answer && answer.id !== null ? answer : answer.outcome));
+    return [full, ...answers.map((answer) => ('id' in answer && answer.id !== null ? answer : answer.outcome))];
   };
 }
 

@@ -54,7 +54,7 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
     now,
   );
   if (claimed.size === 0) return { answers: published, claims: null };
-  const queues = [...open].map((id) => describe(tables.queues.get(id) as QueueRow));
+  const queues = [...open].map((id) => describe(tables.queues.get(id) as QueueRow, tables.inFlight(id)));
   return { answers: published, claims: { claimedAt: now, token: String(token), queues } };
 }
 
@@ -85,12 +85,13 @@ function claimOf(
   };
 }
 
-function describe(queue: QueueRow): StoredNewClaims['queues'][number] {
+function describe(queue: QueueRow, inFlight: number): StoredNewClaims['queues'][number] {
   const { id, webhookUrl, maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction } =
     queue;
   return {
     ...{ id, webhookUrl, signingSecret: 'secret', nextSigningSecret: null },
     ...{ maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction },
+    isFull: inFlight >= queue.concurrency,
   };
 }
 
