@@ -60,6 +60,11 @@ export class ClaimingPublish {
   }
 
   #claimable(items: readonly PublishItem[]): NewJobsOfQueue[] {
+    // A publish of a key waits for another one of the same key, for seconds if that hangs. It must not keep queues of other
+    // accounts locked meanwhile.
+    const [first] = items;
+    const isMixed = items.some(({ accountId }) => accountId !== first?.accountId);
+    if (isMixed && items.some(({ key }) => key !== null)) return [];
     const queues = new Map<string, NewJobsOfQueue>();
     for (const item of items) {
       const queueId = this.#idOf(item);

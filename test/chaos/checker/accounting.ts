@@ -74,6 +74,8 @@ export function checkSlotCap({ run, queues }: Facts): string[] {
 /** The transitions of docs/state-machine.md. */
 const ALLOWED = new Set([
   'null>pending',
+  // A publish that claims.
+  'null>processing',
   'pending>processing',
   'pending>dead',
   'processing>completed',
