@@ -4,7 +4,7 @@ import { startLanguageServer } from './support/language-server.ts';
 /** An editor must go from a handler's call to the code that does it, through all wiring and wrappers. */
 
 const CALLS: readonly (readonly [handler: string, call: string, code: string])[] = [
-  ['http/routes/jobs.ts', 'services.jobs.publish', 'services/jobs/publish.ts'],
+  ['http/routes/jobs.ts', 'await jobs.publish', 'services/jobs/publish.ts'],
   ['http/routes/jobs.ts', 'services.jobs.ack', 'services/jobs/report.ts'],
   ['http/routes/queues.ts', 'services.queues.update', 'services/queues/manage.ts'],
   ['http/routes/dead-letters.ts', 'services.deadLetters.list', 'services/dead-letters/list.ts'],
