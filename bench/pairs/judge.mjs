@@ -3,7 +3,7 @@ import { median, round } from '../measure/statistics.mjs';
 import { isQuiet } from '../measure/quiet.mjs';
 
 /** The build is worse if even the lower end of the interval is above this ratio. */
-const WORSE = 1.03;
+const WORSE = 1.05;
 /** Fewer pairs say nothing. */
 const FEWEST = 6;
 const RESAMPLES = 2000;

@@ -14,7 +14,7 @@ const LABELS = {
 
 const SENTENCES = {
   busy: 'NOT JUDGED: THE MACHINE IS BUSY. Other programs used more than 10 % of a CPU, or its host took more than 2 % of it, before the pairs, or fewer than six pairs were undisturbed.',
-  worse: 'WORSE: this build costs more per job than the best one so far; the whole interval is above 1.03.',
+  worse: 'WORSE: this build costs more per job than the best one so far; the whole interval is above 1.05.',
   better: 'BETTER: this build costs less per job than the best one so far.',
   same: 'No difference that these pairs can prove.',
 };

@@ -59,8 +59,8 @@ describe('pairs of builds', () => {
 
 describe('the verdict about a build', () => {
   it.each([
-    ['worse', 1.031, 1.2],
-    ['same', 1.03, 1.2],
+    ['worse', 1.051, 1.2],
+    ['same', 1.05, 1.2],
     ['same', 0.9, 1],
     ['better', 0.9, 0.999],
   ])('is "%s" for an interval from %d to %d', (verdict, low, high) => {
