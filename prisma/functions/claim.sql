@@ -8,7 +8,8 @@
 --   infinity                   no job is left
 --
 -- Step by step: jobferry_pick_usual selects and locks jobs of all queues at once that only their slots limit, and
--- jobferry_pick those of each other queue; one UPDATE claims all of them; wake-ups for the next claim and for the end of the leases are written; the account's monthly usage is counted.
+-- jobferry_pick those of each other queue; one UPDATE claims all of them; wake-ups for the next claim and for the end of the
+-- leases are written; the account's monthly usage is counted.
 --
 -- A claim skips rows of queues and jobs that are locked. It waits only for wake-ups (by task, queue and time, as
 -- jobferry_settle and jobferry_publish do) and then, last, for the accounts' usage, by id. So they cannot deadlock. The

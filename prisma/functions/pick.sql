@@ -98,8 +98,9 @@ begin
 end
 $$;
 
--- Does the work of jobferry_pick for many queues, in two statements for all of them. Only for queues that nothing limits but
--- their slots: there are no rows for the others, nor for those that are locked. wakes_at is always null.
+-- Does the work of jobferry_pick for many queues, in two statements for all of them. There are no rows for queues that are not
+-- usual, or locked. wakes_at is always null. The innermost query is that of jobferry_pick_due: calling it for each queue takes
+-- 17 % of a claim of 16 queues.
 create or replace function jobferry_pick_usual(p_queues text[], p_capacities integer[], p_bytes integer[]) returns table (
   of_queue text, picked_at timestamptz, is_deleted boolean, account_id text, ids text[], is_probe boolean, wait_ms float8,
   wakes_at timestamptz
@@ -145,17 +146,23 @@ begin
               where cardinality(picked.ids) < free.slots and job.queue_id = q.id and job.status = 'pending'
                 and job.id <> all (picked.ids)
               order by job.scheduled_for limit 1) next on true
-     where q.deleted_at is null and q.paused_at is null and q.hold_until is null and q.probe_job_id is null
-       and q.rate_limit_max is null and q.next_signing_secret_at is null
-       and not (coalesce(q.lifetime_floor <= v_now, true) and coalesce(v_now >= (
+     where jobferry_is_usual(q) and not (coalesce(q.lifetime_floor <= v_now, true) and coalesce(v_now >= (
          select job.deliver_by from job where job.queue_id || '' = q.id and job.status = 'pending'
           order by job.queue_id || '', job.deliver_by limit 1), false));
 end
 $$;
 
+-- Whether nothing limits the claims of a queue but its slots: no rate limit, hold, probe, pause or rotation of its secret.
+create or replace function jobferry_is_usual(q queue) returns boolean
+language sql immutable
+as $$
+  select q.deleted_at is null and q.paused_at is null and q.hold_until is null and q.probe_job_id is null
+     and q.rate_limit_max is null and q.next_signing_secret_at is null
+$$;
+
 -- Whether a worker may claim p_jobs jobs of the queue that are published now, in the transaction that asks: the queue has
--- room for them, and no job that it would have to deliver before. True only with the same locks and the same count as in
--- jobferry_pick. Queues with a rate limit, a hold, a probe or a rotation of their secret are left to jobferry_pick.
+-- room for them, and no job that it would have to deliver before. True only for usual queues, and with the same locks and the
+-- same count as in jobferry_pick.
 create or replace function jobferry_pick_new(p_queue text, p_jobs integer) returns boolean
 language plpgsql
 as $$
@@ -170,10 +177,7 @@ begin
   if v_due <= jobferry_now() then return false; end if;
   if not pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then return false; end if;
   select * into q from queue where queue.id = p_queue for no key update skip locked;
-  if q.id is null or q.deleted_at is not null or q.paused_at is not null or q.hold_until is not null
-     or q.probe_job_id is not null or q.rate_limit_max is not null or q.next_signing_secret_at is not null then
-    return false;
-  end if;
+  if q.id is null or not jobferry_is_usual(q) then return false; end if;
   select count(*) into v_in_flight from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
   return v_in_flight + p_jobs <= q.concurrency;
 end

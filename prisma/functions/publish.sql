@@ -71,31 +71,40 @@ $$;
 
 -- Its steps ---------------------------------------------------------------------------------------
 
--- The items with their queues (null without one) and what a new job takes from there. The planner joins its query to those
--- that use it.
-create or replace function jobferry_items(p_items json, p_now timestamptz, p_open text[]) returns table (
-  n bigint, account_id text, queue_id text, key text, payload text, payload_key text, encrypted_for text, trace text,
-  "limit" bigint, scheduled_for timestamptz, is_encrypting boolean, has_right_form boolean, is_claimed boolean,
-  max_attempts integer, backoff_type text, backoff_delay float8, mode text, max_defers integer, ack_timeout_action text
+-- The items with their queues (null without one) and the columns of the jobs that they become. The planner joins its query to
+-- those that use it.
+create or replace function jobferry_items(
+  p_items json, p_now timestamptz, p_lifetime interval,
+  p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval
+) returns table (
+  n bigint, "limit" bigint, encrypted_for text, is_encrypting boolean, has_right_form boolean, is_claimed boolean,
+  account_id text, queue_id text, max_attempts integer, backoff_type text, backoff_delay float8, key text, payload text,
+  payload_key text, trace text, scheduled_for timestamptz, deliver_by timestamptz, status text, attempts integer,
+  claim_token bigint, worker_id integer, claimed_at timestamptz, deadline timestamptz,
+  mode text, max_defers integer, ack_timeout_action text
 )
 language sql stable
 as $$
-  select i.n, i."accountId", q.id, i."key", i."payload",
-         case when q.payloads_encrypted then split_part(left(i."payload", 32), ':', 3) end,
-         i."encryptedFor", i."trace", i."limit", p_now + coalesce(i."delayMs", 0) * interval '1 millisecond',
-         q.payloads_encrypted,
+  select n, "limit", "encryptedFor", payloads_encrypted,
          -- Computed here and not where it is compared: there the planner expects it to be rare, and joins row by row.
-         i."encryptedFor" is not distinct from case when q.payloads_encrypted then q.id end,
-         i."claimable" is true and q.id = any (p_open),
-         q.max_attempts, q.backoff_type, q.backoff_delay, q.mode, q.max_defers, q.ack_timeout_action
-    from rows from (
-           json_to_recordset(p_items)
-             as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
-                 "encryptedFor" text, "trace" text, "claimable" boolean)
-         ) with ordinality
-           as i("accountId", "queue", "payload", "key", "delayMs", "limit", "encryptedFor", "trace", "claimable", n)
-    left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
-   order by i.n
+         "encryptedFor" is not distinct from case when payloads_encrypted then id end,
+         is_claimed, "accountId", id, max_attempts, backoff_type, backoff_delay, "key", "payload",
+         case when payloads_encrypted then split_part(left("payload", 32), ':', 3) end, "trace", due, due + p_lifetime,
+         case when is_claimed then 'processing' else 'pending' end, is_claimed::integer,
+         case when is_claimed then p_token else 0 end, case when is_claimed then p_worker end,
+         case when is_claimed then p_claimed_at end, case when is_claimed then p_claimed_at + p_lease end,
+         case when is_claimed then mode end, case when is_claimed then max_defers end,
+         case when is_claimed then ack_timeout_action end
+    from (select i.*, q.*, p_now + coalesce("delayMs", 0) * interval '1 millisecond' as due,
+                 "claimable" is true and q.id = any (p_open) as is_claimed
+            from rows from (
+                   json_to_recordset(p_items)
+                     as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
+                         "encryptedFor" text, "trace" text, "claimable" boolean)
+                 ) with ordinality as i(
+                   "accountId", "queue", "payload", "key", "delayMs", "limit", "encryptedFor", "trace", "claimable", n)
+            left join queue q on q.account_id = "accountId" and q.name = "queue" and q.deleted_at is null) item
+   order by n
 $$;
 
 -- Stores items that have neither a key nor a limit.
@@ -111,18 +120,14 @@ as $$
 begin
   with item as materialized (
     select i.*, queue_id is not null and has_right_form as is_new, jobferry_id(p_now) as id
-      from jobferry_items(p_items, p_now, p_open) i
+      from jobferry_items(p_items, p_now, p_lifetime, p_open, p_worker, p_token, p_claimed_at, p_lease) i
   ), created as (
     insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key, trace_context,
                      scheduled_for, deliver_by, created_at, status, attempts, claim_token, worker_id, claimed_at, deadline,
                      mode, max_defers, ack_timeout_action)
     select id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key, trace,
-           scheduled_for, scheduled_for + p_lifetime, p_now,
-           case when is_claimed then 'processing' else 'pending' end, is_claimed::integer,
-           case when is_claimed then p_token else 0 end, case when is_claimed then p_worker end,
-           case when is_claimed then p_claimed_at end, case when is_claimed then p_claimed_at + p_lease end,
-           case when is_claimed then mode end, case when is_claimed then max_defers end,
-           case when is_claimed then ack_timeout_action end
+           scheduled_for, deliver_by, p_now, status, attempts, claim_token, worker_id, claimed_at, deadline,
+           mode, max_defers, ack_timeout_action
       from item where is_new
   )
   select a.answers, a.claimed, w.queues, w.dues
@@ -152,7 +157,8 @@ language plpgsql
 as $$
 begin
   with item as materialized (
-    select i.*, jobferry_id(p_now) as id from jobferry_items(p_items, p_now, p_open) i
+    select i.*, jobferry_id(p_now) as id
+      from jobferry_items(p_items, p_now, p_lifetime, p_open, p_worker, p_token, p_claimed_at, p_lease) i
   ), existing as materialized (
     select item.n, j.id, j.status, j.created_at,
            case when is_plain then j.payload <> item.payload when not may_equal then true end as differs,
@@ -169,12 +175,8 @@ begin
                      payload, payload_key, trace_context, scheduled_for, deliver_by, created_at,
                      status, attempts, claim_token, worker_id, claimed_at, deadline, mode, max_defers, ack_timeout_action)
     select id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, key,
-           payload, payload_key, trace, scheduled_for, scheduled_for + p_lifetime, p_now,
-           case when is_claimed then 'processing' else 'pending' end, is_claimed::integer,
-           case when is_claimed then p_token else 0 end, case when is_claimed then p_worker end,
-           case when is_claimed then p_claimed_at end, case when is_claimed then p_claimed_at + p_lease end,
-           case when is_claimed then mode end, case when is_claimed then max_defers end,
-           case when is_claimed then ack_timeout_action end
+           payload, payload_key, trace, scheduled_for, deliver_by, p_now,
+           status, attempts, claim_token, worker_id, claimed_at, deadline, mode, max_defers, ack_timeout_action
       from item
      where queue_id is not null and n not in (select n from existing) and n not in (select n from refused)
        and has_right_form

@@ -19,7 +19,7 @@ declare
   v_key text collate "default";
 begin
   if v_fires <= v_now and p_task = 'deliver' then
-    v_fires := date_bin('4 seconds', v_now + interval '5200 milliseconds', v_epoch);
+    v_fires := jobferry_late_wake(v_now);
   end if;
   if v_fires <= v_now then
     v_key := p_task || ':' || p_queue || ':now';
@@ -44,6 +44,11 @@ begin
   end loop;
 end
 $$;
+
+-- When the row fires for jobs that are due already, and of which processes are notified.
+create or replace function jobferry_late_wake(p_now timestamptz) returns timestamptz
+language sql stable
+as $$ select date_bin('4 seconds', p_now + interval '5200 milliseconds', timestamptz 'epoch') $$;
 
 -- Writes a wake-up of the task for each p_queues[i] at p_dues[i]. They should come by queue and time, the order in which all
 -- functions lock the rows. The arrays may be null.
