@@ -1,7 +1,7 @@
 // `npm test` checks beside the build and the tests, which are all but the long ones. With `long` it runs those, after a build,
-// those that need packages of their own (test/packages/tools), and this build in pairs with the best one so far. It prints what each step took, and `npm test` fails when it
-// took more CPU than package.json allows (`config.testCpuSeconds`): a test that costs too much is seen in the change that
-// brings it.
+// those that need packages of their own (test/packages/tools), and this build in pairs with the best one so far. It prints what
+// each step took, and `npm test` fails when it took more CPU than package.json allows (`config.testCpuSeconds`): a test that
+// costs too much is seen in the change that brings it.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
-import { type PublishResult, publishAndClaim } from '../../db/delivery/publish.ts';
+import { publish, publishAndClaim } from '../../db/delivery/publish.ts';
 import type { PublishAnswer, PublishItem } from '../../db/delivery/publish-items.ts';
 import type { Context, NewJobClaims, NewJobsOfQueue, Reservation } from '../context.ts';
 
@@ -21,41 +21,40 @@ export class ClaimingPublish {
   /** @returns results in the order of the items */
   async publish(items: PublishItem[]): Promise<PublishAnswer[]> {
     const { db, periods, newJobs = null } = this.#context;
-    if (newJobs === null) return (await publishAndClaim(db, items, periods, null)).answers;
+    if (newJobs === null) return publish(db, items, periods);
     const reservation = newJobs.reserve(this.#claimable(items));
-    const reserved = new Set(reservation?.queues.map(({ queueId }) => queueId));
-    for (const item of items) item.claimable = reserved.has(this.#idOf(item) ?? '') && isDue(item) ? true : undefined;
-    let claim: NewClaim | null = null;
-    try {
-      const result =
-        reservation === null
-          ? await publishAndClaim(db, items, periods, null)
-          : await this.#whileItMayClaim(newJobs, items, reservation);
-      claim = result.claim;
-      this.#remember(items, result.answers);
-      return result.answers;
-    } finally {
-      if (reservation !== null) newJobs.end(reservation, claim);
-    }
+    const answers =
+      reservation === null
+        ? await publish(db, items, periods)
+        : await this.#publishAndClaim(newJobs, items, reservation);
+    this.#remember(items, answers);
+    return answers;
   }
 
   /** Claims nothing if the worker may not claim when the statement is sent: it may have waited for a connection for seconds. */
-  async #whileItMayClaim(
+  async #publishAndClaim(
     newJobs: NewJobClaims,
     items: PublishItem[],
     reservation: Reservation,
-  ): Promise<PublishResult> {
+  ): Promise<PublishAnswer[]> {
     const { db, periods } = this.#context;
+    const reserved = new Set(reservation.queues.map(({ queueId }) => queueId));
+    for (const item of items) item.claimable = isDue(item) && reserved.has(this.#idOf(item) ?? '') ? true : undefined;
     let mayClaim = true;
     const claiming = db.onlyWhile(() => {
       mayClaim = newJobs.mayClaim();
       return mayClaim;
     }, 'the worker may not claim');
+    let claim: NewClaim | null = null;
     try {
-      return await publishAndClaim(claiming, items, periods, reservation);
+      const result = await publishAndClaim(claiming, items, periods, reservation);
+      claim = result.claim;
+      return result.answers;
     } catch (error) {
       if (mayClaim) throw error;
-      return publishAndClaim(db, items, periods, null);
+      return await publish(db, items, periods);
+    } finally {
+      newJobs.end(reservation, claim);
     }
   }
 

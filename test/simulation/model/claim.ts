@@ -27,22 +27,30 @@ function claimOf(tables: Tables, queueId: string, capacity: number, workerId: nu
   const { jobs, waitMs, isProbe } = take(tables, queue, now, capacity);
   if (jobs.length === 0) return [{ ...head, wait_ms: waitMs, queue_deleted: false }];
   for (const job of jobs) {
-    tables.updateJob(job, {
-      status: 'processing',
-      attempts: job.attempts + 1,
-      token: tables.nextToken(),
-      workerId,
-      claimedAt: now,
-      deadline: now + leaseMs,
-      mode: queue.mode,
-      maxDefers: queue.maxDefers,
-      ackTimeoutAction: queue.ackTimeoutAction,
-      waitReason: null,
-    });
+    tables.updateJob(job, claimedBy(queue, job, { token: tables.nextToken(), now, workerId, leaseMs }));
   }
   tables.wake('timeout', queue.id, now + leaseMs);
   tables.usage.set(queue.accountId, (tables.usage.get(queue.accountId) ?? 0) + jobs.length);
   return jobs.map((job) => toRow(tables, queue, job, { waitMs, isProbe, now }));
+}
+
+interface ClaimOfJob {
+  token: number;
+  now: number;
+  workerId: number;
+  leaseMs: number;
+}
+
+/** The columns that a claim changes, also that of a publish. */
+export function claimedBy(
+  queue: QueueRow,
+  job: JobRow,
+  { token, now, workerId, leaseMs }: ClaimOfJob,
+): Partial<JobRow> {
+  return {
+    ...{ status: 'processing', attempts: job.attempts + 1, token, workerId, claimedAt: now, deadline: now + leaseMs },
+    ...{ mode: queue.mode, maxDefers: queue.maxDefers, ackTimeoutAction: queue.ackTimeoutAction, waitReason: null },
+  };
 }
 
 function take(tables: Tables, queue: QueueRow, now: number, capacity: number): Claimed {

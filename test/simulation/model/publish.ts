@@ -1,6 +1,7 @@
 import type { StoredNewClaims } from '../../../src/db/delivery/claim-new.ts';
 import type { StoredAnswers } from '../../../src/db/delivery/publish.ts';
 import type { PublishAnswer, PublishItem } from '../../../src/db/delivery/publish-items.ts';
+import { claimedBy } from './claim.ts';
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */
@@ -16,7 +17,7 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
   const asked = (queueIds ?? []) as string[];
   const open = new Set(asked.filter((id, n) => mayClaimNew(tables, id, (wanted as number[])[n] as number, now)));
   const token = open.size > 0 ? tables.nextToken() : 0;
-  const claimed = new Map<string, QueueRow>();
+  let isClaimed = false;
   // Existing jobs are looked up for all items before any is inserted.
   const existing = resolved.map(({ item, queue }) => withKey(tables, queue, item.key));
   const dues = new Map<string, { queueId: string; due: number }>();
@@ -34,26 +35,28 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
     if (withKey(tables, queue, item.key) !== undefined) return { outcome: 'retry' };
     const job = newJob(tables, queue, item, now, lifetimeMs as number);
     if (item.claimable === true && open.has(queue.id)) {
-      Object.assign(job, claimOf(queue, { token, now, workerId: workerId as number, leaseMs: leaseMs as number }));
-      claimed.set(queue.id, queue);
-      tables.insertJob(job);
+      Object.assign(
+        job,
+        claimedBy(queue, job, { token, now, workerId: workerId as number, leaseMs: leaseMs as number }),
+      );
       tables.usage.set(queue.accountId, (tables.usage.get(queue.accountId) ?? 0) + 1);
-      return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id, isClaimed: false };
+      isClaimed = true;
+    } else {
+      const second = `${queue.id}:${Math.floor(job.scheduledFor / 1000)}`;
+      const due = Math.min(job.scheduledFor, dues.get(second)?.due ?? Number.POSITIVE_INFINITY);
+      dues.set(second, { queueId: queue.id, due });
     }
     tables.insertJob(job);
-    const second = `${queue.id}:${Math.floor(job.scheduledFor / 1000)}`;
-    const due = Math.min(job.scheduledFor, dues.get(second)?.due ?? Number.POSITIVE_INFINITY);
-    dues.set(second, { queueId: queue.id, due });
     return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id, isClaimed: false };
   });
   for (const { queueId, due } of dues.values()) tables.wake('deliver', queueId, due);
-  if (claimed.size > 0) for (const id of open) tables.wake('timeout', id, now + (leaseMs as number));
+  if (isClaimed) for (const id of open) tables.wake('timeout', id, now + (leaseMs as number));
   const published = stored(
     answers,
     resolved.map(({ queue }) => queue?.id ?? null),
     now,
   );
-  if (claimed.size === 0) return { answers: published, claims: null };
+  if (!isClaimed) return { answers: published, claims: null };
   const queues = [...open].map((id) => describe(tables.queues.get(id) as QueueRow, tables.inFlight(id)));
   return { answers: published, claims: { claimedAt: now, token: String(token), queues } };
 }
@@ -65,24 +68,6 @@ function mayClaimNew(tables: Tables, queueId: string, jobs: number, now: number)
   if (queue.holdUntil !== null || queue.probeJobId !== null || queue.rateLimitMax !== null) return false;
   if ((tables.line(queueId)[0]?.scheduledFor ?? Number.POSITIVE_INFINITY) <= now) return false;
   return tables.inFlight(queueId) + jobs <= queue.concurrency;
-}
-
-interface NewClaim {
-  token: number;
-  now: number;
-  workerId: number;
-  leaseMs: number;
-}
-
-function claimOf(
-  { mode, maxDefers, ackTimeoutAction }: QueueRow,
-  { token, now, workerId, leaseMs }: NewClaim,
-): Partial<JobRow> {
-  const deadline = now + leaseMs;
-  return {
-    ...{ status: 'processing', attempts: 1, token, workerId, claimedAt: now, deadline },
-    ...{ mode, maxDefers, ackTimeoutAction },
-  };
 }
 
 function describe(queue: QueueRow, inFlight: number): StoredNewClaims['queues'][number] {
