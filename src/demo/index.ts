@@ -43,6 +43,9 @@ export async function runDemo(
   try {
     console.log('Jobferry demo: a service of its own, a webhook that misbehaves, payloads that are hard to keep\n');
     return await present(demoConfig(config, dataDir), startService, abort);
+  } catch (error) {
+    // A timer that is aborted throws an error of its own, which hides the reason.
+    throw abort.signal.aborted ? abort.signal.reason : error;
   } finally {
     await removeDataDir(dataDir);
     for (const signal of SIGNALS) process.off(signal, interrupt);
