@@ -143,16 +143,23 @@ async function startActions(operate: Operate, db: pg.Pool, queues: QueueIds) {
   const ended = await operate.cancelAll({ queueIds: [queueId], states: ['SCHEDULED'] });
   const stopped = await operate.replayAll(queues['image-resize'] ?? '', 1);
   const running = await operate.replayAll(queues['order-events'] ?? '', 1);
-  await waitFor(
-    async () => (await db.query(`select from bulk_action where id = $1 and processed > 0`, [stopped])).rowCount,
-    PATIENT,
-  );
+  await actionIs(db, stopped, 'processed > 0');
   await operate.stop(stopped);
-  await waitFor(
-    async () => (await db.query(`select from bulk_action where id = $1 and status = 'completed'`, [ended])).rowCount,
-    PATIENT,
-  );
+  await actionIs(db, ended, `status = 'completed'`);
   return { running, ended };
+}
+
+/** @param condition in SQL */
+async function actionIs(db: pg.Pool, id: string, condition: string): Promise<void> {
+  let row: unknown;
+  const isMet = async () => {
+    const { rows } = await db.query(`select ${condition} as is_met, a.*, now() from bulk_action a where id = $1`, [id]);
+    row = rows[0];
+    return rows[0]?.is_met;
+  };
+  await waitFor(isMet, { ...PATIENT, message: `the action to have ${condition}` }).catch((error: Error) => {
+    throw new Error(`${error.message}; it is ${JSON.stringify(row)}`);
+  });
 }
 
 /** Receivers that reject, fail, or ask to wait: see `answerOf`. */
