@@ -1,6 +1,10 @@
 -- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i]. It stops after the job
 -- that brings the payloads to p_bytes[i]; that job is still taken. The lease of the jobs ends after p_lease.
 --
+-- p_since[i]: the caller has claimed all jobs of the queue that were due before, as far as it knows; null if it does not. The
+-- claim begins there, and looks at all jobs if it finds none. Entries of claimed jobs stay in the index until the next vacuum:
+-- behind 15 000 of them, four seconds of a busy queue, a claim of 30 jobs costs half as much again.
+--
 -- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms is the time in
 -- milliseconds until another claim of the queue can take a job:
 --   0 in a row without a job   another transaction has locked the queue or its due jobs
@@ -18,7 +22,7 @@
 -- A claim reads few rows. Without the settings below, the planner may read or sort the whole table, here and in the functions
 -- that are called from here.
 create or replace function jobferry_claim(
-  p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
+  p_queues text[], p_capacities integer[], p_bytes integer[], p_since timestamptz[], p_worker integer, p_lease interval
 )
 returns table (
   queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
@@ -45,7 +49,7 @@ declare
 begin
   for v_asked in
     select * from unnest(p_queues, p_capacities, p_bytes) as asked(queue, jobs, bytes)
-           left join jobferry_pick_usual(p_queues, p_capacities, p_bytes) usual on usual.of_queue = asked.queue
+           left join jobferry_pick_usual(p_queues, p_capacities, p_bytes, p_since) usual on usual.of_queue = asked.queue
      order by asked.queue collate "C"
   loop
     v_pick := v_asked;

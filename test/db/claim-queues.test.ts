@@ -23,7 +23,7 @@ beforeAll(async () => {
 async function claimOfAll(queues: readonly { id: string }[], jobs = 100, workerId = 1): Promise<Claim[]> {
   const bytes = Math.floor(CLAIM_BYTES / queues.length);
   return claimWithin(
-    queues.map(({ id: queueId }) => ({ queueId, jobs, bytes })),
+    queues.map(({ id: queueId }) => ({ queueId, jobs, bytes, since: null })),
     workerId,
   );
 }
@@ -90,9 +90,9 @@ describe('a claim of several queues', () => {
     const [few, small, large] = [await withJobs(5), await withJobs(5), await fixture.createQueue()];
     await fixture.publishJobs(large, 3, { payload: `{"a":"${'x'.repeat(1000)}"}` });
     const claims = await claimWithin([
-      { queueId: few.queue.id, jobs: 2, bytes: 1000 },
-      { queueId: small.queue.id, jobs: 5, bytes: 5 },
-      { queueId: large.id, jobs: 5, bytes: 1 },
+      { queueId: few.queue.id, jobs: 2, bytes: 1000, since: null },
+      { queueId: small.queue.id, jobs: 5, bytes: 5, since: null },
+      { queueId: large.id, jobs: 5, bytes: 1, since: null },
     ]);
     // `{}` has two bytes, and the third begins within five.
     expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual([
@@ -100,6 +100,25 @@ describe('a claim of several queues', () => {
       [3, 0],
       [1, 0],
     ]);
+  });
+
+  it('begins with the jobs that were due since a moment, and with the oldest where there are none', async () => {
+    const { queue, jobs } = await withJobs(3);
+    const empty = await fixture.createQueue();
+    await fixture.db.query(`update job set scheduled_for = scheduled_for - interval '1 minute' where id = $1`, [
+      jobs[0],
+    ]);
+    const claimSince = async (since: number) => {
+      const limit = { jobs: 1, bytes: CLAIM_BYTES, since };
+      const [claimed, none] = await claimWithin([queue, empty].map(({ id: queueId }) => ({ queueId, ...limit })));
+      expect(none).toMatchObject({ jobs: [], waitMs: Number.POSITIVE_INFINITY });
+      return [claimed && ids(claimed), claimed?.waitMs];
+    };
+    const before = Date.now() - 30_000;
+    expect(await claimSince(before)).toEqual([[jobs[1]], 0]);
+    expect(await claimSince(before)).toEqual([[jobs[2]], Number.POSITIVE_INFINITY]);
+    expect(await claimSince(before)).toEqual([[jobs[0]], Number.POSITIVE_INFINITY]);
+    expect(await claimSince(before)).toEqual([[], Number.POSITIVE_INFINITY]);
   });
 
   it('skips a queue that another transaction has locked, and does not wait', async () => {

@@ -87,7 +87,7 @@ describe('a subscriber of another process', () => {
     });
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 60 });
     const page = await follow(queue.id);
-    // Other processes hear of the page some time after its first look, much later on a busy machine, and tell nothing before.
+    // Other processes are told of the page some time after its first look, much later on a busy machine.
     const waiting = await waitFor(
       async () => {
         const { id } = await cluster.api.publish(queue.name, { payload: {}, delay: 3600 });

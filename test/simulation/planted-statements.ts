@@ -152,8 +152,8 @@ export function withManyJobs([queueIds, ...others]: unknown[]): unknown[] {
 }
 
 /** Ends in the middle of the webhook's time. */
-export function withShortLease([queueIds, jobs, bytes, workerId, leaseMs]: unknown[]): unknown[] {
-  return [queueIds, jobs, bytes, workerId, (leaseMs as number) - 5000 - 250];
+export function withShortLease([queueIds, jobs, bytes, since, workerId, leaseMs]: unknown[]): unknown[] {
+  return [queueIds, jobs, bytes, since, workerId, (leaseMs as number) - 5000 - 250];
 }
 
 /** Changes the result of a claim. */

@@ -49,6 +49,8 @@ export interface ClaimLimit {
   jobs: number;
   /** Payload bytes in UTF-8. The job whose payload reaches this limit is the last one. */
   bytes: number;
+  /** In milliseconds: the claim begins with jobs that became due then. Null: with the oldest. See `p_since` of `jobferry_claim`. */
+  since: number | null;
 }
 
 export interface ClaimRequest {
@@ -76,7 +78,7 @@ export interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code
 
 const CLAIM: Statement = {
   name: 'claim',
-  text: `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`,
+  text: `select * from jobferry_claim($1, $2, $3, $4, $5, $6 * interval '1 ms')`,
 };
 
 /**
@@ -89,6 +91,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<Map<st
     limits.map(({ queueId }) => queueId),
     limits.map(({ jobs }) => jobs),
     limits.map(({ bytes }) => bytes),
+    limits.map(({ since }) => (since === null ? null : new Date(since))),
     workerId,
     leaseMs,
   ]);

@@ -1,6 +1,6 @@
 import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
-import { type Claim, type ClaimedJob, claim } from '../../db/delivery/claim.ts';
+import { type Claim, type ClaimedJob, type ClaimLimit, claim } from '../../db/delivery/claim.ts';
 import { emptyAlone } from '../maintenance/recover.ts';
 import { thisMoment } from '../moment.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
@@ -173,13 +173,17 @@ export class Dispatcher {
       queue.again = null;
     }
     const startedAt = thisMoment();
-    const claims = await this.#query(plans);
+    const limits = plans.map(({ queue, jobs, bytes }) => {
+      return { queueId: queue.id, jobs, bytes, since: queue.due.at(startedAt.monotonic) };
+    });
+    const claims = await this.#query(limits);
     const answeredAt = performance.now();
     const mayStart = claims.size > 0 && (await this.#options.mayStart(startedAt.monotonic));
     this.#planner.claimed(plans, answeredAt - startedAt.monotonic);
-    for (const { queue } of plans) {
+    for (const [n, { queue }] of plans.entries()) {
       const claimed = claims.get(queue.id);
       if (claimed === undefined) continue;
+      claimed.waitMs = queue.due.claimed(limits[n]?.since ?? null, startedAt.monotonic, claimed);
       for (const job of claimed.jobs) {
         this.#start(queue, job, { now: claimed.now, startedAt, answeredAt }, mayStart);
       }
@@ -188,9 +192,8 @@ export class Dispatcher {
     await Promise.all(plans.map(({ queue }) => this.#endClaim(queue, claims.get(queue.id))));
   }
 
-  async #query(plans: Plan<OwnedQueue>[]): Promise<Map<string, Claim>> {
+  async #query(limits: ClaimLimit[]): Promise<Map<string, Claim>> {
     const { log, workerId, leaseMs } = this.#options;
-    const limits = plans.map(({ queue, jobs, bytes }) => ({ queueId: queue.id, jobs, bytes }));
     this.#runningClaims += 1;
     const startedAt = performance.now();
     try {

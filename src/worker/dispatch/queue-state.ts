@@ -1,4 +1,5 @@
 import type { WakeReason } from '../../db/delivery/wake-ups.ts';
+import { DueBound } from './due-bound.ts';
 import type { Amount } from './shares.ts';
 
 /** The amount in flight of a queue that this process has no deliveries of. */
@@ -23,6 +24,7 @@ export interface QueueState {
   timer: NodeJS.Timeout | null;
   /** True if the last claim could not take more until, for example, a delivery or a pause ends. */
   isFull: boolean;
+  readonly due: DueBound;
   /** Milliseconds until the next poll for a free slot. */
   pollMs: number;
   /** Number of running deliveries in this process. */
@@ -38,6 +40,7 @@ export function createQueueState(id: string, accountId: string | null, pollMs: n
   return {
     ...{ id, accountId, ...NOTHING, inFlight: 0 },
     ...{ isReady: false, claiming: false, again: null, timer: null, isFull: false, pollMs },
+    due: new DueBound(),
   };
 }
 

@@ -137,9 +137,12 @@ function claimSome(random: Random): Operation {
   const queues = random.pick([[0], [1], [0, 1], [1, 0]]);
   const capacity = random.pick([1, 2, 10]);
   const workerId = random.int(1, 3);
+  // Without a draw of its own: the seeds still reach what is rare.
+  const agoMs = workerId === 2 ? capacity * 1000 : null;
   return async (side) => {
+    const since = agoMs === null ? null : side.now() - agoMs;
     const queueIds = queues.map((queue) => side.queueIds[queue] ?? `no queue ${queue}`);
-    const limits = queueIds.map((queueId) => ({ queueId, jobs: capacity, bytes: CLAIM_BYTES }));
+    const limits = queueIds.map((queueId) => ({ queueId, jobs: capacity, bytes: CLAIM_BYTES, since }));
     const answer = await claim(side.db, { limits, workerId, leaseMs: LEASE_MS });
     const claimed = queueIds.map((id) => answer.get(id) as Claim);
     side.claims.push(...claimed.flatMap(({ jobs }) => jobs));

@@ -8,23 +8,39 @@ interface Claimed {
 }
 
 /** `jobferry_claim`. Its bound of payload bytes is left out: that bounds memory and no promise. */
-export function claim(tables: Tables, [queueIds, capacities, , workerId, leaseMs]: unknown[]): object[] {
+export function claim(tables: Tables, [queueIds, capacities, , since, workerId, leaseMs]: unknown[]): object[] {
   const asked = (queueIds as string[]).map((queueId, n) => ({
     queueId,
     capacity: (capacities as number[])[n] as number,
+    since: (since as (Date | null)[])[n]?.getTime() ?? null,
   }));
   asked.sort((a, b) => (a.queueId < b.queueId ? -1 : 1));
-  return asked.flatMap(({ queueId, capacity }) => {
-    return claimOf(tables, queueId, capacity, workerId as number, leaseMs as number);
+  return asked.flatMap((one) => {
+    return claimOf(tables, one, workerId as number, leaseMs as number);
   });
 }
 
-function claimOf(tables: Tables, queueId: string, capacity: number, workerId: number, leaseMs: number): object[] {
+interface Asked {
+  queueId: string;
+  capacity: number;
+  since: number | null;
+}
+
+/** `jobferry_is_usual`, without the rotation of secrets. */
+export function isUsual({ deletedAt, pausedAt, holdUntil, probeJobId, rateLimitMax }: QueueRow): boolean {
+  return deletedAt === null && pausedAt === null && holdUntil === null && probeJobId === null && rateLimitMax === null;
+}
+
+function claimOf(tables: Tables, asked: Asked, workerId: number, leaseMs: number): object[] {
+  const { queueId, capacity } = asked;
   const now = tables.clock();
   const queue = tables.queues.get(queueId);
   const head = { queue_id: queueId, claimed_at: new Date(now), id: null };
   if (queue === undefined || queue.deletedAt !== null) return [{ ...head, wait_ms: null, queue_deleted: true }];
-  const { jobs, waitMs, isProbe } = take(tables, queue, now, capacity);
+  const since = isUsual(queue) ? asked.since : null;
+  let taken = take(tables, queue, now, capacity, since ?? Number.NEGATIVE_INFINITY);
+  if (since !== null && taken.jobs.length === 0) taken = take(tables, queue, now, capacity);
+  const { jobs, waitMs, isProbe } = taken;
   if (jobs.length === 0) return [{ ...head, wait_ms: waitMs, queue_deleted: false }];
   for (const job of jobs) {
     tables.updateJob(job, claimedBy(queue, job, { token: tables.nextToken(), now, workerId, leaseMs }));
@@ -53,7 +69,13 @@ export function claimedBy(
   };
 }
 
-function take(tables: Tables, queue: QueueRow, now: number, capacity: number): Claimed {
+function take(
+  tables: Tables,
+  queue: QueueRow,
+  now: number,
+  capacity: number,
+  since = Number.NEGATIVE_INFINITY,
+): Claimed {
   const slots = queue.concurrency - tables.inFlight(queue.id);
   let room = Math.min(slots, capacity);
   let waitsForEvent = slots <= 0;
@@ -87,7 +109,7 @@ function take(tables: Tables, queue: QueueRow, now: number, capacity: number): C
   const window = windowAt(queue, now);
   if (window !== null) room = Math.min(room, window.max - window.used);
 
-  const pending = tables.line(queue.id);
+  const pending = tables.line(queue.id).filter(({ scheduledFor }) => scheduledFor >= since);
   const line = pending.filter((job) => tables.deliverBy(job) > now);
   const jobs = room <= 0 ? [] : line.filter((job) => job.scheduledFor <= now).slice(0, room);
   if (jobs.length > 0) {
@@ -107,11 +129,11 @@ function take(tables: Tables, queue: QueueRow, now: number, capacity: number): C
   if (waitsForEvent) return { jobs, isProbe, waitMs: null };
 
   if (window !== null && window.used >= window.max) notBefore = Math.max(notBefore ?? 0, window.end);
-  if (line.length < pending.length) {
+  if (since === Number.NEGATIVE_INFINITY && line.length < pending.length) {
     if (notBefore !== null && notBefore - now >= 2000) tables.wake('deliver', queue.id, notBefore);
     return { jobs, isProbe, waitMs: Math.max(jobs.length > 0 ? 0 : 250, (notBefore ?? 0) - now) };
   }
-  const next = line.find((job) => !jobs.includes(job));
+  const next = pending.find((job) => !jobs.includes(job));
   if (next === undefined) return { jobs, isProbe, waitMs: Number.POSITIVE_INFINITY };
   if (notBefore !== null && notBefore > next.scheduledFor && notBefore - now >= 2000) {
     tables.wake('deliver', queue.id, notBefore);

@@ -1,7 +1,7 @@
 import type { StoredNewClaims } from '../../../src/db/delivery/claim-new.ts';
 import type { StoredAnswers } from '../../../src/db/delivery/publish.ts';
 import type { PublishAnswer, PublishItem } from '../../../src/db/delivery/publish-items.ts';
-import { claimedBy } from './claim.ts';
+import { claimedBy, isUsual } from './claim.ts';
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */
@@ -64,8 +64,7 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
 /** `jobferry_pick_new` */
 function mayClaimNew(tables: Tables, queueId: string, jobs: number, now: number): boolean {
   const queue = tables.queues.get(queueId);
-  if (queue === undefined || queue.deletedAt !== null || queue.pausedAt !== null) return false;
-  if (queue.holdUntil !== null || queue.probeJobId !== null || queue.rateLimitMax !== null) return false;
+  if (queue === undefined || !isUsual(queue)) return false;
   if ((tables.line(queueId)[0]?.scheduledFor ?? Number.POSITIVE_INFINITY) <= now) return false;
   return tables.inFlight(queueId) + jobs <= queue.concurrency;
 }
