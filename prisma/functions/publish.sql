@@ -1,5 +1,6 @@
--- Publishes a batch of items of any accounts and queues. p_keyed and p_limited: whether any item has an idempotency key or a
--- limit. `answers` has an outcome for each item:
+-- Publishes a batch of items of any accounts and queues. p_payloads: their payloads, in the same order; inside the JSON each
+-- byte of them would be escaped and read twice. p_keyed and p_limited: whether any item has an idempotency key or a limit.
+-- `answers` has an outcome for each item:
 --   created          `ids` has the new job, at the position of the item
 --   existing         the queue has a job with this key. `differs`: whether its payload is another one. Where one of the two
 --                    is encrypted and their sizes fit, `differs` is null, and `stored` is the payload of the job. So the
@@ -23,7 +24,7 @@
 -- wait for another publish of the same key, and if a settle of the very job that this one has just stored waits for the
 -- queue, PostgreSQL ends one of the two; both are repeated.
 create or replace function jobferry_publish(
-  p_items json, p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
+  p_items json, p_payloads text[], p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
   p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,
   out answers json, out claims json
 )
@@ -47,9 +48,11 @@ begin
     v_claimed_at := jobferry_now();
   end if;
   if p_keyed or p_limited then
-    v_stored := jobferry_store_jobs(p_items, v_now, p_lifetime, v_open, p_worker, v_token, v_claimed_at, p_lease);
+    v_stored := jobferry_store_jobs(
+      p_items, p_payloads, v_now, p_lifetime, v_open, p_worker, v_token, v_claimed_at, p_lease);
   else
-    v_stored := jobferry_store_plain_jobs(p_items, v_now, p_lifetime, v_open, p_worker, v_token, v_claimed_at, p_lease);
+    v_stored := jobferry_store_plain_jobs(
+      p_items, p_payloads, v_now, p_lifetime, v_open, p_worker, v_token, v_claimed_at, p_lease);
   end if;
   answers := v_stored.answers;
   perform jobferry_wake_all('deliver', v_stored.queues, v_stored.dues);
@@ -74,7 +77,7 @@ $$;
 -- The items with their queues (null without one) and the columns of the jobs that they become. The planner joins its query to
 -- those that use it.
 create or replace function jobferry_items(
-  p_items json, p_now timestamptz, p_lifetime interval,
+  p_items json, p_payloads text[], p_now timestamptz, p_lifetime interval,
   p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval
 ) returns table (
   n bigint, "limit" bigint, encrypted_for text, is_encrypting boolean, has_right_form boolean, is_claimed boolean,
@@ -99,10 +102,11 @@ as $$
                  "claimable" is true and q.id = any (p_open) as is_claimed
             from rows from (
                    json_to_recordset(p_items)
-                     as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
-                         "encryptedFor" text, "trace" text, "claimable" boolean)
+                     as ("accountId" text, "queue" text, "key" text, "delayMs" float8, "limit" bigint,
+                         "encryptedFor" text, "trace" text, "claimable" boolean),
+                   unnest(p_payloads)
                  ) with ordinality as i(
-                   "accountId", "queue", "payload", "key", "delayMs", "limit", "encryptedFor", "trace", "claimable", n)
+                   "accountId", "queue", "key", "delayMs", "limit", "encryptedFor", "trace", "claimable", "payload", n)
             left join queue q on q.account_id = "accountId" and q.name = "queue" and q.deleted_at is null) item
    order by n
 $$;
@@ -111,7 +115,7 @@ $$;
 --   queues, dues  jobs that wait, for jobferry_wake_all
 --   claimed       an account for each job that p_worker has claimed; null if it has none
 create or replace function jobferry_store_plain_jobs(
-  p_items json, p_now timestamptz, p_lifetime interval,
+  p_items json, p_payloads text[], p_now timestamptz, p_lifetime interval,
   p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval,
   out answers json, out queues text[], out dues timestamptz[], out claimed text[]
 )
@@ -120,7 +124,7 @@ as $$
 begin
   with item as materialized (
     select i.*, queue_id is not null and has_right_form as is_new, jobferry_id(p_now) as id
-      from jobferry_items(p_items, p_now, p_lifetime, p_open, p_worker, p_token, p_claimed_at, p_lease) i
+      from jobferry_items(p_items, p_payloads, p_now, p_lifetime, p_open, p_worker, p_token, p_claimed_at, p_lease) i
   ), created as (
     insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key, trace_context,
                      scheduled_for, deliver_by, created_at, status, attempts, claim_token, worker_id, claimed_at, deadline,
@@ -149,7 +153,7 @@ $$;
 
 -- Stores items of any kind. Returns the same as jobferry_store_plain_jobs.
 create or replace function jobferry_store_jobs(
-  p_items json, p_now timestamptz, p_lifetime interval,
+  p_items json, p_payloads text[], p_now timestamptz, p_lifetime interval,
   p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval,
   out answers json, out queues text[], out dues timestamptz[], out claimed text[]
 )
@@ -158,7 +162,7 @@ as $$
 begin
   with item as materialized (
     select i.*, jobferry_id(p_now) as id
-      from jobferry_items(p_items, p_now, p_lifetime, p_open, p_worker, p_token, p_claimed_at, p_lease) i
+      from jobferry_items(p_items, p_payloads, p_now, p_lifetime, p_open, p_worker, p_token, p_claimed_at, p_lease) i
   ), existing as materialized (
     select item.n, j.id, j.status, j.created_at,
            case when is_plain then j.payload <> item.payload when not may_equal then true end as differs,

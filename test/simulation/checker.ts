@@ -294,7 +294,7 @@ export class Checker {
 
   /** Only a process whose lock was confirmed within the last two seconds may send a claim. */
   onAsk(name: string, values: unknown[], { name: who, lock }: Process, now: number): void {
-    const claims = name === 'claim' || (name === 'publish' && values[5] !== null);
+    const claims = name === 'claim' || (name === 'publish' && values[6] !== null);
     if (!claims || lock.lostAt === null) return;
     this.#check(now - lock.lostAt <= CONFIRMED_MS, 'I-41 LeaseKnown', `${who} claims without its lease lock`);
     this.#reached('a claim is asked for in the two seconds after the lock was lost');

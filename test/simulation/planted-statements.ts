@@ -34,7 +34,7 @@ export function claimSeeing(change: Change): () => Planted {
 export function publishSeeing(change: Change): () => Planted {
   return inStatement(
     'publish',
-    seeing((values) => (values[5] ?? []) as string[], change),
+    seeing((values) => (values[6] ?? []) as string[], change),
   );
 }
 

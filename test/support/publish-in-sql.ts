@@ -1,8 +1,8 @@
 /** The call that publishes so many jobs in one commit, without a process. */
 export function publishInSql(queueId: string, count: number): string {
   return `jobferry_publish((select json_agg(json_build_object(
-      'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-    from queue, generate_series(1, ${count}) where id = '${queueId}'), true, true, '3 d', '1 d', null, null, null, null)`;
+      'accountId', account_id, 'queue', name, 'delayMs', 0))
+    from queue, generate_series(1, ${count}) where id = '${queueId}'), array_fill('{}'::text, array[${count}]), true, true, '3 d', '1 d', null, null, null, null)`;
 }
 
 /** Publishes so many jobs of which no worker is notified. In the same commit every wake-up is lost. */

@@ -4,6 +4,7 @@ import type { Periods } from '../../domain/periods.ts';
 import { AUDITED_IDS, actorJson } from '../audit.ts';
 import { isClockTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { textArray } from '../connection/text-array.ts';
 import { type NewClaim, newClaimOf, type StoredNewClaims } from './claim-new.ts';
 import type { EarlierPayload, PublishAnswer, PublishItem } from './publish-items.ts';
 
@@ -40,15 +41,12 @@ interface OtherAnswer extends EarlierPayload {
   createdAt: number;
 }
 
-/**
- * JSON rather than arrays: `JSON.stringify` escapes in native code, while the driver escapes arrays character by
- * character (docs/decisions/0002).
- */
+/** JSON for everything but payloads (docs/decisions/0002, 0047). */
 const PUBLISH: Statement = {
   name: 'publish',
   text: `
     select answers, claims
-      from jobferry_publish($1, $2, $3, $4 * interval '1 ms', $5 * interval '1 ms', $6, $7, $8, $9 * interval '1 ms')`,
+      from jobferry_publish($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms', $7, $8, $9, $10 * interval '1 ms')`,
 };
 
 /** Idempotency window while the database's clock is not trusted: no key may become free by a wrong clock. */
@@ -82,7 +80,7 @@ const PUBLISH_AUDITED: Statement = {
   name: 'publish-audited',
   text: `
     with published as materialized (
-      select answers from jobferry_publish($1, $2, $3, $4 * interval '1 ms', $5 * interval '1 ms', null, null, null, null)
+      select answers from jobferry_publish($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms', null, null, null, null)
     ), created as materialized (
       select one.queue_id, count(*) as jobs, array_agg(one.id order by one.n) as ids
         from published, rows from (json_array_elements_text(answers -> 'ids'),
@@ -91,11 +89,11 @@ const PUBLISH_AUDITED: Statement = {
        where one.id is not null group by one.queue_id
     )
     select answers,
-           (select count(case when $8 then
-                     jobferry_audit($6, $7::json, 'job.publish', 'job', created.ids[1], null, null,
+           (select count(case when $9 then
+                     jobferry_audit($7, $8::json, 'job.publish', 'job', created.ids[1], null, null,
                                     jsonb_build_object('queue', queue.name))
                    else
-                     jobferry_audit($6, $7::json, 'jobs.publish', 'queue', queue.id, queue.name, null,
+                     jobferry_audit($7, $8::json, 'jobs.publish', 'queue', queue.id, queue.name, null,
                                     jsonb_build_object('jobs', created.jobs, 'jobIds', to_jsonb(created.ids[1:${AUDITED_IDS}])))
                    end)
               from created join queue on queue.id = created.queue_id)
@@ -122,7 +120,8 @@ function argumentsOf(db: Database, items: PublishItem[], periods: Periods): unkn
   const keyed = items.some(({ key }) => key !== null);
   const limited = items.some(({ limit }) => limit !== null);
   const windowMs = isClockTrusted(db) ? periods.retentionMs : FOR_EVER_MS;
-  return [JSON.stringify(items.map(withoutDefaults)), keyed, limited, windowMs, periods.lifetimeMs];
+  const payloads = textArray(items.map(({ payload }) => payload));
+  return [JSON.stringify(items.map(withoutDefaults)), payloads, keyed, limited, windowMs, periods.lifetimeMs];
 }
 
 function answersOf(row: { answers: StoredAnswers } | null): PublishAnswer[] {
@@ -141,14 +140,13 @@ export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAns
   return answers.filter((answer) => answer !== null);
 }
 
-/** Leaves out values that most items share, which need not be serialised and parsed. */
+/** Leaves out payloads, and values that most items share, which need not be serialised and parsed. */
 function withoutDefaults(item: PublishItem) {
-  const { accountId, queue, payload, key, delayMs, limit, encryptedFor, trace, claimable } = item;
+  const { accountId, queue, key, delayMs, limit, encryptedFor, trace, claimable } = item;
   // Properties by name: objects from a rest pattern survive until a full garbage collection, a fortieth of all memory.
   return {
     accountId,
     queue,
-    payload,
     encryptedFor,
     key: key ?? undefined,
     delayMs: delayMs === 0 ? undefined : delayMs,

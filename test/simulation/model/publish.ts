@@ -6,8 +6,9 @@ import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */
 export function publish(tables: Tables, values: unknown[]): { answers: StoredAnswers; claims: StoredNewClaims | null } {
-  const [json, , , retentionMs, lifetimeMs, queueIds, wanted, workerId, leaseMs] = values;
-  const items = (JSON.parse(json as string) as Partial<PublishItem>[]).map(withDefaults);
+  const [json, payloads, , , retentionMs, lifetimeMs, queueIds, wanted, workerId, leaseMs] = values;
+  const texts = textsOf(payloads as Buffer);
+  const items = (JSON.parse(json as string) as Partial<PublishItem>[]).map((item, n) => withDefaults(item, texts[n]));
   const now = tables.clock();
   const resolved = items.map((item) => ({ item, queue: liveQueue(tables, item) }));
   for (const { item, queue } of resolved) {
@@ -79,8 +80,19 @@ function describe(queue: QueueRow, inFlight: number): StoredNewClaims['queues'][
   };
 }
 
-function withDefaults(item: Partial<PublishItem>): PublishItem {
-  return { key: null, delayMs: 0, limit: null, ...item } as PublishItem;
+function withDefaults(item: Partial<PublishItem>, payload: string | undefined): PublishItem {
+  return { key: null, delayMs: 0, limit: null, ...item, payload } as PublishItem;
+}
+
+/** Reads a binary `text[]`. */
+function textsOf(array: Buffer): string[] {
+  const texts: string[] = [];
+  for (let at = 20; at < array.length; ) {
+    const end = at + 4 + array.readInt32BE(at);
+    texts.push(array.toString('utf8', at + 4, end));
+    at = end;
+  }
+  return texts;
 }
 
 function stored(answers: PublishAnswer[], queueIds: (string | null)[], createdAt: number): StoredAnswers {
