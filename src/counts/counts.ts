@@ -88,7 +88,7 @@ export class Counts {
   }
 
   /** A transition that was committed. */
-  settled(queueId: string, { status, deadReason, entry }: Transition): void {
+  settled(queueId: string, { status, deadReason, entry }: Pick<Transition, 'status' | 'deadReason' | 'entry'>): void {
     if (status === 'completed') this.queues.add(queueId, 'completed', '');
     else if (deadReason !== null) this.queues.add(queueId, 'dead', deadReason);
     else if (status === 'pending' && entry !== null) {

@@ -2,7 +2,8 @@ import { type StoredAnswers, toPublishAnswers } from '../../src/db/delivery/publ
 import type { PublishAnswer } from '../../src/db/delivery/publish-items.ts';
 import type { DeadReason, JobStatus } from '../../src/domain/job.ts';
 import { JobShadow } from './job-shadow.ts';
-import { itemsOf, type SettleItem } from './model/settle.ts';
+import type { AckAsked } from './model/ack.ts';
+import { itemsOf } from './model/settle.ts';
 import type { JobRow, QueueRow, Tables } from './model/tables.ts';
 import type { Process } from './process.ts';
 import { QueueShadow } from './queue-shadow.ts';
@@ -71,6 +72,7 @@ export class Checker {
     const now = this.#tables.clock();
     // A result that should not be applied breaks several invariants: the first one reported is the cause.
     if (SETTLES.has(name)) this.#settled(values, (rows[0] as { applied: string[] }).applied, now);
+    if (name === 'ack') this.#acked(values, rows);
     for (const [job, before] of this.#tables.before) {
       if (before === null) this.#isNew(job);
       else this.#hasMoved(name, job, before, now, by);
@@ -199,27 +201,53 @@ export class Checker {
       const before = this.#tables.before.get(job);
       const isCurrent = before?.status === item.expected && String(before.token) === item.token;
       // A batch may have results of several claims of a job; its id shows only that one was applied.
-      if (isCurrent && touched.delete(item.id)) this.#hasEnded(job, item, now);
-      else {
+      if (isCurrent && touched.delete(item.id)) {
+        this.#hasEnded(job, item.expected, item.token);
+        this.queue(job.queueId).affected(item, now);
+      } else {
         this.#reached('a late result changes nothing');
         if (job.token > Number(item.token)) this.#reached('a late result comes after a new claim');
       }
     }
     const [changed] = touched;
     this.#check(changed === undefined, 'I-24 Fencing', `${changed} was changed by a result of another claim`);
+    this.#winnersAreTold(applied);
+  }
+
+  #winnersAreTold(applied: readonly string[]): void {
     const won = [...this.#tables.before.keys()].map(({ id }) => id).sort();
     const isHonest = JSON.stringify(won) === JSON.stringify([...applied].sort());
     this.#check(isHonest, 'I-20 OneReport', `${applied} are told that they have won, and ${won} have`);
   }
 
-  #hasEnded(job: JobRow, item: SettleItem, now: number): void {
-    const episode = `${item.expected} ${item.token}`;
+  /** The statement of ordinary acks decides itself what to change, so each of its changes is compared with what was asked. */
+  #acked(values: unknown[], rows: object[]): void {
+    const asked = JSON.parse(values[0] as string) as AckAsked[];
+    const { acked } = rows[0] as { acked: { id: string }[] | null };
+    for (const [job, before] of this.#tables.before) {
+      const item = asked.find(({ id }) => id === job.id);
+      const isMeant = item !== undefined && item.accountId === job.accountId && before?.status === 'awaiting_ack';
+      this.#check(isMeant, 'I-24 Fencing', `${job.id} (${before?.status}) was changed by an ack`);
+      this.#check(
+        (item?.attempt ?? job.attempts) === job.attempts,
+        'I-24 Fencing',
+        `${job.id}: an ack of another attempt`,
+      );
+      const wasProbe = this.queue(job.queueId).probe === job.id;
+      this.#check(!wasProbe, 'I-16 Probe', `${job.id} is the probe, and its ack resumed nothing`);
+      this.#hasEnded(job, 'awaiting_ack', String(before?.token));
+      this.#reached('an ordinary ack');
+    }
+    this.#winnersAreTold((acked ?? []).map(({ id }) => id));
+  }
+
+  #hasEnded(job: JobRow, expected: JobStatus, token: string): void {
+    const episode = `${expected} ${token}`;
     const { ended } = this.#shadow(job.id);
     // A pending job keeps the token of its last claim, so it can be there with one several times.
-    const isNew = !ended.has(episode) || item.expected === 'pending';
+    const isNew = !ended.has(episode) || expected === 'pending';
     this.#check(isNew, 'I-20 OneReport', `${job.id}: ${episode} ended twice`);
     ended.add(episode);
-    this.queue(job.queueId).affected(item, now);
   }
 
   #published(values: unknown[], answers: PublishAnswer[]): void {

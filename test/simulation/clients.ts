@@ -1,3 +1,4 @@
+import type { Account } from '../../src/domain/account.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { ACCOUNT, type Process } from './process.ts';
 import type { Arrival } from './receiver.ts';
@@ -9,6 +10,13 @@ import type { Simulation } from './simulation.ts';
  */
 const PATIENCE_MS = 5050;
 const MAX_TRIES = 6;
+/** Nearly all reports come from programs. What people do is audited. */
+const PROGRAM: Account = { ...ACCOUNT, actor: { type: 'api_key', id: 'key', label: 'simulated' } };
+
+interface Report {
+  by: Account;
+  input: { attempt?: number };
+}
 
 /** Clients that publish, report and intervene, each through any process that answers. */
 export class Clients {
@@ -64,23 +72,26 @@ export class Clients {
   }
 
   /** The webhook has answered 2xx; in ack mode a client reports, perhaps before that answer is settled. */
-  accepted({ jobId }: Arrival): void {
+  accepted({ jobId, attempt }: Arrival): void {
     const { tables, random, options, isHealed } = this.#simulation;
     const job = tables.jobs.get(jobId);
     const queue = job && tables.queues.get(job.queueId);
     if (job?.mode !== 'ack' || queue === undefined) return;
     const { silent, doubled, extensions } = options.reports;
+    // Every other client names the attempt that it reports on.
+    const report: Report = { by: PROGRAM, input: jobId.charCodeAt(jobId.length - 1) % 2 === 0 ? { attempt } : {} };
     if (isHealed) {
-      this.#later(random.next() * 50, 'a report', () => this.#report(jobId, 'ack', MAX_TRIES));
+      this.#later(random.next() * 50, 'a report', () => this.#report(jobId, 'ack', MAX_TRIES, report));
       return;
     }
     if (random.chance(silent)) return;
     const within = queue.ackTimeout * 1000 * 1.2;
     for (let n = random.chance(doubled) ? random.int(2, 3) : 1; n > 0; n -= 1) {
       const kind = this.#kindOfReport();
+      const by = n === 2 ? { ...report, by: ACCOUNT } : report;
       // Near the time-out they race it.
       const inMs = random.chance(0.3) ? within * (0.8 + 0.2 * random.next()) : random.skewed(within);
-      this.#later(inMs, 'a report', () => this.#report(jobId, kind, random.int(1, 2)));
+      this.#later(inMs, 'a report', () => this.#report(jobId, kind, random.int(1, 2), by));
     }
     if (random.chance(extensions)) {
       // At the last moment, mostly.
@@ -128,20 +139,22 @@ export class Clients {
     return random.chance(options.reports.nacks) ? 'nack' : 'ack';
   }
 
-  #report(jobId: string, kind: 'ack' | 'nack' | 'defer', tries: number): void {
+  #report(jobId: string, kind: 'ack' | 'nack' | 'defer', tries: number, report: Report): void {
+    const { by, input } = report;
     const { random } = this.#simulation;
     const send = (process: Process) => {
-      if (kind === 'ack') return process.jobs.ack(ACCOUNT, jobId);
-      if (kind === 'nack') return process.jobs.nack(ACCOUNT, jobId, { retryable: random.chance(0.8), reason: null });
+      if (kind === 'ack') return process.jobs.ack(by, jobId, input);
+      if (kind === 'nack')
+        return process.jobs.nack(by, jobId, { retryable: random.chance(0.8), reason: null, ...input });
       const retryAfter = random.pick([0, 0.1, 0.5, 0.5, 2, 20, 90_000, 200_000]);
       const scope = random.pick(['queue', 'queue', 'queue', 'job'] as const);
-      return process.jobs.defer(ACCOUNT, jobId, { retryAfter, scope, reason: null });
+      return process.jobs.defer(by, jobId, { retryAfter, scope, reason: null, ...input });
     };
     this.#call(kind, send, (outcome) => {
       if (outcome === 'done') this.#reached(`a report wins: ${kind}`);
       if (outcome === 'invalid_request') this.#reached('a report loses a race');
       if (outcome !== 'unavailable' && outcome !== 'silence') return;
-      if (tries > 1) this.#later(200, 'a report again', () => this.#report(jobId, kind, tries - 1));
+      if (tries > 1) this.#later(200, 'a report again', () => this.#report(jobId, kind, tries - 1, report));
     });
   }
 

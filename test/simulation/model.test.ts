@@ -107,8 +107,9 @@ async function confirm(tables: Tables, worker: number): Promise<void> {
 
 /** Whether a statement found or changed something, so that it was worth comparing. */
 function hasEffect(rows: object[]): boolean {
-  const [row] = rows as { id?: string | null; applied?: string[]; wait_ms?: unknown }[];
+  const [row] = rows as { id?: string | null; applied?: string[]; acked?: object[] | null; wait_ms?: unknown }[];
   if (row === undefined || row.applied?.length === 0) return false;
+  if ('acked' in row) return row.acked !== null;
   return 'id' in row ? row.id !== null : row.wait_ms !== null;
 }
 
@@ -189,6 +190,7 @@ const WRONG: readonly [string, Execute][] = [
   ['counts no rate window', claimForgetting('windowStart')],
   ['claims a millisecond early', fast('claim')],
   ['settles a millisecond early', fast('settle')],
+  ['acks a millisecond early', fast('ack')],
   ['resumes with another lifetime', fast('resume-queue')],
   [
     'settles whatever the token is',

@@ -22,6 +22,7 @@ import {
   newestLock,
   notCounting,
   notOverdue,
+  ofAnyAttempt,
   overtaking,
   publishSeeing,
   reviving,
@@ -29,6 +30,7 @@ import {
   silentAtOnce,
   withManyJobs,
   withoutKeys,
+  withoutProbes,
   withoutToken,
   withShortLease,
 } from './planted-statements.ts';
@@ -209,6 +211,17 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
     }),
   ],
   ['forgets the end of the hold', 'I-16', settleAsked(() => ({ effectMs: 0 }))],
+  // Ordinary acks
+  ['acks the probe as any other job', 'I-16', inStatement('ack', withoutProbes)],
+  ['acks another attempt than the one that is named', 'I-24', inStatement('ack', ofAnyAttempt)],
+  [
+    'tells every ack that it has won',
+    'I-20',
+    inStatement('ack', (_tables, _name, values, run) => {
+      const [row] = run() as { acked: object[] | null; coming: string[] | null }[];
+      return [{ ...row, acked: row?.acked ?? JSON.parse(values[0] as string) }];
+    }),
+  ],
   // Deadlines and recovery
   ['ends leases and ack deadlines too early', 'I-21 I-24', inStatement(/overdue$/, late(1500))],
   ['takes a slow worker for a dead one', 'I-35', inStatement('lease-locks', answering(newestLock))],

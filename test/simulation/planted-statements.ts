@@ -183,3 +183,23 @@ export function losing(tables: Tables, _name: string, _values: unknown[], run: (
   if (over !== undefined) tables.jobs.delete(over.id);
   return run();
 }
+
+/** Runs the statement as if no job were a probe. */
+export function withoutProbes(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const probes = [...tables.queues.values()].map((queue) => [queue, queue.probeJobId] as const);
+  for (const [queue] of probes) queue.probeJobId = null;
+  const rows = run();
+  for (const [queue, probeJobId] of probes) queue.probeJobId = probeJobId;
+  return rows;
+}
+
+/** Runs an ack as if it named no attempt. */
+export function ofAnyAttempt(
+  _tables: Tables,
+  _name: string,
+  [json, ...rest]: unknown[],
+  run: (values?: unknown[]) => object[],
+): object[] {
+  const items = JSON.parse(json as string) as object[];
+  return run([JSON.stringify(items.map((item) => ({ ...item, attempt: undefined }))), ...rest]);
+}

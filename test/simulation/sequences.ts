@@ -62,6 +62,7 @@ const REACHED = [
   'the concurrency is lowered below what is in flight',
   'a queue is deleted while jobs are in flight',
   'an ack deadline is extended',
+  'an ordinary ack',
   'a report wins: ack',
   'a report wins: nack',
   'a report wins: defer',

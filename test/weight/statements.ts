@@ -1,4 +1,5 @@
 import type { Database } from '../../src/db/connection/database.ts';
+import { ackJobs } from '../../src/db/delivery/ack.ts';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { publishAndClaim } from '../../src/db/delivery/publish.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
@@ -113,7 +114,12 @@ export async function openRounds(url: string) {
     for (const [n, { name, event, needsClaim }] of course.events.entries()) {
       if (n > 0) await clock.forward(course.pauseMs ?? 0);
       if (needsClaim) jobs = (await step(n === 0 ? 'claim' : 'second claim', () => fixture.claim(queue))).jobs;
-      else if (n > 0) jobs = jobs.map((job) => ({ ...job, state: { ...job.state, status: 'awaiting_ack' } }));
+      if (event.type === 'acked') {
+        const asked = jobs.map(({ id }) => ({ id, accountId: fixture.accountId, attempt: undefined }));
+        const results = await step(name, () => ackJobs(fixture.db, asked));
+        if (results.includes('unusual')) throw new Error(`${name}: not all acks were ordinary`);
+        continue;
+      }
       const settlements = jobs.map((job) => settlementOf(job, event, clock.now));
       const applied = await step(name, () => settle(fixture.db, settlements));
       if (applied.size !== course.jobs)

@@ -1,3 +1,4 @@
+import { type AckResult, type AskedAck, ackJobs, MAX_ACKS } from '../../db/delivery/ack.ts';
 import { type Settlement, settle } from '../../db/delivery/settle.ts';
 import { findJobs, type StoredJob } from '../../db/delivery/stored-job.ts';
 import { jobDocuments } from '../../db/jobs/documents.ts';
@@ -18,6 +19,8 @@ export interface JobBatches {
   document(account: Account, jobId: string): Promise<JobDocument>;
   /** False when the job has changed since it was read. @throws JobferryError `unavailable` */
   settle(account: Account, settlement: Settlement): Promise<boolean>;
+  /** Acks an ordinary job in one statement. @throws JobferryError `unavailable` */
+  ack(account: Account, jobId: string, attempt: number | undefined): Promise<AckResult>;
 }
 
 const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
@@ -57,6 +60,7 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
     },
     { ...BOUNDS, maxItems: 25, maxBytes: MAX_BYTES, sizeOf: ({ bytes }) => bytes },
   );
+  const acks = new Batcher<AskedAck, AckResult>((asked) => ackJobs(db, asked), { ...BOUNDS, maxItems: MAX_ACKS });
   const settlements = new Batcher<Settlement, boolean>((items) => settleEach(db, items), { ...BOUNDS, maxItems: 200 });
 
   return {
@@ -80,6 +84,7 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
       }
     },
     settle: (account, settlement) => settlements.add(account.id, settlement),
+    ack: (account, id, attempt) => acks.add(account.id, { id, accountId: account.id, attempt }),
   };
 }
 

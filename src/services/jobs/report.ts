@@ -19,6 +19,9 @@ export interface ReportInput {
 
 const NAMES = { acked: 'ack', nacked: 'nack', deferred: 'defer' } as const;
 
+type Ended = Parameters<typeof counts.settled>[1];
+const COMPLETED: Ended = { status: 'completed', deadReason: null, entry: null };
+
 type ReportEvent = Extract<JobEvent, { type: 'acked' | 'nacked' | 'deferred' }>;
 
 /**
@@ -34,8 +37,9 @@ export function createReports(context: Context, jobs: JobBatches) {
     jobId: string,
     { attempt, trace = null }: ReportInput,
     event: ReportEvent,
+    giveUpAt?: number,
   ): Promise<JobDocument> => {
-    const job = await findReportable(jobs, account, jobId, attempt);
+    const job = await findReportable(jobs, account, jobId, attempt, giveUpAt);
     const span = context.tracing?.startReport(NAMES[event.type], job, trace) ?? null;
     const reporting = apply(account, job, event);
     await (span === null ? reporting : span.until(reporting, (status) => ({ 'jobferry.status': status })));
@@ -60,16 +64,36 @@ export function createReports(context: Context, jobs: JobBatches) {
         'the job is no longer awaiting_ack: another report or its timeout came first',
       );
     }
-    counts.settled(job.queueId, decided);
-    context.wake(job.queueId, 'change');
-    context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId: id });
+    noteReported(account, job, decided);
     return decided.status;
+  };
+
+  const noteReported = (account: Account, { id, queueId }: Pick<StoredJob, 'id' | 'queueId'>, ended: Ended) => {
+    counts.settled(queueId, ended);
+    context.wake(queueId, 'change');
+    context.changes.changed({ accountId: account.id, queueId, jobId: id });
+  };
+
+  /** Nearly all reports are acks, which one statement can decide and write unless something about them is unusual. */
+  const ack = async (account: Account, jobId: string, input: ReportInput): Promise<JobDocument> => {
+    const giveUpAt = performance.now() + SETTLE_GRACE_MS;
+    const isOrdinary = context.tracing == null && !isPerson(account.actor);
+    const acked = isOrdinary
+      ? await untilSettled(
+          giveUpAt,
+          () => jobs.ack(account, jobId, input.attempt),
+          (result) => result === 'coming',
+        )
+      : 'unusual';
+    if (typeof acked === 'string') return report(account, jobId, input, { type: 'acked' }, giveUpAt);
+    noteReported(account, { id: jobId, queueId: acked.queueId }, COMPLETED);
+    return acked.document ?? jobs.document(account, jobId).catch(afterCommit);
   };
 
   return {
     /** Reports success: the job is completed. */
     async ack(account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> {
-      return report(account, jobId, input, { type: 'acked' });
+      return ack(account, jobId, input);
     },
 
     /** Reports failure: the job is retried, or dead at once when it is not `retryable`. */
@@ -121,22 +145,30 @@ const SETTLE_GRACE_MS = 1000;
 /** Doubles each time: most settles take a few milliseconds, and many clients may wait at once for a receiver that hangs. */
 const FIRST_POLL_MS = 20;
 
+/** Repeats `ask` while its result may change soon, until `giveUpAt` by the clock of the process. */
+async function untilSettled<T>(giveUpAt: number, ask: () => Promise<T>, mayChange: (result: T) => boolean): Promise<T> {
+  for (let pollMs = FIRST_POLL_MS; ; pollMs *= 2) {
+    const result = await ask();
+    const leftMs = giveUpAt - performance.now();
+    if (!mayChange(result) || leftMs <= 0) return result;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pollMs, leftMs)));
+  }
+}
+
 /** @throws JobferryError `invalid_request` when another attempt than this one is in flight */
 export async function findReportable(
   jobs: JobBatches,
   account: Account,
   jobId: string,
   attempt?: number,
+  giveUpAt = performance.now() + SETTLE_GRACE_MS,
 ): Promise<StoredJob> {
-  const giveUpAt = performance.now() + SETTLE_GRACE_MS;
-  for (let pollMs = FIRST_POLL_MS; ; pollMs *= 2) {
+  const find = async () => {
     const job = await jobs.find(account, jobId);
     if (attempt !== undefined) assertInFlight(job, attempt);
-    const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
-    const leftMs = giveUpAt - performance.now();
-    if (!mayComeSoon || leftMs <= 0) return job;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(pollMs, leftMs)));
-  }
+    return job;
+  };
+  return untilSettled(giveUpAt, find, ({ state, rules }) => state.status === 'processing' && rules.mode === 'ack');
 }
 
 /** A late report on an earlier attempt must not end the present one. */

@@ -1,4 +1,5 @@
 import type { Database } from '../../../src/db/connection/database.ts';
+import { ackJobs } from '../../../src/db/delivery/ack.ts';
 import { accountsOfQueues, type Claim, type ClaimedJob, claim } from '../../../src/db/delivery/claim.ts';
 import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../../src/db/delivery/lease-locks.ts';
 import { publishAndClaim } from '../../../src/db/delivery/publish.ts';
@@ -133,6 +134,22 @@ function settleStored(random: Random): Operation {
   };
 }
 
+/** Acks jobs as their clients would: of any status, of the attempt in flight or another one, some twice. */
+function ackSome(random: Random): Operation {
+  const chosen = Array.from({ length: random.int(1, 4) }, () => ({
+    back: random.chance(0.8) ? random.int(1, 4) : random.int(1, 20),
+    attempt: random.chance(0.5) ? undefined : random.int(1, 2),
+    isOwn: random.chance(0.9),
+  }));
+  return (side) => {
+    const asked = chosen.map(({ back, attempt, isOwn }) => ({
+      ...{ id: side.claims.at(-back)?.id ?? 'none', attempt },
+      accountId: isOwn ? side.accountId : 'another',
+    }));
+    return ackJobs(side.db, asked);
+  };
+}
+
 function claimSome(random: Random): Operation {
   const queues = random.pick([[0], [1], [0, 1], [1, 0]]);
   const capacity = random.pick([1, 2, 10]);
@@ -225,9 +242,10 @@ const look: Operation = async (side) => {
 export function anyOperation(random: Random): Operation {
   const r = random.next();
   if (r < 0.2) return publishSome(random);
-  if (r < 0.45) return claimSome(random);
-  if (r < 0.65) return settleClaims(random);
-  if (r < 0.78) return settleStored(random);
+  if (r < 0.44) return claimSome(random);
+  if (r < 0.63) return settleClaims(random);
+  if (r < 0.76) return settleStored(random);
+  if (r < 0.79) return ackSome(random);
   if (r < 0.86) return recover(random);
   if (r < 0.9) return onJob(random);
   if (r < 0.96) return onQueue(random);

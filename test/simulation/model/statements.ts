@@ -1,3 +1,4 @@
+import { type AckAsked, ack } from './ack.ts';
 import { claim } from './claim.ts';
 import { publish } from './publish.ts';
 import { itemsOf, settle } from './settle.ts';
@@ -13,6 +14,8 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
   claim,
   publish: (tables, values) => [publish(tables, values)],
   settle: (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
+
+  ack: (tables, [json]) => [ack(tables, JSON.parse(json as string) as AckAsked[])],
 
   'settle-overdue': (tables, [json]) => {
     const now = tables.clock();
