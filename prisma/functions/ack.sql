@@ -22,18 +22,21 @@ begin
   lock table job in row exclusive mode;
   v_now := jobferry_now();
   with found as materialized (
-    select j.id, j.status, j.claim_token, j.answer_status_code, j.answer_ms, j.answer_body, q.name as queue
+    select j.id, j.status, j.status = 'awaiting_ack' as is_due, j.claim_token, j.answer_status_code, j.answer_ms, j.answer_body,
+           q.name as queue
       from json_to_recordset(p_items) as item(id text, "accountId" text, attempt float8)
-      join job j on j.id = item.id and j.account_id = item."accountId" and j.attempts = coalesce(item.attempt, j.attempts)
+      -- "offset 0", and no constant status below: otherwise the planner may read all jobs in flight by their index.
+      cross join lateral (select * from job where job.id = item.id offset 0) j
       join queue q on q.id = j.queue_id
-     where (j.status = 'awaiting_ack' and q.probe_job_id is distinct from j.id) or (j.status = 'processing' and j.mode = 'ack')
+     where j.account_id = item."accountId" and j.attempts = coalesce(item.attempt, j.attempts)
+       and (j.status = 'awaiting_ack' and q.probe_job_id is distinct from j.id or j.status = 'processing' and j.mode = 'ack')
      -- Nested loops keep this order, so jobs are locked by id, and two batches cannot deadlock.
      order by item.id
   ), settled as (
     update job set status = 'completed', completed_at = v_now, interruptions = 0, deadline = null,
                    history_count = job.history_count + 1, answer_status_code = null, answer_ms = null, answer_body = null
       from found f
-     where job.id = f.id and f.status = 'awaiting_ack' and job.status = 'awaiting_ack' and job.claim_token = f.claim_token
+     where job.id = f.id and f.is_due and job.status = f.status and job.claim_token = f.claim_token
     returning job.*, f.queue, f.answer_status_code as code, f.answer_ms as duration_ms, f.answer_body as body
   ), entries as (
     insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp",
@@ -48,7 +51,7 @@ begin
            'payload', case when s.history_count = 1 and octet_length(s.payload) <= p_max_bytes then s.payload end,
            'scheduledFor', extract(epoch from s.scheduled_for) * 1000, 'createdAt', extract(epoch from s.created_at) * 1000,
            'completedAt', extract(epoch from s.completed_at) * 1000)),
-         array_agg(distinct s.queue_id), (select array_agg(f.id) from found f where f.status = 'processing')
+         array_agg(distinct s.queue_id), (select array_agg(f.id) from found f where not f.is_due)
     into acked, v_freed, coming from settled s;
   if not jobferry_are_waking(v_freed, v_now) then
     perform jobferry_settle_wake_ups(null, null, null, v_freed, v_now);

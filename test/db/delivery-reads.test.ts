@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ackJobs } from '../../src/db/delivery/ack.ts';
 import { DELIVERED, type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 
 /** A delivery must not cost more because of what waits behind it: the server's own counter shows how many rows are read. */
@@ -84,6 +85,24 @@ describe.each(['as it was never analysed', 'analysed'])('a table %s', (state) =>
       expect(read, `round ${round}`).toBeLessThan(1500);
     }
   });
+});
+
+it('ends a delivery without reading the others in flight, if none were when the table was analysed', async () => {
+  const { db, accountId } = fixture;
+  const [acked, standard] = [await fixture.createQueue({ mode: 'ack' }), await fixture.createQueue()];
+  await db.query('analyze');
+  await db.query('discard plans');
+  for (const queue of [acked, standard]) await fixture.publishJobs(queue, 200);
+  const awaiting = (await fixture.claim(acked, 200)).jobs;
+  for (const job of awaiting) await fixture.settle(job, DELIVERED);
+  const { jobs } = await fixture.claim(standard, 200);
+  for (let n = 0; n < 10; n += 1) {
+    const [delivered, reported] = [jobs[n], awaiting[n]];
+    if (delivered === undefined || reported === undefined) throw new Error('too few claims');
+    expect(await fixture.rowsRead(() => fixture.settle(delivered, DELIVERED))).toBeLessThan(20);
+    const ack = { id: reported.id, accountId, attempt: undefined };
+    expect(await fixture.rowsRead(() => ackJobs(db, [ack]))).toBeLessThan(20);
+  }
 });
 
 it('queries again soon while nothing is in time', async () => {
