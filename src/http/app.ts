@@ -24,7 +24,9 @@ import { IGNORED, jobRoutes } from './routes/jobs.ts';
 import { parseQuery } from './routes/query.ts';
 import { queueRoutes } from './routes/queues.ts';
 import type { RestServices } from './routes/rest-services.ts';
-import { onFullWay, shortPublish } from './routes/short-publish.ts';
+import { shortAck } from './routes/short-ack.ts';
+import { shortPublish } from './routes/short-publish.ts';
+import { onFullWay } from './routes/short-way.ts';
 import { unknownPath } from './routes/unknown-path.ts';
 import { type SendJson, sendJson } from './send-json.ts';
 import { basePathOf } from './sign-in/public-address.ts';
@@ -54,8 +56,8 @@ export interface AppOptions {
   metrics?: RequestListener | null;
   /** Called when a request that may have changed something has been answered. */
   onChange?: ((account: Account) => void) | undefined;
-  /** Whether ordinary publishes take the short way. False only in tests, which compare both ways. */
-  hasShortPublish?: boolean;
+  /** Whether ordinary publishes and acks take the short way. False only in tests, which compare both ways. */
+  hasShortWays?: boolean;
 }
 
 /**
@@ -64,7 +66,7 @@ export interface AppOptions {
  */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
-  const { onChange, hasShortPublish = true } = options;
+  const { onChange, hasShortWays = true } = options;
   const { maxBodyBytes } = config;
   const app = express();
   app.disable('x-powered-by');
@@ -80,8 +82,8 @@ export function createApp(options: AppOptions): Express {
   const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
   const countRequest = createRequestLimits(config.requestRates ?? { ofKey: null, ofAccount: null });
   const shared = { maxBodyBytes, unread, countRequest, setCommonHeaders, send, onChange };
-  const isShort = services !== null && turns !== null && hasShortPublish;
-  const short = isShort ? shortPublish({ services, turns, ...shared }) : null;
+  const isShort = services !== null && turns !== null && hasShortWays;
+  const short = isShort ? [shortPublish({ services, turns, ...shared }), shortAck({ services, ...shared })] : [];
   pass(app, beforeExpress(basePath, config.corsOrigins ?? [], turns, short));
   app.use((_req, res, next) => {
     setCommonHeaders(res);
@@ -140,7 +142,7 @@ function beforeExpress(
   basePath: string,
   corsOrigins: readonly string[],
   turns: PublishTurns | null,
-  short: Step | null,
+  short: readonly Step[],
 ): Step[] {
   return [
     // First: each answer is counted, whichever step gives it.
@@ -151,8 +153,8 @@ function beforeExpress(
     ...(corsOrigins.length === 0 ? [] : [withCors(corsOrigins)]),
     // An overloaded process refuses most publishes, and here it has done nothing for them yet.
     ...(turns === null ? [] : [turns.before]),
-    // Last: it takes the rest of the steps itself.
-    ...(short === null ? [] : [short]),
+    // Last: they take the rest of the steps themselves.
+    ...short,
   ];
 }
 

@@ -100,20 +100,20 @@ describe('the full way is taken by a publish with', () => {
 describe.each([
   ['short', true],
   ['full', false],
-])('a publish on the %s way', (_way, hasShortPublish) => {
+])('a publish on the %s way', (_way, hasShortWays) => {
   it.each([
     ['an unknown outcome', unavailable('it may have been stored', 'unknown')],
     ['a reason that is no error', 'route'],
     ['no reason', undefined],
   ])('a publish that fails with %s is not published again', async (_name, reason) => {
-    const api = await testApi({ hasShortPublish, services: { jobs: { publish: () => Promise.reject(reason) } } });
+    const api = await testApi({ hasShortWays, services: { jobs: { publish: () => Promise.reject(reason) } } });
     const { status } = await api.send('POST', PATH, { body: BODY });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(api.calls.filter(({ method }) => method === 'jobs.publish')).toHaveLength(1);
   });
 
   it('a body that is cut off stores nothing and holds nothing', async () => {
-    const api = await testApi({ hasShortPublish });
+    const api = await testApi({ hasShortWays });
     const refused = countedSince(counts.refusedPublishes, 'invalid');
     const { socket } = api.raw(request(BODY).replace('Content-Length: 14', 'Content-Length: 15'));
     await waitFor(() => api.calls.length > 0, { message: 'the look-up of the key' });
@@ -124,7 +124,7 @@ describe.each([
   });
 
   it('a body that comes slowly is stored once', async () => {
-    const api = await testApi({ hasShortPublish });
+    const api = await testApi({ hasShortWays });
     const text = request(BODY, { more: 'Connection: close' });
     const { socket, received } = api.raw(text.slice(0, -8));
     for (const part of text.slice(-8)) {
@@ -139,7 +139,7 @@ describe.each([
     const aborted = countedSince(counts.requests, 'POST\t/v1/queues/:queueName/jobs\taborted');
     let finish = () => {};
     const publish = () => new Promise<typeof created>((resolve) => (finish = () => resolve(created)));
-    const api = await testApi({ hasShortPublish, services: { jobs: { publish } } });
+    const api = await testApi({ hasShortWays, services: { jobs: { publish } } });
     const { socket } = api.raw(request(BODY));
     await waitFor(() => api.calls.some(({ method }) => method === 'jobs.publish'), { message: 'the publish' });
     socket.destroy();
@@ -156,7 +156,7 @@ describe.each([
     };
     let isRevoked = false;
     const accounts = { authenticate: async () => (isRevoked ? null : account), authenticated: () => account };
-    const api = await testApi({ hasShortPublish, services: { jobs: { publish }, accounts } });
+    const api = await testApi({ hasShortWays, services: { jobs: { publish }, accounts } });
     const answer = api.send('POST', PATH, { body: BODY });
     await waitFor(() => api.calls.some(({ method }) => method === 'jobs.publish'), { message: 'the publish' });
     isRevoked = true;
@@ -164,7 +164,7 @@ describe.each([
   });
 
   it('a request is counted once for its rate limit, also if its body is unusual', async () => {
-    const api = await testApi({ hasShortPublish, config: { requestRates: { ofKey: 4, ofAccount: null } } });
+    const api = await testApi({ hasShortWays, config: { requestRates: { ofKey: 4, ofAccount: null } } });
     const bodies = [BODY, '{"payload":{},"a":1}', '{"payload":1}', '{', BODY, BODY];
     const statuses = [];
     for (const body of bodies) statuses.push((await api.send('POST', PATH, { body })).status);
@@ -175,7 +175,7 @@ describe.each([
     let finish = () => {};
     const finished = new Promise<void>((resolve) => (finish = resolve));
     const publish = () => finished.then(() => created);
-    const api = await testApi({ hasShortPublish, services: { jobs: { publish } } });
+    const api = await testApi({ hasShortWays, services: { jobs: { publish } } });
     const begun = () => api.calls.filter(({ method }) => method === 'jobs.publish').length;
     // All bodies arrive together, after the keys were checked. Half of the publishes are handed over after their turn.
     const bodyOf = (n: number) => (n % 2 === 0 ? BODY : '{"payload":{},"a":1}');
@@ -199,7 +199,7 @@ describe.each([
   it('an account with too many unread answers publishes nothing', async () => {
     const payload = `{"text":"${'x'.repeat(12 << 20)}"}`;
     const list = async () => ({ jobs: [{ ...job, payload }], total: 1, page: 1, limit: 25, appliedFrom: CREATED_AT });
-    const api = await testApi({ hasShortPublish, services: { jobs: { list } } });
+    const api = await testApi({ hasShortWays, services: { jobs: { list } } });
     const read = `GET /v1/queues/${ID}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
     const unread = Array.from({ length: 4 }, () => api.raw(read).socket.pause());
     await waitFor(async () => (await api.send('GET', '/v1/queues')).status === 503, { message: 'a refusal' });
@@ -211,7 +211,7 @@ describe.each([
   });
 
   it('a connection counts for the account of its publish', async () => {
-    const api = await testApi({ hasShortPublish, connections: 4 });
+    const api = await testApi({ hasShortWays, connections: 4 });
     const stranger = api.raw('').socket;
     const closed = new Set<number>();
     for (let n = 0; n < 3; n += 1) {

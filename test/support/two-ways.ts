@@ -10,9 +10,9 @@ import { JobferryError, notFound, unavailable } from '../../src/domain/errors.ts
 import { createAccessLog, TrustedProxies } from '../../src/http/index.ts';
 import { createLog } from '../../src/log.ts';
 import { startApi } from './fake-api.ts';
-import { account, CREATED_AT, ID, KEY, type Overrides } from './fake-services.ts';
+import { account, CREATED_AT, ID, KEY, type Overrides, job as wholeJob } from './fake-services.ts';
 
-/** Two services that differ in one thing: the second one sends every publish the full way. */
+/** Two services that differ in one thing: the second one sends every publish and every ack the full way. */
 
 const limited = (rights: Partial<Account['rights']>): Account => ({
   ...account,
@@ -27,6 +27,8 @@ export const KEYS: Readonly<Record<string, Account>> = {
   slow: { ...account, requestsPerSecond: 0.5 },
   fast: { ...account, requestsPerSecond: 1e6 },
   stale: account,
+  reporter: limited({ scopes: ['report'] }),
+  'reporter-of-mails': limited({ scopes: ['report'], queues: ['mails'] }),
 };
 /** Keys that the cache does not have. */
 const UNCACHED = ['stale', 'lost'];
@@ -46,6 +48,21 @@ export const QUEUES: Readonly<Record<string, () => object>> = {
   bug: () => fail(new TypeError('a bug')),
 };
 
+const success = { attempt: 1, status: 'success' as const, error: null, webhookStatusCode: 202, timestamp: CREATED_AT };
+const acked = { ...wholeJob, status: 'completed' as const, history: [success], completedAt: CREATED_AT };
+/** Results of an ack, by the last digit of the job's id. */
+const JOBS: Readonly<Record<string, () => object>> = {
+  '1': () => ({ ...acked, payload: '{ "a": [1e400, "é\\u0000"] }' }),
+  '2': () => ({ ...acked, history: [...acked.history, ...acked.history], idempotencyKey: 'k', lastError: 'no' }),
+  '3': () => ({ ...acked, more: 1 }),
+  '4': () => ({ ...acked, id: 'x' }),
+  '5': () => fail(notFound('job')),
+  '6': () => fail(new JobferryError('invalid_request', 'the job is pending, not awaiting_ack')),
+  '7': () => fail(unavailable('down; nothing was stored', 'nothing')),
+  '8': () => fail(unavailable('gone; it may have been stored', 'unknown')),
+  '9': () => fail(new TypeError('a bug')),
+};
+
 function fail(error: Error): never {
   throw error;
 }
@@ -61,6 +78,7 @@ const services: Overrides = {
       assertNotSuspended(by);
       return (QUEUES[queueName] ?? QUEUES.mails)?.() as never;
     },
+    ack: async (_by, jobId) => (JOBS[jobId.slice(-1)]?.() ?? acked) as never,
   },
 };
 
@@ -69,6 +87,7 @@ type Setup = Parameters<typeof startApi>[0];
 /** Everything that a request leaves behind: for its client, the database and the operator. */
 interface Seen {
   answers: string[];
+  /** Calls that publish or ack. */
   published: unknown[];
   changed: string[];
   logged: string[];
@@ -94,7 +113,7 @@ function expressCalls(): () => number {
   return () => handle.mock.calls.length;
 }
 
-async function openWay(setup: Setup = {}, hasShortPublish: boolean, expressed: () => number): Promise<Way> {
+async function openWay(setup: Setup = {}, hasShortWays: boolean, expressed: () => number): Promise<Way> {
   const lines: Record<string, unknown>[] = [];
   const changed: string[] = [];
   const log = createLog({ level: 'info' }, { write: (text) => lines.push(JSON.parse(text)) });
@@ -103,7 +122,7 @@ async function openWay(setup: Setup = {}, hasShortPublish: boolean, expressed: (
     watch: createAccessLog({ log, level: 'info', trustedProxies: new TrustedProxies([]) }),
     onChange: ({ id }) => changed.push(id),
     ...setup,
-    hasShortPublish,
+    hasShortWays,
   });
   onTestFinished(api.close);
   return {
@@ -115,7 +134,9 @@ async function openWay(setup: Setup = {}, hasShortPublish: boolean, expressed: (
       while (lines.length < answers) await turn();
       return {
         answers: received,
-        published: api.calls.filter(({ method }) => method === 'jobs.publish').map(({ args }) => args),
+        published: api.calls
+          .filter(({ method }) => method === 'jobs.publish' || method === 'jobs.ack')
+          .map(({ args }) => args),
         changed: [...changed],
         logged: api.logged.map(({ fields, message }) =>
           JSON.stringify({ ...fields, err: String(Object(fields).err), requestId: undefined, message }),

@@ -47,7 +47,8 @@ async function receiveBody(req: IncomingMessage, rule: BodyRule, maxBytes: numbe
   return readBytes(req, maxBytes);
 }
 
-function understand(bytes: Buffer, rule: BodyRule): unknown {
+/** @throws HttpRefusal */
+export function understand(bytes: Buffer, rule: BodyRule): unknown {
   if (rule === 'ignored') return undefined;
   if (rule === 'glanced') return objectIn(bytes);
   if (bytes.length === 0) {

@@ -65,6 +65,11 @@ export function mayPublish({ rights }: Account, queueName: string): boolean {
   return rights == null || (hasScope(rights, SCOPE_OF_ROUTE['jobs.publish']) && hasQueue(rights, queueName));
 }
 
+/** Whether the rights of the client's key allow it to report on jobs of all queues. */
+export function mayReport({ rights }: Account): boolean {
+  return rights == null || (hasScope(rights, SCOPE_OF_ROUTE['jobs.ack']) && rights.queues.length === 0);
+}
+
 /** Returns how the request names its queue; null if it names none, or only in its body. */
 function queueIn(
   { params }: Request,

@@ -29,6 +29,16 @@ export async function publishJob(
   return { status: created ? 201 : 200, body: job } as const;
 }
 
+/** Acks the job of a request whose body is checked; on the full way, and on the short one. */
+export async function ackJob(
+  services: Pick<RestServices, 'jobs'>,
+  jobId: string,
+  body: z.output<typeof contract.jobs.ack.body>,
+  { req, res }: { req: IncomingMessage; res: Answer },
+) {
+  return { status: 200, body: await services.jobs.ack(accountOf(res), jobId, traced(body, req)) } as const;
+}
+
 export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
   return initServer().router(contract.jobs, {
     publish: ({ params, body, req, res }) => publishJob(services, params.queueName, body, { req, res }),
@@ -37,10 +47,7 @@ export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
       return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };
     },
     get: async ({ params, res }) => ({ status: 200, body: await services.jobs.get(accountOf(res), params.id) }),
-    ack: async ({ params, body, req, res }) => ({
-      status: 200,
-      body: await services.jobs.ack(accountOf(res), params.id, traced(body, req)),
-    }),
+    ack: ({ params, body, req, res }) => ackJob(services, params.id, body, { req, res }),
     nack: async ({ params, body: { reason = null, ...input }, req, res }) => ({
       status: 200,
       body: await services.jobs.nack(accountOf(res), params.id, traced({ ...input, reason }, req)),
