@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { KEY } from '../support/fake-services.ts';
-import { FUZZ_TIMEOUT_MS, fuzz, value } from '../support/fuzz.ts';
-import { KEYS, openWays } from '../support/two-ways.ts';
+import { FUZZ_TIMEOUT_MS, value } from '../support/fuzz.ts';
+import { fuzzBothWays, KEYS } from '../support/two-ways.ts';
 
 /** Acks of all kinds get the same answer on the short way as on the full one, and leave the same behind (decision 46). */
 
@@ -70,22 +70,11 @@ const request = fc
   });
 
 it('an ack is the same on both ways', { timeout: FUZZ_TIMEOUT_MS }, async () => {
-  const { short, full } = await openWays({ config: { corsOrigins: ['https://one.example'] } });
-  const seenKinds = new Map<string, number>();
-  const check = async (sent: string) => {
-    const expected = await full.send(sent);
-    const before = short.expressed();
-    const seen = await short.send(sent);
-    expect(seen).toEqual(expected);
-    const kind = `${seen.answers.at(-1)?.slice(9, 12)} ${short.expressed() === before ? 'short' : 'full'}`;
-    seenKinds.set(kind, (seenKinds.get(kind) ?? 0) + 1);
-  };
   const kinds = [
     '200 short',
     ...['200', '400', '401', '403', '404', '413', '429', '500', '503'].map((code) => `${code} full`),
   ];
-  // One at a time, because the counts belong to the process.
-  await fuzz(request, check, { inFlight: 1, until: () => kinds.every((kind) => seenKinds.has(kind)) });
+  const seenKinds = await fuzzBothWays(request, kinds);
   // Refusals are given by the full way only.
   expect([...seenKinds.keys()].filter((kind) => kind.endsWith('short'))).toEqual(['200 short']);
   const all = [...seenKinds.values()].reduce((sum, count) => sum + count, 0);

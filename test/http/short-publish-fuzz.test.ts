@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { KEY } from '../support/fake-services.ts';
-import { FUZZ_TIMEOUT_MS, fuzz, number, text, value } from '../support/fuzz.ts';
-import { KEYS, openWays, QUEUES } from '../support/two-ways.ts';
+import { FUZZ_TIMEOUT_MS, number, text, value } from '../support/fuzz.ts';
+import { fuzzBothWays, KEYS, QUEUES } from '../support/two-ways.ts';
 
 /** Publishes of all kinds get the same answer on the short way as on the full one, and leave the same behind (decision 43). */
 
@@ -164,24 +164,13 @@ const request = fc
   });
 
 it('a publish is the same on both ways', { timeout: FUZZ_TIMEOUT_MS }, async () => {
-  const { short, full } = await openWays({ config: { corsOrigins: ['https://one.example'] } });
-  const statuses = new Map<string, number>();
-  const check = async (sent: string) => {
-    const expected = await full.send(sent);
-    const before = short.expressed();
-    const seen = await short.send(sent);
-    expect(seen).toEqual(expected);
-    const kind = `${seen.answers.at(-1)?.slice(9, 12)} ${short.expressed() === before ? 'short' : 'full'}`;
-    statuses.set(kind, (statuses.get(kind) ?? 0) + 1);
-  };
   const kinds = [
     '200 short',
     '201 short',
     '201 full',
     ...['400', '401', '402', '403', '404', '413', '415', '429', '500', '503'].map((code) => `${code} full`),
   ];
-  // One at a time, because the counts belong to the process.
-  await fuzz(request, check, { inFlight: 1, until: () => kinds.every((kind) => statuses.has(kind)) });
+  const statuses = await fuzzBothWays(request, kinds);
   // Refusals are given by the full way only.
   expect([...statuses.keys()].filter((kind) => kind.endsWith('short')).sort()).toEqual(['200 short', '201 short']);
   const all = [...statuses.values()].reduce((sum, count) => sum + count, 0);

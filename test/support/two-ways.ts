@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import express from 'express';
-import { onTestFinished, vi } from 'vitest';
+import type fc from 'fast-check';
+import { expect, onTestFinished, vi } from 'vitest';
 import { counts } from '../../src/counts/counts.ts';
 import type { Tally } from '../../src/counts/tally.ts';
 import type { Account } from '../../src/domain/account.ts';
@@ -11,6 +12,7 @@ import { createAccessLog, TrustedProxies } from '../../src/http/index.ts';
 import { createLog } from '../../src/log.ts';
 import { startApi } from './fake-api.ts';
 import { account, CREATED_AT, ID, KEY, type Overrides, job as wholeJob } from './fake-services.ts';
+import { fuzz } from './fuzz.ts';
 
 /** Two services that differ in one thing: the second one sends every publish and every ack the full way. */
 
@@ -105,6 +107,30 @@ export async function openWays(setup: Setup = {}): Promise<{ short: Way; full: W
   const express = expressCalls();
   const [short, full] = await Promise.all([openWay(setup, true, express), openWay(setup, false, express)]);
   return { short, full };
+}
+
+/**
+ * Sends each of the requests both ways. Fails unless both leave the same behind, and each of the kinds has been seen.
+ * @param kinds a status, and the way that gave it: `200 short`
+ * @returns the number of requests of each kind
+ */
+export async function fuzzBothWays(
+  requests: fc.Arbitrary<string>,
+  kinds: readonly string[],
+): Promise<Map<string, number>> {
+  const { short, full } = await openWays({ config: { corsOrigins: ['https://one.example'] } });
+  const seenKinds = new Map<string, number>();
+  const check = async (sent: string) => {
+    const expected = await full.send(sent);
+    const before = short.expressed();
+    const seen = await short.send(sent);
+    expect(seen).toEqual(expected);
+    const kind = `${seen.answers.at(-1)?.slice(9, 12)} ${short.expressed() === before ? 'short' : 'full'}`;
+    seenKinds.set(kind, (seenKinds.get(kind) ?? 0) + 1);
+  };
+  // One at a time, because the counts belong to the process.
+  await fuzz(requests, check, { inFlight: 1, until: () => kinds.every((kind) => seenKinds.has(kind)) });
+  return seenKinds;
 }
 
 function expressCalls(): () => number {

@@ -75,7 +75,7 @@ export function createReports(context: Context, jobs: JobBatches) {
   };
 
   /** Nearly all reports are acks, which one statement can decide and write unless something about them is unusual. */
-  const ack = async (account: Account, jobId: string, input: ReportInput): Promise<JobDocument> => {
+  const ack = async (account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> => {
     const giveUpAt = performance.now() + SETTLE_GRACE_MS;
     const isOrdinary = context.tracing == null && !isPerson(account.actor);
     const acked = isOrdinary
@@ -92,9 +92,7 @@ export function createReports(context: Context, jobs: JobBatches) {
 
   return {
     /** Reports success: the job is completed. */
-    async ack(account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> {
-      return ack(account, jobId, input);
-    },
+    ack,
 
     /** Reports failure: the job is retried, or dead at once when it is not `retryable`. */
     async nack(
