@@ -26,8 +26,11 @@ export const FUZZ_TIMEOUT_MS = 600_000 + FUZZ_CASES * 20;
 
 interface FuzzOptions {
   inFlight?: number;
-  /** Whether the test has seen all that it has to see. Until then there are more cases, so it needs no luck. */
-  until?: () => boolean;
+  /**
+   * Whether the test has seen all that it has to see. Until then there are more cases, so it needs no luck. Asked before
+   * each of these batches, so it may also bring back what earlier cases used up.
+   */
+  until?: () => boolean | Promise<boolean>;
 }
 
 /** Fails unless every case passes. A failure names the seed, and the smallest case that fails. */
@@ -44,7 +47,7 @@ export async function fuzz<Case>(
   };
   let batch = 0;
   for (; batch * BATCH < FUZZ_CASES; batch += 1) await sendBatch(batch, Math.min(BATCH, FUZZ_CASES - batch * BATCH));
-  for (let more = 0; more < MOST_MORE && !until(); more += 1) await sendBatch(batch + more, MORE);
+  for (let more = 0; more < MOST_MORE && !(await until()); more += 1) await sendBatch(batch + more, MORE);
 }
 
 interface Failure {
