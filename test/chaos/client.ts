@@ -2,6 +2,8 @@ import type { Random } from './random.ts';
 import type { Outcome } from './records.ts';
 
 export interface Answered {
+  /** Address of the process that was called; null if none ran. */
+  to: string | null;
   invokedAt: number;
   endedAt: number;
   outcome: Outcome;
@@ -28,7 +30,9 @@ export function createClient(options: { key: string; baseUrls: () => string[]; r
     const invokedAt = Date.now();
     const baseUrls = options.baseUrls();
     const baseUrl = chosen ?? (baseUrls.length === 0 ? undefined : options.random.pick(baseUrls));
-    if (baseUrl === undefined) return { invokedAt, endedAt: invokedAt, outcome: 'fail', status: null, body: null };
+    if (baseUrl === undefined) {
+      return { to: null, invokedAt, endedAt: invokedAt, outcome: 'fail', status: null, body: null };
+    }
     count(baseUrl, 1);
     try {
       const response = await fetch(`${baseUrl}${path}`, {
@@ -41,11 +45,12 @@ export function createClient(options: { key: string; baseUrls: () => string[]; r
       const { status } = response;
       // A 5xx may follow from a database connection that broke just after the commit.
       const outcome = status < 300 ? 'ok' : status < 500 ? 'fail' : 'indeterminate';
-      return { invokedAt, endedAt: Date.now(), outcome, status, body: text === '' ? null : JSON.parse(text) };
+      const parsed = text === '' ? null : JSON.parse(text);
+      return { to: baseUrl, invokedAt, endedAt: Date.now(), outcome, status, body: parsed };
     } catch (error) {
       // Without a listener nothing was sent; after any other error the service may have read the request.
       const outcome = codeOf(error) === 'ECONNREFUSED' ? 'fail' : 'indeterminate';
-      return { invokedAt, endedAt: Date.now(), outcome, status: null, body: null };
+      return { to: baseUrl, invokedAt, endedAt: Date.now(), outcome, status: null, body: null };
     } finally {
       count(baseUrl, -1);
     }

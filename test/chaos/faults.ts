@@ -107,7 +107,9 @@ export const freezeWorker: Fault = (rig) =>
     await untilBusy(rig, slot);
     const frozen = slot.process;
     if (frozen === null) return;
-    const record = note(rig, 'freeze-worker', { pid: frozen.pid, workerId: slot.workerId });
+    const record = note(rig, 'freeze-worker', {
+      ...{ pid: frozen.pid, baseUrl: frozen.baseUrl, workerId: slot.workerId },
+    });
     process.kill(frozen.pid, 'SIGSTOP');
     try {
       record.interrupted = await claimsOf(rig, slot);

@@ -30,6 +30,8 @@ export interface QueueRecord {
 export type Outcome = 'ok' | 'fail' | 'indeterminate';
 
 interface Call {
+  /** Address of the process that was called; null if none ran. */
+  to: string | null;
   invokedAt: number;
   endedAt: number;
   outcome: Outcome;
@@ -128,6 +130,8 @@ export type FaultKind =
 export interface FaultRecord {
   kind: FaultKind;
   pid: number;
+  /** Address of the process, if it was stopped and served the API. */
+  baseUrl?: string;
   /** The number that a worker has in the database. */
   workerId?: number | null;
   at: number;

@@ -98,7 +98,9 @@ export const suspendWorker: Fault = (rig) =>
     await untilBusy(rig, slot);
     const suspended = slot.process;
     if (suspended === null) return;
-    const record = note(rig, 'suspend-worker', { pid: suspended.pid, workerId: slot.workerId });
+    const record = note(rig, 'suspend-worker', {
+      ...{ pid: suspended.pid, baseUrl: suspended.baseUrl, workerId: slot.workerId },
+    });
     process.kill(suspended.pid, 'SIGSTOP');
     try {
       record.interrupted = await claimsOf(rig, slot);
@@ -120,7 +122,9 @@ export const stallWorker: Fault = (rig) =>
     await untilBusy(rig, slot);
     const stalled = slot.process;
     if (stalled === null) return;
-    const record = note(rig, 'stall-worker', { pid: stalled.pid, workerId: slot.workerId });
+    const record = note(rig, 'stall-worker', {
+      ...{ pid: stalled.pid, baseUrl: stalled.baseUrl, workerId: slot.workerId },
+    });
     process.kill(stalled.pid, 'SIGSTOP');
     try {
       record.underWay = (await claimsOf(rig, slot)).length;

@@ -95,12 +95,16 @@ export function checkHonestOutage({ run }: Facts): string[] {
   /** The promise is 5 s; the rest is a busy machine and the way through Node. */
   const patienceMs = 6500;
   // A worker may serve the API, too, and a process that is frozen answers nothing.
-  const freezes = run.faults.filter(({ kind }) => kind === 'freeze-worker' || kind === 'stall-worker');
-  const isHeldUp = (from: number, to: number) => freezes.some(({ at, healedAt }) => at < to && from < (healedAt ?? to));
-  return run.publishes.flatMap(({ status, queue, invokedAt, endedAt }) => {
+  const isHeldUp = ({ to, invokedAt, endedAt }: Run['publishes'][number]) =>
+    run.faults.some(
+      ({ baseUrl, at, healedAt }) =>
+        baseUrl !== undefined && baseUrl === to && at < endedAt && invokedAt < (healedAt ?? endedAt),
+    );
+  return run.publishes.flatMap((publish) => {
+    const { status, queue, invokedAt, endedAt } = publish;
     const found: string[] = [];
     if (status !== null && ![200, 201, 503].includes(status)) found.push(`a publish to ${queue} answered ${status}`);
-    if (status !== null && endedAt - invokedAt > patienceMs && !isHeldUp(invokedAt, endedAt)) {
+    if (status !== null && endedAt - invokedAt > patienceMs && !isHeldUp(publish)) {
       found.push(`a publish to ${queue} took ${Math.round(endedAt - invokedAt)} ms`);
     }
     return found;
