@@ -10,7 +10,25 @@ export interface WaitOptions {
 
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
-/** Calls the condition until it returns a truthy value, and returns that. A condition that throws is not yet met. */
+/** The failure of a check that must hold at every look. */
+class Broken extends Error {}
+
+/**
+ * Within a condition that is waited for: a check that must hold at every look. Its failure ends the wait, while other errors
+ * only mean that the condition is not yet met.
+ */
+export function always(check: () => void): void {
+  try {
+    check();
+  } catch (cause) {
+    throw new Broken('', { cause });
+  }
+}
+
+/**
+ * Calls the condition until it returns a truthy value, and returns that. A condition that throws is not yet met, except by
+ * `always`.
+ */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
   { timeoutMs = 60_000, everyMs = 20, message = 'the condition' }: WaitOptions = {},
@@ -22,6 +40,7 @@ export async function waitFor<T>(
       last = await condition();
       if (last) return last as Truthy<T>;
     } catch (error) {
+      if (error instanceof Broken) throw error.cause;
       last = error;
     }
     if (performance.now() >= giveUpAt) {
