@@ -74,25 +74,22 @@ export function createReports(context: Context, jobs: JobBatches) {
     context.changes.changed({ accountId: account.id, queueId, jobId: id });
   };
 
-  /** Nearly all reports are acks, which one statement can decide and write unless something about them is unusual. */
-  const ack = async (account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> => {
-    const giveUpAt = performance.now() + SETTLE_GRACE_MS;
-    const isOrdinary = context.tracing == null && !isPerson(account.actor);
-    const acked = isOrdinary
-      ? await untilSettled(
-          giveUpAt,
-          () => jobs.ack(account, jobId, input.attempt),
-          (result) => result === 'coming',
-        )
-      : 'unusual';
-    if (typeof acked === 'string') return report(account, jobId, input, { type: 'acked' }, giveUpAt);
-    noteReported(account, { id: jobId, queueId: acked.queueId }, COMPLETED);
-    return acked.document ?? jobs.document(account, jobId).catch(afterCommit);
-  };
-
   return {
-    /** Reports success: the job is completed. */
-    ack,
+    /** Reports success: the job is completed. Nearly all reports are acks, and one statement decides and writes an ordinary one. */
+    async ack(account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> {
+      const giveUpAt = performance.now() + SETTLE_GRACE_MS;
+      const isOrdinary = context.tracing == null && !isPerson(account.actor);
+      const acked = isOrdinary
+        ? await untilSettled(
+            giveUpAt,
+            () => jobs.ack(account, jobId, input.attempt),
+            (result) => result === 'coming',
+          )
+        : 'unusual';
+      if (typeof acked === 'string') return report(account, jobId, input, { type: 'acked' }, giveUpAt);
+      noteReported(account, { id: jobId, queueId: acked.queueId }, COMPLETED);
+      return acked.document ?? jobs.document(account, jobId).catch(afterCommit);
+    },
 
     /** Reports failure: the job is retried, or dead at once when it is not `retryable`. */
     async nack(
