@@ -6,6 +6,9 @@ import { classifyError } from './delivery-error.ts';
 import type { Egress } from './egress.ts';
 import type { InterimUse } from './interim-answers.ts';
 
+/** Names are in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
 /** How one send ended. `abandoned`: the claim was lost before the request was written. */
 export type SendResult =
   | { abandoned?: never; answer: DeliveryAnswer; durationMs: number; responseBody: string | null }
@@ -51,6 +54,8 @@ interface ExchangeSetup {
   fresh: Dispatcher;
   egress: Egress;
   settle: (result: SendResult) => void;
+  /** Called with the headers of the answer to a test request. */
+  onHeaders?: ((headers: AnswerHeaders) => void) | undefined;
 }
 
 /** The reason given to undici when a request is cut off. undici returns it as an error, which is ignored. */
@@ -80,6 +85,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isReused = false;
   #statusCode: number | null = null;
   #retryAfter: string | null = null;
+  #isPermanent = false;
   #chunks: Buffer[] = [];
   #bodyBytes = 0;
   #hasEnded = false;
@@ -118,16 +124,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#writtenAt = performance.now();
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: AnswerHeaders): void {
     if (statusCode < 200 || this.#isSettled) return;
     this.#statusCode = statusCode;
-    const retryAfter = headers['retry-after'];
-    // The last of several headers wins (D6).
-    this.#retryAfter = (Array.isArray(retryAfter) ? retryAfter.at(-1) : retryAfter) ?? null;
+    this.#setup.onHeaders?.(headers);
+    this.#retryAfter = lastOf(headers['retry-after']);
+    this.#isPermanent = lastOf(headers['x-jobferry-outcome'])?.trim().toLowerCase() === 'permanent';
     clearTimeout(this.#timer);
     this.#expireAfter(Math.max(1, Math.min(BODY_GRACE_MS, this.#remainingMs())));
   }
@@ -236,7 +238,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #settleAnswered(durationMs = performance.now() - this.#startedAt): void {
     const statusCode = this.#statusCode as number;
     this.#settle({
-      answer: { kind: 'answered', statusCode, retryAfter: this.#retryAfter },
+      answer: {
+        ...{ kind: 'answered', statusCode, retryAfter: this.#retryAfter },
+        ...(this.#isPermanent ? { isPermanent: true } : {}),
+      },
       durationMs,
       responseBody: decodeBody(this.#chunks, this.#bodyBytes > RESPONSE_BODY_BYTES),
     });
@@ -257,6 +262,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 function expireInTime(exchange: Exchange): void {
   exchange.expireInTime();
+}
+
+/** The last of several headers wins (D6). */
+function lastOf(header: string | string[] | undefined): string | null {
+  return (Array.isArray(header) ? header.at(-1) : header) ?? null;
 }
 
 /** Decodes the body as UTF-8. NUL is replaced, because PostgreSQL cannot store it; a character that the cut split is dropped. */

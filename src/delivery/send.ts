@@ -3,7 +3,7 @@ import { traceHeaders } from '../domain/trace.ts';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
 import { createDnsLookup } from './dns-lookup.ts';
 import { Egress, type EgressLog } from './egress.ts';
-import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
+import { type AnswerHeaders, type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
 import { passOverInterimAnswers } from './interim-answers.ts';
 import { createProxiedConnector } from './proxy.ts';
 import { type Lookup, shareLookups } from './resolver.ts';
@@ -30,6 +30,24 @@ export interface SenderOptions {
   log?: EgressLog | undefined;
 }
 
+/** The job of a delivery. */
+export interface DeliveredJob {
+  id: string;
+  /** Name of the queue. */
+  queue: string;
+  /** Number of this attempt, from 1. */
+  attempt: number;
+  /** Seconds from the 2xx to the ack deadline; null in standard mode. */
+  ackTimeout: number | null;
+}
+
+export interface TestOptions {
+  /** The bytes that are signed in place of the body; null for a request without a signature. */
+  signs?: Buffer | null;
+  /** Called with the headers of the answer. */
+  onHeaders?: (headers: AnswerHeaders) => void;
+}
+
 export interface SendRequest {
   /** The account whose share of the look-ups this delivery uses. */
   accountId?: string | undefined;
@@ -39,6 +57,10 @@ export interface SendRequest {
   /** Set during a rotation. It signs an extra header, because a strict receiver accepts one signature per header. */
   nextSecret?: string | null | undefined;
   body: Buffer;
+  /** The job of a delivery, for the headers by which logs and routers need not read the body. */
+  job?: DeliveredJob | undefined;
+  /** Set for a test request. */
+  test?: TestOptions | undefined;
   /** Stored trace context that the request carries on. */
   trace?: string | null | undefined;
   /**
@@ -116,6 +138,7 @@ export function createSender(options: SenderOptions): Sender {
             fresh,
             egress,
             settle,
+            onHeaders: request.test?.onHeaders,
           }).start();
         }
       });
@@ -140,7 +163,7 @@ const NOT_SENDABLE: SendResult = {
 };
 
 function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOptions | null {
-  const { accountId = '', url, secret, nextSecret, body, trace } = request;
+  const { accountId = '', url, body, job, trace } = request;
   if (!URL.canParse(url)) return null;
   const { origin, pathname, search } = new URL(url);
   return {
@@ -155,15 +178,27 @@ function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOp
       'identity',
       'user-agent',
       'jobferry',
-      signatureHeader,
-      sign(body, secret),
-      ...(nextSecret == null ? [] : [`${signatureHeader}-next`, sign(body, nextSecret)]),
+      ...signatureHeaders(request, signatureHeader),
+      ...(job === undefined ? [] : jobHeaders(job)),
       ...(trace == null ? [] : traceHeaders(trace)),
     ],
     body,
     accountId,
     connection: null,
   };
+}
+
+function signatureHeaders({ body, secret, nextSecret, test }: SendRequest, name: string): string[] {
+  const signed = test?.signs === undefined ? body : test.signs;
+  if (signed === null) return [];
+  return [name, sign(signed, secret), ...(nextSecret == null ? [] : [`${name}-next`, sign(signed, nextSecret)])];
+}
+
+function jobHeaders({ id, queue, attempt, ackTimeout }: DeliveredJob): string[] {
+  return [
+    ...['x-jobferry-job', id, 'x-jobferry-queue', queue, 'x-jobferry-attempt', String(attempt)],
+    ...(ackTimeout === null ? [] : ['x-jobferry-ack-timeout', String(ackTimeout)]),
+  ];
 }
 
 /**

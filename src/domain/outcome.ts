@@ -64,7 +64,7 @@ const OWN_ADVICE: Readonly<Record<OwnFailure, string>> = {
 
 /** The result of a request to the webhook, before it is classified. */
 export type DeliveryAnswer =
-  | { kind: 'answered'; statusCode: number; retryAfter: string | null }
+  | { kind: 'answered'; statusCode: number; retryAfter: string | null; isPermanent?: boolean }
   /** `code`: of a certificate that was not accepted, such as `CERT_HAS_EXPIRED`. It is shown, and decides nothing. */
   | { kind: 'no_answer'; error: DeliveryError | OwnFailure; code?: string };
 
@@ -72,7 +72,8 @@ export type DeliveryAnswer =
 export type Outcome =
   | { kind: 'accepted'; statusCode: number }
   | { kind: 'backpressure'; statusCode: number; retryAfterMs: number }
-  | { kind: 'failed'; statusCode: number | null; error: string }
+  /** `isPermanent`: the receiver has said that the job must not be tried again (D39). */
+  | { kind: 'failed'; statusCode: number | null; error: string; isPermanent?: boolean }
   /** The delivery could not begin. */
   | { kind: 'unsent'; statusCode: null; error: OwnFailure };
 
@@ -84,6 +85,10 @@ export const DEFAULT_HOLD_MS = 60_000;
 
 const BACKPRESSURE_CODES: ReadonlySet<number> = new Set([429, 503, 529]);
 
+export function isBackpressure(statusCode: number): boolean {
+  return BACKPRESSURE_CODES.has(statusCode);
+}
+
 /** @param now database time in milliseconds, for a Retry-After given as a date */
 export function classify(answer: DeliveryAnswer, now: number): Outcome {
   if (answer.kind === 'no_answer') {
@@ -92,12 +97,12 @@ export function classify(answer: DeliveryAnswer, now: number): Outcome {
       ? { kind: 'unsent', statusCode: null, error }
       : { kind: 'failed', statusCode: null, error };
   }
-  const { statusCode } = answer;
+  const { statusCode, isPermanent = false } = answer;
   if (statusCode >= 200 && statusCode <= 299) return { kind: 'accepted', statusCode };
-  if (BACKPRESSURE_CODES.has(statusCode)) {
+  if (isBackpressure(statusCode) && !isPermanent) {
     return { kind: 'backpressure', statusCode, retryAfterMs: retryAfterMs(answer.retryAfter, now) };
   }
-  return { kind: 'failed', statusCode, error: `HTTP ${statusCode}` };
+  return { kind: 'failed', statusCode, error: `HTTP ${statusCode}`, ...(isPermanent ? { isPermanent } : {}) };
 }
 
 /** The one date form that RFC 9110 lets a sender use; `Date.parse` alone accepts far too much. */
@@ -108,8 +113,13 @@ const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{
  * `stretchedHoldMs` bounds how often a job may get 0 (D6).
  */
 export function retryAfterMs(header: string | null, now: number): number {
+  return readRetryAfter(header, now) ?? DEFAULT_HOLD_MS;
+}
+
+/** As `retryAfterMs`, but null if the header is absent or invalid. */
+export function readRetryAfter(header: string | null, now: number): number | null {
   const text = header?.trim() ?? '';
   if (/^-?\d+(\.\d+)?$/.test(text)) return Math.max(0, Math.ceil(Number(text) * 1000));
   const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? DEFAULT_HOLD_MS : Math.max(0, date - now);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

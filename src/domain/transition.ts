@@ -148,13 +148,13 @@ function applyAnswer(job: JobState, rules: DeliveryRules, outcome: AttemptOutcom
   switch (outcome.kind) {
     case 'accepted':
       if (rules.mode === 'standard') return complete(job, rules, statusCode);
-      return { ...keep(job), status: 'awaiting_ack', waitMs: toMs(rules.ackTimeout) };
+      return { ...keep(job), status: 'awaiting_ack', waitMs: Math.round(rules.ackTimeout * 1000) };
     case 'backpressure': {
       const { retryAfterMs } = outcome;
       return defer(job, rules, { retryAfterMs, scope: 'job', error: `HTTP ${statusCode}`, statusCode }, moment);
     }
     case 'failed':
-      return fail(job, rules, { status: 'failed', error: outcome.error, statusCode }, moment);
+      return fail(job, rules, { ...outcome, status: 'failed', isFinal: outcome.isPermanent }, moment);
   }
 }
 
@@ -174,9 +174,9 @@ function applyNack(
   event: { retryable: boolean; reason: string | null },
   moment: Moment,
 ): Transition {
-  const failure: Failure = { status: 'nacked', error: event.reason, statusCode: job.webhookStatusCode };
-  if (event.retryable) return fail(job, rules, failure, moment);
-  return failForGood(job, rules, failure, 'nacked');
+  const { reason: error, retryable } = event;
+  const statusCode = job.webhookStatusCode;
+  return fail(job, rules, { status: 'nacked', error, statusCode, isFinal: !retryable }, moment);
 }
 
 function applyAckTimeout(job: JobState, rules: DeliveryRules, moment: Moment): Transition {
@@ -214,10 +214,13 @@ interface Failure {
   status: 'failed' | 'nacked';
   error: string | null;
   statusCode: number | null;
+  /** Whether the worker or the receiver says that the job must not be tried again (D39). */
+  isFinal?: boolean | undefined;
 }
 
 /** The attempt counts as failed. The job is retried with backoff while attempts and lifetime remain (D4, D8, D9, D10). */
 function fail(job: JobState, rules: DeliveryRules, failure: Failure, moment: Moment): Transition {
+  if (failure.isFinal) return failForGood(job, rules, failure, 'nacked');
   if (job.attempts >= job.maxAttempts) return failForGood(job, rules, failure, 'attempts_exhausted');
   const waitMs = backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random);
   if (moment.now + waitMs >= job.deliverBy) {
@@ -342,8 +345,4 @@ function makeEntry(
 
 function resumeIfProbe(rules: DeliveryRules): QueueEffect | null {
   return rules.isProbe ? { kind: 'resume' } : null;
-}
-
-function toMs(seconds: number): number {
-  return Math.round(seconds * 1000);
 }

@@ -71,6 +71,8 @@ describe('the title of a cause', () => {
     [{ reason: 'ACK_TIMEOUT' }, 'Worker did not report within 5 min'],
     [{ reason: 'NACKED', error: 'out of stock' }, 'Worker refused it: “out of stock”'],
     [{ reason: 'NACKED', error: null }, 'Worker refused it for good'],
+    [{ reason: 'NACKED', error: 'HTTP 422', webhookStatusCode: 422 }, 'Receiver refused it for good with 422'],
+    [{ reason: 'NACKED', error: 'HTTP 404', webhookStatusCode: 202 }, 'Worker refused it: “HTTP 404”'],
     [{ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: 429 }, 'All 50 holds were used up (429)'],
     [
       { reason: 'RETRY_AFTER_EXCEEDS_LIFETIME', webhookStatusCode: 503 },
@@ -113,7 +115,10 @@ describe('the condition of a cause', () => {
     // Repaired a minute ago: ten in a row say more than the death before.
     const mended = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 10 } } };
     expect(conditionOfCause(cause({ lastSeen: at(1), queue: mended }), NOW)).toBe('mended');
-    expect(conditionOfCause(cause({ lastSeen: at(1), queue: mended, reason: 'NACKED' }), NOW)).toBe('recent');
+    const nacked = { lastSeen: at(1), queue: mended, reason: 'NACKED' as const };
+    expect(conditionOfCause(cause({ ...nacked, error: 'out of stock' }), NOW)).toBe('recent');
+    // Here the receiver itself has refused it.
+    expect(conditionOfCause(cause({ ...nacked, error: 'HTTP 422', webhookStatusCode: 422 }), NOW)).toBe('mended');
     // A worker that does not report says nothing about the receiver.
     expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
   });

@@ -218,6 +218,12 @@ const ROWS: Row[] = [
     'refused: “no such order”',
   ],
   [
+    'NACKED by the answer itself',
+    { ...dies('NACKED'), lastError: 'HTTP 422', attempts: [failed(1, 'HTTP 422', { webhookStatusCode: 422 })] },
+    'Dead since 09:41:52: the receiver refused it for good with 422.',
+    'refused: “HTTP 422”',
+  ],
+  [
     'DEFER_CAP_EXHAUSTED',
     {
       ...dies('DEFER_CAP_EXHAUSTED'),

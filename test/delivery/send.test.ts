@@ -77,6 +77,31 @@ describe('the request', () => {
     expect(verifySignature(BODY, request?.headers['x-service-signature'], SECRET)).toBe(true);
   });
 
+  it('names its job in headers, and in ack mode the time-out of the report', async () => {
+    const receiver = await receiverWith();
+    const sender = setup();
+    const job = { id: '0123456789abcdef01234567', queue: 'mails', attempt: 2, ackTimeout: null };
+    for (const ackTimeout of [null, 0.5]) {
+      await sender.send({ url: receiver.url, secret: SECRET, body: BODY, job: { ...job, ackTimeout } });
+    }
+    const named = receiver.requests.map(({ headers }) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-jobferry-'))),
+    );
+    const standard = { 'x-jobferry-job': job.id, 'x-jobferry-queue': 'mails', 'x-jobferry-attempt': '2' };
+    expect(named).toEqual([standard, { ...standard, 'x-jobferry-ack-timeout': '0.5' }]);
+  });
+
+  it.each([
+    ['permanent', true],
+    [' Permanent ', true],
+    ['temporary', undefined],
+  ])('reads the outcome that the answer has as %j (D39)', async (outcome, isPermanent) => {
+    const receiver = await receiverWith({ status: 422, headers: { 'x-jobferry-outcome': outcome } });
+    const result = await post(setup(), receiver.url);
+    expect(result).toMatchObject({ answer: { kind: 'answered', statusCode: 422 } });
+    expect('answer' in result && result.answer.kind === 'answered' && result.answer.isPermanent).toBe(isPermanent);
+  });
+
   it('uses the configured signature header', async () => {
     const receiver = await receiverWith();
     await post(setup({ signatureHeader: 'x-ferry-signature' }), receiver.url);

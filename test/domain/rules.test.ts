@@ -96,6 +96,22 @@ describe('classify', () => {
     });
   });
 
+  it.each([422, 429, 503])('%d with the header of a permanent failure is one (D39)', (statusCode) => {
+    expect(classify({ kind: 'answered', statusCode, retryAfter: '7', isPermanent: true }, NOW)).toEqual({
+      kind: 'failed',
+      statusCode,
+      error: `HTTP ${statusCode}`,
+      isPermanent: true,
+    });
+  });
+
+  it('a success stays one, whatever its header says (D39)', () => {
+    expect(classify({ kind: 'answered', statusCode: 200, retryAfter: null, isPermanent: true }, NOW)).toEqual({
+      kind: 'accepted',
+      statusCode: 200,
+    });
+  });
+
   it('takes no answer for a failure without a code', () => {
     expect(classify({ kind: 'no_answer', error: 'reset' }, NOW)).toEqual({
       kind: 'failed',

@@ -18,6 +18,10 @@ import { accepted, backpressure, deferred, HOUR, NOW, nacked, noAnswer } from '.
 const LIFETIME_MS = 24 * HOUR;
 const acked: JobEvent = { type: 'acked' };
 const ackTimedOut: JobEvent = { type: 'ack_timed_out' };
+const permanent: JobEvent = {
+  type: 'answered',
+  outcome: { kind: 'failed', statusCode: 422, error: 'HTTP 422', isPermanent: true },
+};
 const interrupted: JobEvent = { type: 'interrupted' };
 const lifetimeEnded: JobEvent = { type: 'lifetime_ended' };
 const cancelled: JobEvent = { type: 'cancelled' };
@@ -39,6 +43,7 @@ const reason = fc.option(fc.string({ maxLength: 5 }), { nil: null });
 const ofProcessing: fc.Arbitrary<JobEvent> = fc.oneof(
   { weight: 2, arbitrary: fc.constant(accepted) },
   { weight: 3, arbitrary: fc.constant(noAnswer) },
+  { weight: 1, arbitrary: fc.constant(permanent) },
   { weight: 3, arbitrary: wait.map(backpressure) },
   { weight: 2, arbitrary: fc.constant(interrupted) },
 );
@@ -133,7 +138,7 @@ function isTakenBack({ interruptions }: JobState, event: JobEvent): boolean {
   return event.type === 'interrupted' && interruptions + 1 < MAX_INTERRUPTIONS;
 }
 
-/** The reasons of the spec, D7, D8, D9, D10 and D17, written down once more and from the events' side. */
+/** The reasons of the spec, D7, D8, D9, D10, D17 and D39, written down once more and from the events' side. */
 function reasonToDie({ state, rules, holds }: Stored, event: JobEvent, { now, random }: Moment): DeadReason | null {
   const held = holdAskedFor(event);
   if (held !== null) {
@@ -144,6 +149,7 @@ function reasonToDie({ state, rules, holds }: Stored, event: JobEvent, { now, ra
   if (event.type === 'cancelled') return 'cancelled';
   if (event.type === 'lifetime_ended') return 'delivery_lifetime_exceeded';
   if (event.type === 'nacked' && !event.retryable) return 'nacked';
+  if (event.type === 'answered' && event.outcome.kind === 'failed' && event.outcome.isPermanent) return 'nacked';
   if (event.type === 'ack_timed_out' && rules.ackTimeoutAction === 'dead') return 'ack_timeout';
   const succeeds = event.type === 'acked' || (event.type === 'answered' && event.outcome.kind === 'accepted');
   if (succeeds || isTakenBack(state, event)) return null;

@@ -108,6 +108,20 @@ const CASES: Case[] = [
     { status: 'pending', attempts: 1, waitMs: 10_000, lastError: 'HTTP 500', entry: entry('failed', 'HTTP 500', 500) },
   ],
   [
+    'an answer that says that the failure is final (D39)',
+    job(),
+    rules(),
+    { type: 'answered', outcome: { kind: 'failed', statusCode: 422, error: 'HTTP 422', isPermanent: true } },
+    {
+      status: 'dead',
+      attempts: 1,
+      deadReason: 'nacked',
+      lastError: 'HTTP 422',
+      entry: entry('failed', 'HTTP 422', 422),
+      queueEffect: null,
+    },
+  ],
+  [
     'no answer, attempts remain',
     job(),
     rules(),

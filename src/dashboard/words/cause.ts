@@ -69,6 +69,8 @@ export function titleOfDeath(
     case 'ACK_TIMEOUT':
       return noReport;
     case 'NACKED':
+      // A nack keeps the code of the receipt, whatever its reason says.
+      if (code !== null && codeOf(error) === code) return `Receiver refused it for good with ${code}`;
       return error === null ? 'Worker refused it for good' : `Worker refused it: ${quote(error)}`;
     case 'DEFER_CAP_EXHAUSTED':
       return `${maxDefers === undefined ? 'All' : `All ${number(maxDefers)}`} holds were used up${answer}`;
@@ -93,6 +95,8 @@ export function titleOfDeath(
 const subject = (clause: string) => upperFirst(clause.replace(/^the /, '').replace(/^its /, 'receiver’s '));
 
 /** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
-export function isOfWorker(reason: string, error: string | null): boolean {
-  return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
+export function isOfWorker(reason: string, { error, code }: { error: string | null; code: number | null }): boolean {
+  // The receiver itself may have refused for good (D39). A nack keeps the code of the receipt, whatever its reason says.
+  const isNack = reason === 'NACKED' && (code === null || codeOf(error) !== code);
+  return reason === 'ACK_TIMEOUT' || isNack || error === 'ack_timeout';
 }

@@ -101,6 +101,8 @@ function dead(job: JobWhole, context: JobContext): Phrase {
     case 'ACK_TIMEOUT':
       return phrase`${since}: the worker did not report within ${seconds(job.queue.ackTimeout)}.`;
     case 'NACKED':
+      if (last?.status === 'FAILED')
+        return phrase`${since}: the receiver refused it for good with ${last.webhookStatusCode ?? 'its answer'}.`;
       return phrase`${since}: the worker refused it for good${quoted(last?.error ?? null)}.`;
     case 'DEFER_CAP_EXHAUSTED': {
       const code = job.attempts.findLast(({ status }) => status === 'DEFERRED')?.webhookStatusCode;

@@ -57,6 +57,10 @@ export async function deliver(
     secret: job.signingSecret,
     nextSecret: job.nextSigningSecret,
     body: takeEnvelope(job),
+    job: {
+      ...{ id: job.id, queue: job.queueName, attempt: job.state.attempts },
+      ackTimeout: job.rules.mode === 'ack' ? job.rules.ackTimeout : null,
+    },
     trace: attempt === null ? job.trace : attempt.startDelivery(job.queueName, job.webhookUrl),
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });

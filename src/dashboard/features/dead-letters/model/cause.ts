@@ -32,10 +32,16 @@ export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'
 export type CauseCondition = 'mended' | 'over' | 'recent' | 'unknown';
 
 export function conditionOfCause(
-  { reason, error, lastSeen, queue }: Pick<CauseNow, 'reason' | 'error' | 'lastSeen' | 'queue'>,
+  {
+    reason,
+    error,
+    webhookStatusCode: code,
+    lastSeen,
+    queue,
+  }: Pick<CauseNow, 'reason' | 'error' | 'webhookStatusCode' | 'lastSeen' | 'queue'>,
   now: number,
 ): CauseCondition {
-  const isAboutReceiver = !isOfWorker(reason, error);
+  const isAboutReceiver = !isOfWorker(reason, { error, code });
   if (isAboutReceiver && isMended(queue?.health ?? null)) return 'mended';
   if (now - Date.parse(lastSeen) < RECENT_MS) return 'recent';
   return isAboutReceiver && isWell(queue?.health ?? null) ? 'over' : 'unknown';
@@ -88,7 +94,9 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   const what = isOfReceiver ? phrase`${queue.name} ${title}` : phrase`${queue.name}: ${lowerFirst(title)}`;
   return sentences(
     phrase`${what} ${when}.`,
-    isOfWorker(cause.reason, cause.error) ? null : answersNow(queue.health ?? null),
+    isOfWorker(cause.reason, { error: cause.error, code: cause.webhookStatusCode })
+      ? null
+      : answersNow(queue.health ?? null),
   );
 }
 

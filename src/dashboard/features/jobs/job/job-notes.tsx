@@ -20,7 +20,8 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
   const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
   const { health } = queue;
-  const isWellNow = health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', job.lastError);
+  const failure = { error: job.lastError, code: job.attempts.at(-1)?.webhookStatusCode ?? null };
+  const isWellNow = health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', failure);
   if (!isWellNow && others === 0) return null;
   return (
     <div className="job-note">
