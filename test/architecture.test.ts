@@ -50,7 +50,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   worker: ['services', 'live', 'pacing', 'db', 'delivery', 'counts', 'tracing', 'domain', 'log'],
   metrics: ['db', 'counts', 'domain', 'log'],
   alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
-  client: ['contract'],
+  client: ['contract', 'domain/envelope-text'],
   demo: ['config'],
   config: ['domain', 'log'],
   variables: ['config', 'domain'],

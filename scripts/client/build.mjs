@@ -25,7 +25,9 @@ const STAMP = join(ROOT, '.builds/client-of');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 /** The files that the sources of the client import, by folder of src. Only the server uses the others. */
-const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling'] };
+const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling', 'envelope-text'] };
+/** Each entry point, and the way from its folder to dist. */
+const ENTRIES = { 'client/index': '../..', 'client/webhook/index': '../../..', 'client/testing/index': '../../..' };
 
 if (!isCurrent()) await alone(join(ROOT, '.builds/client-lock'), async () => isCurrent() || (await build()));
 
@@ -70,7 +72,7 @@ async function make() {
   for (const file of filesOf(compiled, '.d.ts')) {
     renameSync(file, join(DIST, 'cjs', relative(compiled, file)));
   }
-  for (const [entry, up] of Object.entries({ 'client/index': '../..', 'client/webhook/index': '../../..' })) {
+  for (const [entry, up] of Object.entries(ENTRIES)) {
     write(DIST, `esm/${entry}.d.ts`, `export * from '${up}/cjs/${entry}.js';\n`);
   }
   // The package has the type module. This file makes its CommonJS half an exception.
@@ -125,7 +127,7 @@ function removeUnused(folder) {
       visit(path.endsWith('.d.ts') ? file.replace(/\.js$/, '.d.ts') : file);
     }
   };
-  for (const entry of ['client/index', 'client/webhook/index']) {
+  for (const entry of Object.keys(ENTRIES)) {
     visit(join(folder, `${entry}.js`));
     visit(join(folder, `${entry}.d.ts`));
   }

@@ -1,3 +1,5 @@
+import { retryAfterMs } from './exchange.ts';
+
 /** No answer arrived, or one that Jobferry cannot have sent. `cause` is the last error. */
 export class JobferryConnectionError extends Error {
   /** Identifies the class when several copies of this package are loaded, where `instanceof` fails. */
@@ -21,13 +23,40 @@ export class JobferryApiError extends Error {
   /** Messages about single fields of the body, by field name; empty unless the answer is a 400 about fields. */
   readonly fieldErrors: Readonly<Record<string, readonly string[]>>;
 
-  /** Made by `unwrap` of the status and body of an answer. */
-  constructor(status: number, body: unknown) {
+  /** The call with its path parameters, such as `jobs.publish(emails)`; null when another client sent it. */
+  readonly call: string | null;
+  /** Names the request in the service's log; null when a proxy answered. */
+  readonly requestId: string | null;
+  /** Seconds after which the service may be asked again; null when the answer does not say. */
+  readonly retryAfter: number | null;
+
+  /** Made by `unwrap` of an answer. */
+  constructor({ status, body, headers }: Answered, call: string | null = null) {
     const { message, fieldErrors } = readError(body);
-    super(message === '' ? `answered ${status}` : message);
+    super(`${call === null ? '' : `${call}: `}${message === '' ? `answered ${status}` : message}`);
     this.status = status;
     this.fieldErrors = fieldErrors;
+    this.call = call;
+    // Answers of another client may have other headers.
+    const header = (name: string) => (typeof headers?.get === 'function' ? headers.get(name) : null);
+    this.requestId = header('x-request-id');
+    const asked = header('retry-after');
+    this.retryAfter = asked === null ? null : retryAfterMs(asked) / 1000;
   }
+}
+
+interface Answered {
+  status: number;
+  body: unknown;
+  headers?: Headers;
+}
+
+/** Shared by the ESM and the CommonJS build, both of which may be loaded. */
+const CALL = Symbol.for('jobferry.call');
+
+/** Notes in an answer which call it answers, for the message of `unwrap`. The answer looks as before. */
+export function ofCall<Result extends object>(result: Result, call: string): Result {
+  return Object.defineProperty(result, CALL, { value: call });
 }
 
 type Success = { status: 200 | 201 | 204 };
@@ -40,9 +69,10 @@ type Success = { status: 200 | 201 | 204 };
 export async function unwrap<Result extends { status: number; body: unknown }>(
   result: Result | PromiseLike<Result>,
 ): Promise<Extract<Result, Success>['body']> {
-  const { status, body } = await result;
+  const answer: Result & { [CALL]?: string } = await result;
+  const { status, body } = answer;
   if (status === 200 || status === 201 || status === 204) return body;
-  throw new JobferryApiError(status, body);
+  throw new JobferryApiError(answer, answer[CALL]);
 }
 
 /** Reads both shapes of the spec's "Errors". The body of a proxy has neither. */

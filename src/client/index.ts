@@ -2,6 +2,7 @@
 import { initClient } from '@ts-rest/core';
 import { contract } from '../contract/index.ts';
 import { VerbatimJson } from '../contract/verbatim-json.ts';
+import { ofCall } from './errors.ts';
 import { toBaseUrl, toSegment } from './exchange.ts';
 import type { Fetch } from './fetch-function.ts';
 import { createTransport } from './transport.ts';
@@ -67,7 +68,9 @@ export function createClient(options: ClientOptions): JobferryClient {
     api: createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }),
   });
   return mapValues(routes, (group, groupName) =>
-    mapValues(group as Record<string, RawCall>, (call, name) => toCall(call, pathOf(groupName, name))),
+    mapValues(group as Record<string, RawCall>, (call, name) =>
+      toCall(call, `${groupName}.${name}`, pathOf(groupName, name)),
+    ),
   ) as unknown as JobferryClient;
 }
 
@@ -88,20 +91,21 @@ interface RawInput {
   params?: Record<string, string>;
   query?: unknown;
   body?: unknown;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
-type RawCall = (input: object) => Promise<unknown>;
+type RawCall = (input: object) => Promise<object>;
 
 /**
  * Checks and escapes the path parameters. ts-rest does neither, so an id could lead to another route.
  * @param path such as `/v1/jobs/:id`
  */
-function toCall(call: RawCall, path: string) {
+function toCall(call: RawCall, callName: string, path: string) {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   return async ({ params = {}, query, body, signal }: RawInput = {}) => {
     for (const name of names) if (typeof params[name] !== 'string') throw new TypeError(`params.${name} is missing`);
-    return call({ params: mapValues(params, toSegment), query, body, fetchOptions: { signal } });
+    const answer = await call({ params: mapValues(params, toSegment), query, body, fetchOptions: { signal } });
+    return ofCall(answer, `${callName}(${names.map((name) => params[name]).join(', ')})`);
   };
 }
 

@@ -30,7 +30,7 @@ export function createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffe
       if (failed) signal?.throwIfAborted();
       else if (!RETRIED_STATUSES.has(outcome.status)) {
         if (throwIfPayloadDiffers && outcome.headers.get('x-jobferry-payload') === 'differs') {
-          throw new JobferryApiError(outcome.status, { error: PAYLOAD_DIFFERS });
+          throw new JobferryApiError({ ...outcome, body: { error: PAYLOAD_DIFFERS } }, 'jobs.publish');
         }
         return outcome;
       }

@@ -28,7 +28,7 @@ export type Answer<Bodies> =
 /** Options of every call. */
 export interface CallOptions {
   /** Cancels the call and its retries. The call then rejects with the signal's reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 type Input<Route> = { [Part in keyof Route as Exclude<Part, 'answers'>]: Route[Part] } & CallOptions;

@@ -20,6 +20,7 @@ beforeAll(async () => {
 let queuesMade = 0;
 
 interface QueueOptions {
+  heartbeat?: boolean;
   ackTimeout?: number;
   told?: boolean;
   key?: string;
@@ -27,7 +28,7 @@ interface QueueOptions {
 
 /** A queue that delivers to a helper whose reports pass a proxy. */
 async function createAckQueue(run: HandlerFunction<object>, options: QueueOptions = {}) {
-  const { ackTimeout = 60, told = false, key = apiKey } = options;
+  const { ackTimeout = 60, told = false, key = apiKey, heartbeat = false } = options;
   const proxy = await startFlakyProxy(serviceUrl);
   const name = `reports-${++queuesMade}`;
   const settings = { mode: 'ack', ackTimeout, backoffDelay: 0, maxAttempts: 3 } as const;
@@ -36,6 +37,7 @@ async function createAckQueue(run: HandlerFunction<object>, options: QueueOption
   const webhook: WebhookOptions = {
     ...{ secret: queue.signingSecret, mode: 'ack', baseUrl: proxy.url, apiKey: key },
     ...(told ? { ackTimeout } : {}),
+    heartbeat,
     onError: (error) => errors.push(error),
   };
   const url = await listen(asListener(fetchHandler(webhook, run)));
@@ -173,12 +175,99 @@ describe.concurrent('a report', () => {
     );
     const id = await publish();
     await waitFor(() => errors.length > 0, { message: 'the refusal' });
-    expect(errors[0]).toMatchObject({ status: 400, message: 'attempt 1 is over, attempt 2 is in flight' });
+    expect(errors[0]).toMatchObject({
+      status: 400,
+      message: `jobs.ack(${id}): attempt 1 is over, attempt 2 is in flight`,
+    });
     slow.open();
     const job = await waitForJob(client, id, ({ history }) => history.length > 1);
     expect(job.history.slice(0, 2)).toMatchObject([
       { attempt: 1, status: 'failed', error: 'ack_timeout' },
       { attempt: 2, status: 'nacked', error: 'Error: the second one fails' },
     ]);
+  });
+});
+
+const isExtension = (request: string) => request === 'POST /graphql';
+
+describe.concurrent('an attempt that takes longer than the ack timeout', () => {
+  it('lives with a heartbeat, also when some beats fail', async () => {
+    const aborted: boolean[] = [];
+    const { proxy, errors, publish } = await createAckQueue(
+      async ({ signal }) => {
+        proxy.fail('cut before', 503);
+        // Beats come once a second, and after a failure four times as often: these take longer than the time-out.
+        await waitFor(() => proxy.requests.filter(isExtension).length >= 5, { message: 'the beats' });
+        aborted.push(signal.aborted);
+      },
+      { ackTimeout: 3, heartbeat: true },
+    );
+    const job = await waitForJob(client, await publish(), isCompleted);
+    expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
+    expect(aborted).toEqual([false]);
+    expect(errors).toEqual([]);
+  });
+
+  it('is over for its function when a beat is refused', async () => {
+    const reasons: unknown[] = [];
+    const { proxy, publish } = await createAckQueue(
+      async ({ signal, job }) => {
+        if (job.attempt > 1) return;
+        await client.jobs.nack({ params: { id: job.id }, body: { reason: 'by an operator' } });
+        await waitFor(() => signal.aborted, { message: 'the refused beat' });
+        reasons.push(signal.reason);
+      },
+      // A beat comes after 2 s, long before the deadline.
+      { ackTimeout: 6, heartbeat: true },
+    );
+    await waitForJob(client, await publish(), isCompleted);
+    await waitFor(() => reasons.length > 0, { message: 'the end of the attempt' });
+    expect(reasons).toMatchObject([{ name: 'TimeoutError' }]);
+    expect(proxy.requests.filter((request) => !request.endsWith('/ack'))).toEqual(['POST /graphql']);
+  });
+
+  it('lives by its own extend, which tells the progress', async () => {
+    const deadlines: Date[] = [];
+    const aborted: boolean[] = [];
+    const { proxy, publish } = await createAckQueue(
+      async ({ job, signal, extend }) => {
+        deadlines.push(await extend(60, 'half of it'));
+        const graphql = createGraphQLClient(serviceUrl, apiKey);
+        const query = 'query ($id: ID!) { job(id: $id) { progress { text } ackDeadline } }';
+        const { job: seen } = await graphql.query(query, { id: job.id });
+        expect(seen.progress).toEqual({ text: 'half of it' });
+        expect(new Date(seen.ackDeadline)).toEqual(deadlines[0]);
+        aborted.push(signal.aborted);
+      },
+      { ackTimeout: 2, told: true },
+    );
+    await waitForJob(client, await publish(), isCompleted);
+    expect(aborted).toEqual([false]);
+    expect(proxy.requests[0]).toBe('POST /graphql');
+  });
+
+  it('says that a key without the scope to read cannot extend it', async () => {
+    const graphql = createGraphQLClient(serviceUrl, apiKey);
+    const made = await graphql.query(
+      'mutation { createApiKey(scopes: [REPORT]) { ... on CreateApiKeyPayload { key } } }',
+    );
+    const { errors, publish } = await createAckQueue(
+      () => waitFor(() => errors.length > 0, { message: 'the refused beat' }),
+      { ackTimeout: 6, heartbeat: true, key: made.createApiKey.key },
+    );
+    expect(await waitForJob(client, await publish(), isCompleted)).toMatchObject({ attempts: 1 });
+    expect(errors).toMatchObject([{ status: 403, message: expect.stringMatching(/scope/i) }]);
+  });
+
+  it('cannot extend what is no longer its own', async () => {
+    const failures: unknown[] = [];
+    const { publish } = await createAckQueue(async ({ job, ack, extend }) => {
+      await ack();
+      await extend(60).catch((error: unknown) => failures.push(error));
+      expect(job.attempt).toBe(1);
+    });
+    const id = await publish();
+    await waitFor(() => failures.length > 0, { message: 'the refusal' });
+    expect(failures[0]).toMatchObject({ name: 'JobferryApiError', status: 400, call: `extendAck(${id})` });
   });
 });

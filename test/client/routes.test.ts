@@ -8,6 +8,7 @@ import {
   rawJson,
   unwrap,
 } from '../../src/client/index.ts';
+import { createGraphQLClient } from '../support/graphql.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { openReceiver } from '../support/service.ts';
@@ -51,6 +52,23 @@ describe('the client', () => {
     expect(changed).toEqual({ ...queue, concurrency: 7 });
     expect(await client.queues.delete({ params })).toMatchObject({ status: 204, body: undefined });
     expect(await client.queues.get({ params })).toMatchObject({ status: 404, body: { error: expect.any(String) } });
+  });
+
+  it('is told when a webhook has an address that deliveries may not reach', async () => {
+    const made = await client.queues.create({ body: { name: 'inside', webhookUrl: 'http://192.168.1.10:8000/hook' } });
+    const { id } = await unwrap(made);
+    const warning = /^192\.168\.1\.10 is not a public address.+WEBHOOK_ALLOW_CIDRS$/;
+    expect(made.headers.get('x-jobferry-warning')).toMatch(warning);
+    const graphql = createGraphQLClient(baseUrl, apiKey);
+    const query = 'query ($id: ID!) { queue(id: $id) { addressWarning } }';
+    expect((await graphql.query(query, { id })).queue.addressWarning).toMatch(warning);
+    // Loopback is allowed outside production, and a name is not looked up.
+    for (const webhookUrl of [receiver.url, 'http://localhost:8000/', 'https://inside.example/']) {
+      const changed = await client.queues.update({ params: { id }, body: { webhookUrl } });
+      expect([changed.status, changed.headers.get('x-jobferry-warning')]).toEqual([200, null]);
+    }
+    const literal = await client.queues.update({ params: { id }, body: { webhookUrl: 'http://[fe80::1]/' } });
+    expect(literal.headers.get('x-jobferry-warning')).toMatch(/^fe80::1 is not/);
   });
 
   it('publishes, gets and lists jobs', async () => {
@@ -156,11 +174,18 @@ describe('what is refused', () => {
     expect(bad).toMatchObject({
       name: 'JobferryApiError',
       status: 400,
-      message: expect.stringMatching(/^name: /),
+      message: expect.stringMatching(/^queues\.create\(\): name: /),
       fieldErrors: { name: [expect.any(String)] },
     });
     const unknown = unwrap(client.jobs.get({ params: { id: UNKNOWN_ID } }));
-    await expect(unknown).rejects.toMatchObject({ status: 404, message: 'job not found', fieldErrors: {} });
+    await expect(unknown).rejects.toMatchObject({
+      status: 404,
+      message: `jobs.get(${UNKNOWN_ID}): job not found`,
+      call: `jobs.get(${UNKNOWN_ID})`,
+      requestId: expect.any(String),
+      retryAfter: null,
+      fieldErrors: {},
+    });
   });
 
   it.each(['', '.', '..'])('is the path parameter %j, which would lead to another route', async (id) => {
@@ -205,7 +230,11 @@ describe('what is refused', () => {
     await expect(lost.queues.list()).rejects.toThrow(JobferryConnectionError);
     website.respondWith({ status: 404, body: 'nothing here' });
     expect(await lost.queues.list()).toMatchObject({ status: 404, body: 'nothing here' });
-    await expect(unwrap(lost.queues.list())).rejects.toMatchObject({ status: 404, message: 'answered 404' });
+    await expect(unwrap(lost.queues.list())).rejects.toMatchObject({
+      status: 404,
+      message: 'queues.list(): answered 404',
+      requestId: null,
+    });
     website.respondWith({ status: 302, headers: { location: '/elsewhere' } });
     expect(await lost.queues.list()).toMatchObject({ status: 302 });
     expect(website.requests.map(({ path }) => path)).not.toContain('/elsewhere');

@@ -1,8 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { request as rawRequest } from 'node:http';
 import express from 'express';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Backpressure, expressHandler, fetchHandler, verifySignature } from '../../src/client/webhook/index.ts';
+import { describe, expect, it, vi } from 'vitest';
+import {
+  Backpressure,
+  expressHandler,
+  fetchHandler,
+  type Refusal,
+  verifySignature,
+  type WebhookOptions,
+} from '../../src/client/webhook/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
 import { asListener, listen } from '../support/listen.ts';
@@ -163,15 +170,16 @@ describe('the Express and the fetch handler', () => {
     ['a baseUrl that is no URL', { secret, baseUrl: 'localhost:8080', apiKey: 'k' }, /baseUrl/],
     ['ack mode without baseUrl', { secret, mode: 'ack', apiKey: () => 'k' }, /baseUrl/],
   ])('can be made with %s, and say it at the first delivery', async (_name, options, message) => {
-    const said = vi.spyOn(console, 'error').mockReturnValue();
-    onTestFinished(() => said.mockRestore());
-    const wrong = options as Parameters<typeof expressHandler>[0];
+    const refusals: Refusal[] = [];
+    const onRefused = (refusal: Refusal) => refusals.push(refusal);
+    const wrong = { ...(options as WebhookOptions), onRefused };
     const run = vi.fn();
     const handlers = [express().post('/', expressHandler(wrong, run)), asListener(fetchHandler(wrong, run))];
     for (const handler of handlers) {
       const answer = await post(await listen(handler), body, { 'x-service-signature': signature });
       expect(answer.status).toBe(500);
-      expect(String(said.mock.calls.at(-1)?.[1])).toMatch(message);
+      expect(refusals.at(-1)).toMatchObject({ cause: 'not set up', status: 500 });
+      expect(String(refusals.at(-1)?.detail)).toMatch(message);
     }
     expect(run).not.toHaveBeenCalled();
   });

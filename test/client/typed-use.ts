@@ -1,7 +1,8 @@
 /** A program that uses the types. Types that were not found would be `any`, and then nothing here would be an error. */
 export const TYPED_USE = `
 import { contract, createClient, type Job, rawJson, unwrap } from '@jobferry/client';
-import { Backpressure, expressHandler, fastifyHandler, fetchHandler, verifySignature } from '@jobferry/client/webhook';
+import { Backpressure, expressHandler, fastifyHandler, fetchHandler, Permanent, verifySignature } from '@jobferry/client/webhook';
+import { z } from 'zod';
 
 interface Email { to: string }
 
@@ -39,6 +40,11 @@ export const handle: (request: Request) => Promise<Response> =
   fetchHandler<Email>({ secrets: ['s'], mode: 'ack' }, async ({ nack }) => nack({ retryable: false }));
 fetchHandler({ secret: () => 's', apiKey: async () => 'k' }, ({ signal }) => signal.aborted);
 fetchHandler({ secrets: async () => ['s'] }, () => undefined);
+fetchHandler({ secret: 's', schema: z.object({ to: z.string() }) }, ({ job }) => {
+  // @ts-expect-error the payload is what the schema returns
+  job.payload.from;
+  return new Permanent(job.payload.to);
+});
 // @ts-expect-error a secret is needed
 fetchHandler({}, () => undefined);
 fastifyHandler<Email>({ secret: 's' }, ({ job }) => job.payload.to);

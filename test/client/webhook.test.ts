@@ -7,6 +7,7 @@ import {
   expressHandler,
   fetchHandler,
   type HandlerFunction,
+  Permanent,
   type WebhookOptions,
 } from '../../src/client/webhook/index.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
@@ -89,8 +90,27 @@ describe.each(KINDS)('the %s handler in standard mode', (_kind, serve) => {
     expect(job.history).toMatchObject([{ status: 'deferred', webhookStatusCode: 429 }, { status: 'success' }]);
   });
 
+  it.each(['thrown', 'returned'])('ends the job for Permanent that is %s', async (how) => {
+    const { publish } = await createQueue(serve, async () => {
+      if (how === 'thrown') throw new Permanent('no such customer');
+      return new Permanent('no such customer');
+    });
+    const job = await waitForJob(client, await publish(), isDead);
+    expect(job).toMatchObject({
+      ...{ attempts: 1, maxAttempts: 3, lastError: 'HTTP 422' },
+      history: [{ status: 'failed', error: 'HTTP 422', webhookStatusCode: 422 }],
+    });
+    const graphql = createGraphQLClient(baseUrl, apiKey);
+    const query = 'query ($id: ID!) { job(id: $id) { deadReason attempts { responseBody } } }';
+    expect((await graphql.query(query, { id: job.id })).job).toEqual({
+      deadReason: 'NACKED',
+      attempts: [{ responseBody: '{"error":"no such customer"}' }],
+    });
+  });
+
   it('refuses a delivery that is signed with another secret', async () => {
-    const { publish } = await createQueue(serve, () => undefined, { secret: 'another' } as Partial<WebhookOptions>);
+    const options = { secret: 'another', onRefused: () => undefined } as Partial<WebhookOptions>;
+    const { publish } = await createQueue(serve, () => undefined, options);
     const isTried = (job: { history: unknown[] }) => job.history.length > 0;
     const job = await waitForJob(client, await publish(), isTried);
     expect(job.history[0]).toMatchObject({ status: 'failed', webhookStatusCode: 401 });
@@ -101,7 +121,7 @@ describe.each(KINDS)('the %s handler in standard mode', (_kind, serve) => {
     const onError = (error: unknown) => errors.push(String(error));
     const { publish } = await createQueue(serve, ({ ack }) => ack(), { onError });
     await waitForJob(client, await publish(), ({ history }) => history.length > 0);
-    expect(errors[0]).toBe('Error: ack, nack and defer need the options baseUrl and apiKey');
+    expect(errors[0]).toBe('Error: ack, nack, defer and extend need the options baseUrl and apiKey');
   });
 });
 
@@ -131,6 +151,14 @@ describe.each(KINDS)('the %s handler in ack mode', (_kind, serve) => {
       { status: 'success' },
     ]);
     expect(errors).toHaveLength(1);
+  });
+
+  it('nacks for good what is Permanent', async () => {
+    const { publish } = await createAckQueue(async () => {
+      throw new Permanent('no such customer');
+    });
+    const job = await waitForJob(client, await publish(), isDead);
+    expect(job).toMatchObject({ lastError: 'no such customer', history: [{ status: 'nacked' }] });
   });
 
   it('defers for Backpressure', async () => {

@@ -1,6 +1,6 @@
 import { Egress } from '../../src/delivery/egress.ts';
-import type { EnvelopeFields } from '../../src/delivery/envelope.ts';
 import type { Sender, SendRequest, SendResult } from '../../src/delivery/send.ts';
+import type { EnvelopeFields } from '../../src/domain/envelope-text.ts';
 import { DELIVERY_ERRORS, type DeliveryAnswer } from '../../src/domain/outcome.ts';
 import type { Behaviour, Options } from './options.ts';
 import type { Process } from './process.ts';

@@ -6,7 +6,7 @@ export interface DeliveredJob<Payload> {
   id: string;
   /** Name of the queue. */
   queue: string;
-  /** Payload, parsed by `JSON.parse`. It is not checked to be a `Payload`. */
+  /** Payload, parsed by `JSON.parse`. Only with the option `schema` it is checked to be a `Payload`. */
   payload: Payload;
   /** Number of this attempt, from 1. If it equals `maxAttempts`, this is the last one. */
   attempt: number;
@@ -19,17 +19,17 @@ export interface DeliveredJob<Payload> {
 }
 
 /**
- * Argument of a handler function. The three reports are for queues in ack mode. Each applies to this attempt only, and
- * is repeated until it is known whether it counted, for at most five minutes.
+ * Argument of a handler function. The reports and `extend` are for queues in ack mode, and apply to this attempt only.
+ * Each report is repeated until it is known whether it counted, for at most five minutes.
  */
 export interface Delivery<Payload> {
   /** The delivered job. */
   job: DeliveredJob<Payload>;
   /**
-   * Aborted when the attempt is over, because Jobferry then ignores the result. The handler reads the job when the
-   * `ackTimeout` of the options has passed since the delivery arrived, and again every few seconds: an attempt whose
-   * ack deadline was extended is not aborted. If the service returns no job for five minutes, the attempt counts as
-   * over. Never aborted in standard mode, or without that option: the delivery does not contain the queue's value.
+   * Aborted when the attempt is over, because Jobferry then ignores the result. The handler reads the job when the ack
+   * deadline that it knows has passed, and again every few seconds: an attempt that was extended elsewhere is not
+   * aborted. If the service returns no job for five minutes, the attempt counts as over. Never aborted in standard mode,
+   * or before a deadline is known: by the delivery's header `x-jobferry-ack-timeout`, the option `ackTimeout` or `extend`.
    */
   signal: AbortSignal;
   /** Reports success. Rejects with a `JobferryApiError` when this attempt is no longer `awaiting_ack`. */
@@ -38,42 +38,16 @@ export interface Delivery<Payload> {
   nack(input?: Omit<NackInput, 'attempt'>): Promise<Job>;
   /** Holds the queue, or with `scope: 'job'` only this job, for `retryAfter` seconds. Uses no attempt. */
   defer(input: Omit<DeferInput, 'attempt'>): Promise<Job>;
-}
-
-/**
- * A handler function throws or returns it when it cannot take the job now. It uses no attempt. In standard mode it
- * holds the job. In ack mode it is a defer, which holds the whole queue unless `scope` is `job`.
- */
-export class Backpressure extends Error {
-  /** Always `Backpressure`. */
-  override readonly name = 'Backpressure';
-  /** Seconds until the next delivery. */
-  readonly retryAfterSeconds: number;
-  /** Whether the whole queue is held, or only this job. Used in ack mode only. */
-  readonly scope: 'queue' | 'job';
-
-  /** @param retryAfterSeconds until the next delivery */
-  constructor(retryAfterSeconds: number, { reason = 'backpressure', scope = 'queue' }: BackpressureOptions = {}) {
-    super(reason);
-    if (!Number.isFinite(retryAfterSeconds) || retryAfterSeconds < 0) {
-      throw new RangeError(`retryAfterSeconds must be a number of seconds, not ${retryAfterSeconds}`);
-    }
-    this.retryAfterSeconds = retryAfterSeconds;
-    this.scope = scope;
-  }
-}
-
-/** The second argument of `Backpressure`. */
-export interface BackpressureOptions {
-  /** Text for the job's history. Used in ack mode only; `backpressure` by default. */
-  reason?: string;
-  /** Whether the whole queue is held, or only this job. Used in ack mode only; `queue` by default. */
-  scope?: 'queue' | 'job';
-}
-
-/** Compares the name: the ESM and the CommonJS build each have their own class, and both may be loaded. */
-export function isBackpressure(value: unknown): value is Backpressure {
-  return value instanceof Error && value.name === 'Backpressure' && 'retryAfterSeconds' in value;
+  /**
+   * Moves the ack deadline to `seconds` from now, unless it is later already, and `signal` with it. A request that fails
+   * for the moment is sent again, at most three times.
+   * @param seconds 0.001 to 86 400
+   * @param progress text of at most 1000 characters, which the dashboard shows with the job
+   * @returns the time of the new deadline, by the service's clock
+   * @throws JobferryApiError when this attempt is no longer `awaiting_ack`, or when the key lacks one of the scopes
+   *   `report` and `read`
+   */
+  extend(seconds: number, progress?: string): Promise<Date>;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createCollector } from './collector.ts';
 import type { WebhookOptions } from './options.ts';
-import { createReceiver, type HandlerFunction, oneValue, type Reply, refusal, TOO_LARGE } from './receive.ts';
+import { createReceiver, type HandlerFunction, oneValue, type Reply } from './receive.ts';
 
 /** The part of Node's request that the handler uses; Express, Connect and `node:http` have it. */
 export interface NodeRequest {
@@ -31,15 +31,6 @@ export interface NodeResponse {
   end(body: string): unknown;
 }
 
-const ALREADY_PARSED = refusal(
-  500,
-  'the body was parsed before the webhook handler, and the signature is over its bytes: ' +
-    'mount the handler before express.json(), or give this route express.raw({ type: "*/*" })',
-);
-
-/** The rest of the body is not read, so the connection cannot carry another request. */
-const CUT_SHORT: Reply = { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, connection: 'close' } };
-
 /**
  * Creates a webhook for Express 4 and 5, and for other servers with Node's request and response:
  *
@@ -49,19 +40,24 @@ const CUT_SHORT: Reply = { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, connec
  * `express.raw()`. It answers every request and never calls `next`.
  */
 export function expressHandler<Payload = JsonObject>(
-  options: WebhookOptions,
+  options: WebhookOptions<Payload>,
   run: HandlerFunction<Payload>,
 ): (req: NodeRequest, res: NodeResponse) => Promise<void> {
   const receiver = createReceiver(options, run);
   return async (req, res) => {
     const body = await bodyOf(req, receiver.maxBodyBytes);
     if (body === 'aborted') return;
-    if (body === 'parsed') return send(res, ALREADY_PARSED);
-    if (body === 'too large') return send(res, CUT_SHORT);
+    if (body === 'parsed') return send(res, receiver.refuse('parsed body'));
+    if (body === 'too large') return send(res, cutShort(receiver.refuse('too large')));
     const { reply, afterwards } = await receiver.receive(body, (name) => oneValue(req.headers[name]));
     send(res, reply);
     await afterwards?.();
   };
+}
+
+/** The rest of the body is not read, so the connection cannot carry another request. */
+function cutShort(reply: Reply): Reply {
+  return { ...reply, headers: { ...reply.headers, connection: 'close' } };
 }
 
 type Body = Uint8Array | 'parsed' | 'too large' | 'aborted';

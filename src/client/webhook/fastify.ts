@@ -53,7 +53,7 @@ const NO_BODY = new Uint8Array();
  * parsers.
  */
 export function fastifyHandler<Payload = JsonObject>(
-  options: WebhookOptions,
+  options: WebhookOptions<Payload>,
   run: HandlerFunction<Payload>,
 ): (instance: FastifyLike, options: object, done: () => void) => void {
   const receiver = createReceiver(options, run);

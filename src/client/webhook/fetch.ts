@@ -1,15 +1,13 @@
 import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createCollector } from './collector.ts';
 import type { WebhookOptions } from './options.ts';
-import { createReceiver, type HandlerFunction, type Reply, refusal, TOO_LARGE } from './receive.ts';
+import { createReceiver, type HandlerFunction, type Reply } from './receive.ts';
 
 /** The context of a serverless runtime; Workers call it `ctx`. */
 export interface FetchContext {
   /** Keeps a serverless runtime alive until the promise is settled. */
   waitUntil?: (promise: Promise<unknown>) => void;
 }
-
-const ALREADY_READ = refusal(500, 'the body was read before the webhook handler: give it the request as it came in');
 
 /**
  * Creates a webhook for runtimes and frameworks with the Fetch API:
@@ -24,14 +22,14 @@ const ALREADY_READ = refusal(500, 'the body was read before the webhook handler:
  * running need none. If the runtime stops the function nevertheless, the job is delivered again after `ackTimeout`.
  */
 export function fetchHandler<Payload = JsonObject>(
-  options: WebhookOptions,
+  options: WebhookOptions<Payload>,
   run: HandlerFunction<Payload>,
 ): (request: Request, context?: FetchContext) => Promise<Response> {
   const receiver = createReceiver(options, run);
   return async (request, context) => {
-    if (request.bodyUsed) return toResponse(ALREADY_READ);
+    if (request.bodyUsed) return toResponse(receiver.refuse('parsed body'));
     const body = await readBody(request, receiver.maxBodyBytes);
-    if (body === null) return toResponse(TOO_LARGE);
+    if (body === null) return toResponse(receiver.refuse('too large'));
     const { reply, afterwards } = await receiver.receive(body, (name) => request.headers.get(name));
     if (afterwards !== undefined) {
       // In a later turn of the event loop, so that the function's first steps do not delay the answer.

@@ -1,6 +1,6 @@
 /** `@jobferry/client/webhook`: handlers for receivers. Needs no other package and no module of Node. */
 export { JobferryApiError, JobferryConnectionError } from '../errors.ts';
-export { Backpressure, type BackpressureOptions, type DeliveredJob, type Delivery } from './delivery.ts';
+export type { DeliveredJob, Delivery } from './delivery.ts';
 export { expressHandler, type NodeRequest, type NodeResponse } from './express.ts';
 export {
   type FastifyLike,
@@ -12,4 +12,7 @@ export {
 export { type FetchContext, fetchHandler } from './fetch.ts';
 export type { Late, WebhookOptions } from './options.ts';
 export type { HandlerFunction } from './receive.ts';
+export type { Refusal, RefusalCause } from './refusals.ts';
+export type { PayloadSchema, SchemaIssue, SchemaPathPart, SchemaResult, SchemaTypes } from './schema.ts';
 export { verifySignature } from './signature.ts';
+export { Backpressure, type BackpressureOptions, Permanent } from './thrown.ts';

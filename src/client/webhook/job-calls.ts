@@ -1,5 +1,5 @@
-import { JobferryConnectionError } from '../errors.ts';
-import { exchange, toSegment } from '../exchange.ts';
+import { JobferryConnectionError, ofCall } from '../errors.ts';
+import { exchange, type Received, toSegment } from '../exchange.ts';
 import type { DeferInput, NackInput } from '../models.ts';
 import type { JobferryClient } from '../types.ts';
 import type { Api } from './options.ts';
@@ -7,34 +7,93 @@ import type { Api } from './options.ts';
 /** The answer of each route of a job: 200 with the job, or a refusal. */
 export type JobAnswer = Awaited<ReturnType<JobferryClient['jobs']['get']>>;
 
-/** The routes of one job that a report needs. */
+/** The answer of `extend`, as that of a route. */
+export type ExtendAnswer =
+  | { status: 200; body: { deadline: string }; headers: Headers }
+  /** `isOver`: the service says that the attempt is over. A 404 without it may come from a proxy. */
+  | { status: 400 | 401 | 403 | 404 | 500 | 503; body: unknown; headers: Headers; isOver: boolean };
+
+export interface ExtendInput {
+  attempt: number;
+  seconds: number;
+  progress: string | undefined;
+}
+
+/** The calls about one job that its delivery needs. */
 export interface JobCalls {
   get(): Promise<JobAnswer>;
   ack(body: { attempt: number }): Promise<JobAnswer>;
   nack(body: NackInput): Promise<JobAnswer>;
   defer(body: DeferInput): Promise<JobAnswer>;
+  extend(input: ExtendInput, timeoutMs?: number): Promise<ExtendAnswer>;
 }
 
 const TIMEOUT_MS = 30_000;
 
 /**
- * Calls the REST API with `fetch` alone: a webhook bundle stays small without ts-rest and zod. Each call is sent once,
+ * Calls the service with `fetch` alone: a webhook bundle stays small without ts-rest and zod. Each call is sent once,
  * and rejects with a `JobferryConnectionError` when no answer arrives.
  */
 export function createJobCalls({ baseUrl, apiKey }: Api, id: string): JobCalls {
   const job = `${baseUrl}/v1/jobs/${toSegment(id, 'id')}`;
-  const call = async (method: string, url: string, body?: object): Promise<JobAnswer> => {
+  const call = async (method: string, url: string, body?: object, timeoutMs = TIMEOUT_MS): Promise<Received> => {
     const headers = { authorization: `Bearer ${apiKey}`, ...(body && { 'content-type': 'application/json' }) };
     const outgoing = { method, url, headers, ...(body && { body: JSON.stringify(body) }) };
-    const answer = await exchange((...args) => fetch(...args), outgoing, TIMEOUT_MS).catch((error: unknown) => {
+    return exchange((...args) => fetch(...args), outgoing, timeoutMs).catch((error: unknown) => {
       throw new JobferryConnectionError(`${method} ${url}`, 1, error);
     });
-    return answer as JobAnswer;
   };
+  const report = async (name: string, body: object) =>
+    ofCall((await call('POST', `${job}/${name}`, body)) as JobAnswer, `jobs.${name}(${id})`);
   return {
-    get: () => call('GET', job),
-    ack: (body) => call('POST', `${job}/ack`, body),
-    nack: (body) => call('POST', `${job}/nack`, body),
-    defer: (body) => call('POST', `${job}/defer`, body),
+    get: async () => (await call('GET', job)) as JobAnswer,
+    ack: (body) => report('ack', body),
+    nack: (body) => report('nack', body),
+    defer: (body) => report('defer', body),
+    extend: async (input, timeoutMs) => {
+      const answer = await call(
+        'POST',
+        `${baseUrl}/graphql`,
+        { query: EXTEND, variables: { id, ...input } },
+        timeoutMs,
+      );
+      return ofCall(readExtended(answer), `extendAck(${id})`);
+    },
   };
+}
+
+/** REST has no route for it, because the contract has none. */
+const EXTEND = `mutation ($id: ID!, $attempt: Int!, $seconds: Float!, $progress: String) {
+  extendAck(id: $id, attempt: $attempt, seconds: $seconds, progress: $progress) {
+    __typename
+    ... on ExtendAckPayload { deadline }
+    ... on Error { message }
+  }
+}`;
+
+const STATUS_BY_CODE: Readonly<Record<string, 401 | 403 | 500 | 503>> = {
+  ...{ UNAUTHENTICATED: 401, FORBIDDEN: 403, INTERNAL_SERVER_ERROR: 500, UNAVAILABLE: 503 },
+};
+/** Refusals that say that the job no longer awaits the report on this attempt. */
+const OVER: ReadonlySet<string> = new Set(['InvalidRequestError', 'NotFoundError']);
+
+interface GraphQLAnswer {
+  data?: { extendAck?: { __typename: string; deadline?: string; message?: string } | null } | null;
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+/** Gives an answer of GraphQL the status and the body that a route would have. */
+function readExtended({ status, body, headers }: Received): ExtendAnswer {
+  const { data, errors = [] } = (typeof body === 'object' && body !== null ? body : {}) as GraphQLAnswer;
+  const result = data?.extendAck;
+  if (result?.deadline !== undefined) return { status: 200, body: { deadline: result.deadline }, headers };
+  if (result) {
+    const refused = result.__typename === 'NotFoundError' ? 404 : 400;
+    return { status: refused, body: { error: result.message }, headers, isOver: OVER.has(result.__typename) };
+  }
+  const [error] = errors;
+  // Before GraphQL: the refusal of a key, of too many requests, or a proxy's page.
+  if (error === undefined) return { status: status === 200 ? 500 : (status as 500), body, headers, isOver: false };
+  const known = STATUS_BY_CODE[error.extensions?.code ?? ''] ?? 400;
+  return { status: known, body: { error: error.message }, headers, isOver: false };
 }

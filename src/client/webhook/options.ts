@@ -1,37 +1,60 @@
 import { toBaseUrl } from '../exchange.ts';
 import type { DeliveredJob } from './delivery.ts';
+import { createRefusalLog, type Refusal } from './refusals.ts';
+import type { PayloadSchema } from './schema.ts';
 
-interface CommonOptions {
+interface CommonOptions<Payload> {
   /**
    * Mode of the queue; `standard` by default. In `standard`, the handler answers when the function has ended: 200 for
-   * success, 500 when it throws, 429 for `Backpressure`. Jobferry waits 15 s for the answer.
+   * success, 500 when it throws, 429 for `Backpressure`, 422 for `Permanent`. Jobferry waits 15 s for the answer.
    *
    * In `ack`, the handler answers 202 at once. Then the function may run for as long as `ackTimeout`, and the handler
-   * reports its result: success as ack, an error as nack, `Backpressure` as defer. It reports nothing if the function
-   * has reported itself. Needs `baseUrl` and `apiKey`.
+   * reports its result: success as ack, an error as nack, `Backpressure` as defer, `Permanent` as a nack that is not
+   * retried. It reports nothing if the function has reported itself. Needs `baseUrl` and `apiKey`.
    *
    * To pass a job of a queue in ack mode to another process, leave `standard`: the function resolves when the other
    * process has the job, and that process reports with `@jobferry/client`.
    */
   mode?: 'standard' | 'ack';
-  /** URL of Jobferry without `/v1`, for ack, nack and defer. */
+  /** URL of Jobferry without `/v1`, for ack, nack, defer and extend. */
   baseUrl?: Late<string>;
-  /** API key of the account that owns the queue, for ack, nack and defer. */
+  /** API key of the account that owns the queue, for ack, nack, defer and extend. */
   apiKey?: Late<string>;
   /**
    * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed and the ack
-   * deadline was not extended, `signal` is aborted. Without it, or with a key without the scope `read`, `signal` is
-   * never aborted.
+   * deadline was not extended, `signal` is aborted, except with a key without the scope `read`. Needed only where something
+   * between Jobferry and the handler removes the header `x-jobferry-ack-timeout`, which says the same.
    */
   ackTimeout?: number;
+  /**
+   * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but for
+   * at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon delivered
+   * again. If the service refuses because the attempt is over, `signal` is aborted. Needs a key with the scopes `report` and
+   * `read`; used in ack mode only.
+   */
+  heartbeat?: boolean | undefined;
+  /**
+   * Checks the payload of each job, and gives `job.payload` its type. Any schema with the interface of Standard Schema:
+   * Zod, Valibot, ArkType and others. A payload that does not fit is answered with 422, the job is dead at once, and the
+   * function is not called.
+   */
+  schema?: PayloadSchema<Payload> | undefined;
   /**
    * Limit of a body in bytes; the handler answers 413 to larger ones. 2 MiB by default, twice the service's default.
    */
   maxBodyBytes?: number;
   /** Value of the service's `SIGNATURE_HEADER`; `x-service-signature` by default. */
   signatureHeader?: string;
-  /** Receives errors of the function (except `Backpressure`) and of failed reports; `console.error` by default. */
+  /**
+   * Receives errors of the function (except `Backpressure` and `Permanent`) and of failed reports; `console.error` by default.
+   */
   onError?: (error: unknown, job: DeliveredJob<unknown>) => void;
+  /**
+   * Called for each delivery that the handler refuses before it calls the function. By default `console.warn` says what
+   * to do, at most once a minute for each cause, since strangers can cause refusals, too. Fastify itself refuses bodies that
+   * are too large.
+   */
+  onRefused?: ((refusal: Refusal) => void) | undefined;
 }
 
 /**
@@ -55,8 +78,9 @@ type SecretOptions =
       secret?: never;
     };
 
-/** Options of every handler. */
-export type WebhookOptions = CommonOptions & SecretOptions;
+/** Options of every handler. `Payload` is what the `schema` returns; without a schema it need not be named. */
+// biome-ignore lint/suspicious/noExplicitAny: options of no schema fit handlers of every payload
+export type WebhookOptions<Payload = any> = CommonOptions<Payload> & SecretOptions;
 
 /** URL and API key for reports. */
 export interface Api {
@@ -66,7 +90,13 @@ export interface Api {
   apiKey: string;
 }
 
-export interface Settings extends Required<Pick<CommonOptions, 'mode' | 'maxBodyBytes' | 'onError'>> {
+export interface Settings<Payload> extends Required<Pick<CommonOptions<Payload>, 'mode' | 'maxBodyBytes' | 'onError'>> {
+  /** Never throws. */
+  onRefused: (refusal: Refusal) => void;
+  /** Null when the option is missing. */
+  schema: PayloadSchema<Payload> | null;
+  /** False by default. */
+  heartbeat: boolean;
   /** The second header has the signature of the next secret during a rotation. */
   signatureHeaders: readonly [string, string];
   /** `ackTimeout` in milliseconds; null when the option is missing. */
@@ -82,14 +112,21 @@ export interface Settings extends Required<Pick<CommonOptions, 'mode' | 'maxBody
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-export function readOptions(options: WebhookOptions): Settings {
+export function readOptions<Payload>(options: WebhookOptions<Payload>): Settings<Payload> {
   const { mode = 'standard', ackTimeout, maxBodyBytes = MAX_BODY_BYTES } = options;
-  const { signatureHeader = 'x-service-signature', onError = logError } = options;
-  if (ackTimeout !== undefined && !(ackTimeout > 0)) throw new TypeError('ackTimeout must be a number of seconds');
+  const { signatureHeader = 'x-service-signature', heartbeat = false } = options;
+  const { onError = logError, onRefused = createRefusalLog() } = options;
+  if (ackTimeout !== undefined && !(ackTimeout > 0 && ackTimeout <= 86_400)) {
+    throw new TypeError('ackTimeout must be a number of seconds, at most 86 400');
+  }
+  if (heartbeat && mode !== 'ack') throw new TypeError("heartbeat needs mode 'ack'");
   return {
     mode,
     maxBodyBytes,
-    onError,
+    onError: (error, job) => calledSafely(() => onError(error, job)),
+    onRefused: (refusal) => calledSafely(() => onRefused(refusal)),
+    schema: options.schema ?? null,
+    heartbeat,
     signatureHeaders: [signatureHeader.toLowerCase(), `${signatureHeader.toLowerCase()}-next`],
     // Timers take whole milliseconds.
     ackTimeoutMs: ackTimeout === undefined ? null : Math.max(1, Math.floor(ackTimeout * 1000)),
@@ -115,6 +152,12 @@ async function given<Value>(late: Late<Value> | undefined): Promise<Value | unde
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+/** A stranger's request must not end the process because a callback throws or rejects. */
+function calledSafely(call: () => unknown): void {
+  const log = (error: unknown) => console.error('a callback of the webhook handler failed:', error);
+  new Promise((resolve) => resolve(call())).catch(log);
 }
 
 function logError(error: unknown, { id, queue, attempt }: DeliveredJob<unknown>): void {

@@ -1,11 +1,15 @@
-import { watchAttempt } from './attempt-signal.ts';
-import { type Delivery, isBackpressure, parseEnvelope } from './delivery.ts';
+import { type AttemptWatch, watchAttempt } from './attempt-signal.ts';
+import { type DeliveredJob, type Delivery, parseEnvelope } from './delivery.ts';
+import { createExtension, DAY_MS, type Extension } from './extend.ts';
 import { createJobCalls } from './job-calls.ts';
 import { type Api, readOptions, type Settings, type WebhookOptions } from './options.ts';
-import { createReports, type Reports, toReason } from './report.ts';
+import { REFUSALS, type RefusalCause } from './refusals.ts';
+import { createReports, NEEDS_API, type Reports, toReason } from './report.ts';
+import { describeIssues } from './schema.ts';
 import { verifySignature } from './signature.ts';
+import { isBackpressure, isPermanent } from './thrown.ts';
 
-/** Handles a delivery. Its result is ignored unless it is `Backpressure`. */
+/** Handles a delivery. Its result is ignored unless it is `Backpressure` or `Permanent`. */
 export type HandlerFunction<Payload> = (delivery: Delivery<Payload>) => unknown;
 
 /** The answer to a delivery. */
@@ -30,11 +34,16 @@ export interface Received {
 export interface Receiver {
   /** Limit in bytes; the framework's handler refuses larger bodies. */
   readonly maxBodyBytes: number;
+  /** Refuses a request that does not get as far as `receive`. */
+  refuse(cause: RefusalCause): Reply;
   /** Checks a request by its body and headers, and handles the delivery. Never rejects. */
   receive(body: Uint8Array, header: (name: string) => string | null): Promise<Received>;
 }
 
-export function refusal(status: number, error: string, headers: Record<string, string> = {}): Reply {
+/** A receiver that answers this means: the job must not be tried again (D39). */
+const PERMANENT = { 'x-jobferry-outcome': 'permanent' };
+
+function jsonReply(status: number, error: string, headers: Record<string, string> = {}): Reply {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) };
 }
 
@@ -43,93 +52,160 @@ export function oneValue(header: string | string[] | undefined): string | null {
   return typeof header === 'string' ? header : null;
 }
 
-export const TOO_LARGE = refusal(413, 'the body is larger than maxBodyBytes');
-
-const NOT_SET_UP = refusal(500, 'the webhook handler is not set up: its log says what is missing');
-
 /** The part that the handlers of all frameworks share: from the bytes to the reply. */
-export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFunction<Payload>): Receiver {
+export function createReceiver<Payload>(options: WebhookOptions<Payload>, run: HandlerFunction<Payload>): Receiver {
   const settings = readOptions(options);
+
+  function refuse(cause: RefusalCause, detail?: unknown): Reply {
+    const { status, error, advice } = REFUSALS[cause];
+    const problems = typeof detail === 'string' ? `: ${detail}` : '';
+    settings.onRefused({
+      cause,
+      status,
+      message: advice === '' ? error : `${error}: ${advice}`,
+      ...(detail === undefined ? {} : { detail }),
+    });
+    return jsonReply(status, `${error}${problems}`, cause === 'wrong payload' ? PERMANENT : {});
+  }
 
   return {
     maxBodyBytes: settings.maxBodyBytes,
+    refuse,
     async receive(body, header) {
-      const late = await readLate(settings);
-      if (late === null) return { reply: NOT_SET_UP };
+      let late: Late;
+      try {
+        late = { secrets: await settings.secrets(), api: await settings.api() };
+      } catch (error) {
+        // The sender must not see the reason.
+        return { reply: refuse('not set up', error) };
+      }
       // Spec "Authentication", 5: the body is not parsed before its signature is verified.
-      const { signatureHeaders, mode, ackTimeoutMs } = settings;
-      if (!(await isGenuine(late.secrets, signatureHeaders.map(header), body))) return { reply: NOT_GENUINE };
+      const signatures = settings.signatureHeaders.map(header).filter((signature) => signature !== null);
+      if (signatures.length === 0) return { reply: refuse('no signature') };
+      if (!(await isGenuine(late.secrets, signatures, body))) return { reply: refuse('wrong signature') };
       const job = parseEnvelope<Payload>(body);
-      if (job === null) return { reply: refusal(400, 'the body is not a job') };
-
-      const calls = late.api === null ? null : createJobCalls(late.api, job.id);
-      const watch = mode === 'ack' && calls && ackTimeoutMs !== null ? watchAttempt(calls, job, ackTimeoutMs) : null;
-      const signal = watch?.signal ?? new AbortController().signal;
-      const delivery: Delivery<Payload> = { job, signal, ...createReports(calls, job) };
-      if (mode === 'standard') return { reply: await answerFor(delivery, run, settings) };
-      const afterwards = () => runAndReport(delivery, run, settings).finally(() => watch?.stop());
-      return { reply: empty(202), afterwards };
+      if (job === null) return { reply: refuse('no job') };
+      try {
+        const problems = await checkPayload(job, settings);
+        if (problems !== null) return { reply: refuse('wrong payload', problems) };
+      } catch (error) {
+        settings.onError(error, job);
+        return { reply: FAILED };
+      }
+      const ackTimeoutMs = msOf(header('x-jobferry-ack-timeout')) ?? settings.ackTimeoutMs;
+      return settings.mode === 'standard'
+        ? { reply: await answerFor(deliveryOf(job, late.api).delivery, run, settings) }
+        : { reply: empty(202), afterwards: () => runAndReport(deliveryOf(job, late.api), run, settings, ackTimeoutMs) };
     },
   };
 }
 
-/** Returns null when an option is missing. The log has the reason, which the sender of the request must not see. */
-async function readLate({ secrets, api }: Settings): Promise<{ secrets: readonly string[]; api: Api | null } | null> {
-  try {
-    return { secrets: await secrets(), api: await api() };
-  } catch (error) {
-    console.error('the webhook handler cannot take deliveries:', error);
-    return null;
-  }
+/** The options that may be functions, once they are called. */
+interface Late {
+  secrets: readonly string[];
+  api: Api | null;
 }
 
-const NOT_GENUINE = refusal(401, 'the signature is not valid');
+const FAILED = jsonReply(500, 'the handler failed');
 
 async function isGenuine(
   secrets: readonly string[],
-  signatures: readonly (string | null)[],
+  signatures: readonly string[],
   body: Uint8Array,
 ): Promise<boolean> {
   const matches = await Promise.all(signatures.map((signature) => verifySignature(body, signature, secrets)));
   return matches.includes(true);
 }
 
+/** Replaces the payload by the checked one. Returns its problems, or null. */
+async function checkPayload<Payload>(
+  job: DeliveredJob<Payload>,
+  { schema }: Settings<Payload>,
+): Promise<string | null> {
+  if (schema === null) return null;
+  const result = await schema['~standard'].validate(job.payload);
+  if (result.issues !== undefined) return toReason(describeIssues(result.issues));
+  job.payload = result.value;
+  return null;
+}
+
+/** A delivery, with what ends when it is over. */
+interface Watched<Payload> {
+  delivery: Delivery<Payload>;
+  /** Null without baseUrl and apiKey. */
+  attempt: { watch: AttemptWatch; beat: Extension['beat'] } | null;
+}
+
+function deliveryOf<Payload>(job: DeliveredJob<Payload>, api: Api | null): Watched<Payload> {
+  const calls = api === null ? null : createJobCalls(api, job.id);
+  const reports = createReports(calls, job);
+  if (calls === null) {
+    const extend = async () => {
+      throw new Error(NEEDS_API);
+    };
+    return { delivery: { job, signal: new AbortController().signal, ...reports, extend }, attempt: null };
+  }
+  const watch = watchAttempt(calls, job);
+  const { extend, beat } = createExtension(calls, job, watch);
+  return { delivery: { job, signal: watch.signal, ...reports, extend }, attempt: { watch, beat } };
+}
+
 async function answerFor<Payload>(
   delivery: Delivery<Payload>,
   run: HandlerFunction<Payload>,
-  { onError }: Settings,
+  { onError }: Settings<Payload>,
 ): Promise<Reply> {
-  const result = await outcomeOf(run, delivery);
-  if (isBackpressure(result.value)) {
-    return refusal(429, 'backpressure', { 'retry-after': String(result.value.retryAfterSeconds) });
+  const { ok, value } = await outcomeOf(run, delivery);
+  if (isBackpressure(value)) {
+    return jsonReply(429, value.message, { 'retry-after': String(value.retryAfterSeconds) });
   }
-  if (result.ok) return empty(200);
-  onError(result.value, delivery.job);
-  return refusal(500, 'the handler failed');
+  if (isPermanent(value)) return jsonReply(422, toReason(value.message), PERMANENT);
+  if (ok) return empty(200);
+  onError(value, delivery.job);
+  return FAILED;
 }
 
 async function runAndReport<Payload>(
-  { job, signal, ...reports }: Delivery<Payload>,
+  { delivery: { job, signal, extend, ...reports }, attempt }: Watched<Payload>,
   run: HandlerFunction<Payload>,
-  { onError }: Settings,
+  { onError, heartbeat }: Settings<Payload>,
+  ackTimeoutMs: number | null,
 ): Promise<void> {
+  const stopped = new AbortController();
+  const fail = (error: unknown) => onError(error, job);
+  if (ackTimeoutMs === null) {
+    if (heartbeat)
+      fail(new Error('no heartbeat: the header x-jobferry-ack-timeout and the option ackTimeout are missing'));
+  } else {
+    attempt?.watch.lastsUntil(performance.now() + ackTimeoutMs);
+    if (heartbeat) void attempt?.beat(ackTimeoutMs, stopped.signal).catch(fail);
+  }
   let reported = false;
   const noting = <Args extends unknown[], R>(report: (...args: Args) => Promise<R>) => {
     return (...args: Args) => {
       reported = true;
-      return report(...args);
+      return report(...args).finally(() => stopped.abort());
     };
   };
   const delivery = {
-    ...{ job, signal },
+    ...{ job, signal, extend },
     ack: noting(reports.ack),
     nack: noting(reports.nack),
     defer: noting(reports.defer),
   };
   const result = await outcomeOf(run, delivery);
-  if (!result.ok && !isBackpressure(result.value)) onError(result.value, job);
+  if (!result.ok && !isBackpressure(result.value) && !isPermanent(result.value)) fail(result.value);
   // If the function's own report failed, `result` has the error. A second report could contradict the first one.
-  if (!reported) await report(result, reports).catch((error: unknown) => onError(error, job));
+  if (!reported) await report(result, reports).catch(fail);
+  // Not before: the report is repeated for as long as the service is away, and the deadline must not pass meanwhile.
+  stopped.abort();
+  attempt?.watch.stop();
+}
+
+/** The header is not signed, so it can be anything. */
+function msOf(seconds: string | null): number | null {
+  const ms = Math.floor(Number(seconds) * 1000);
+  return ms >= 1 && ms <= DAY_MS ? ms : null;
 }
 
 type Outcome = { ok: boolean; value: unknown };
@@ -145,7 +221,8 @@ async function outcomeOf<Payload>(run: HandlerFunction<Payload>, delivery: Deliv
 async function report({ ok, value }: Outcome, { ack, nack, defer }: Reports): Promise<void> {
   if (isBackpressure(value)) {
     await defer({ retryAfter: value.retryAfterSeconds, scope: value.scope, reason: toReason(value.message) });
-  } else if (ok) await ack();
+  } else if (isPermanent(value)) await nack({ retryable: false, reason: toReason(value.message) });
+  else if (ok) await ack();
   else await nack({ reason: toReason(value) });
 }
 

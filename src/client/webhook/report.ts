@@ -9,7 +9,7 @@ export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
 /** A report is repeated for this long. The service refuses it before that, once the attempt is over. */
 const REPEAT_MS = 300_000;
 
-const NEEDS_API = 'ack, nack and defer need the options baseUrl and apiKey';
+export const NEEDS_API = 'ack, nack, defer and extend need the options baseUrl and apiKey';
 
 /** The reports on one delivery. Without `calls` each is refused. */
 export function createReports(calls: JobCalls | null, job: DeliveredJob<unknown>): Reports {
@@ -72,7 +72,7 @@ function counted(job: Job, attempt: number, kind: Kind): boolean {
 }
 
 /** @throws every error except a JobferryConnectionError, which it returns */
-function unlessConnection(error: unknown): JobferryConnectionError {
+export function unlessConnection(error: unknown): JobferryConnectionError {
   if (error instanceof JobferryConnectionError) return error;
   throw error;
 }

@@ -1,0 +1,83 @@
+import { unwrap } from '../errors.ts';
+import { backoffMs, RETRIED_STATUSES, retryAfterMs, sleep } from '../exchange.ts';
+import type { AttemptWatch } from './attempt-signal.ts';
+import type { DeliveredJob, Delivery } from './delivery.ts';
+import type { ExtendAnswer, JobCalls } from './job-calls.ts';
+import { unlessConnection } from './report.ts';
+
+/** Repeats are harmless: an earlier deadline than the present one has no effect. */
+const TRIES = 4;
+/** A longer `Retry-After` is not waited for. */
+const MAX_PAUSE_MS = 60_000;
+/** An extension asks for at most this long, and a heartbeat goes on for as long. */
+export const DAY_MS = 24 * 3600 * 1000;
+
+/** Moves the ack deadline of an attempt. */
+export interface Extension {
+  extend: Delivery<unknown>['extend'];
+  /**
+   * Extends the deadline whenever a third of `ackTimeoutMs` has passed, until `stopped` or until the attempt is over. After a
+   * failure it tries again sooner. Each request has to be answered before the next one is due.
+   * @throws JobferryApiError when the service refuses for another reason, such as a key without the scope `report`
+   */
+  beat(ackTimeoutMs: number, stopped: AbortSignal): Promise<void>;
+}
+
+/** The watch learns each new deadline, and that the attempt is over. */
+export function createExtension(calls: JobCalls, job: DeliveredJob<unknown>, watch: AttemptWatch): Extension {
+  /** Sends one request. A refusal that says so ends the attempt for its signal, too. */
+  const once = async (seconds: number, progress?: string, timeoutMs?: number): Promise<ExtendAnswer | Error> => {
+    // Before it is sent, so this deadline is never later than the service's.
+    const sentAt = performance.now();
+    const answer = await calls.extend({ attempt: job.attempt, seconds, progress }, timeoutMs).catch(unlessConnection);
+    if (answer instanceof Error) return answer;
+    if (answer.status === 200) watch.lastsUntil(sentAt + seconds * 1000);
+    else if (answer.isOver) watch.isOver();
+    return answer;
+  };
+
+  return {
+    async extend(seconds, progress) {
+      for (let attempt = 1; ; attempt += 1) {
+        const answer = await once(seconds, progress);
+        const pauseMs = Math.max(backoffMs(attempt), askedMs(answer));
+        if (!isTemporary(answer) || attempt === TRIES || pauseMs > MAX_PAUSE_MS) return deadlineOf(answer);
+        await sleep(pauseMs);
+      }
+    },
+
+    async beat(ackTimeoutMs, stopped) {
+      const seconds = Math.min(ackTimeoutMs, DAY_MS) / 1000;
+      const endsAt = performance.now() + DAY_MS;
+      const beatMs = ackTimeoutMs / 3;
+      let pauseMs = beatMs;
+      while (performance.now() < endsAt) {
+        await sleep(pauseMs, stopped, true).catch(() => undefined);
+        if (stopped.aborted) return;
+        const answer = await once(seconds, undefined, beatMs);
+        if (stopped.aborted || watch.signal.aborted) return;
+        if (isTemporary(answer)) pauseMs = Math.min(beatMs, Math.max(beatMs / 4, askedMs(answer)));
+        else {
+          await deadlineOf(answer);
+          pauseMs = beatMs;
+        }
+      }
+    },
+  };
+}
+
+/** Server errors, too: the next try may meet another process. */
+function isTemporary(answer: ExtendAnswer | Error): boolean {
+  return answer instanceof Error || answer.status >= 500 || RETRIED_STATUSES.has(answer.status);
+}
+
+/** @throws the failure */
+async function deadlineOf(answer: ExtendAnswer | Error): Promise<Date> {
+  if (answer instanceof Error) throw answer;
+  if (answer.status === 200) return new Date(answer.body.deadline);
+  return unwrap(answer) as Promise<never>;
+}
+
+function askedMs(answer: ExtendAnswer | Error): number {
+  return answer instanceof Error ? 0 : retryAfterMs(answer.headers.get('retry-after'));
+}

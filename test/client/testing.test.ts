@@ -1,0 +1,116 @@
+import express from 'express';
+import { describe, expect, it } from 'vitest';
+import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
+import { createFakeClient, signedDelivery } from '../../src/client/testing/index.ts';
+import { type DeliveredJob, expressHandler, fetchHandler } from '../../src/client/webhook/index.ts';
+import { buildEnvelope } from '../../src/delivery/envelope.ts';
+import { sign } from '../../src/delivery/signature.ts';
+import { listen } from '../support/listen.ts';
+
+/** `@jobferry/client/testing` gives tests what the service would give. */
+
+const secret = 'whsec_of-the-queue';
+
+describe('signedDelivery', () => {
+  it('has the bytes and the signatures of a real delivery', async () => {
+    const id = 'a'.repeat(24);
+    const createdAt = new Date('2026-01-31T12:00:00.000Z');
+    const given = { secret, nextSecret: 'next', id, queue: 'emails', attempt: 2, maxAttempts: 3, createdAt };
+    const { body, headers } = await signedDelivery(rawJson('{"n":9007199254740993,"s":"é"}'), given);
+    const payload = '{"n":9007199254740993,"s":"é"}';
+    const real = buildEnvelope({ id, queue: 'emails', payload, attempt: 2, maxAttempts: 3, createdAt });
+    expect(body).toBe(real.toString());
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-service-signature': sign(real, secret),
+      'x-service-signature-next': sign(real, 'next'),
+    });
+  });
+
+  it('is taken by a receiver of fetch', async () => {
+    const seen: DeliveredJob<unknown>[] = [];
+    const handle = fetchHandler({ secret }, ({ job }) => seen.push(job));
+    const delivery = await signedDelivery({ to: 'ada' }, { secret });
+    expect((await handle(new Request('http://test/jobs', delivery))).status).toBe(200);
+    expect(seen).toMatchObject([
+      { id: delivery.id, queue: 'test', payload: { to: 'ada' }, attempt: 1, maxAttempts: 5 },
+    ]);
+    expect(delivery.id).toMatch(/^[0-9a-f]{24}$/);
+  });
+
+  it('is taken by a receiver over the wire, with another name of the header', async () => {
+    const options = { secret, signatureHeader: 'X-Acme-Signature' };
+    const url = await listen(
+      express().post(
+        '/',
+        expressHandler(options, () => undefined),
+      ),
+    );
+    expect((await fetch(url, await signedDelivery({}, options))).status).toBe(200);
+  });
+
+  it('is refused by a receiver with another secret', async () => {
+    const handle = fetchHandler({ secret: 'other', onRefused: () => undefined }, () => undefined);
+    expect((await handle(new Request('http://test/', await signedDelivery({}, { secret })))).status).toBe(401);
+  });
+
+  it('needs a secret', async () => {
+    await expect(signedDelivery({}, { secret: '' })).rejects.toThrow(TypeError);
+  });
+});
+
+describe('the fake client', () => {
+  const publish = (client: JobferryClient, idempotencyKey?: string) =>
+    client.jobs.publish({
+      params: { queueName: 'emails' },
+      body: { payload: { to: 'ada' }, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) },
+    });
+
+  it('records publishes, and answers as the service', async () => {
+    const { client, published, clear } = createFakeClient();
+    const answer = await publish(client);
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { id: expect.stringMatching(/^[0-9a-f]{24}$/), status: 'pending' },
+    });
+    await client.jobs.publish({ params: { queueName: 'imports' }, body: { payload: {}, delay: 60 } });
+    const { id } = await unwrap(answer);
+    expect(published).toEqual([
+      { queue: 'emails', payload: { to: 'ada' }, options: {}, jobId: id },
+      { queue: 'imports', payload: {}, options: { delay: 60 }, jobId: expect.any(String) },
+    ]);
+    clear();
+    expect(published).toEqual([]);
+  });
+
+  it('records one job for each idempotency key of a queue', async () => {
+    const { client, published } = createFakeClient();
+    const [first, again, other] = [await publish(client, 'a'), await publish(client, 'a'), await publish(client, 'b')];
+    expect([first.status, again.status, other.status]).toEqual([201, 200, 201]);
+    expect((await unwrap(again)).id).toBe((await unwrap(first)).id);
+    expect(published).toHaveLength(2);
+  });
+
+  it('checks what the real client checks', async () => {
+    const { client } = createFakeClient();
+    const typo = { payload: {}, scheduledFor: '2030-01-01' } as { payload: object };
+    await expect(client.jobs.publish({ params: { queueName: 'emails' }, body: typo })).rejects.toThrow(
+      /did you mean delay/,
+    );
+    await expect(client.queues.get({ params: { id: '..' } })).rejects.toThrow(TypeError);
+  });
+
+  it('answers as it is told, and everything else with a 404 that names the call', async () => {
+    const { client, published } = createFakeClient({
+      respond: (call) => (call.startsWith('POST') ? { status: 402, body: { error: 'used up' } } : undefined),
+    });
+    await expect(unwrap(publish(client))).rejects.toMatchObject({
+      status: 402,
+      message: 'jobs.publish(emails): used up',
+    });
+    expect(published).toEqual([]);
+    const missing = await unwrap(client.queues.list()).catch((error: unknown) => error);
+    expect(missing).toBeInstanceOf(JobferryApiError);
+    expect(missing).toMatchObject({ status: 404, message: expect.stringContaining('GET /v1/queues') });
+  });
+});
