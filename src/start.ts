@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { counts } from './counts/counts.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
+import type { Database } from './db/connection/database.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
-import { createSender, type Sender } from './delivery/send.ts';
+import type { Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
 import { localUrl } from './domain/listening-address.ts';
@@ -39,6 +40,7 @@ import { startAlertsOf } from './start/alerts.ts';
 import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
+import { openSender } from './start/open-sender.ts';
 import { startReplica } from './start/replica.ts';
 import {
   warnOfAllowedAddresses,
@@ -76,7 +78,11 @@ export interface Service {
 export interface StartOptions {
   /** Called with the first account's key as soon as it exists: it is shown once, and the rest of the start may fail. */
   onNewApiKey?: (key: string, url: string) => void;
+  /** Wraps the sender of the worker, for `dev`. */
+  wrapSender?: WrapSender | undefined;
 }
+
+type WrapSender = (sender: Sender, db: Database) => Sender;
 
 /**
  * The composition root: it makes every part and passes it to the parts that need it. The address is bound first, because
@@ -92,7 +98,7 @@ export async function startService(config: Config, log: Logger, options: StartOp
     const database = await openDatabase(config, log, { guest: false, migrates, onNewApiKey });
     started.add(() => database.close());
     const foundations = { config, log, database, started, trustedProxies };
-    const service = await startParts(foundations, fronts);
+    const service = await startParts(foundations, fronts, options.wrapSender);
     log.info({ url: service.url, role: config.role, metricsUrl: fronts.metricsFront?.url }, 'listening');
     return service;
   } catch (error) {
@@ -103,7 +109,11 @@ export async function startService(config: Config, log: Logger, options: StartOp
   }
 }
 
-async function startParts(foundations: Foundations, { front, closeFront, metricsFront }: Fronts): Promise<Service> {
+async function startParts(
+  foundations: Foundations,
+  { front, closeFront, metricsFront }: Fronts,
+  wrapSender: WrapSender = (sender) => sender,
+): Promise<Service> {
   const { config, log, database, started } = foundations;
   const { db } = database;
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
@@ -116,7 +126,8 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const clock = watchClock(foundations);
   const release = watchRelease(foundations);
   const shared = { listener, periods, changes, tracing };
-  const worker = config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release });
+  const worker =
+    config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release }, wrapSender);
   const stopWorker = worker === null ? null : started.add(worker.stop);
   release.onRefused(() => stopWorker?.());
   await listener.start();
@@ -153,7 +164,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
     ignored: counts.ignored.recent(),
   }));
   started.add(stopHeartbeat);
-  const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, { timeoutMs }));
+  const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openOwnSender(foundations, 0, { timeoutMs }));
   release.onRefused(stopAlerts);
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
@@ -204,10 +215,11 @@ function watchRelease({ log, database: { db, runsBeside }, started }: Foundation
 async function startDelivering(
   { config, log, database, started }: Foundations,
   shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock' | 'release'>,
+  wrapSender: WrapSender,
 ): Promise<Worker> {
-  const sender = openSender(config, started, 2 * config.workerCapacity, { log });
+  const sender = openOwnSender({ config, started }, 2 * config.workerCapacity, { log });
   warnOfAllowedAddresses(config, log);
-  return startWorker(database.db, sender, log, {
+  return startWorker(database.db, wrapSender(sender, database.db), log, {
     ...shared,
     databaseUrl: database.url,
     capacity: config.workerCapacity,
@@ -217,21 +229,13 @@ async function startDelivering(
   });
 }
 
-function openSender(
-  config: Config,
-  started: StartedParts,
+/** A sender that is closed when the process ends. */
+function openOwnSender(
+  { config, started }: Pick<Foundations, 'config' | 'started'>,
   maxSockets: number,
-  { timeoutMs = config.webhookTimeoutMs, log }: { timeoutMs?: number; log?: Logger } = {},
+  how: { timeoutMs?: number; log?: Logger } = {},
 ): Sender {
-  const sender = createSender({
-    timeoutMs,
-    signatureHeader: config.signatureHeader,
-    allowCidrs: [...config.webhookAllowCidrs],
-    dnsServers: config.webhookDnsServers,
-    maxSockets,
-    proxyUrl: config.webhookProxyUrl,
-    log,
-  });
+  const sender = openSender(config, maxSockets, how);
   started.add(() => sender.close());
   return sender;
 }
@@ -270,7 +274,7 @@ function createContext(
     },
     newJobs: worker?.newJobs ?? null,
     // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
-    sendTest: createTestSender(openSender(config, started, 0)),
+    sendTest: createTestSender(openOwnSender({ config, started }, 0)),
     changes,
     tracing,
   };

@@ -52,6 +52,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
   client: ['contract', 'domain/envelope-text'],
   demo: ['config'],
+  dev: ['config', 'db', 'delivery', 'domain'],
   config: ['domain', 'log'],
   variables: ['config', 'domain'],
   log: ['log-pretty', 'log-repeats', 'domain'],

@@ -9,6 +9,7 @@ import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slo
 import { command, UsageError } from './command.ts';
 import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
+import { QUEUE_CHECK } from './queue-check.ts';
 import { isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
 
 const QUEUE = { name: 'QUEUE', what: 'the id or the name of the queue' };
@@ -183,4 +184,4 @@ function atMost(counted: number): string {
   return counted > MAX_COUNTED ? `more than ${MAX_COUNTED}` : String(counted);
 }
 
-export const QUEUE_COMMANDS = [list, show, pause, resume, releaseHold];
+export const QUEUE_COMMANDS = [list, show, QUEUE_CHECK, pause, resume, releaseHold];

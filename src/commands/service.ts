@@ -4,6 +4,7 @@ import { localUrl } from '../domain/listening-address.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
+import { DEV } from './dev.ts';
 import { migrate } from './migrate.ts';
 import { listOfPlaces } from './places.ts';
 
@@ -126,4 +127,4 @@ function stopWithParent(stop: (reason: string) => void): void {
   }, 250).unref();
 }
 
-export const SERVICE_COMMANDS = [serve, migrate, demo];
+export const SERVICE_COMMANDS = [serve, DEV, migrate, demo];

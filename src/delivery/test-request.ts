@@ -3,14 +3,14 @@ import { buildEnvelope } from './envelope.ts';
 import type { Sender } from './send.ts';
 
 /** By this payload a receiver can tell a test request from a job. */
-const PAYLOAD = '{"jobferry":"check"}';
+export const TEST_PAYLOAD = '{"jobferry":"check"}';
 
 /**
  * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery.
  */
 export function createTestSender(sender: Sender): (request: TestRequest) => Promise<TestAnswer> {
   return async ({ accountId, id, name, webhookUrl, signingSecret, nextSigningSecret, now }) => {
-    const body = buildEnvelope({ id, queue: name, payload: PAYLOAD, attempt: 1, maxAttempts: 1, createdAt: now });
+    const body = buildEnvelope({ id, queue: name, payload: TEST_PAYLOAD, attempt: 1, maxAttempts: 1, createdAt: now });
     const result = await sender.send({
       ...{ accountId, url: webhookUrl, secret: signingSecret, nextSecret: nextSigningSecret, body },
     });

@@ -1,10 +1,14 @@
 import { createHmac } from 'node:crypto';
+import express from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { expressHandler } from '../../src/client/webhook/index.ts';
 import { createAccount } from '../support/account.ts';
 import { type Api, createApi } from '../support/api.ts';
+import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
+import { listen } from '../support/listen.ts';
 import { startRawServer } from '../support/raw-server.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
@@ -201,5 +205,57 @@ describe.concurrent('a check of a receiver', () => {
       expect((await check(client, id)).__typename).toBe('NotFoundError');
     }
     expect(receiver.requests).toEqual([]);
+  });
+});
+
+describe.concurrent('queue check', () => {
+  const runCheck = async (args: string[]) => {
+    const env = { DATABASE_URL: url, SIGNATURE_HEADER: HEADER, LOG_LEVEL: 'error' };
+    const { code, stdout, stderr } = await runJobferry(['queue', 'check', ...args], env);
+    return { code, out: stdout + stderr };
+  };
+
+  it('judges a receiver on the command line, and fails for one with a flaw', async () => {
+    const { api } = await newAccount();
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const { code, out } = await runCheck([queue.id, '--json']);
+    expect(code).toBe(1);
+    const { ok, findings } = JSON.parse(out);
+    expect(ok).toBe(false);
+    expect(findings.filter(({ status }: { status: string }) => status === 'failed')).toMatchObject([
+      { name: 'wrong signature', text: 'accepted a wrong signature with 200' },
+      { name: 'missing signature' },
+    ]);
+    expect(await op.db.query('select from job where queue_id = $1', [queue.id])).toEqual([]);
+    const text = await runCheck([queue.name, '--payload', '{"to":"ada"}']);
+    expect(text.out).toMatch(/^failed\s+wrong signature\s+accepted .+\n\s+→ Anyone who knows the address/m);
+    expect(receiver.requests.at(-1)?.json()?.payload).toEqual({ to: 'ada' });
+  });
+
+  it('succeeds for a receiver without a flaw', async () => {
+    const { api } = await newAccount();
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const options = { secret: queue.signingSecret, signatureHeader: HEADER, onRefused: () => undefined };
+    const webhookUrl = await listen(
+      express().post(
+        '/',
+        expressHandler(options, () => undefined),
+      ),
+    );
+    await api.updateQueue(queue.id, { webhookUrl });
+    expect(await runCheck([queue.name])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^ok +at once +5 requests/m),
+    });
+  });
+
+  it.each(['[]', '{', `{"a":"${'x'.repeat(100_000)}"}`])('refuses the payload %.10s', async (payload) => {
+    const { api } = await newAccount();
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    expect(await runCheck([queue.id, '--payload', payload])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('--payload must'),
+    });
   });
 });

@@ -163,3 +163,13 @@ export async function missingQueues(db: Database, accountId: string, names: read
   const known = new Set(live.map(({ name }) => name));
   return names.filter((name) => !known.has(name));
 }
+
+/** Returns the present signing secret of a live queue; null without one. For tools of the developer on whose machine it runs. */
+export async function signingSecretOf(db: Database, queueId: string): Promise<string | null> {
+  const row = await db.one<{ secret: string }>(
+    `select case when next_signing_secret_at <= jobferry_now() then next_signing_secret else signing_secret end as secret
+       from queue where id = $1 and deleted_at is null`,
+    [queueId],
+  );
+  return row === null ? null : db.cipher.decrypt(`signing-secret:${queueId}`, row.secret);
+}

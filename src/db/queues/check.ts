@@ -1,4 +1,5 @@
 import type { Author } from '../../domain/audit.ts';
+import type { QueueMode } from '../../domain/queue.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
@@ -12,6 +13,10 @@ export interface CheckedQueue {
   signingSecret: string;
   /** Signs as well while a rotation is in progress. */
   nextSigningSecret: string | null;
+  mode: QueueMode;
+  /** Seconds. */
+  ackTimeout: number;
+  concurrency: number;
 }
 
 // The audit log is the same for all processes, so the limit holds over all of them. Checks that begin at the same moment in
@@ -24,13 +29,14 @@ const BEGIN: Statement = {
        where account_id = $2 and id >= jobferry_first_id(jobferry_now() - interval '1 minute')
          and action = 'queue.check_receiver'
     ), target as materialized (
-      select id, name, webhook_url, signing_secret, next_signing_secret,
+      select id, name, webhook_url, signing_secret, next_signing_secret, mode, ack_timeout, concurrency,
              coalesce(next_signing_secret_at <= jobferry_now(), false) as rotated
         from queue where id = $1 and account_id = $2 and deleted_at is null
     )
     select recent."tooMany", jobferry_id() as id, jobferry_now() as now, name, webhook_url as "webhookUrl",
            case when rotated then next_signing_secret else signing_secret end as secret,
            case when not rotated then next_signing_secret end as "nextSecret",
+           mode, ack_timeout as "ackTimeout", concurrency,
            case when not recent."tooMany" then
              jobferry_audit($2, $3::json, 'queue.check_receiver', 'queue', target.id, name, null,
                             jsonb_build_object('webhookUrl', webhook_url)) end
@@ -45,6 +51,9 @@ interface Row {
   webhookUrl: string;
   secret: string;
   nextSecret: string | null;
+  mode: QueueMode;
+  ackTimeout: number;
+  concurrency: number;
 }
 
 /**
@@ -66,10 +75,10 @@ export async function beginReceiverCheck(
   ]);
   if (row === null) return null;
   if (row.tooMany) return 'too_many';
-  const { id, now, name, webhookUrl, secret, nextSecret } = row;
+  const { id, now, name, webhookUrl, secret, nextSecret, mode, ackTimeout, concurrency } = row;
   const decrypt = (stored: string) => db.cipher.decrypt(`signing-secret:${queueId}`, stored);
   return {
-    ...{ id, now, name, webhookUrl },
+    ...{ id, now, name, webhookUrl, mode, ackTimeout, concurrency },
     signingSecret: decrypt(secret),
     nextSigningSecret: nextSecret === null ? null : decrypt(nextSecret),
   };

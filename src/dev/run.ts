@@ -1,0 +1,216 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/connection/database.ts';
+import { findCluster, removeDataDir } from '../db/embedded/cluster.ts';
+import { isAlive } from '../db/embedded/server-process.ts';
+import { listAccounts } from '../db/operator/accounts.ts';
+import { signingSecretOf } from '../db/operator/queues.ts';
+import type { Sender } from '../delivery/send.ts';
+import { type AttemptSeen, attemptLine, watchSender } from './attempts.ts';
+import { createDevClient, type DevClient } from './client.ts';
+import { type ForwardedQueue, TargetPauses } from './pauses.ts';
+import { startEcho } from './receiver.ts';
+import { type Target, targetsOf } from './targets.ts';
+
+/** Folder of the database and the key, in the present folder. It is not that of `serve`, which `--fresh` must not delete. */
+const DATA_DIR = '.jobferry';
+/** Addresses of a developer's machine and of its containers. */
+const ALLOWED = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
+
+export interface DevOptions {
+  /** URLs that are separated by commas; null for a receiver of its own, which takes every delivery. */
+  forward: string | null;
+  /** Deletes the data of earlier runs. */
+  isFresh: boolean;
+  print: Print;
+}
+
+/** Prints what happens, for people or for programs. */
+export interface Print {
+  ready(facts: ReadyFacts): void;
+  attempt(attempt: AttemptSeen, line: string): void;
+  note(event: { type: string; queue?: string }, sentence: string): void;
+}
+
+export interface ReadyFacts {
+  url: string;
+  apiKey: string;
+  queues: { name: string; url: string; secret: string }[];
+}
+
+/** A running service, as the composition root starts it. */
+export interface RunningService {
+  url: string;
+  signInLink(): Promise<string | null>;
+  stop(): Promise<void>;
+}
+
+export type StartService = (
+  config: Config,
+  wrapSender: (sender: Sender, db: Database) => Sender,
+) => Promise<RunningService>;
+
+export interface Dev {
+  readonly queueIds: readonly string[];
+  readonly client: DevClient;
+  /** Id of the job whose last attempt failed; null if none has. */
+  lastFailed(): string | null;
+  signInLink(): Promise<string | null>;
+  stop(): Promise<void>;
+}
+
+/** Starts the service for a developer: one account, a queue for each target, and a line for each attempt. */
+export async function startDev(
+  config: Config,
+  { forward, isFresh, print }: DevOptions,
+  start: StartService,
+): Promise<Dev> {
+  const targets = forward === null ? [] : targetsOf(forward);
+  if (isFresh) await removeData();
+  const watch = createWatch(print);
+  const service = await start(devConfig(config), watch.wrapSender);
+  const echo = targets.length > 0 ? null : await startEcho();
+  const stop = async () => {
+    await watch.stop();
+    await service.stop();
+    await echo?.close();
+  };
+  try {
+    const db = watch.database();
+    await writeFile(join(DATA_DIR, '.gitignore'), '*\n');
+    const apiKey = (await readFile(join(DATA_DIR, 'api-key'), 'utf8')).trim();
+    const client = createDevClient(service.url, apiKey);
+    const wanted = echo === null ? targets : [{ queue: 'dev', url: new URL(echo.url) }];
+    const queues = await openQueues(db, client, wanted);
+    print.ready({
+      ...{ url: service.url, apiKey },
+      queues: queues.map(({ name, url, secret }) => ({ name, url: url.href, secret })),
+    });
+    await watch.begin(queues, config.jobLifetimeMs);
+    return {
+      ...{ queueIds: queues.map(({ id }) => id), client, stop },
+      lastFailed: watch.lastFailed,
+      signInLink: () => service.signInLink(),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Creates the queues that are missing. */
+async function openQueues(
+  db: Database,
+  client: DevClient,
+  targets: readonly Target[],
+): Promise<(ForwardedQueue & { secret: string })[]> {
+  const [account] = await listAccounts(db, { after: null, limit: 1 });
+  if (account === undefined) throw new Error('the database has no account');
+  const queues: (ForwardedQueue & { secret: string })[] = [];
+  for (const { queue: name, url } of targets) {
+    const { id } = await client.ensureQueue(name, url.href);
+    const secret = await signingSecretOf(db, id);
+    if (secret === null) throw new Error(`queue ${name} is gone`);
+    queues.push({ id, name, url, secret, accountId: account.id });
+  }
+  return queues;
+}
+
+/** Watches the attempts of the worker, which may begin before the queues are known here: jobs of an earlier run wait. */
+function createWatch(print: Print) {
+  let database: Database | null = null;
+  let lastFailed: string | null = null;
+  let width = 0;
+  let pauses: TargetPauses | null = null;
+  const queues = new Map<string, ForwardedQueue>();
+  let know: () => void = () => undefined;
+  const known = new Promise<void>((resolve) => {
+    know = resolve;
+  });
+
+  async function onUnreachable(name: string, url: string): Promise<boolean> {
+    await known;
+    const queue = queues.get(name);
+    // In the dashboard, the queue may have got another URL.
+    if (queue === undefined || pauses === null || new URL(url).host !== queue.url.host) return false;
+    return pauses.pause(queue).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  return {
+    wrapSender(sender: Sender, db: Database): Sender {
+      database = db;
+      const onAttempt = (attempt: AttemptSeen) => {
+        if (attempt.statusCode === null || attempt.statusCode > 299) lastFailed = attempt.jobId;
+        print.attempt(attempt, attemptLine(attempt, width));
+      };
+      return watchSender(sender, { onAttempt, onUnreachable });
+    },
+    database(): Database {
+      if (database === null) throw new Error('the service started without a worker');
+      return database;
+    },
+    lastFailed: () => lastFailed,
+    async begin(all: readonly ForwardedQueue[], lifetimeMs: number): Promise<void> {
+      for (const queue of all) queues.set(queue.name, queue);
+      width = Math.max(...all.map(({ name }) => name.length));
+      pauses = new TargetPauses({ ...noticesOf(print), db: this.database(), lifetimeMs });
+      know();
+      for (const queue of all) await pauses.look(queue);
+    },
+    /** Lets deliveries end that wait for what `begin` tells. */
+    async stop(): Promise<void> {
+      know();
+      await pauses?.stop();
+    },
+  };
+}
+
+function noticesOf(print: Print) {
+  return {
+    onDown: ({ name, url }: ForwardedQueue) =>
+      print.note(
+        { type: 'down', queue: name },
+        `${name} is paused: nothing listens at ${url.host}. Jobs wait, and no attempt is used.`,
+      ),
+    onUp: ({ name, url }: ForwardedQueue) =>
+      print.note({ type: 'up', queue: name }, `${name} is resumed: ${url.host} listens`),
+    onError: (error: unknown) => print.note({ type: 'error' }, String(error)),
+  };
+}
+
+/** @throws Error while another `dev` runs on the data */
+async function removeData(): Promise<void> {
+  const cluster = await findCluster(DATA_DIR);
+  const lock = cluster === null ? '' : await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+  const pid = Number.parseInt(lock, 10);
+  if (pid > 0 && isAlive(pid)) {
+    throw new Error(
+      `the database in ${DATA_DIR} runs (process ${pid}): stop jobferry dev in this folder before --fresh deletes its data`,
+    );
+  }
+  await removeDataDir(DATA_DIR);
+}
+
+function devConfig(config: Config): Config {
+  return {
+    ...config,
+    ...{ role: 'all', environment: 'development', dataDir: DATA_DIR, shutdownDelayMs: 0 },
+    ...{ databaseUrl: undefined, directDatabaseUrl: undefined, replica: null },
+    webhookAllowCidrs: [...config.webhookAllowCidrs, ...ALLOWED],
+  };
+}
+
+/** The variables of a receiver and a publisher, as lines of a `.env` file. */
+export function envLines({ url, apiKey, queues }: ReadyFacts): string[] {
+  const [only] = queues;
+  const secrets = queues.map(({ name, secret }) =>
+    queues.length === 1 && only?.name === name
+      ? `JOBFERRY_SECRET=${secret}`
+      : `JOBFERRY_SECRET_${name.toUpperCase().replaceAll('-', '_')}=${secret}`,
+  );
+  return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...secrets];
+}

@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { expressHandler } from '../../src/client/webhook/index.ts';
+import { removeDataDir } from '../../src/db/embedded/cluster.ts';
+import { createDevClient } from '../../src/dev/client.ts';
+import { createApi } from '../support/api.ts';
+import { builtService } from '../support/built.ts';
+import { lastingPort } from '../support/lasting-port.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** `jobferry dev` as a developer runs it: in a folder of their own, with a server that comes and goes. */
+
+interface Event {
+  type: string;
+  [field: string]: unknown;
+}
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'jobferry-dev-'));
+});
+afterAll(async () => {
+  // As root, the cluster may be elsewhere.
+  await removeDataDir(join(folder, '.jobferry'));
+  await rm(folder, { recursive: true, force: true });
+});
+
+function runDev(...args: string[]) {
+  const child = spawn(process.execPath, [builtService(), 'dev', '--json', ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const events: Event[] = [];
+  let errors = '';
+  createInterface({ input: child.stdout }).on('line', (line) => events.push(JSON.parse(line)));
+  child.stderr.on('data', (bytes) => {
+    errors += bytes;
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const event = (type: string, at = 0) => {
+    const gone = ended.then((code) => {
+      throw new Error(`it ended with ${code} before the event ${type} (${at}): ${JSON.stringify(events)} ${errors}`);
+    });
+    const seen = waitFor(() => events.filter((one) => one.type === type)[at] ?? null, { message: `the event ${type}` });
+    return Promise.race([seen, gone]);
+  };
+  const stop = (signal: NodeJS.Signals = 'SIGINT') => {
+    child.kill(signal);
+    return ended;
+  };
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { events, event, ended, stop, errors: () => errors };
+}
+
+interface Ready {
+  url: string;
+  apiKey: string;
+  queues: [{ name: string; url: string; secret: string }];
+}
+
+/** A receiver on a port that it can leave and take again. */
+async function openServer(port: number, secret: string): Promise<Server> {
+  let deliveries = 0;
+  const handle = expressHandler({ secret, onError: () => undefined }, () => {
+    deliveries += 1;
+    if (deliveries === 1) throw new Error('not yet');
+  });
+  const server = createServer((req, res) => void handle(req, res));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => closeServer(server));
+  return server;
+}
+
+function closeServer(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}
+
+describe('jobferry dev', () => {
+  it('delivers to a server that comes and goes, and uses no attempt while it is gone', async () => {
+    const port = await lastingPort();
+    const dev = runDev('--forward', `http://127.0.0.1:${port}/api/jobs`);
+    const { url, apiKey, queues } = (await dev.event('ready')) as unknown as Ready;
+    expect(queues).toEqual([
+      { name: 'api-jobs', url: `http://127.0.0.1:${port}/api/jobs`, secret: expect.any(String) },
+    ]);
+    const api = createApi(url, apiKey);
+    await dev.event('down');
+    const { id } = await api.publish('api-jobs');
+    expect(await api.getJob(id)).toMatchObject({ status: 'pending', attempts: 0, history: [] });
+
+    const server = await openServer(port, queues[0].secret);
+    await dev.event('up');
+    expect(await dev.event('attempt')).toMatchObject({ jobId: id, queue: 'api-jobs', attempt: 1, statusCode: 500 });
+    expect(await dev.event('attempt', 1)).toMatchObject({ attempt: 2, statusCode: 200 });
+    const done = await api.waitForStatus(id, 'completed');
+    expect(done.history.map(({ status }) => status)).toEqual(['failed', 'success']);
+
+    // The queue still runs when the next delivery finds nothing there.
+    closeServer(server);
+    const { id: next } = await api.publish('api-jobs');
+    await dev.event('down', 1);
+    expect(await api.getJob(next)).toMatchObject({ attempts: 0, history: [] });
+    const second = runDev('--fresh');
+    expect(await second.ended).toBe(1);
+    expect(second.errors()).toMatch(/runs \(process \d+\): stop jobferry dev/);
+    expect(await dev.stop()).toBe(0);
+
+    const again = runDev('--forward', `http://127.0.0.1:${port}/api/jobs`);
+    const same = (await again.event('ready')) as unknown as Ready;
+    expect([same.apiKey, same.queues[0].secret]).toEqual([apiKey, queues[0].secret]);
+    await openServer(port, queues[0].secret);
+    expect(await again.event('attempt')).toMatchObject({ jobId: next, attempt: 1 });
+    expect(await again.stop('SIGTERM')).toBe(0);
+  });
+
+  it('has a receiver of its own without --forward, and forgets everything with --fresh', async () => {
+    const first = runDev();
+    const before = (await first.event('ready')) as unknown as Ready;
+    await first.stop();
+    const dev = runDev('--fresh');
+    const { url, apiKey, queues } = (await dev.event('ready')) as unknown as Ready;
+    expect(queues[0].name).toBe('dev');
+    expect(apiKey).not.toBe(before.apiKey);
+    const { id } = await createApi(url, apiKey).publish('dev');
+    expect(await dev.event('attempt')).toMatchObject({ jobId: id, queue: 'dev', statusCode: 200, answer: 'received' });
+
+    // The keys of the terminal.
+    const keys = createDevClient(url, apiKey);
+    expect(await keys.retry(id)).toBe('the job is completed, not pending');
+    expect(await keys.runNext()).toBe('no job waits for a time');
+    const api = createApi(url, apiKey);
+    const { id: later } = await api.publish('dev', { payload: {}, delay: 3600 });
+    expect(await keys.runNext()).toMatch(new RegExp(`^job ${later} is due now, in place of 20`));
+    await api.waitForStatus(later, 'completed');
+    const { id: queueId } = await createDevClient(url, apiKey).ensureQueue('dev', queues[0].url);
+    expect(await keys.togglePause([queueId])).toBe('paused: publishes are accepted, and wait');
+    expect(await keys.togglePause([queueId])).toBe('resumed');
+    // A dead job is replayed.
+    await api.updateQueue(queueId, { webhookUrl: 'http://127.0.0.1:9/', maxAttempts: 1 });
+    const { id: dead } = await api.publish('dev');
+    await api.waitForStatus(dead, 'dead');
+    await api.updateQueue(queueId, { webhookUrl: queues[0].url });
+    const sentence = await keys.retry(dead);
+    const [, replay = ''] = /was dead and is replayed as (\w+)$/.exec(sentence) ?? [];
+    await api.waitForStatus(replay, 'completed');
+    expect(await dev.stop()).toBe(0);
+  });
+
+  it('refuses a URL that is none', async () => {
+    const dev = runDev('--forward', 'localhost:3000');
+    expect(await dev.ended).toBe(1);
+    expect(dev.errors()).toContain('--forward must have URLs such as http://localhost:3000/jobs');
+  });
+});
