@@ -6,6 +6,7 @@ import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-wat
 import type { Database } from './db/connection/database.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
+import { createAddressGuard } from './delivery/address-guard.ts';
 import type { Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
@@ -275,6 +276,7 @@ function createContext(
     newJobs: worker?.newJobs ?? null,
     // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
     sendTest: createTestSender(openOwnSender({ config, started }, 0)),
+    allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
     changes,
     tracing,
   };

@@ -78,6 +78,8 @@ export interface Context {
   newJobs?: NewJobClaims | null;
   /** Sends a test request to a receiver, within the limits of a delivery. */
   sendTest(request: TestRequest): Promise<TestAnswer>;
+  /** Whether deliveries may connect to an IP address, by the settings of this process. */
+  allowsAddress(ip: string): boolean;
   /** Sends changes to the live subscribers of all processes. */
   changes: ChangeFeed;
   /** Null or undefined if this process makes no spans. */

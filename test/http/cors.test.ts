@@ -17,7 +17,7 @@ describe('a page of a listed origin', () => {
     expect(answer).toMatchObject({ status: 200, headers: { vary: 'origin' } });
     const permissions = {
       'allow-origin': APP,
-      'expose-headers': 'x-request-id, retry-after, x-jobferry-ignored, x-jobferry-payload',
+      'expose-headers': 'x-request-id, retry-after, x-jobferry-ignored, x-jobferry-payload, x-jobferry-warning',
     };
     expect(permissionsOf(answer.headers)).toEqual(permissions);
   });

@@ -81,6 +81,7 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
       get: async () => createdQueue,
       update: async () => createdQueue,
       delete: async () => undefined,
+      addressWarning: () => null,
       ...overrides.queues,
     },
     deadLetters: {

@@ -36,7 +36,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   PageInfo: ['endCursor', 'startCursor'],
   Person: ['email', 'name'],
   Plan: ['name'],
-  Queue: ['name', 'webhookUrl'],
+  Queue: ['addressWarning', 'name', 'webhookUrl'],
   QueuePause: ['by'],
   // One of Jobferry's own errors, and a code of Node.
   ReceiverCheck: ['error', 'errorCode'],

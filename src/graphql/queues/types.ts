@@ -215,6 +215,12 @@ Queue.implement({
       description: 'The present rate window; null if there is no rate limit.',
       resolve: async ({ id }, _args, { loaders }) => (await loaders.use.load(id))?.rate ?? null,
     }),
+    addressWarning: t.string({
+      nullable: true,
+      description:
+        'What is wrong with the host of the webhook URL, if it is an address that is neither public nor allowed: all deliveries are refused. Null for other addresses, and for names.',
+      resolve: ({ webhookUrl }, _args, { services }) => services.queues.addressWarning(webhookUrl),
+    }),
     ignoredNames: t.field({
       type: IgnoredNames,
       nullable: true,

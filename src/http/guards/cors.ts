@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 /** Paths that pages of other origins may use. Signing in to the dashboard is for its own pages only. */
 const SHARED = /^\/(?:v1\/|graphql(?:\?|$)|openapi\.json(?:\?|$))/;
 
-const ANSWER_HEADERS = 'x-request-id, retry-after, x-jobferry-ignored, x-jobferry-payload';
+const ANSWER_HEADERS = 'x-request-id, retry-after, x-jobferry-ignored, x-jobferry-payload, x-jobferry-warning';
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, POST, PUT, DELETE',
   // Not that of the dashboard's sessions: sessions are for pages of this server.

@@ -3,7 +3,7 @@ import type { Services } from '../../services/services.ts';
 /** The use cases that REST calls; tests put their own in place of some. */
 export interface RestServices {
   jobs: Pick<Services['jobs'], 'publish' | 'get' | 'list' | 'ack' | 'nack' | 'defer'>;
-  queues: Pick<Services['queues'], 'list' | 'create' | 'get' | 'update' | 'delete'>;
+  queues: Pick<Services['queues'], 'list' | 'create' | 'get' | 'update' | 'delete' | 'addressWarning'>;
   deadLetters: Pick<Services['deadLetters'], 'list' | 'replay' | 'replayMany'>;
   accounts: Pick<Services['accounts'], 'authenticate' | 'authenticated' | 'knownAccount' | 'queueName'>;
 }

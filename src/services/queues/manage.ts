@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import * as queues from '../../db/queues/queues.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
@@ -18,7 +19,7 @@ export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
 type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
 
 /** Reads the live queues of an account. */
-export function createQueueReads({ readingPrisma }: Pick<Context, 'readingPrisma'>) {
+export function createQueueReads({ readingPrisma, allowsAddress }: Pick<Context, 'readingPrisma' | 'allowsAddress'>) {
   return {
     /** Returns all live queues, oldest first. @throws JobferryError `unavailable` */
     async list(account: Account): Promise<Queue[]> {
@@ -30,6 +31,18 @@ export function createQueueReads({ readingPrisma }: Pick<Context, 'readingPrisma
       const queue = await queues.findQueue(readingPrisma.of(account.id), account.id, queueId);
       if (queue === null) throw notFound('queue');
       return queue;
+    },
+
+    /**
+     * Returns a warning in ASCII if all deliveries to this URL will be refused, because its host is an address that is not
+     * public and not allowed. Null for names: where they lead is seen at each delivery only.
+     */
+    addressWarning(webhookUrl: string): string | null {
+      const host = URL.canParse(webhookUrl) ? new URL(webhookUrl).hostname.replace(/^\[|\]$/g, '') : '';
+      const isLocal = host === 'localhost' || host.endsWith('.localhost');
+      if (!isLocal && isIP(host) === 0) return null;
+      if (allowsAddress(isLocal ? '127.0.0.1' : host)) return null;
+      return `${host.slice(-100)} is not a public address, so deliveries are refused: the operator can allow it with WEBHOOK_ALLOW_CIDRS`;
     },
   };
 }
