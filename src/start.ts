@@ -7,6 +7,7 @@ import type { Database } from './db/connection/database.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createAddressGuard } from './delivery/address-guard.ts';
+import { examine } from './delivery/examine.ts';
 import type { Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
@@ -255,6 +256,8 @@ function createContext(
   started.add(() => prisma.$disconnect());
   const readingPrisma = createReadingPrisma(db);
   started.add(() => readingPrisma.close());
+  // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
+  const testSender = openOwnSender({ config, started }, 0);
   const notifier = new WakeNotifier(db, log);
   started.add(() => notifier.idle());
   return {
@@ -274,8 +277,13 @@ function createContext(
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
     newJobs: worker?.newJobs ?? null,
-    // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
-    sendTest: createTestSender(openOwnSender({ config, started }, 0)),
+    sendTest: createTestSender(testSender),
+    examine: (receiver) =>
+      examine(testSender, receiver, {
+        signatureHeader: config.signatureHeader,
+        timeoutMs: config.webhookTimeoutMs,
+        lifetimeMs: config.jobLifetimeMs,
+      }),
     allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
     changes,
     tracing,

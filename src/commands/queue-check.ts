@@ -1,17 +1,14 @@
 import { beginReceiverCheck } from '../db/queues/check.ts';
 import { examine } from '../delivery/examine.ts';
-import { TEST_PAYLOAD } from '../delivery/test-request.ts';
 import { OPERATOR } from '../domain/audit.ts';
-import type { ExaminationFinding } from '../domain/receiver-examination.ts';
+import { type ExaminationFinding, payloadProblem, TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { openSender } from '../start/open-sender.ts';
 import { command, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
 import { printable } from './output.ts';
 import { OF_QUEUE, queueOf } from './queue-of.ts';
 
-/** Leaves room for the tests that add to it. */
-const MAX_PAYLOAD_BYTES = 100_000;
-/** Examinations of an account in a minute, test requests of the dashboard included. */
+/** Examinations of an account in a minute, those of the dashboard included. */
 const PER_MINUTE = 10;
 /** Connections that are kept open. */
 const MAX_SOCKETS = 32;
@@ -27,10 +24,11 @@ export const QUEUE_CHECK = command({
   argument: { name: 'QUEUE', what: 'the id or the name of the queue' },
   run: ({ argument, options: { account, payload = TEST_PAYLOAD } }, environment) =>
     withDatabase(environment, async ({ db }, config) => {
-      assertObject(payload);
+      const problem = payloadProblem(payload);
+      if (problem !== null) throw new UsageError(`--payload ${problem}`);
       const { queue } = await queueOf(db, argument, account);
       const by = { accountId: queue.accountId, actor: OPERATOR };
-      const target = await beginReceiverCheck(db, by, queue.id, PER_MINUTE);
+      const target = await beginReceiverCheck(db, by, queue.id, PER_MINUTE, 'queue.examine_receiver');
       if (target === null) throw new UsageError(`queue ${queue.id} was deleted`);
       if (target === 'too_many')
         throw new UsageError(`at most ${PER_MINUTE} checks a minute and account: wait a moment`);
@@ -55,20 +53,6 @@ export const QUEUE_CHECK = command({
       }
     }),
 });
-
-/** @throws UsageError */
-function assertObject(payload: string): void {
-  if (Buffer.byteLength(payload) > MAX_PAYLOAD_BYTES) {
-    throw new UsageError(`--payload must have at most ${MAX_PAYLOAD_BYTES} bytes`);
-  }
-  let value: unknown = null;
-  try {
-    value = JSON.parse(payload);
-  } catch {}
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError(`--payload must be a JSON object, such as '${TEST_PAYLOAD}'`);
-  }
-}
 
 const WIDTH = 'missing signature'.length;
 

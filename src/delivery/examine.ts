@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isBackpressure, retryAfterMs } from '../domain/outcome.ts';
 import {
   type ExaminationFinding,
+  type Examined,
   isSuccess,
   judgeForgery,
   judgeReach,
@@ -17,23 +18,6 @@ import {
 import { buildEnvelope } from './envelope.ts';
 import type { AnswerHeaders } from './exchange.ts';
 import type { Sender, TestOptions } from './send.ts';
-
-/** A receiver and the parts of its deliveries. */
-export interface Examined {
-  accountId: string;
-  /** Name of the queue. */
-  name: string;
-  webhookUrl: string;
-  signingSecret: string;
-  nextSigningSecret: string | null;
-  /** Seconds; null in standard mode. */
-  ackTimeout: number | null;
-  concurrency: number;
-  /** JSON source text of an object. */
-  payload: string;
-  /** Database time of the beginning. */
-  now: Date;
-}
 
 const MOST_AT_ONCE = 20;
 /** The largest payload with the service's default limit. */

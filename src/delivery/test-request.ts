@@ -1,9 +1,7 @@
 import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
+import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { buildEnvelope } from './envelope.ts';
 import type { Sender } from './send.ts';
-
-/** By this payload a receiver can tell a test request from a job. */
-export const TEST_PAYLOAD = '{"jobferry":"check"}';
 
 /**
  * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery.

@@ -77,6 +77,7 @@ const AUDIT_ACTIONS = [
   'queue.encrypt_payloads',
   'queue.purge',
   'queue.check_receiver',
+  'queue.examine_receiver',
   'job.publish',
   'job.ack',
   'job.nack',

@@ -3,11 +3,46 @@ import { type AnswerHead, lineFor } from './receiver-frameworks.ts';
 
 /** Judges a receiver by its answers to test requests. */
 
+/** By this payload a receiver can tell a test request from a job. */
+export const TEST_PAYLOAD = '{"jobferry":"check"}';
+/** Leaves room for the tests that add to it. */
+const MAX_PAYLOAD_BYTES = 100_000;
+
+/** Returns why the text cannot be the payload of an examination; null if it can. */
+export function payloadProblem(text: string): string | null {
+  if (new TextEncoder().encode(text).byteLength > MAX_PAYLOAD_BYTES)
+    return `must have at most ${MAX_PAYLOAD_BYTES} bytes`;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return null;
+  } catch {}
+  return `must be a JSON object, such as ${TEST_PAYLOAD}`;
+}
+
+/** A receiver and the parts of its deliveries. */
+export interface Examined {
+  accountId: string;
+  /** Name of the queue. */
+  name: string;
+  webhookUrl: string;
+  signingSecret: string;
+  nextSigningSecret: string | null;
+  /** Seconds; null in standard mode. */
+  ackTimeout: number | null;
+  concurrency: number;
+  /** JSON source text of an object. */
+  payload: string;
+  /** Database time of the beginning. */
+  now: Date;
+}
+
+export const FINDING_STATUSES = ['ok', 'warning', 'failed', 'skipped'] as const;
+
 export interface ExaminationFinding {
   /** Stays the same from version to version. */
   name: string;
   /** `skipped`: nothing can be seen. */
-  status: 'ok' | 'warning' | 'failed' | 'skipped';
+  status: (typeof FINDING_STATUSES)[number];
   /** The observation. */
   text: string;
   /** A change that mends it; null if it needs none. */

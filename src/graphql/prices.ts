@@ -34,6 +34,7 @@ export const PRICE = {
   usage: 10,
   /** A statement of a few rows. The time of the receiver costs nothing here. */
   receiverCheck: 50,
+  receiverExamination: 200,
 };
 
 interface PageArgs {

@@ -9,6 +9,7 @@ import type { Periods } from '../domain/periods.ts';
 import { type Plan, type PlanTable, planNamed } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
+import type { ExaminationFinding, Examined } from '../domain/receiver-examination.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 
@@ -78,6 +79,8 @@ export interface Context {
   newJobs?: NewJobClaims | null;
   /** Sends a test request to a receiver, within the limits of a delivery. */
   sendTest(request: TestRequest): Promise<TestAnswer>;
+  /** Sends test requests to a receiver, and judges its answers. */
+  examine(receiver: Examined): Promise<ExaminationFinding[]>;
   /** Whether deliveries may connect to an IP address, by the settings of this process. */
   allowsAddress(ip: string): boolean;
   /** Sends changes to the live subscribers of all processes. */

@@ -75,6 +75,24 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
       .waitFor();
   });
 
+  it('a receiver is examined, and its flaws are named with what to change', async () => {
+    const watched = await openPage(service.session);
+    await showScreen(watched, 'queue', service);
+    const { page } = watched;
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('button', { name: 'Examine the receiver…' }).click();
+    const question = page.getByRole('dialog', { name: /^Examine the receiver of .+\?$/ });
+    await question.getByRole('button', { name: 'Examine', exact: true }).click();
+    const verdict = page.getByRole('dialog', { name: /has to be changed|have to be changed/ });
+    await verdict
+      .getByRole('listitem')
+      .filter({ hasText: /^Failed/ })
+      .first()
+      .waitFor();
+    await verdict.getByRole('button', { name: 'Close' }).click();
+    await verdict.waitFor({ state: 'detached' });
+  });
+
   // Many jobs at once: what is asked before, what is done, and the lists that lead to them.
   it('many jobs are run now if they match, after their number was shown', async () => {
     const jobs = [1, 2].map((n) => ({ queue: 'audit-trail', job: { payloadText: `{"run":${n}}`, delay: 3600 } }));

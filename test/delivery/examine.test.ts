@@ -3,9 +3,9 @@ import express, { type Express, type RequestHandler } from 'express';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { expressHandler } from '../../src/client/webhook/index.ts';
-import { type Examined, examine } from '../../src/delivery/examine.ts';
+import { examine } from '../../src/delivery/examine.ts';
 import { createSender } from '../../src/delivery/send.ts';
-import { holdOf, judgeReach } from '../../src/domain/receiver-examination.ts';
+import { type Examined, holdOf, judgeReach } from '../../src/domain/receiver-examination.ts';
 import { listen } from '../support/listen.ts';
 
 /** The findings of `queue check` in real receivers, each with one flaw. */

@@ -208,6 +208,54 @@ describe.concurrent('a check of a receiver', () => {
   });
 });
 
+const EXAMINE = `mutation E($id: ID!, $payload: String! = "{}") {
+  examineReceiver(queueId: $id, payload: $payload) {
+    __typename
+    ... on ExamineReceiverPayload { findings { name status text advice } }
+    ... on Error { message }
+  }
+}`;
+
+describe.concurrent('an examination', () => {
+  it('judges a receiver by some thirty test requests', async () => {
+    const { api, graphql } = await newAccount();
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 7 });
+    const { examineReceiver: result } = await graphql.query(EXAMINE, { id: queue.id });
+    expect(result.findings.slice(0, 3)).toEqual([
+      { name: 'reachable', status: 'OK', text: expect.stringMatching(/^answered 200 in \d+ ms$/), advice: null },
+      { name: 'wrong signature', status: 'FAILED', text: expect.any(String), advice: expect.stringContaining(HEADER) },
+      { name: 'missing signature', status: 'FAILED', text: expect.any(String), advice: expect.any(String) },
+    ]);
+    const [first] = receiver.requests as [ReceivedRequest];
+    expect(first.headers['x-jobferry-ack-timeout']).toBe('7');
+    expect(first.json()?.payload).toEqual({});
+    expect(receiver.requests.length).toBeLessThanOrEqual(30);
+    const { auditLog } = await graphql.query(
+      'query ($id: ID!) { auditLog(targetId: $id, action: "queue.examine_receiver") { nodes { targetName } } }',
+      { id: queue.id },
+    );
+    expect(auditLog.nodes).toEqual([{ targetName: queue.name }]);
+  });
+
+  it('is refused for a payload that is no object, and above three a minute', async () => {
+    const { api, graphql } = await newAccount();
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const examine = async (payload: string) =>
+      (await graphql.query(EXAMINE, { id: queue.id, payload })).examineReceiver;
+    for (const payload of ['[]', '{', `{"a":"${'x'.repeat(100_000)}"}`]) {
+      expect((await examine(payload)).__typename).toBe('ValidationError');
+    }
+    expect(receiver.requests).toEqual([]);
+    for (let n = 0; n < 3; n += 1) expect((await examine('{}')).__typename).toBe('ExamineReceiverPayload');
+    expect(await examine('{}')).toMatchObject({
+      __typename: 'ConflictError',
+      message: expect.stringMatching(/at most 3 receivers/),
+    });
+  });
+});
+
 describe.concurrent('queue check', () => {
   const runCheck = async (args: string[]) => {
     const env = { DATABASE_URL: url, SIGNATURE_HEADER: HEADER, LOG_LEVEL: 'error' };

@@ -184,6 +184,7 @@ export class Process implements Host {
       },
       changes: NO_CHANGES,
       sendTest: () => Promise.reject(new Error('there are no receivers')),
+      examine: () => Promise.reject(new Error('there are no receivers')),
       allowsAddress: () => true,
       // Publishing and what is done to single jobs is all hand-written SQL.
       prisma: undefined as unknown as Context['prisma'],

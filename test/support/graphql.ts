@@ -1,3 +1,4 @@
+import { errorLinesOf } from './error-lines.ts';
 import { saysNothingWasStored } from './refusal.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -40,7 +41,10 @@ export function createGraphQLClient(baseUrl: string, client: string | Record<str
         return given.errors?.some(isRepeatable) === true ? null : given;
       });
       if (answer.errors === undefined) return answer.data;
-      throw new Error(`GraphQL answered ${JSON.stringify(answer.errors)}`);
+      const logged = errorLinesOf(answer.errors.map(({ extensions }) => extensions?.requestId));
+      throw new Error(
+        `GraphQL answered ${JSON.stringify(answer.errors)}${logged.map((line) => `\n${JSON.stringify(line)}`)}`,
+      );
     },
     /** Events of a subscription, as they come; ends the request when the consumer stops. */
     subscribe<Data = AnyData>(query: string, variables: object = {}): Subscription<Data> {

@@ -2,6 +2,7 @@ import { parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { startService } from '../../src/start.ts';
 import { atEndOfFile } from './end-of-file.ts';
+import { keepErrorLine } from './error-lines.ts';
 import type { LogLine, Running } from './process.ts';
 import { isReady } from './status.ts';
 import { waitFor } from './wait-for.ts';
@@ -20,7 +21,16 @@ export interface InProcessOptions {
 export async function startInProcess({ databaseUrl, role = 'all', env = {} }: InProcessOptions): Promise<Running> {
   const config = parseConfig({ HOST: '127.0.0.1', PORT: '0', ROLE: role, DATABASE_URL: databaseUrl, ...env });
   const logs: LogLine[] = [];
-  const log = createLog({ level: config.logLevel }, { write: (line) => void logs.push(JSON.parse(line)) });
+  const log = createLog(
+    { level: config.logLevel },
+    {
+      write: (text) => {
+        const line: LogLine = JSON.parse(text);
+        logs.push(line);
+        keepErrorLine(line);
+      },
+    },
+  );
   const service = await startService(config, log);
   let stopped: Promise<void> | null = null;
   const stop = () => {

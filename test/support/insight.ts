@@ -28,6 +28,7 @@ export async function openInsight() {
     wake: () => undefined,
     changes: { changed: () => undefined },
     sendTest: () => Promise.reject(new Error('there are no receivers')),
+    examine: () => Promise.reject(new Error('there are no receivers')),
     allowsAddress: () => true,
   };
   const actor = { type: 'api_key', id: 'a'.repeat(24), label: 'jf_abc…wxyz' } as const;

@@ -60,6 +60,7 @@ export function openServices(
     wake: (queueId, reason) => notifier.add(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
     sendTest: () => Promise.reject(new Error('there are no receivers')),
+    examine: () => Promise.reject(new Error('there are no receivers')),
     allowsAddress: () => true,
   };
 

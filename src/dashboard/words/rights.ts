@@ -23,6 +23,7 @@ export const ROLE_OF = {
   deleteSavedView: 'OPERATOR',
   dismissErrorGroup: 'OPERATOR',
   endHold: 'OPERATOR',
+  examineReceiver: 'OPERATOR',
   extendAck: 'OPERATOR',
   nackJob: 'OPERATOR',
   pauseBulkAction: 'OPERATOR',

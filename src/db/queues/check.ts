@@ -27,7 +27,7 @@ const BEGIN: Statement = {
     with recent as materialized (
       select count(*) >= $4::integer as "tooMany" from audit_entry
        where account_id = $2 and id >= jobferry_first_id(jobferry_now() - interval '1 minute')
-         and action = 'queue.check_receiver'
+         and action = $5::text
     ), target as materialized (
       select id, name, webhook_url, signing_secret, next_signing_secret, mode, ack_timeout, concurrency,
              coalesce(next_signing_secret_at <= jobferry_now(), false) as rotated
@@ -38,7 +38,7 @@ const BEGIN: Statement = {
            case when not rotated then next_signing_secret end as "nextSecret",
            mode, ack_timeout as "ackTimeout", concurrency,
            case when not recent."tooMany" then
-             jobferry_audit($2, $3::json, 'queue.check_receiver', 'queue', target.id, name, null,
+             jobferry_audit($2, $3::json, $5::text, 'queue', target.id, name, null,
                             jsonb_build_object('webhookUrl', webhook_url)) end
       from target, recent`,
 };
@@ -58,7 +58,7 @@ interface Row {
 
 /**
  * Writes the audit entry of a check, and returns what it needs.
- * @param perMinute limit of the account
+ * @param perMinute limit of the account, for each of the two actions
  * @returns null when there is no such live queue
  */
 export async function beginReceiverCheck(
@@ -66,12 +66,14 @@ export async function beginReceiverCheck(
   by: Author,
   queueId: string,
   perMinute: number,
+  action: 'queue.check_receiver' | 'queue.examine_receiver' = 'queue.check_receiver',
 ): Promise<CheckedQueue | 'too_many' | null> {
   const row = await db.one<Row & Record<string, unknown>>(BEGIN, [
     queueId,
     by.accountId,
     actorJson(by.actor),
     perMinute,
+    action,
   ]);
   if (row === null) return null;
   if (row.tooMany) return 'too_many';

@@ -40,6 +40,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   QueuePause: ['by'],
   // One of Jobferry's own errors, and a code of Node.
   ReceiverCheck: ['error', 'errorCode'],
+  // Besides Jobferry's own sentences, only the address to which a receiver redirects.
+  ReceiverFinding: ['advice', 'name', 'text'],
   RestoreErrorGroupPayload: ['fingerprint'],
   RotateAlertRuleSecretPayload: ['signingSecret'],
   RotateSigningSecretPayload: ['signingSecret'],
@@ -81,6 +83,8 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   'Mutation.createApiKey': ['name', 'queues'],
   'Mutation.deferJob': ['reason'],
   'Mutation.dismissErrorGroup': ['fingerprint'],
+  // The client that sends a test payload knows it.
+  'Mutation.examineReceiver': ['payload'],
   'Mutation.extendAck': ['progress'],
   'Mutation.nackJob': ['reason'],
   'Mutation.publishJob': ['queue'],

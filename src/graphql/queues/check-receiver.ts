@@ -1,7 +1,8 @@
 import { type CheckOfReceiver, SIGNATURE_VERDICTS } from '../../domain/receiver-check.ts';
+import { type ExaminationFinding, FINDING_STATUSES, TEST_PAYLOAD } from '../../domain/receiver-examination.ts';
 import { builder } from '../builder.ts';
 import { enumOf } from '../enums.ts';
-import { ConflictError, NotFoundError } from '../errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../errors.ts';
 import { idOf, refusing } from '../input.ts';
 import { PRICE } from '../prices.ts';
 
@@ -48,7 +49,55 @@ const CheckReceiverPayload = builder.objectRef<{ check: CheckOfReceiver }>('Chec
   }),
 });
 
+const FindingStatus = enumOf(
+  'ReceiverFindingStatus',
+  'Verdict on a part of a receiver. `OK`: as it should be. `WARNING`: it works, and could fail. `FAILED`: it has to be changed. `SKIPPED`: nothing can be seen.',
+  FINDING_STATUSES,
+);
+
+const ReceiverFinding = builder.objectRef<ExaminationFinding>('ReceiverFinding').implement({
+  description: 'The verdict on a part of a receiver.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Name of the part, such as `wrong signature`.' }),
+    status: t.field({ type: FindingStatus, description: 'The verdict.', resolve: ({ status }) => status }),
+    text: t.exposeString('text', { description: 'The observation.' }),
+    advice: t.exposeString('advice', { nullable: true, description: 'A change that mends it; null if it needs none.' }),
+  }),
+});
+
+const ExamineReceiverPayload = builder
+  .objectRef<{ findings: ExaminationFinding[] }>('ExamineReceiverPayload')
+  .implement({
+    description: 'The result of an examination.',
+    fields: (t) => ({
+      findings: t.field({
+        type: [ReceiverFinding],
+        description: 'The verdicts, in the order of the requests.',
+        resolve: ({ findings }) => findings,
+      }),
+    }),
+  });
+
 builder.mutationFields((t) => ({
+  examineReceiver: t.field({
+    type: ExamineReceiverPayload,
+    complexity: PRICE.receiverExamination,
+    description:
+      'Sends up to thirty test requests to the webhook of a queue, and judges the answers: signatures that are good, wrong, missing or over a changed body, numbers and duplicate keys, 1 MiB, an id twice, several at once. They are no jobs, but a receiver that takes the payload may do its work each time. At most three a minute and account.',
+    errors: { types: [ValidationError, NotFoundError, ConflictError] },
+    args: {
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      payload: t.arg.string({
+        defaultValue: TEST_PAYLOAD,
+        required: true,
+        description: 'Source text of a JSON object that the receiver takes.',
+      }),
+    },
+    resolve: (_root, { queueId: id, payload }, { services, account }) =>
+      refusing(async () => ({
+        findings: await services.queues.examineReceiver(account, idOf(id, 'queue'), payload),
+      })),
+  }),
   checkReceiver: t.field({
     type: CheckReceiverPayload,
     complexity: PRICE.receiverCheck,

@@ -38,6 +38,7 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
   'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
   'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
+  'queue.examine_receiver': { verb: 'examined the receiver of', label: 'receiver examined', icon: 'list' },
   'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
   'job.publish': { verb: 'published the job', label: 'job published', icon: 'plus' },
   'jobs.publish': { verb: 'published jobs in', label: 'jobs published', icon: 'plus' },

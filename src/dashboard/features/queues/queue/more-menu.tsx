@@ -14,7 +14,7 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
 ];
 
 /** Links to rare actions on a queue. They are in the settings, with their price. */
-export function MoreMenu({ name, onCheck }: { name: string; onCheck: () => void }) {
+export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: () => void; onExamine: () => void }) {
   const id = useId();
   const rights = useRights();
   const parts = PARTS.filter(({ deed }) => may(rights, deed));
@@ -30,6 +30,12 @@ export function MoreMenu({ name, onCheck }: { name: string; onCheck: () => void 
           <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onCheck}>
             <Icon name="send" />
             Check the receiver
+          </button>
+        )}
+        {may(rights, 'examineReceiver') && (
+          <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onExamine}>
+            <Icon name="list" />
+            Examine the receiver…
           </button>
         )}
         {parts.map(({ hash, label, icon }) => (

@@ -1,6 +1,6 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
@@ -32,6 +32,8 @@ import { useQueue } from './use-queue.ts';
 /** Below the first line, which is what people come for. */
 const QueueCharts = lazy(() => import('./charts.tsx'));
 
+const ExamineDialog = lazy(() => import('./examine-receiver.tsx'));
+
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
   const [params] = useSearchParams();
@@ -56,9 +58,16 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
   useWatch({ queueIds: [id] });
   const timeout = useWebhookTimeout();
   const check = () => void checkReceiver(id, timeout);
-  useKeys(queue, check);
+  const [isExamining, setExamining] = useState(false);
+  const examine = () => setExamining(true);
+  useKeys(queue, { check, examine });
   return (
-    <QueueHead queue={queue} flow={page.flow} onCheck={check}>
+    <QueueHead queue={queue} flow={page.flow} onCheck={check} onExamine={examine}>
+      {isExamining && (
+        <Suspense fallback={null}>
+          <ExamineDialog queue={queue} onClose={() => setExamining(false)} />
+        </Suspense>
+      )}
       <Failure asked={page.asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
@@ -73,7 +82,7 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
   );
 }
 
-function useKeys(queue: QueueOfPage, check: () => void): void {
+function useKeys(queue: QueueOfPage, { check, examine }: Record<'check' | 'examine', () => void>): void {
   const [, navigate] = useLocation();
   const { name } = queue;
   useCommands([
@@ -93,6 +102,7 @@ function useKeys(queue: QueueOfPage, check: () => void): void {
       run: () => navigate(queuePath(name, '/edit')),
     },
     { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
+    { label: 'Examine the receiver…', icon: 'list', run: examine, deed: 'examineReceiver' },
     { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
   ]);
 }
@@ -102,11 +112,13 @@ function QueueHead({
   queue,
   flow,
   onCheck,
+  onExamine,
   children,
 }: {
   queue: QueueOfPage;
   flow: Flow;
   onCheck: () => void;
+  onExamine: () => void;
   children: React.ReactNode;
 }) {
   const view = useView();
@@ -154,7 +166,7 @@ function QueueHead({
               <kbd>e</kbd>
             </Link>
           </May>
-          <MoreMenu name={name} onCheck={onCheck} />
+          <MoreMenu name={name} onCheck={onCheck} onExamine={onExamine} />
         </>
       }
     >
