@@ -7,7 +7,6 @@ import type { Database } from './db/connection/database.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createAddressGuard } from './delivery/address-guard.ts';
-import { examine } from './delivery/examine.ts';
 import type { Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
@@ -42,7 +41,7 @@ import { startAlertsOf } from './start/alerts.ts';
 import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
-import { openSender } from './start/open-sender.ts';
+import { createExaminer, openSender } from './start/open-sender.ts';
 import { startReplica } from './start/replica.ts';
 import {
   warnOfAllowedAddresses,
@@ -278,12 +277,7 @@ function createContext(
     },
     newJobs: worker?.newJobs ?? null,
     sendTest: createTestSender(testSender),
-    examine: (receiver) =>
-      examine(testSender, receiver, {
-        signatureHeader: config.signatureHeader,
-        timeoutMs: config.webhookTimeoutMs,
-        lifetimeMs: config.jobLifetimeMs,
-      }),
+    examine: createExaminer(config, testSender),
     allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
     changes,
     tracing,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { type Dev, envLines, type Print, startDev } from '../dev/run.ts';
 import { createLog } from '../log.ts';
 import { command } from './command.ts';
+import { stopOnSignal } from './stop-on-signal.ts';
 
 const KEYS = 'r retry · o open the dashboard · p pause · n next event · q quit';
 
@@ -28,7 +29,7 @@ export const DEV = command({
       (settings, wrapSender) => startService(settings, log, { wrapSender }),
     );
     // From the beginning, or a signal would leave the database running.
-    const stop = stopOnSignal(starting);
+    const stop = stopOnSignal(starting, log);
     const dev = await starting;
     if (!options.json) console.log(`\nready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
@@ -60,26 +61,7 @@ function jsonPrint(): Print {
   };
 }
 
-function stopOnSignal(starting: Promise<Dev>): () => void {
-  let isStopping = false;
-  const stop = () => {
-    if (isStopping) return;
-    isStopping = true;
-    starting
-      .then((dev) => dev.stop())
-      .then(
-        () => process.exit(0),
-        (error: unknown) => {
-          console.error(error);
-          process.exit(1);
-        },
-      );
-  };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
-  return stop;
-}
-
-function readKeys(dev: Dev, stop: () => void): void {
+function readKeys(dev: Dev, stop: (reason: string) => void): void {
   const actions: Record<string, () => Promise<string>> = {
     r: async () => {
       const id = dev.lastFailed();
@@ -95,7 +77,7 @@ function readKeys(dev: Dev, stop: () => void): void {
     // Keys that follow each other quickly come together.
     for (const key of bytes.toString()) {
       // In raw mode Control-C is a byte and no signal.
-      if (key === 'q' || key === '\u0003') stop();
+      if (key === 'q' || key === '\u0003') stop('a key');
       const action = Object.hasOwn(actions, key) ? actions[key] : undefined;
       action?.().then(
         (sentence) => console.log(sentence),

@@ -1,8 +1,7 @@
 import { beginReceiverCheck } from '../db/queues/check.ts';
-import { examine } from '../delivery/examine.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type ExaminationFinding, payloadProblem, TEST_PAYLOAD } from '../domain/receiver-examination.ts';
-import { openSender } from '../start/open-sender.ts';
+import { createExaminer, openSender } from '../start/open-sender.ts';
 import { command, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
 import { printable } from './output.ts';
@@ -28,22 +27,17 @@ export const QUEUE_CHECK = command({
       if (problem !== null) throw new UsageError(`--payload ${problem}`);
       const { queue } = await queueOf(db, argument, account);
       const by = { accountId: queue.accountId, actor: OPERATOR };
-      const target = await beginReceiverCheck(db, by, queue.id, PER_MINUTE, 'queue.examine_receiver');
+      const target = await beginReceiverCheck(db, by, queue.id, {
+        action: 'queue.examine_receiver',
+        perMinute: PER_MINUTE,
+      });
       if (target === null) throw new UsageError(`queue ${queue.id} was deleted`);
       if (target === 'too_many')
         throw new UsageError(`at most ${PER_MINUTE} checks a minute and account: wait a moment`);
       const sender = openSender(config, MAX_SOCKETS);
       try {
-        const ackTimeout = target.mode === 'ack' ? target.ackTimeout : null;
-        const findings = await examine(
-          sender,
-          { ...target, accountId: queue.accountId, payload, ackTimeout },
-          {
-            signatureHeader: config.signatureHeader,
-            timeoutMs: config.webhookTimeoutMs,
-            lifetimeMs: config.jobLifetimeMs,
-          },
-        );
+        const examine = createExaminer(config, sender);
+        const findings = await examine({ ...target, accountId: queue.accountId, payload });
         const isFailure = findings.some(({ status }) => status === 'failed');
         const head = `Receiver of ${printable(queue.name)}: ${printable(target.webhookUrl)}`;
         const json = { ok: !isFailure, queueId: queue.id, webhookUrl: target.webhookUrl, findings };

@@ -208,7 +208,7 @@ export function judgeUnusual(
   const [expected, status] = [statusOf(first), statusOf(seen)];
   const size = `Allow bodies of 1 MiB, or publish smaller payloads.${lineFor('body size', seen)}`;
   if (status === null) return { ...judgeSilence(name, seen), ...(name === '1 MiB' ? { advice: size } : {}) };
-  if (status === expected || (isSuccess(status) && isSuccess(expected))) return ok(name, `answered ${status}`);
+  if (isAlike(first, seen)) return ok(name, `answered ${status}`);
   const text = `answered ${status}, and ${expected} to the first request`;
   if (isBackpressure(status)) return skipped(name, `the receiver is busy: answered ${status}`);
   if (name === '1 MiB' && status === 413) return failed(name, text, size);
@@ -234,10 +234,7 @@ export function judgeTogether(
   setting: Omit<Setting, 'signatureHeader'>,
 ): ExaminationFinding {
   const name = 'at once';
-  const expected = statusOf(first);
-  const others = all.filter(
-    (seen) => !(statusOf(seen) === expected || (isSuccess(statusOf(seen)) && isSuccess(expected))),
-  );
+  const others = all.filter((seen) => !isAlike(first, seen));
   const sorted = all.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
   const p95 = Math.round(sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0);
   const times = `${all.length} requests, 95 % within ${p95} of ${setting.timeoutMs} ms`;
@@ -255,6 +252,12 @@ export function judgeTogether(
   }
   if (p95 <= setting.timeoutMs / 3) return ok(name, times);
   return warning(name, times, 'Little is left before the time limit: answer earlier, or use ack mode.');
+}
+
+/** Whether a request was taken as the first one was. */
+function isAlike(first: SeenAnswer, seen: SeenAnswer): boolean {
+  const [expected, status] = [statusOf(first), statusOf(seen)];
+  return status === expected || (isSuccess(status) && isSuccess(expected));
 }
 
 export function statusOf({ answer }: SeenAnswer): number | null {

@@ -1,5 +1,7 @@
 import type { Config } from '../config.ts';
+import { examine } from '../delivery/examine.ts';
 import { createSender, type Sender } from '../delivery/send.ts';
+import type { ExaminationFinding, Examined } from '../domain/receiver-examination.ts';
 import type { Logger } from '../log.ts';
 
 /** The outbound side by the settings. @param maxSockets see `SenderOptions` */
@@ -17,4 +19,10 @@ export function openSender(
     proxyUrl: config.webhookProxyUrl,
     log,
   });
+}
+
+/** Returns a function that examines receivers by the settings. */
+export function createExaminer(config: Config, sender: Sender): (receiver: Examined) => Promise<ExaminationFinding[]> {
+  const { signatureHeader, webhookTimeoutMs: timeoutMs, jobLifetimeMs: lifetimeMs } = config;
+  return (receiver) => examine(sender, receiver, { signatureHeader, timeoutMs, lifetimeMs });
 }

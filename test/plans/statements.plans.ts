@@ -334,7 +334,11 @@ const CASES: Case[] = [
   ['pause a queue', 200, () => operations.pauseQueue(db, by(), NONE)],
   ['resume a queue', 200, () => operations.resumeQueue(db, by(), NONE, LIFETIME_MS)],
   ['rotate a secret', 200, () => operations.rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
-  ['begin the check of a receiver', 200, () => beginReceiverCheck(db, by(), NONE, 10)],
+  [
+    'begin the check of a receiver',
+    200,
+    () => beginReceiverCheck(db, by(), NONE, { action: 'queue.check_receiver', perMinute: 10 }),
+  ],
   ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
   ['end a hold', 500, endHold],
   ['encrypt payloads', 200, () => operations.encryptPayloads(db, by(), NONE, false)],

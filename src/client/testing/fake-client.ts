@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createClient } from '../index.ts';
 import type { PublishInput } from '../models.ts';
 import type { JobferryClient } from '../types.ts';
+import { newId } from './signed-delivery.ts';
 
 type PublishOptions = Omit<PublishInput, 'payload'>;
 
@@ -72,7 +73,7 @@ export function createFakeClient({ respond }: FakeOptions = {}): FakeClient {
     const { idempotencyKey } = options;
     const isRepeat = (one: FakePublish) => one.queue === queue && one.options.idempotencyKey === idempotencyKey;
     const earlier = idempotencyKey === undefined ? undefined : published.find(isRepeat);
-    const jobId = earlier?.jobId ?? crypto.randomUUID().replaceAll('-', '').slice(0, 24);
+    const jobId = earlier?.jobId ?? newId();
     if (earlier === undefined) published.push({ queue, payload, options, jobId });
     const job = { id: jobId, status: 'pending', createdAt: new Date().toISOString() };
     return { status: earlier === undefined ? 201 : 200, body: job };

@@ -66,7 +66,7 @@ export async function signedDelivery(payload: PayloadObject, options: DeliveryOp
 }
 
 /** As ids of jobs: 24 hexadecimal digits. */
-function newId(): string {
+export function newId(): string {
   return crypto.randomUUID().replaceAll('-', '').slice(0, 24);
 }
 

@@ -1,5 +1,4 @@
 import type { Author } from '../../domain/audit.ts';
-import type { QueueMode } from '../../domain/queue.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
@@ -13,11 +12,13 @@ export interface CheckedQueue {
   signingSecret: string;
   /** Signs as well while a rotation is in progress. */
   nextSigningSecret: string | null;
-  mode: QueueMode;
-  /** Seconds. */
-  ackTimeout: number;
+  /** Seconds; null in standard mode. */
+  ackTimeout: number | null;
   concurrency: number;
 }
+
+/** Names of the audit log. Each has a limit of its own. */
+export type ReceiverCheckAction = 'queue.check_receiver' | 'queue.examine_receiver';
 
 // The audit log is the same for all processes, so the limit holds over all of them. Checks that begin at the same moment in
 // several processes may exceed it by one each. A secret whose time has come signs alone, as at a claim.
@@ -36,7 +37,7 @@ const BEGIN: Statement = {
     select recent."tooMany", jobferry_id() as id, jobferry_now() as now, name, webhook_url as "webhookUrl",
            case when rotated then next_signing_secret else signing_secret end as secret,
            case when not rotated then next_signing_secret end as "nextSecret",
-           mode, ack_timeout as "ackTimeout", concurrency,
+           case when mode = 'ack' then ack_timeout end as "ackTimeout", concurrency,
            case when not recent."tooMany" then
              jobferry_audit($2, $3::json, $5::text, 'queue', target.id, name, null,
                             jsonb_build_object('webhookUrl', webhook_url)) end
@@ -51,22 +52,20 @@ interface Row {
   webhookUrl: string;
   secret: string;
   nextSecret: string | null;
-  mode: QueueMode;
-  ackTimeout: number;
+  ackTimeout: number | null;
   concurrency: number;
 }
 
 /**
  * Writes the audit entry of a check, and returns what it needs.
- * @param perMinute limit of the account, for each of the two actions
+ * @param limit of the account
  * @returns null when there is no such live queue
  */
 export async function beginReceiverCheck(
   db: Database,
   by: Author,
   queueId: string,
-  perMinute: number,
-  action: 'queue.check_receiver' | 'queue.examine_receiver' = 'queue.check_receiver',
+  { action, perMinute }: { action: ReceiverCheckAction; perMinute: number },
 ): Promise<CheckedQueue | 'too_many' | null> {
   const row = await db.one<Row & Record<string, unknown>>(BEGIN, [
     queueId,
@@ -77,10 +76,10 @@ export async function beginReceiverCheck(
   ]);
   if (row === null) return null;
   if (row.tooMany) return 'too_many';
-  const { id, now, name, webhookUrl, secret, nextSecret, mode, ackTimeout, concurrency } = row;
+  const { id, now, name, webhookUrl, secret, nextSecret, ackTimeout, concurrency } = row;
   const decrypt = (stored: string) => db.cipher.decrypt(`signing-secret:${queueId}`, stored);
   return {
-    ...{ id, now, name, webhookUrl, mode, ackTimeout, concurrency },
+    ...{ id, now, name, webhookUrl, ackTimeout, concurrency },
     signingSecret: decrypt(secret),
     nextSigningSecret: nextSecret === null ? null : decrypt(nextSecret),
   };

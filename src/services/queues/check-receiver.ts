@@ -6,10 +6,11 @@ import { type CheckOfReceiver, checkOf } from '../../domain/receiver-check.ts';
 import { type ExaminationFinding, payloadProblem } from '../../domain/receiver-examination.ts';
 import type { Context } from '../context.ts';
 
-/** Checks per minute of an account over all processes, and checks at once in this process. */
-const LIMITS = { perMinute: 10, atOnce: 20 };
-/** Each examination is thirty requests. */
-const EXAMINATIONS_PER_MINUTE = 3;
+/** Checks and examinations at once in this process. */
+const AT_ONCE = 20;
+/** Per minute of an account over all processes. Each examination is thirty requests. */
+const CHECKS = { action: 'queue.check_receiver', verb: 'checks', perMinute: 10 } as const;
+const EXAMINATIONS = { action: 'queue.examine_receiver', verb: 'examines', perMinute: 3 } as const;
 
 /** Sends test requests to the receivers of queues. They are no jobs: nothing counts or stores them but the audit log. */
 export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'db' | 'sendTest' | 'examine'>) {
@@ -19,22 +20,20 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
   async function withQueue<T>(
     account: Account,
     queueId: string,
-    { perMinute, action }: { perMinute: number; action: 'queue.check_receiver' | 'queue.examine_receiver' },
+    limit: typeof CHECKS | typeof EXAMINATIONS,
     work: (queue: CheckedQueue) => Promise<T>,
   ): Promise<T> {
     if (!isId(queueId)) throw notFound('queue');
-    if (running >= LIMITS.atOnce) throw tooMany(`this process is checking ${LIMITS.atOnce} receivers`);
+    if (running >= AT_ONCE) throw tooMany(`this process is checking ${AT_ONCE} receivers`);
     running += 1;
     try {
       // The turn ends before the request, which may take as long as the receiver may.
       const queue = await db.changingTurns.run(account.id, () =>
-        beginReceiverCheck(db, authorOf(account), queueId, perMinute, action),
+        beginReceiverCheck(db, authorOf(account), queueId, limit),
       );
       if (queue === null) throw notFound('queue');
       if (queue === 'too_many')
-        throw tooMany(
-          `the account ${action === 'queue.check_receiver' ? 'checks' : 'examines'} at most ${perMinute} receivers a minute`,
-        );
+        throw tooMany(`the account ${limit.verb} at most ${limit.perMinute} receivers a minute`);
       return await work(queue);
     } finally {
       running -= 1;
@@ -47,11 +46,8 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
      * @throws JobferryError `not_found`, `conflict` (too many checks), `unavailable`
      */
     checkReceiver(account: Account, queueId: string): Promise<CheckOfReceiver> {
-      return withQueue(
-        account,
-        queueId,
-        { perMinute: LIMITS.perMinute, action: 'queue.check_receiver' },
-        async (queue) => checkOf(queue.now, await sendTest({ ...queue, accountId: account.id })),
+      return withQueue(account, queueId, CHECKS, async (queue) =>
+        checkOf(queue.now, await sendTest({ ...queue, accountId: account.id })),
       );
     },
 
@@ -63,9 +59,8 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
     async examineReceiver(account: Account, queueId: string, payload: string): Promise<ExaminationFinding[]> {
       const problem = payloadProblem(payload);
       if (problem !== null) throw invalidField('payload', problem);
-      const limit = { perMinute: EXAMINATIONS_PER_MINUTE, action: 'queue.examine_receiver' } as const;
-      return withQueue(account, queueId, limit, ({ mode, ackTimeout, ...queue }) =>
-        examine({ ...queue, payload, accountId: account.id, ackTimeout: mode === 'ack' ? ackTimeout : null }),
+      return withQueue(account, queueId, EXAMINATIONS, (queue) =>
+        examine({ ...queue, payload, accountId: account.id }),
       );
     },
   };
