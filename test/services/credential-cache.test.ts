@@ -21,7 +21,7 @@ function setUp() {
     await result;
     return during;
   };
-  return { cache, lookUp };
+  return { cache, lookUp, end: (holder: string) => end.resolve(holder) };
 }
 
 it('a holder is present from the end of a look-up until it is too old', async () => {
@@ -48,5 +48,17 @@ it('no holder is present after a look-up that fails', async () => {
   await lookUp('holder');
   vi.advanceTimersByTime(CACHE_MS);
   await lookUp(new Error('gone'));
+  expect(cache.present('hash')).toBeNull();
+});
+
+it('a look-up that takes too long ends within 3 s, and what it finds later holds as long as usual', async () => {
+  const { cache, end } = setUp();
+  const refused = expect(cache.lookUp('hash')).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+  await vi.advanceTimersByTimeAsync(3000);
+  await refused;
+  end('holder');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(cache.isKnown('hash')).toBe(true);
+  // It was asked more than 900 ms ago, so the next request asks again.
   expect(cache.present('hash')).toBeNull();
 });

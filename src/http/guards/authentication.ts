@@ -6,7 +6,7 @@ import { isUnavailable, unavailable } from '../../domain/errors.ts';
 import { accessOfKey } from '../../domain/key-rights.ts';
 import type { SignedIn } from '../../domain/session.ts';
 import { HttpRefusal } from '../errors.ts';
-import { type Answer, localsOf } from '../locals.ts';
+import { type Answer, addWait, localsOf } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
@@ -25,8 +25,10 @@ export function authentication(services: Pick<RestServices, 'accounts'>, unread:
       next(unauthorized());
       return;
     }
+    const since = performance.now();
     services.accounts.authenticate(key).then(
       (account) => {
+        addWait(res, since);
         if (account === null) {
           next(unauthorized());
           return;

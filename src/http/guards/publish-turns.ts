@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { contract } from '../../contract/index.ts';
 import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
-import type { Answer, Locals } from '../locals.ts';
+import { type Answer, addWait, type Locals } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
 import { Admission, type Refusal } from './admission.ts';
@@ -54,9 +54,11 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
         return;
       }
       belongsTo(req.socket, account.id);
+      const since = performance.now();
       const proceed = () => {
         if (res.destroyed) return;
         (res as ServerResponse & { locals?: Locals }).locals = { turn: admission.turn };
+        addWait(res, since);
         answer(req, res);
       };
       admission.wait(account.id, 0, proceed, (why) => refuse(res, account, why));
@@ -74,7 +76,9 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
       if (publish === undefined || publish.stage === 'over') return true;
       const goesOn = admission.received(publish, length, turn);
       if (goesOn === true) return true;
+      const since = performance.now();
       return goesOn.then((admitted) => {
+        addWait(res, since);
         if (admitted !== true) refuse(res, accountOf(res), admitted);
         return admitted === true;
       });

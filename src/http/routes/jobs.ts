@@ -22,7 +22,9 @@ export async function publishJob(
   body: PublishBody,
   { req, res }: { req: IncomingMessage; res: Answer },
 ) {
-  const { created, payloadDiffers, job } = await jobs.publish(accountOf(res), queueName, traced(body, req));
+  const { waitedMs } = res.locals;
+  const input = waitedMs === undefined ? body : { ...body, waitedMs };
+  const { created, payloadDiffers, job } = await jobs.publish(accountOf(res), queueName, traced(input, req));
   const ignored = res.getHeader(IGNORED);
   if (ignored !== undefined) counts.ignored.add(accountOf(res).id, queueName, String(ignored));
   if (payloadDiffers) res.setHeader('x-jobferry-payload', 'differs');

@@ -1,10 +1,16 @@
 import { FairTurns } from '../../db/connection/fair-turns.ts';
+import { unavailable } from '../../domain/errors.ts';
 
 /** Lifetime of a cached result, in milliseconds. Every process must refuse a revoked credential within a second (I-33). */
 export const CACHE_MS = 900;
 const MAX_CACHED = 10_000;
 /** Bounds of the look-ups of unknown credentials: these must not take the connections that known ones need. */
 const STRANGERS = { atOnce: 2, atOnceOfOne: 2, waiting: 500, waitingOfOne: 500, maxWaitMs: 2000 };
+/**
+ * Time limit of a look-up, with its waits for a turn and for a connection. A publish may wait for its turn before and after
+ * it, and must be answered within 5 s (I-37).
+ */
+const LOOK_UP_MS = 3000;
 const NOTE_USE_EVERY_MS = 60_000;
 
 interface Cached<Holder> {
@@ -59,7 +65,8 @@ export class CredentialCache<Holder> {
       until: Number.POSITIVE_INFINITY,
     };
     keep(known === undefined ? this.#others : this.#good, hash, cached);
-    cached.holder = known ? this.#lookUp(hash, cached) : this.#strangers.run('', () => this.#lookUp(hash, cached));
+    const look = () => this.#lookUp(hash, cached);
+    cached.holder = inTime(known === undefined ? this.#strangers.run('', look) : look());
     cached.holder.catch(() => {
       // The next request looks the credential up again. A known one stays known.
       cached.until = 0;
@@ -88,6 +95,15 @@ export class CredentialCache<Holder> {
     }
     return holder;
   }
+}
+
+/** @throws JobferryError `unavailable` when the look-up takes too long; its result is cached all the same */
+function inTime<T>(looking: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const tooLate = () => reject(unavailable('the database did not answer in time', 'nothing'));
+    const timer = setTimeout(tooLate, LOOK_UP_MS);
+    looking.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 /** A full cache drops its oldest entry only. If it dropped all, every credential would be looked up again at once. */

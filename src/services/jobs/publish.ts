@@ -19,6 +19,8 @@ export interface PublishInput {
   delay?: number | undefined;
   /** Trace context of the request; null or undefined without one. */
   trace?: string | null | undefined;
+  /** Milliseconds that the client has already waited for this process; none when left out. */
+  waitedMs?: number | undefined;
 }
 
 /** An input with the name of its queue. */
@@ -115,10 +117,10 @@ export function createPublish(context: Context) {
     }
   };
 
-  const publishOne = async (account: Account, plain: PublishItem): Promise<Published> => {
+  const publishOne = async (account: Account, plain: PublishItem, waitedMs = 0): Promise<Published> => {
     assertNotSuspended(account);
-    // One deadline for all rounds, because the client waits for the last one.
-    const giveUpAt = performance.now() + DEADLINE_MS;
+    // One deadline for all rounds and what came before them, because the client waits for all of it.
+    const giveUpAt = performance.now() + DEADLINE_MS - waitedMs;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const item = inForm(plain);
       const batcher = item.payload.length > LARGE ? large : small;
@@ -138,7 +140,7 @@ export function createPublish(context: Context) {
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
       const given = { ...input, queueName };
       const span = traced(account, given);
-      const publishing = publishOne(account, itemOf(account, given, span));
+      const publishing = publishOne(account, itemOf(account, given, span), given.waitedMs);
       return span.work === null ? publishing : span.work.until(publishing, attributesOf);
     },
 

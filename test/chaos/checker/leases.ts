@@ -123,9 +123,39 @@ function explains(fault: FaultRecord, claim: ChangeRow, takenAt: number): boolea
   return fault.at <= takenAt && (claim.claimedAt ?? claim.at) <= until + CONFIRMED_MS + SLACK_MS;
 }
 
+/** A request that a process was stopped in the act of writing leaves it this long after it was resumed, at most. */
+const RESUMED_MS = 100;
+const STOPPED: readonly FaultKind[] = ['freeze-worker', 'suspend-worker'];
+const heldBack = new WeakMap<Facts, Set<Arrival>>();
+
+/**
+ * Whether a delivery is the one that its process was writing when it was stopped: between its last check of the claim and the write
+ * no process can be kept from being stopped. At most one per stop, because the check and the write are in one turn of the event loop.
+ */
+function isHeldBack(facts: Facts, arrival: Arrival): boolean {
+  let all = heldBack.get(facts);
+  if (all === undefined) {
+    all = new Set(facts.run.faults.flatMap((fault) => (STOPPED.includes(fault.kind) ? heldBackBy(fault, facts) : [])));
+    heldBack.set(facts, all);
+  }
+  return all.has(arrival);
+}
+
+/** The first delivery of a claim from before the stop that arrives right after the process was resumed. */
+function heldBackBy({ at: from, healedAt, workerId }: FaultRecord, { arrivals, changes }: Facts): Arrival[] {
+  if (healedAt === null) return [];
+  const late = [...arrivals].flatMap(([id, list]) => {
+    const isTheirs = takenBack(changes.get(id) ?? []).some(
+      ({ claim }) => claim.workerId === workerId && claim.at <= from,
+    );
+    return isTheirs ? list.filter(({ at }) => Math.abs(at - healedAt) <= RESUMED_MS) : [];
+  });
+  return late.sort((a, b) => a.at - b.at).slice(0, 1);
+}
+
 /** Whether the arrival of a delivery does not show when the service sent it. */
 export function isLeftOut(facts: Facts, arrival: Arrival): boolean {
-  return isSeenLate(facts, arrival) || isCutOff(facts, arrival);
+  return isSeenLate(facts, arrival) || isCutOff(facts, arrival) || isHeldBack(facts, arrival);
 }
 
 /**
