@@ -91,6 +91,27 @@ export const DELIVERING: Bug[] = [
   },
   {
     id: 'I-18',
+    what: 'a process that was stopped writes more than the one request that it was writing',
+    plant(run) {
+      const jobs = [ordinaryJob(run), ordinaryJob(run, 'keyed')];
+      const claims = jobs.map(({ id }) => first(changesOf(run, id), ({ to }) => to === 'processing', 'claim'));
+      const from = Math.max(...claims.map(({ at }) => at));
+      const healedAt = from + 5000;
+      const workerId = 4711;
+      run.faults.push({
+        ...{ kind: 'freeze-worker', pid: 1, workerId, at: from, healedAt, interrupted: [], underWay: 0 },
+      });
+      for (const claim of claims) {
+        // Tokens of real claims are whole numbers that differ by one.
+        const lost = { ...claim, workerId, token: claim.token - 0.5 };
+        const back = { ...lost, from: 'processing', to: 'pending', attempts: claim.attempts - 1, claimedAt: null };
+        run.changes.splice(run.changes.indexOf(claim), 0, lost, { ...back, isTakeBack: true });
+        Object.assign(deliveryOf(run, claim.jobId), { at: healedAt + 1, endedAt: healedAt + 2 });
+      }
+    },
+  },
+  {
+    id: 'I-18',
     what: 'a job that was read as finished changes',
     plant(run) {
       const job = ordinaryJob(run);
