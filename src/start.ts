@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { counts } from './counts/counts.ts';
-import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
+import { checkClock } from './db/connection/clock-watch.ts';
 import type { Database } from './db/connection/database.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
@@ -26,13 +26,12 @@ import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
 import { OidcProvider } from './oidc/provider.ts';
 import { openDatabase } from './open-database.ts';
-import { repeat } from './pacing/repeat.ts';
 import { CredentialWatch } from './services/accounts/credential-watch.ts';
 import type { Context } from './services/context.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
+import { createClockTravel } from './services/server/clock-travel.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
-import { ReleaseWatch } from './services/server/release-watch.ts';
 import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
@@ -50,6 +49,7 @@ import {
   warnOfShortRetention,
   warnOfUntrustedProxy,
 } from './start/warnings.ts';
+import { watchClock, watchRelease } from './start/watches.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { VERSION } from './version.ts';
@@ -57,11 +57,6 @@ import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts'
 
 /** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
 const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
-
-/** How often the database's clock is checked for jumps. */
-const CLOCK_CHECK_MS = 2000;
-/** How often a process looks whether a later release has migrated the database; `/readyz` does it, too. */
-const RELEASE_CHECK_MS = 5000;
 
 export interface Service {
   /** Address on which the process listens. */
@@ -79,8 +74,14 @@ export interface Service {
 export interface StartOptions {
   /** Called with the first account's key as soon as it exists: it is shown once, and the rest of the start may fail. */
   onNewApiKey?: (key: string, url: string) => void;
-  /** Wraps the sender of the worker, for `dev`. */
-  wrapSender?: WrapSender | undefined;
+  /** For `dev`. */
+  development?: Development | undefined;
+}
+
+/** Parts that only a server for development has. Its clock can be moved. */
+interface Development {
+  /** Wraps the sender of the worker. */
+  wrapSender: WrapSender;
 }
 
 type WrapSender = (sender: Sender, db: Database) => Sender;
@@ -99,7 +100,7 @@ export async function startService(config: Config, log: Logger, options: StartOp
     const database = await openDatabase(config, log, { guest: false, migrates, onNewApiKey });
     started.add(() => database.close());
     const foundations = { config, log, database, started, trustedProxies };
-    const service = await startParts(foundations, fronts, options.wrapSender);
+    const service = await startParts(foundations, fronts, options.development ?? null);
     log.info({ url: service.url, role: config.role, metricsUrl: fronts.metricsFront?.url }, 'listening');
     return service;
   } catch (error) {
@@ -113,7 +114,7 @@ export async function startService(config: Config, log: Logger, options: StartOp
 async function startParts(
   foundations: Foundations,
   { front, closeFront, metricsFront }: Fronts,
-  wrapSender: WrapSender = (sender) => sender,
+  development: Development | null,
 ): Promise<Service> {
   const { config, log, database, started } = foundations;
   const { db } = database;
@@ -128,12 +129,16 @@ async function startParts(
   const release = watchRelease(foundations);
   const shared = { listener, periods, changes, tracing };
   const worker =
-    config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release }, wrapSender);
+    config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release }, development);
   const stopWorker = worker === null ? null : started.add(worker.stop);
   release.onRefused(() => stopWorker?.());
   await listener.start();
   started.add(() => liveUpdates.stop());
-  const context = createContext(foundations, { periods, changes, tracing, worker });
+  const clockTravel =
+    development === null || worker === null
+      ? null
+      : createClockTravel({ db, lookAgain: worker.lookAgain, clockMoved: () => checkClock(db, clock) });
+  const context = createContext(foundations, { periods, changes, tracing, worker, clockTravel });
   await warnOfPlans(foundations);
   await warnOfConnections(foundations);
   warnOfUntrustedProxy(config, log);
@@ -197,30 +202,16 @@ function addressOf({ publicUrl }: Config, bound: string): URL | null {
   return publicUrl ?? (local === null ? null : new URL(local));
 }
 
-function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
-  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
-  useClockWatch(db, clock);
-  const checks = repeat(CLOCK_CHECK_MS, log, "reading the database's clock", () => checkClock(db, clock));
-  started.add(() => checks.stop());
-  return clock;
-}
-
-function watchRelease({ log, database: { db, runsBeside }, started }: Foundations): ReleaseWatch {
-  const release = new ReleaseWatch({ db, log, startsBeside: runsBeside });
-  const checks = repeat(RELEASE_CHECK_MS, log, 'comparing the release of the database', () => release.look());
-  started.add(() => checks.stop());
-  return release;
-}
-
 /** Starts what a process that delivers has: the sender and the worker. */
 async function startDelivering(
   { config, log, database, started }: Foundations,
   shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock' | 'release'>,
-  wrapSender: WrapSender,
+  development: Development | null,
 ): Promise<Worker> {
-  const sender = openOwnSender({ config, started }, 2 * config.workerCapacity, { log });
+  const own = openOwnSender({ config, started }, 2 * config.workerCapacity, { log });
+  const sender = development?.wrapSender(own, database.db) ?? own;
   warnOfAllowedAddresses(config, log);
-  return startWorker(database.db, wrapSender(sender, database.db), log, {
+  return startWorker(database.db, sender, log, {
     ...shared,
     databaseUrl: database.url,
     capacity: config.workerCapacity,
@@ -249,7 +240,8 @@ function createContext(
     changes,
     tracing,
     worker,
-  }: Pick<WorkerOptions, 'periods' | 'changes' | 'tracing'> & { worker: Worker | null },
+    clockTravel,
+  }: Pick<WorkerOptions, 'periods' | 'changes' | 'tracing'> & Pick<Context, 'clockTravel'> & { worker: Worker | null },
 ): Context {
   const prisma = createPrisma(db);
   started.add(() => prisma.$disconnect());
@@ -281,6 +273,7 @@ function createContext(
     allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
     changes,
     tracing,
+    clockTravel,
   };
 }
 

@@ -25,7 +25,7 @@ const STAMP = join(ROOT, '.builds/client-of');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 /** The files that the sources of the client import, by folder of src. Only the server uses the others. */
-const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling', 'envelope-text'] };
+const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling', 'envelope-text', 'duration'] };
 /** Each entry point, and the way from its folder to dist. */
 const ENTRIES = { 'client/index': '../..', 'client/webhook/index': '../../..', 'client/testing/index': '../../..' };
 
@@ -53,7 +53,11 @@ async function build() {
 
 async function make() {
   const compiled = join(DIST, 'compiled');
-  compile({ extends: join(CLIENT, 'tsconfig.json'), compilerOptions: { outDir: compiled } });
+  compile({
+    extends: join(CLIENT, 'tsconfig.json'),
+    compilerOptions: { outDir: compiled },
+    files: Object.keys(ENTRIES).map((entry) => join(ROOT, `src/${entry}.ts`)),
+  });
 
   const { contract } = await import(pathToFileURL(join(compiled, 'contract/index.js')).href);
   const groups = readRoutes(contract);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { type Dev, envLines, type Print, startDev } from '../dev/run.ts';
+import { createInterface } from 'node:readline';
+import { DATA_DIR, type Dev, envLines, type Print, startDev } from '../dev/run.ts';
 import { createLog } from '../log.ts';
 import { command } from './command.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
@@ -15,6 +16,9 @@ export const DEV = command({
     json: { help: 'print one JSON object for each event' },
     quiet: { help: 'print no attempts' },
     'no-open': { help: 'do not open the dashboard' },
+    data: { value: 'FOLDER', help: `folder of the data; ${DATA_DIR} by default` },
+    discard: { help: 'delete the data at the end' },
+    attached: { help: 'for tests: create no queue, take commands from the standard input, and end with it' },
   },
   isService: true,
   run: async ({ options }, environment) => {
@@ -25,12 +29,17 @@ export const DEV = command({
     const startedAt = performance.now();
     const starting = startDev(
       config,
-      { forward: options.forward ?? null, isFresh: options.fresh, print },
-      (settings, wrapSender) => startService(settings, log, { wrapSender }),
+      {
+        ...{ forward: options.forward ?? (options.attached ? '' : null), isFresh: options.fresh, print },
+        ...{ dataDir: options.data ?? DATA_DIR, isDiscarded: options.discard },
+      },
+      (settings, wrapSender) => startService(settings, log, { development: { wrapSender } }),
     );
     // From the beginning, or a signal would leave the database running.
     const stop = stopOnSignal(starting, log);
+    if (options.attached) process.stdin.on('end', () => stop('the standard input has ended'));
     const dev = await starting;
+    if (options.attached) takeCommands(dev);
     if (!options.json) console.log(`\nready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     if (isTerminal && !options['no-open']) console.log(await openDashboard(dev));
@@ -84,6 +93,16 @@ function readKeys(dev: Dev, stop: (reason: string) => void): void {
         (error: unknown) => console.log(String(error)),
       );
     }
+  });
+}
+
+/** Answers each line of the standard input with a line: an account of its own for the next test. */
+function takeCommands(dev: Dev): void {
+  createInterface({ input: process.stdin }).on('line', () => {
+    dev.nextAccount().then(
+      (account) => console.log(JSON.stringify({ type: 'account', ...account })),
+      (error: unknown) => console.log(JSON.stringify({ type: 'error', message: String(error) })),
+    );
   });
 }
 

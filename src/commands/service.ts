@@ -8,6 +8,7 @@ import { DEV } from './dev.ts';
 import { migrate } from './migrate.ts';
 import { listOfPlaces } from './places.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
+import { TIME } from './time.ts';
 
 const serve = command({
   name: 'serve',
@@ -87,4 +88,4 @@ Try it:
 `);
 }
 
-export const SERVICE_COMMANDS = [serve, DEV, migrate, demo];
+export const SERVICE_COMMANDS = [serve, DEV, TIME, migrate, demo];

@@ -8,7 +8,39 @@ export interface DevClient {
   runNext(): Promise<string>;
   /** Pauses the queues, or resumes them if all are paused. @returns a sentence */
   togglePause(queueIds: readonly string[]): Promise<string>;
+  /** Returns the clock, and what happens next. */
+  clock(): Promise<WireClock>;
+  /** Lets time pass. @param input as the mutation `travelInTime` takes it */
+  travel(input: { bySeconds?: number; until?: string; drain?: boolean }): Promise<WireTravel>;
+  /** Puts the clock back to that of the machine. */
+  resetClock(): Promise<WireClock>;
 }
+
+/** `ClockEvent` of GraphQL. */
+export interface WireEvent {
+  at: string;
+  reason: string;
+  message: string;
+  queue: string;
+  jobId: string;
+}
+
+/** `Clock` of GraphQL. */
+export interface WireClock {
+  now: string;
+  aheadSeconds: number;
+  next: WireEvent[];
+}
+
+/** `TravelPayload` of GraphQL. */
+export interface WireTravel {
+  isSettled: boolean;
+  passed: WireEvent[];
+  clock: WireClock;
+}
+
+const EVENT = '{ at reason message queue jobId }';
+const CLOCK = `{ now aheadSeconds next ${EVENT} }`;
 
 interface Queue {
   id: string;
@@ -85,6 +117,27 @@ export function createDevClient(url: string, apiKey: string): DevClient {
       const field = all ? 'resumeQueue' : 'pauseQueue';
       for (const id of queueIds) await ask(`mutation ($id: ID!) { ${field}(id: $id) { __typename } }`, { id });
       return field === 'pauseQueue' ? 'paused: publishes are accepted, and wait' : 'resumed';
+    },
+
+    async clock() {
+      const { clock } = await ask<{ clock: WireClock | null }>(`{ clock ${CLOCK} }`);
+      if (clock === null) throw new Error('this server is not one for development: its clock cannot be moved');
+      return clock;
+    },
+
+    async travel(input) {
+      const query = `mutation ($input: TravelInput!) { travelInTime(input: $input) {
+        ... on TravelPayload { isSettled passed ${EVENT} clock ${CLOCK} } ... on Error { message } } }`;
+      const { travelInTime: result } = await ask<{ travelInTime: WireTravel & { message?: string } }>(query, { input });
+      if (result.message !== undefined) throw new Error(result.message);
+      return result;
+    },
+
+    async resetClock() {
+      const query = `mutation { resetClock { ... on ResetClockPayload { clock ${CLOCK} } ... on Error { message } } }`;
+      const { resetClock: result } = await ask<{ resetClock: { clock: WireClock; message?: string } }>(query);
+      if (result.message !== undefined) throw new Error(result.message);
+      return result.clock;
     },
   };
 }

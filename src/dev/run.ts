@@ -1,12 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { clockAheadMs } from '../db/clock-travel.ts';
 import type { Database } from '../db/connection/database.ts';
 import { findCluster, removeDataDir } from '../db/embedded/cluster.ts';
 import { isAlive } from '../db/embedded/server-process.ts';
 import { listAccounts } from '../db/operator/accounts.ts';
 import { signingSecretOf } from '../db/operator/queues.ts';
 import type { Sender } from '../delivery/send.ts';
+import { accountsInTurn } from './accounts.ts';
 import { type AttemptSeen, attemptLine, watchSender } from './attempts.ts';
 import { createDevClient, type DevClient } from './client.ts';
 import { type ForwardedQueue, TargetPauses } from './pauses.ts';
@@ -14,15 +16,23 @@ import { startEcho } from './receiver.ts';
 import { type Target, targetsOf } from './targets.ts';
 
 /** Folder of the database and the key, in the present folder. It is not that of `serve`, which `--fresh` must not delete. */
-const DATA_DIR = '.jobferry';
+export const DATA_DIR = '.jobferry';
+/** File with the address of the service, beside that of the key. */
+export const URL_FILE = 'url';
+/** Rows past retention are removed this soon after the clock was moved. */
+const SWEEP_MS = 2000;
 /** Addresses of a developer's machine and of its containers. */
 const ALLOWED = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
 
 export interface DevOptions {
-  /** URLs that are separated by commas; null for a receiver of its own, which takes every delivery. */
+  /** URLs that are separated by commas; null for a receiver of its own, which takes every delivery; empty for no queue. */
   forward: string | null;
+  /** Folder of the data. */
+  dataDir: string;
   /** Deletes the data of earlier runs. */
   isFresh: boolean;
+  /** Deletes the data at the end. */
+  isDiscarded: boolean;
   print: Print;
 }
 
@@ -54,6 +64,8 @@ export type StartService = (
 export interface Dev {
   readonly queueIds: readonly string[];
   readonly client: DevClient;
+  /** Creates another account, and suspends the one before. For tests. */
+  nextAccount(): Promise<{ apiKey: string }>;
   /** Id of the job whose last attempt failed; null if none has. */
   lastFailed(): string | null;
   signInLink(): Promise<string | null>;
@@ -63,23 +75,26 @@ export interface Dev {
 /** Starts the service for a developer: one account, a queue for each target, and a line for each attempt. */
 export async function startDev(
   config: Config,
-  { forward, isFresh, print }: DevOptions,
+  { forward, dataDir, isFresh, isDiscarded, print }: DevOptions,
   start: StartService,
 ): Promise<Dev> {
-  const targets = forward === null ? [] : targetsOf(forward);
-  if (isFresh) await removeData();
+  const targets = forward === null || forward === '' ? [] : targetsOf(forward);
+  if (isFresh) await removeData(dataDir);
   const watch = createWatch(print);
-  const service = await start(devConfig(config), watch.wrapSender);
-  const echo = targets.length > 0 ? null : await startEcho();
+  const service = await start(devConfig(config, dataDir), watch.wrapSender);
+  const echo = forward === null ? await startEcho() : null;
   const stop = async () => {
     await watch.stop();
     await service.stop();
     await echo?.close();
+    if (isDiscarded) await removeData(dataDir);
   };
   try {
     const db = watch.database();
-    await writeFile(join(DATA_DIR, '.gitignore'), '*\n');
-    const apiKey = (await readFile(join(DATA_DIR, 'api-key'), 'utf8')).trim();
+    await writeFile(join(dataDir, '.gitignore'), '*\n');
+    await writeFile(join(dataDir, URL_FILE), `${service.url}\n`);
+    const apiKey = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
+    const accounts = await accountsInTurn(db, config.bootstrapPlan);
     const client = createDevClient(service.url, apiKey);
     const wanted = echo === null ? targets : [{ queue: 'dev', url: new URL(echo.url) }];
     const queues = await openQueues(db, client, wanted);
@@ -87,9 +102,12 @@ export async function startDev(
       ...{ url: service.url, apiKey },
       queues: queues.map(({ name, url, secret }) => ({ name, url: url.href, secret })),
     });
+    const ahead = await clockAheadMs(db);
+    if (ahead > 0)
+      print.note({ type: 'clock' }, `the clock is ${ahead / 1000} s ahead: \`jobferry time reset\` puts it back`);
     await watch.begin(queues, config.jobLifetimeMs);
     return {
-      ...{ queueIds: queues.map(({ id }) => id), client, stop },
+      ...{ queueIds: queues.map(({ id }) => id), client, stop, nextAccount: accounts.next },
       lastFailed: watch.lastFailed,
       signInLink: () => service.signInLink(),
     };
@@ -183,22 +201,24 @@ function noticesOf(print: Print) {
 }
 
 /** @throws Error while another `dev` runs on the data */
-async function removeData(): Promise<void> {
-  const cluster = await findCluster(DATA_DIR);
+async function removeData(dataDir: string): Promise<void> {
+  const cluster = await findCluster(dataDir);
   const lock = cluster === null ? '' : await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const pid = Number.parseInt(lock, 10);
   if (pid > 0 && isAlive(pid)) {
     throw new Error(
-      `the database in ${DATA_DIR} runs (process ${pid}): stop jobferry dev in this folder before --fresh deletes its data`,
+      `the database in ${dataDir} runs (process ${pid}): stop jobferry dev in this folder before --fresh deletes its data`,
     );
   }
-  await removeDataDir(DATA_DIR);
+  await removeDataDir(dataDir);
 }
 
-function devConfig(config: Config): Config {
+function devConfig(config: Config, dataDir: string): Config {
   return {
     ...config,
-    ...{ role: 'all', environment: 'development', dataDir: DATA_DIR, shutdownDelayMs: 0 },
+    ...{ role: 'all', environment: 'development', dataDir, shutdownDelayMs: 0 },
+    // Its clock is moved on purpose.
+    ...{ maxClockJumpMs: Number.MAX_SAFE_INTEGER, retentionSweepMs: SWEEP_MS },
     ...{ databaseUrl: undefined, directDatabaseUrl: undefined, replica: null },
     webhookAllowCidrs: [...config.webhookAllowCidrs, ...ALLOWED],
   };

@@ -31,6 +31,7 @@ import './alerts/types.ts';
 import './alerts/queries.ts';
 import './alerts/mutations.ts';
 import './server/server.ts';
+import './server/clock.ts';
 import './server/instances.ts';
 import './live/subscriptions.ts';
 

@@ -12,6 +12,7 @@ import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import type { ExaminationFinding, Examined } from '../domain/receiver-examination.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import type { ClockTravel } from './server/clock-travel.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
@@ -85,6 +86,8 @@ export interface Context {
   allowsAddress(ip: string): boolean;
   /** Sends changes to the live subscribers of all processes. */
   changes: ChangeFeed;
+  /** Lets time pass; null or undefined on a server that is not for development or tests. */
+  clockTravel?: ClockTravel | null | undefined;
   /** Null or undefined if this process makes no spans. */
   tracing?: Tracing | null;
 }

@@ -84,6 +84,7 @@ export function createServices(context: Context) {
     },
     insight: sharingStatistics(createQueueInsight(context)),
     server: createServerFacts(context),
+    clockTravel: context.clockTravel ?? null,
   };
 
   return {

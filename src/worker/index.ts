@@ -40,6 +40,8 @@ export interface Worker {
   wake(queueId: string, reason: WakeReason): boolean;
   /** Claims jobs that this process publishes. */
   readonly newJobs: NewJobClaims;
+  /** Does at once what is due, because the database's clock has moved. */
+  lookAgain(): void;
   /** For operators: why the worker does not deliver as it should; null when it does. */
   problem(): string | null;
   /** For operators: what keeps this process from all receivers, and for how long; null when nothing does. */
@@ -106,6 +108,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       wake(queueId, reason);
       return hasRoom;
     },
+    lookAgain: () => maintenance.lookAgain(),
     problem: () => {
       if (!runner.running) return 'restarting';
       if (!liveness.confirmed) return `the lease lock is not confirmed: ${liveness.problem}`;

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { expressHandler } from '../../src/client/webhook/index.ts';
 import { removeDataDir } from '../../src/db/embedded/cluster.ts';
@@ -56,6 +57,12 @@ function runDev(...args: string[]) {
   };
   onTestFinished(() => void child.kill('SIGKILL'));
   return { events, event, ended, stop, errors: () => errors };
+}
+
+/** Runs `jobferry time` in the folder of `dev`. */
+async function time(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const child = promisify(execFile)(process.execPath, [builtService(), 'time', ...args], { cwd: folder });
+  return child.catch((error: { stdout: string; stderr: string }) => error);
 }
 
 interface Ready {
@@ -151,6 +158,30 @@ describe('jobferry dev', () => {
     const [, replay = ''] = /was dead and is replayed as (\w+)$/.exec(sentence) ?? [];
     await api.waitForStatus(replay, 'completed');
     expect(await dev.stop()).toBe(0);
+  });
+
+  it('lets time pass by a command', async () => {
+    const dev = runDev();
+    const { url, apiKey } = (await dev.event('ready')) as unknown as Ready;
+    const { id } = await createApi(url, apiKey).publish('dev', { payload: {}, delay: 3600 });
+    expect((await time()).stdout).toMatch(new RegExp(`the machine\\.\n.*\n.* dev +${id} +delayed\n.* ${id} +lifetime`));
+    expect(JSON.parse((await time('+30m', '--json')).stdout)).toMatchObject({ isSettled: true, passed: [] });
+    expect((await time('next')).stdout).toMatch(
+      new RegExp(`${id} +delayed\nThe clock is at .* s ahead of the machine's`),
+    );
+    expect(await dev.event('attempt')).toMatchObject({ jobId: id, statusCode: 200 });
+    expect((await time('drain')).stdout).toContain('Nothing happened.');
+    expect((await time('2020-01-01T00:00Z')).stderr).toContain('time goes back by a reset only');
+    expect((await time('soon')).stderr).toContain('WHAT must be next, drain, reset, a duration');
+    expect((await time('--data', 'elsewhere')).stderr).toContain('no jobferry dev has run with its data in elsewhere');
+    expect(await dev.stop()).toBe(0);
+
+    const again = runDev();
+    expect(await again.event('clock')).toMatchObject({
+      message: expect.stringMatching(/ahead: `jobferry time reset`/),
+    });
+    expect((await time('reset')).stdout).toContain('as that of the machine');
+    expect(await again.stop()).toBe(0);
   });
 
   it('refuses a URL that is none', async () => {

@@ -170,3 +170,17 @@ it('says how far the clocks are apart', async () => {
   // The database runs on this machine.
   expect(Math.abs(facts.clockOffsetSeconds - (row?.ahead ?? 0) / 1000)).toBeLessThan(60);
 });
+
+it('no clock of a server that is not for development can be moved', async () => {
+  const refused = { message: expect.stringMatching(/on servers for development and tests only/) };
+  const { clock, travelInTime, resetClock } = {
+    ...(await graphql.query('{ clock { now } }')),
+    ...(await graphql.query(
+      `mutation { travelInTime(input: { bySeconds: 1 }) { __typename ... on Error { message } }
+                  resetClock { __typename ... on Error { message } } }`,
+    )),
+  };
+  expect(clock).toBeNull();
+  expect(travelInTime).toEqual({ __typename: 'ConflictError', ...refused });
+  expect(resetClock).toEqual({ __typename: 'ConflictError', ...refused });
+});

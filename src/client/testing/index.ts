@@ -1,4 +1,4 @@
-/** `@jobferry/client/testing`: for the tests of receivers and publishers. Needs no service and no test framework. */
+/** `@jobferry/client/testing`: for the tests of receivers and publishers. Needs no test framework. */
 export {
   createFakeClient,
   type FakeAnswer,
@@ -6,4 +6,7 @@ export {
   type FakeOptions,
   type FakePublish,
 } from './fake-client.ts';
+export type { SeenAttempt } from './seen-attempts.ts';
 export { type DeliveryOptions, type SignedDelivery, signedDelivery } from './signed-delivery.ts';
+export { type ExpectedDelivery, type StartOptions, startJobferry, type TestJobferry } from './start-jobferry.ts';
+export type { TestTime, TimeEvent } from './test-time.ts';

@@ -34,6 +34,7 @@ export const ROLE_OF = {
   replayDeadLetter: 'OPERATOR',
   replayDeadLetters: 'OPERATOR',
   restoreErrorGroup: 'OPERATOR',
+  resetClock: 'OPERATOR',
   resumeBulkAction: 'OPERATOR',
   resumeQueue: 'OPERATOR',
   runJobsNow: 'OPERATOR',
@@ -41,6 +42,7 @@ export const ROLE_OF = {
   saveView: 'OPERATOR',
   silenceAlertRule: 'OPERATOR',
   testAlertRule: 'OPERATOR',
+  travelInTime: 'OPERATOR',
 
   createAlertRule: 'ADMIN',
   createApiKey: 'ADMIN',

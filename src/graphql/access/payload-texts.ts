@@ -12,6 +12,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
+  // The sentence is the one without texts of receivers.
+  ClockEvent: ['message', 'queue'],
   ConflictError: ['message'],
   CreateAlertRulePayload: ['signingSecret'],
   CreateApiKeyPayload: ['key'],

@@ -30,6 +30,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   replayDeadLetter: 'operator',
   replayDeadLetters: 'operator',
   restoreErrorGroup: 'operator',
+  resetClock: 'operator',
   resumeBulkAction: 'operator',
   resumeQueue: 'operator',
   runJobsNow: 'operator',
@@ -37,6 +38,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   saveView: 'operator',
   silenceAlertRule: 'operator',
   testAlertRule: 'operator',
+  travelInTime: 'operator',
 
   // Settings, secrets, and who has access.
   createAlertRule: 'admin',
@@ -86,6 +88,7 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   replayDeadLetter: 'manage',
   replayDeadLetters: 'manage',
   restoreErrorGroup: 'manage',
+  resetClock: 'manage',
   resumeBulkAction: 'manage',
   resumeQueue: 'manage',
   rotateAlertRuleSecret: 'manage',
@@ -96,6 +99,7 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   setPayloadEncryption: 'manage',
   silenceAlertRule: 'manage',
   testAlertRule: 'manage',
+  travelInTime: 'manage',
   updateAlertRule: 'manage',
   updateQueue: 'manage',
 

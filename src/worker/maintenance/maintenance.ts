@@ -38,8 +38,12 @@ interface Loop {
   round(): Promise<void>;
 }
 
-/** The loop that can be run out of turn. */
+/** The loops that can be run out of turn. */
 const FINDING_WORK = 'finding queues with work';
+const ENDING_LIFETIMES = 'ending lifetimes';
+const SWEEPING = 'the retention sweep';
+/** The loops that do what is due. */
+const TIMED = [FINDING_WORK, ENDING_LIFETIMES, SWEEPING];
 /** Interval of the reconciler: the longest delay of a job whose wake-up was lost (I-36). */
 const RECONCILE_MS = 5000;
 /** Interval of the statistics: how far they may be behind. */
@@ -81,6 +85,11 @@ export class Maintenance {
     this.#running.get(FINDING_WORK)?.runSoon();
   }
 
+  /** Does at once what depends on the time, because the clock has moved. */
+  lookAgain(): void {
+    for (const name of TIMED) this.#running.get(name)?.runSoon();
+  }
+
   /** Resolves when no round is running any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -97,12 +106,12 @@ export class Maintenance {
     const deadWorkers = this.#deadWorkers;
     return [
       { name: 'finding dead workers', everyMs: () => deadWorkers.nextMs, round: () => deadWorkers.round() },
-      { name: 'ending lifetimes', everyMs: RECONCILE_MS, round: () => reconciler.endLifetimes() },
+      { name: ENDING_LIFETIMES, everyMs: RECONCILE_MS, round: () => reconciler.endLifetimes() },
       { name: FINDING_WORK, everyMs: RECONCILE_MS, round: () => reconciler.findWork('live') },
       { name: 'finding deleted queues with jobs', everyMs: RECONCILE_MS, round: () => reconciler.findWork('deleted') },
       { name: 'finding idle bulk actions', everyMs: RECONCILE_MS, round: () => bulkActions.takeIdle() },
       { name: 'keeping bulk actions', everyMs: KEEP_BULK_MS, round: () => bulkActions.keep() },
-      { name: 'the retention sweep', everyMs: retentionSweepMs, round: () => this.#sweeper.run() },
+      { name: SWEEPING, everyMs: retentionSweepMs, round: () => this.#sweeper.run() },
       { name: 'indexing attempts', everyMs: ROLL_UP_MS, round: () => indexAttempts(db) },
       { name: 'rolling up statistics', everyMs: ROLL_UP_MS, round: () => this.#rollUp() },
       { name: 'indexing payloads', everyMs: INDEX_MS, round: () => this.#searchIndexing.run() },

@@ -1,0 +1,106 @@
+import { createClient, unwrap } from '../index.ts';
+import type { CreatedQueue, QueueCreateInput } from '../models.ts';
+import type { JobferryClient } from '../types.ts';
+import type { SeenAttempt, TestServer } from './test-server.ts';
+import { type TestTime, timeOf } from './test-time.ts';
+
+/** Argument of `startJobferry`. */
+export interface StartOptions {
+  /**
+   * Program and arguments that run the command `jobferry`. By default that of the package `jobferry`, as the present folder
+   * finds it.
+   */
+  command?: readonly string[] | undefined;
+  /** Variables of the service, such as `JOB_RETENTION_SECONDS`. Those of the present process are not passed on. */
+  env?: Readonly<Record<string, string>> | undefined;
+  /** Milliseconds until the start is given up; 60 000 by default, because the first one creates a database. */
+  timeoutMs?: number | undefined;
+}
+
+/** Which attempt `expectDelivery` waits for: the first that agrees with all that is given. */
+export interface ExpectedDelivery {
+  /** Name of the queue. */
+  queue?: string | undefined;
+  /** Id of the job. */
+  jobId?: string | undefined;
+  /** Number of the attempt. */
+  attempt?: number | undefined;
+  /** Status code of the receiver's answer; null for no answer. */
+  statusCode?: number | null | undefined;
+  /** Milliseconds to wait for it; 2000 by default. */
+  timeoutMs?: number | undefined;
+}
+
+/** A Jobferry for tests, with an account of its own. */
+export interface TestJobferry {
+  /** Address of the service. */
+  url: string;
+  /** Key of the account, with every right. */
+  apiKey: string;
+  /** A client of the account. */
+  client: JobferryClient;
+  /** Its clock. Time does not pass faster by itself. */
+  time: TestTime;
+  /** Creates a queue. The result has its signing secret. */
+  createQueue(settings: QueueCreateInput): Promise<CreatedQueue>;
+  /**
+   * Waits for an attempt to end, and returns it. Each attempt is returned once, in order.
+   * @throws Error with the attempts that ended meanwhile, if none agrees in time
+   */
+  expectDelivery(expected?: ExpectedDelivery): Promise<SeenAttempt>;
+  /** Ends the use of the service. It runs on, for the next call of `startJobferry`, until the process ends. */
+  stop(): Promise<void>;
+}
+
+const START_MS = 60_000;
+const DELIVERY_MS = 2000;
+
+/** Services of this process that no test uses at present, by how they were started. */
+const free = new Map<string, TestServer>();
+
+/**
+ * Starts a real Jobferry with a database of its own, for one test file:
+ *
+ *     const jobferry = await startJobferry();
+ *     const { signingSecret } = await jobferry.createQueue({ name: 'emails', webhookUrl: 'http://127.0.0.1:9001/' });
+ *     await jobferry.client.jobs.publish({ params: { queueName: 'emails' }, body: { payload: {}, delay: 3600 } });
+ *     await jobferry.time.pass('1h');
+ *     await jobferry.expectDelivery({ queue: 'emails', statusCode: 200 });
+ *     await jobferry.stop();
+ *
+ * It needs the package `jobferry`, and works with every test framework. The first start on a machine takes some seconds,
+ * because it creates a database to copy; later ones take about two. A call after `stop` in the same process gets the running
+ * service, with another account and the clock of the machine.
+ */
+export async function startJobferry(options: StartOptions = {}): Promise<TestJobferry> {
+  const { command, env = {}, timeoutMs = START_MS } = options;
+  const key = JSON.stringify([command ?? null, env]);
+  const server = free.get(key);
+  free.delete(key);
+  if (server?.isRunning() === true) return using(server, key, await server.nextAccount());
+  const { startTestServer } = await import('./test-server.ts');
+  const started = await startTestServer({ command, env, timeoutMs });
+  return using(started, key, started.apiKey);
+}
+
+function using(server: TestServer, key: string, apiKey: string): TestJobferry {
+  const { url } = server;
+  const client = createClient({ baseUrl: url, apiKey });
+  const time = timeOf(url, apiKey);
+  const attempts = server.watch();
+  let hasStopped = false;
+  return {
+    ...{ url, apiKey, client, time },
+    createQueue: async (settings) => unwrap(await client.queues.create({ body: settings })),
+    expectDelivery: ({ timeoutMs = DELIVERY_MS, ...expected } = {}) => attempts.next(expected, timeoutMs),
+    stop: async () => {
+      if (hasStopped) return;
+      hasStopped = true;
+      attempts.end();
+      if (!server.isRunning()) return;
+      await time.reset();
+      if (free.has(key)) await server.stop();
+      else free.set(key, server);
+    },
+  };
+}

@@ -1,0 +1,221 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cp, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type SeenAttempt, SeenAttempts, type Watched } from './seen-attempts.ts';
+
+export type { SeenAttempt } from './seen-attempts.ts';
+
+interface ServerOptions {
+  command: readonly string[] | undefined;
+  env: Readonly<Record<string, string>>;
+  timeoutMs: number;
+}
+
+/** A process `jobferry dev` that ends with this process. */
+export interface TestServer {
+  url: string;
+  /** Key of its first account. */
+  apiKey: string;
+  isRunning(): boolean;
+  /** @returns the key of another account; the one before is suspended */
+  nextAccount(): Promise<string>;
+  watch(): Watched;
+  stop(): Promise<void>;
+}
+
+interface Line {
+  type: string;
+  url?: string;
+  apiKey?: string;
+  message?: string;
+}
+
+/** Characters of a failed start's output that an error shows. */
+const OUTPUT = 2000;
+
+/** Starts a server with a copy of a database that was created before, because creating one takes longer. */
+export async function startTestServer({ command, env, timeoutMs }: ServerOptions): Promise<TestServer> {
+  const program = command ?? ownCommand();
+  const home = await openHome(program);
+  await removeLeft(home);
+  const template = join(home, 'template');
+  if (!(await exists(template))) await createTemplate(template, program, timeoutMs);
+  const folder = join(home, `run-${process.pid}-${count()}`);
+  // As root, the database may be elsewhere, and a link to it is no copy.
+  const isWhole = (await lstat(join(template, 'postgres'))).isDirectory();
+  if (isWhole) await copy(template, folder);
+  return run(program, { folder, env, timeoutMs, isDiscarded: true });
+}
+
+let runs = 0;
+function count(): number {
+  runs += 1;
+  return runs;
+}
+
+function ownCommand(): string[] {
+  try {
+    const manifest = createRequire(join(process.cwd(), 'package.json')).resolve('jobferry/package.json');
+    return [process.execPath, join(manifest, '../dist/main.js')];
+  } catch (error) {
+    throw new Error(
+      'startJobferry needs the package jobferry: install it beside @jobferry/client, or give `command` the program that runs it',
+      { cause: error },
+    );
+  }
+}
+
+/** A folder for the databases of one build of Jobferry. Only its owner can change it. */
+async function openHome(program: readonly string[]): Promise<string> {
+  const main = await stat(program.at(-1) ?? '').catch(() => null);
+  const build = createHash('sha256')
+    .update(`${program.join(' ')} ${main?.mtimeMs}`)
+    .digest('hex')
+    .slice(0, 12);
+  const own = join(tmpdir(), `jobferry-testing-${process.getuid?.() ?? 'user'}`);
+  // PostgreSQL, which root runs as another user, has to pass through.
+  await mkdir(own, { recursive: true, mode: 0o711 });
+  const { uid } = await stat(own);
+  if (process.getuid !== undefined && uid !== process.getuid()) throw new Error(`${own} belongs to another user`);
+  const home = join(own, build);
+  await mkdir(home, { recursive: true, mode: 0o711 });
+  await removeOld(own, home);
+  return home;
+}
+
+/** Databases of builds that no test has started for this long are removed. */
+const OLD_MS = 7 * 86_400_000;
+
+async function removeOld(own: string, home: string): Promise<void> {
+  for (const name of await readdir(own)) {
+    const folder = join(own, name);
+    const usedAt = await stat(folder).then(({ mtimeMs }) => mtimeMs, Date.now);
+    if (folder !== home && Date.now() - usedAt > OLD_MS) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes the databases of processes that were killed. */
+async function removeLeft(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    const pid = Number(/^(?:run|template)-(\d+)/.exec(name)?.[1] ?? process.pid);
+    if (!isAlive(pid)) await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function createTemplate(template: string, program: readonly string[], timeoutMs: number): Promise<void> {
+  const folder = `${template}-${process.pid}-${count()}`;
+  const server = await run(program, { folder, env: {}, timeoutMs, isDiscarded: false });
+  await server.stop();
+  // Another process may have been faster.
+  await rename(folder, template).catch(() => rm(folder, { recursive: true, force: true }));
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  if (process.platform === 'win32') return cp(from, to, { recursive: true });
+  // As root, the files belong to the user that runs PostgreSQL, and must stay theirs.
+  await ended(spawn('cp', ['-a', from, to], { stdio: 'ignore' }), 'cp');
+}
+
+function ended(child: ChildProcess, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${name} ended with ${code}`))));
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+interface RunOptions extends Omit<ServerOptions, 'command'> {
+  folder: string;
+  /** Whether the server deletes its data at its end. */
+  isDiscarded: boolean;
+}
+
+async function run([program = '', ...args]: readonly string[], options: RunOptions): Promise<TestServer> {
+  const { folder, env, timeoutMs, isDiscarded } = options;
+  const flags = ['--json', '--attached', '--data', folder, ...(isDiscarded ? ['--discard'] : [])];
+  const child = spawn(program, [...args, 'dev', ...flags], {
+    env: { PATH: process.env.PATH, PORT: '0', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stderr.on('data', (bytes) => {
+    output = `${output}${bytes}`.slice(-OUTPUT);
+  });
+  child.stdin.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  const attempts = new SeenAttempts();
+  const answers: ((line: Line) => void)[] = [];
+  let isRunning = true;
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    const line = JSON.parse(text) as Line;
+    if (line.type === 'attempt') attempts.add(line as unknown as SeenAttempt);
+    else if (['ready', 'account', 'error'].includes(line.type)) answers.shift()?.(line);
+  });
+  const answer = async (): Promise<Line> => {
+    let timer: NodeJS.Timeout | undefined;
+    const line = await Promise.race([
+      new Promise<Line>((resolve) => answers.push(resolve)),
+      closed.then(() => failed(`ended: ${output}`)),
+      new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(
+          () => reject(new Error(`jobferry did not answer within ${timeoutMs} ms: ${output}`)),
+          timeoutMs,
+        );
+      }),
+    ]).finally(() => clearTimeout(timer));
+    if (line.type === 'error') failed(line.message ?? '');
+    return line;
+  };
+  child.on('error', (error) => {
+    output = error.message;
+  });
+  void closed.then(() => {
+    isRunning = false;
+  });
+  try {
+    const { url = '', apiKey = '' } = await answer();
+    // The process of the tests may end although the server runs: it ends with its standard input.
+    child.unref();
+    for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
+    return {
+      ...{ url, apiKey },
+      isRunning: () => isRunning,
+      nextAccount: async () => {
+        child.stdin.write('next account\n');
+        return (await answer()).apiKey ?? '';
+      },
+      watch: () => attempts.watch(),
+      stop: async () => {
+        child.stdin.end();
+        child.ref();
+        await closed;
+      },
+    };
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+}
+
+function failed(what: string): never {
+  throw new Error(`jobferry ${what}`);
+}

@@ -1,0 +1,127 @@
+import {
+  CLOCK_EVENT_REASONS,
+  type ClockEvent,
+  type ClockState,
+  MAX_TRAVEL_MS,
+  type Travelled,
+} from '../../domain/clock-event.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import type { ClockTravel } from '../../services/server/clock-travel.ts';
+import { builder } from '../builder.ts';
+import { enumOf } from '../enums.ts';
+import { ConflictError, InvalidRequestError } from '../errors.ts';
+import { refusing } from '../input.ts';
+import { PRICE } from '../prices.ts';
+
+const ClockEventReason = enumOf(
+  'ClockEventReason',
+  'Why something happens to a job when a time has come. `DELAYED`, `BACKOFF`, `HELD`, `QUEUE_HELD`, `RATE_LIMIT`: it can be delivered, as in `Waiting.reason`. `ACK_DEADLINE`: its report is overdue. `LIFETIME`: it becomes dead.',
+  CLOCK_EVENT_REASONS,
+);
+
+const ClockEventType = builder.objectRef<ClockEvent>('ClockEvent').implement({
+  description: 'Something that happens to a job when a time has come.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'The time.' }),
+    reason: t.field({ type: ClockEventReason, description: 'The reason.', resolve: ({ reason }) => reason }),
+    message: t.exposeString('message', { description: 'The reason as a sentence. Its wording may change.' }),
+    queue: t.exposeString('queue', { description: 'Name of the queue.' }),
+    jobId: t.exposeID('jobId', { description: 'Id of the job.' }),
+  }),
+});
+
+const ClockType = builder.objectRef<ClockState>('Clock').implement({
+  description: 'The clock of a server for development or tests, which decides when jobs are due.',
+  fields: (t) => ({
+    now: t.expose('now', { type: 'DateTime', description: 'Its time.' }),
+    aheadSeconds: t.float({
+      description: 'How far it is ahead of the machine’s clock, in seconds.',
+      resolve: ({ aheadMs }) => aheadMs / 1000,
+    }),
+    next: t.field({
+      type: [ClockEventType],
+      description: 'What happens next to the account’s jobs, earliest first: up to twenty jobs of each queue.',
+      resolve: ({ next }) => next,
+    }),
+  }),
+});
+
+const TravelPayload = builder.objectRef<Travelled>('TravelPayload').implement({
+  description: 'The time that has passed.',
+  fields: (t) => ({
+    clock: t.field({ type: ClockType, description: 'The clock afterwards.', resolve: ({ clock }) => clock }),
+    passed: t.field({
+      type: [ClockEventType],
+      description: 'What happened meanwhile, in order.',
+      resolve: ({ passed }) => passed,
+    }),
+    isSettled: t.exposeBoolean('isSettled', {
+      description:
+        'Whether all that was due has happened. False after 20 s if deliveries are still in flight, or jobs cannot be claimed; the clock stays where it is then.',
+    }),
+  }),
+});
+
+const ResetClockPayload = builder.objectRef<{ clock: ClockState }>('ResetClockPayload').implement({
+  description: 'The clock that was put back.',
+  fields: (t) => ({
+    clock: t.field({ type: ClockType, description: 'The clock afterwards.', resolve: ({ clock }) => clock }),
+  }),
+});
+
+const Travel = builder.inputType('TravelInput', {
+  description: 'How far time passes. Without a field: until the next event.',
+  fields: (t) => ({
+    bySeconds: t.float({ description: `By this number of seconds, at most ${MAX_TRAVEL_MS / 1000}.` }),
+    until: t.field({ type: 'DateTime', description: 'Until this time.' }),
+    drain: t.boolean({
+      description:
+        'Until no job waits for a time. Jobs of paused queues stay, and no lifetime ends. Receivers have half a second to report before their ack deadline passes.',
+    }),
+  }),
+});
+
+const ONLY_FOR_DEVELOPMENT =
+  'time can be moved on servers for development and tests only: start one by `jobferry dev`, or by startJobferry() of @jobferry/client/testing';
+
+function movable(clock: ClockTravel | null): ClockTravel {
+  if (clock === null) throw new JobferryError('conflict', ONLY_FOR_DEVELOPMENT);
+  return clock;
+}
+
+builder.queryFields((t) => ({
+  clock: t.field({
+    type: ClockType,
+    nullable: true,
+    complexity: PRICE.search,
+    description: 'The clock of a server for development or tests; null on any other server.',
+    resolve: (_root, _args, { services, account }) => services.clockTravel?.read(account) ?? null,
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  travelInTime: t.field({
+    type: TravelPayload,
+    description:
+      'Lets time pass on a server for development or tests, from event to event: delays, back-offs, holds, rate windows, ack deadlines and lifetimes end in their order, and each time what is due is delivered. Removal after retention follows within 2 s.',
+    errors: { types: [ConflictError, InvalidRequestError] },
+    args: { input: t.arg({ type: Travel, required: true, description: 'How far time passes.' }) },
+    resolve: (_root, { input: { bySeconds, until, drain } }, { services, account }) =>
+      refusing(async () => {
+        const given = [bySeconds, until, drain === true ? drain : null].filter((one) => one != null);
+        if (given.length > 1) throw new JobferryError('invalid_request', 'give one of bySeconds, until and drain');
+        return movable(services.clockTravel).travel(account, {
+          byMs: bySeconds == null ? undefined : Math.round(bySeconds * 1000),
+          to: until ?? undefined,
+          drains: drain === true,
+        });
+      }),
+  }),
+  resetClock: t.field({
+    type: ResetClockPayload,
+    description: 'Puts the clock of a server for development or tests back to that of its machine.',
+    errors: { types: [ConflictError] },
+    resolve: (_root, _args, { services, account }) =>
+      refusing(async () => ({ clock: await movable(services.clockTravel).reset(account) })),
+  }),
+}));

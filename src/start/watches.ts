@@ -1,0 +1,24 @@
+import { ClockWatch, checkClock, useClockWatch } from '../db/connection/clock-watch.ts';
+import { repeat } from '../pacing/repeat.ts';
+import { ReleaseWatch } from '../services/server/release-watch.ts';
+import type { Foundations } from './foundations.ts';
+
+/** How often the database's clock is checked for jumps. */
+const CLOCK_CHECK_MS = 2000;
+/** How often a process looks whether a later release has migrated the database; `/readyz` does it, too. */
+const RELEASE_CHECK_MS = 5000;
+
+export function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
+  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
+  useClockWatch(db, clock);
+  const checks = repeat(CLOCK_CHECK_MS, log, "reading the database's clock", () => checkClock(db, clock));
+  started.add(() => checks.stop());
+  return clock;
+}
+
+export function watchRelease({ log, database: { db, runsBeside }, started }: Foundations): ReleaseWatch {
+  const release = new ReleaseWatch({ db, log, startsBeside: runsBeside });
+  const checks = repeat(RELEASE_CHECK_MS, log, 'comparing the release of the database', () => release.look());
+  started.add(() => checks.stop());
+  return release;
+}
