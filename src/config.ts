@@ -63,6 +63,8 @@ export interface Config extends StartingConfig {
   readonly dashboard: boolean;
   /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
   readonly publicUrl: URL | null;
+  /** Address that report URLs begin with, without a slash at the end; null if deliveries have none. */
+  readonly reportUrl: string | null;
   /** Proxies whose `X-Forwarded-For` is believed, as addresses and CIDRs. */
   readonly trustedProxies: readonly string[];
   readonly sessionMaxMs: number;
@@ -121,20 +123,12 @@ const DEFAULT_TEMPLATES = {
   openai: { mode: 'ack', ackTimeout: 300, backoffType: 'exponential' },
 } as const;
 
-/** Headers of a delivery that have a meaning in HTTP. */
-const OWN_HEADERS = new Set(
-  [
-    'accept-encoding',
-    'connection',
-    'content-length',
-    'content-type',
-    'expect',
-    'host',
-    'keep-alive',
-    'te',
-    'trailer',
-  ].concat(['traceparent', 'tracestate', 'transfer-encoding', 'upgrade', 'user-agent']),
-);
+/** Headers that deliveries have, or that have a meaning in HTTP. */
+const OWN_HEADERS = new Set([
+  ...['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te'],
+  ...['traceparent', 'tracestate', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent'],
+  ...['job', 'queue', 'attempt', 'ack-timeout', 'report-url'].map((name) => `x-jobferry-${name}`),
+]);
 
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const MAX_PERIOD = 366 * 86_400;
@@ -270,6 +264,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     graphiql: e.GRAPHIQL ?? !production,
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,
+    reportUrl: e.REPORT_URL,
     trustedProxies: Object.freeze(e.TRUSTED_PROXIES),
     sessionMaxMs: e.SESSION_MAX_SECONDS,
     oidc,

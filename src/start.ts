@@ -270,6 +270,7 @@ function createContext(
     newJobs: worker?.newJobs ?? null,
     sendTest: createTestSender(testSender),
     examine: createExaminer(config, testSender),
+    reportUrl: config.reportUrl,
     allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
     changes,
     tracing,

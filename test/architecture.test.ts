@@ -50,7 +50,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   worker: ['services', 'live', 'pacing', 'db', 'delivery', 'counts', 'tracing', 'domain', 'log'],
   metrics: ['db', 'counts', 'domain', 'log'],
   alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
-  client: ['contract', 'domain/duration', 'domain/envelope-text'],
+  client: ['contract', 'domain/duration', 'domain/envelope-text', 'domain/report-url'],
   demo: ['config'],
   dev: ['config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
   config: ['domain', 'log'],

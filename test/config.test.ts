@@ -45,6 +45,7 @@ describe('defaults (docs/configuration.md)', () => {
       retentionSweepMs: 60_000,
       maxClockJumpMs: 300_000,
       plans: DEFAULT_PLANS,
+      reportUrl: null,
       signatureHeader: 'x-service-signature',
       templates: {
         anthropic: { mode: 'ack', ackTimeout: 600, backoffType: 'exponential' },
@@ -197,6 +198,14 @@ describe('CORS_ORIGINS', () => {
   });
 });
 
+it.each([
+  ['https://jobs.example.com', 'https://jobs.example.com'],
+  ['http://10.0.0.7:8080/jobferry/', 'http://10.0.0.7:8080/jobferry'],
+])('REPORT_URL %s begins report URLs as %s', (REPORT_URL, reportUrl) => {
+  expect(parseConfig({ REPORT_URL }).reportUrl).toBe(reportUrl);
+  expect(() => parseConfig({ REPORT_URL: 'jobs.example.com' })).toThrow('REPORT_URL: must be an address such as');
+});
+
 describe('PUBLIC_URL', () => {
   it.each([
     ['https://jobs.example.com', 'https://jobs.example.com/'],
@@ -339,6 +348,7 @@ describe('refusals', () => {
     ['SIGNATURE_HEADER', 'x signature'],
     ['SIGNATURE_HEADER', 'Content-Type'],
     ['SIGNATURE_HEADER', 'traceparent'],
+    ['SIGNATURE_HEADER', 'X-Jobferry-Attempt'],
     ['TEMPLATES', '[]'],
     ['TEMPLATES', '{"a":{"mode":"other"}}'],
     ['TEMPLATES', '{"a":{"webhookUrl":"http://localhost"}}'],

@@ -87,6 +87,11 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
       'JSON merged over the plans `free` and `pro`, as in `{"free":{"monthlyAttempts":3}}`; a new plan needs every field that these have',
   },
   TEMPLATES: { unset: '`anthropic`, `openai`', meaning: 'JSON that replaces the queue templates' },
+  REPORT_URL: {
+    unset: 'not set: deliveries have no report URL',
+    meaning:
+      'address of the API as receivers reach it, such as `https://jobs.example.com`. Each ack-mode delivery then has a header with a signed URL for its reports, so that the receiver needs no key ([ack mode](ack-mode.md#without-a-key)). The same in all processes',
+  },
   SIGNATURE_HEADER: { meaning: "name of the signature's header" },
   MAX_BODY_BYTES: { meaning: 'largest request body, 1 KiB – 64 MiB' },
   REQUESTS_PER_SECOND_OF_KEY: {

@@ -16,12 +16,18 @@ export interface OidcConfig {
   readonly only: boolean;
 }
 
-/** The variables of the OpenID provider, and of the dashboard's address and proxies. */
+/** The variables of the OpenID provider, and of the service's addresses and proxies. */
 export const SIGN_IN_VARIABLES = {
   PUBLIC_URL: z
     .string()
     .optional()
     .transform((text, context) => (text === undefined ? null : publicUrl(text, context))),
+  REPORT_URL: z
+    .string()
+    .optional()
+    .transform((text, context) =>
+      text === undefined ? null : (publicUrl(text, context)?.href.replace(/\/$/, '') ?? null),
+    ),
   TRUSTED_PROXIES: z
     .string()
     .optional()

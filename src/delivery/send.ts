@@ -1,4 +1,5 @@
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { REPORT_URL_MS, signedReportText, unsignedReportUrl } from '../domain/report-url.ts';
 import { traceHeaders } from '../domain/trace.ts';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
 import { createDnsLookup } from './dns-lookup.ts';
@@ -27,6 +28,8 @@ export interface SenderOptions {
   maxSockets?: number | undefined;
   /** An HTTP proxy for all deliveries. It must itself refuse addresses that are not public (R7). */
   proxyUrl?: string | undefined;
+  /** Address that the report URLs of ack-mode deliveries begin with; null or undefined for none. */
+  reportUrl?: string | null | undefined;
   log?: EgressLog | undefined;
 }
 
@@ -125,7 +128,7 @@ export function createSender(options: SenderOptions): Sender {
       return new Promise((resolve) => {
         inFlight += 1;
         const settle = (result: SendResult) => end(resolve, result);
-        const exchangeOptions = buildOptions(request, options.signatureHeader);
+        const exchangeOptions = buildOptions(request, options);
         if (exchangeOptions === null) settle(NOT_SENDABLE);
         else {
           const { stillMine } = request;
@@ -162,7 +165,10 @@ const NOT_SENDABLE: SendResult = {
   responseBody: null,
 };
 
-function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOptions | null {
+function buildOptions(
+  request: SendRequest,
+  { signatureHeader, reportUrl }: Pick<SenderOptions, 'signatureHeader' | 'reportUrl'>,
+): ExchangeOptions | null {
   const { accountId = '', url, body, job, trace } = request;
   if (!URL.canParse(url)) return null;
   const { origin, pathname, search } = new URL(url);
@@ -180,6 +186,7 @@ function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOp
       'jobferry',
       ...signatureHeaders(request, signatureHeader),
       ...(job === undefined ? [] : jobHeaders(job)),
+      ...(job == null || job.ackTimeout === null || reportUrl == null ? [] : reportHeader(reportUrl, job, request)),
       ...(trace == null ? [] : traceHeaders(trace)),
     ],
     body,
@@ -199,6 +206,17 @@ function jobHeaders({ id, queue, attempt, ackTimeout }: DeliveredJob): string[] 
     ...['x-jobferry-job', id, 'x-jobferry-queue', queue, 'x-jobferry-attempt', String(attempt)],
     ...(ackTimeout === null ? [] : ['x-jobferry-ack-timeout', String(ackTimeout)]),
   ];
+}
+
+/** During a rotation the next secret signs, because the present one may be gone before the report comes. */
+function reportHeader(
+  base: string,
+  { id: jobId, attempt }: DeliveredJob,
+  { secret, nextSecret }: SendRequest,
+): string[] {
+  const url = unsignedReportUrl(base, { jobId, attempt, expiresAt: Date.now() + REPORT_URL_MS });
+  const signature = sign(Buffer.from(signedReportText(url)), nextSecret ?? secret).slice('sha256='.length);
+  return ['x-jobferry-report-url', `${url}.${signature}`];
 }
 
 /**

@@ -6,6 +6,7 @@ export const OWN_PATHS: readonly string[] = [
   'openapi.json',
   'healthz',
   'readyz',
+  'report',
   'session',
   'assets',
 ];

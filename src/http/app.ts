@@ -23,6 +23,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { IGNORED, jobRoutes } from './routes/jobs.ts';
 import { parseQuery } from './routes/query.ts';
 import { queueRoutes } from './routes/queues.ts';
+import { mountReportUrls } from './routes/report-url.ts';
 import type { RestServices } from './routes/rest-services.ts';
 import { shortAck } from './routes/short-ack.ts';
 import { shortPublish } from './routes/short-publish.ts';
@@ -116,6 +117,7 @@ export function createApp(options: AppOptions): Express {
         requestValidationErrorHandler: refuseInvalidRequest,
       },
     );
+    mountReportUrls(app, { services, countRequest, maxBodyBytes });
     mountDocumentation(app, config);
     if (graphql !== null) {
       const byAny = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);

@@ -57,13 +57,13 @@ export function refuseInvalidRequest(error: RequestValidationError, req: Request
   const invalid = query ?? headers ?? body;
   if (body !== null && metadataOf(req)?.errors === 'fields')
     res.status(400).json({ error: body.flatten(({ message }) => shortened(message)) });
-  else sendError(req, res, new HttpRefusal(400, invalid === null ? 'invalid request' : describe(invalid)));
+  else sendError(req, res, new HttpRefusal(400, invalid === null ? 'invalid request' : describeProblems(invalid)));
 }
 
 /** Problems that one message names. A list of a thousand ids can have as many. */
 const MAX_PROBLEMS = 10;
 
-function describe({ issues }: ZodError): string {
+export function describeProblems({ issues }: ZodError): string {
   const named = issues
     .slice(0, MAX_PROBLEMS)
     .map(({ path, message }) => shortened(path.length === 0 ? message : `${path.join('.')}: ${message}`));
@@ -84,11 +84,17 @@ export function errorHandler(log: Log): ErrorRequestHandler {
       sendError(req, res, refusal);
       return;
     }
-    const { method, originalUrl: url } = req;
+    const { method } = req;
+    const url = withoutSecrets(req.originalUrl);
     const traceId = traceIdOf(traceOf(req.headers));
     log.error({ err: error, method, url, requestId: requestIdOf(res), traceId }, 'request failed');
     sendError(req, res, new HttpRefusal(500, 'internal error'));
   };
+}
+
+/** A report URL is a right: the log must not hold it. */
+function withoutSecrets(url: string): string {
+  return url.replace(/(?<=\/report\/)[^/?]+/, '…');
 }
 
 function isPublish(req: Request): boolean {

@@ -86,6 +86,8 @@ export interface Context {
   allowsAddress(ip: string): boolean;
   /** Sends changes to the live subscribers of all processes. */
   changes: ChangeFeed;
+  /** Address that report URLs begin with; null or undefined if deliveries have none. */
+  reportUrl?: string | null | undefined;
   /** Lets time pass; null or undefined on a server that is not for development or tests. */
   clockTravel?: ClockTravel | null | undefined;
   /** Null or undefined if this process makes no spans. */

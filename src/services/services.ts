@@ -22,6 +22,7 @@ import { createJobReads } from './jobs/list.ts';
 import { createPublish } from './jobs/publish.ts';
 import { createPublishMany } from './jobs/publish-many.ts';
 import { createReports } from './jobs/report.ts';
+import { createReportUrls } from './jobs/report-urls.ts';
 import { createJobRowReads } from './jobs/rows.ts';
 import { createJobSearch, type SearchRequest } from './jobs/search.ts';
 import { createReceiverChecks } from './queues/check-receiver.ts';
@@ -85,6 +86,7 @@ export function createServices(context: Context) {
     insight: sharingStatistics(createQueueInsight(context)),
     server: createServerFacts(context),
     clockTravel: context.clockTravel ?? null,
+    reportUrls: context.reportUrl == null ? null : createReportUrls(context, context.reportUrl),
   };
 
   return {

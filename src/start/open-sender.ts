@@ -17,6 +17,7 @@ export function openSender(
     dnsServers: config.webhookDnsServers,
     maxSockets,
     proxyUrl: config.webhookProxyUrl,
+    reportUrl: config.reportUrl,
     log,
   });
 }

@@ -121,7 +121,9 @@ describe.each(KINDS)('the %s handler in standard mode', (_kind, serve) => {
     const onError = (error: unknown) => errors.push(String(error));
     const { publish } = await createQueue(serve, ({ ack }) => ack(), { onError });
     await waitForJob(client, await publish(), ({ history }) => history.length > 0);
-    expect(errors[0]).toBe('Error: ack, nack, defer and extend need the options baseUrl and apiKey');
+    expect(errors[0]).toBe(
+      'Error: ack, nack, defer and extend need the options baseUrl and apiKey, or REPORT_URL in the settings of the service',
+    );
   });
 });
 

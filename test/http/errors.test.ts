@@ -58,6 +58,13 @@ describe('our own mistakes', () => {
     ]);
   });
 
+  it('are logged without the right that a report URL is', async () => {
+    const reportUrls = { rightOf: () => Promise.reject(new Error('broken')) };
+    const api = await testApi({ services: { reportUrls } });
+    expect((await api.send('GET', '/report/secret.1')).status).toBe(500);
+    expect(api.logged).toMatchObject([{ fields: { url: '/report/…' } }]);
+  });
+
   it('include an answer that breaks the contract', async () => {
     const api = await testApi({ services: { queues: { get: async () => ({ ...createdQueue, id: 'no id' }) } } });
     expect(await api.send('GET', `/v1/queues/${ID}`)).toMatchObject({ status: 500, json: { error: 'internal error' } });

@@ -46,7 +46,7 @@ export interface Call {
 }
 
 /** Use cases that a test puts in place of those that stand in. */
-export type Overrides = { [Noun in keyof RestServices]?: Partial<RestServices[Noun]> };
+export type Overrides = { [Noun in keyof RestServices]?: Partial<NonNullable<RestServices[Noun]>> };
 
 /**
  * Stands in for the use cases, so that these tests show what HTTP makes of a request and of an answer.
@@ -73,6 +73,7 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
       ack: async () => job,
       nack: async () => job,
       defer: async () => job,
+      extendAck: async () => CREATED_AT,
       ...overrides.jobs,
     },
     queues: {
@@ -84,6 +85,7 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
       addressWarning: () => null,
       ...overrides.queues,
     },
+    reportUrls: overrides.reportUrls === undefined ? null : (overrides.reportUrls as RestServices['reportUrls']),
     deadLetters: {
       list: async () => ({ ...page, jobs: [deadLetter] }),
       replay: async () => published,
@@ -91,7 +93,10 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
       ...overrides.deadLetters,
     },
   };
-  const recorded = Object.entries(services).map(([noun, useCases]) => [noun, recording(noun, useCases, calls)]);
+  const recorded = Object.entries(services).map(([noun, useCases]: [string, object | null]) => [
+    noun,
+    useCases === null ? null : recording(noun, useCases, calls),
+  ]);
   return { services: Object.fromEntries(recorded) as RestServices, calls };
 }
 

@@ -23,6 +23,7 @@ export type AttemptPattern = { [Name in keyof SeenAttempt]?: SeenAttempt[Name] |
 export interface Watched {
   /** Waits for the first attempt that agrees and was not returned before. */
   next(pattern: AttemptPattern, timeoutMs: number): Promise<SeenAttempt>;
+  /** Sees no further attempts. */
   end(): void;
 }
 
@@ -30,10 +31,12 @@ export interface Watched {
 export class SeenAttempts {
   readonly #watchers = new Set<(attempt: SeenAttempt) => void>();
 
+  /** Hands an attempt to all that watch. */
   add(attempt: SeenAttempt): void {
     for (const watcher of this.#watchers) watcher(attempt);
   }
 
+  /** Returns the attempts that end from now on. */
   watch(): Watched {
     const seen: SeenAttempt[] = [];
     const waiting = new Set<() => void>();

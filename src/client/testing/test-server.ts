@@ -17,13 +17,17 @@ interface ServerOptions {
 
 /** A process `jobferry dev` that ends with this process. */
 export interface TestServer {
+  /** Address of the service. */
   url: string;
   /** Key of its first account. */
   apiKey: string;
+  /** False once the process has ended. */
   isRunning(): boolean;
   /** @returns the key of another account; the one before is suspended */
   nextAccount(): Promise<string>;
+  /** Returns the attempts that end from now on. */
   watch(): Watched;
+  /** Ends the process; resolves when its data is deleted. */
   stop(): Promise<void>;
 }
 

@@ -62,6 +62,33 @@ export function createJobCalls({ baseUrl, apiKey }: Api, id: string): JobCalls {
   };
 }
 
+/** Calls by the report URL of a delivery, which needs no key. */
+export function createUrlCalls(reportUrl: string, id: string): JobCalls {
+  const call = async (name: string, body?: object, timeoutMs = TIMEOUT_MS): Promise<Received> => {
+    const url = name === '' ? reportUrl : `${reportUrl}/${name}`;
+    const outgoing = {
+      ...{ method: body === undefined ? 'GET' : 'POST', url, headers: { 'content-type': 'application/json' } },
+      ...(body && { body: JSON.stringify(body) }),
+    };
+    return exchange((...args) => fetch(...args), outgoing, timeoutMs).catch((error: unknown) => {
+      throw new JobferryConnectionError(`${outgoing.method} the report URL of job ${id}`, 1, error);
+    });
+  };
+  const report = async (name: string, body: object) =>
+    ofCall((await call(name, body)) as JobAnswer, `jobs.${name}(${id})`);
+  return {
+    get: async () => (await call('')) as JobAnswer,
+    ack: (body) => report('ack', body),
+    nack: (body) => report('nack', body),
+    defer: (body) => report('defer', body),
+    extend: async ({ seconds, progress }, timeoutMs) => {
+      const { status, body, headers } = await call('extend', { seconds, progress }, timeoutMs);
+      const answer = { status, body, headers, isOver: status === 400 || status === 404 } as ExtendAnswer;
+      return ofCall(answer, `extendAck(${id})`);
+    },
+  };
+}
+
 /** REST has no route for it, because the contract has none. */
 const EXTEND = `mutation ($id: ID!, $attempt: Int!, $seconds: Float!, $progress: String) {
   extendAck(id: $id, attempt: $attempt, seconds: $seconds, progress: $progress) {

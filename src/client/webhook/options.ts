@@ -10,7 +10,8 @@ interface CommonOptions<Payload> {
    *
    * In `ack`, the handler answers 202 at once. Then the function may run for as long as `ackTimeout`, and the handler
    * reports its result: success as ack, an error as nack, `Backpressure` as defer, `Permanent` as a nack that is not
-   * retried. It reports nothing if the function has reported itself. Needs `baseUrl` and `apiKey`.
+   * retried. It reports nothing if the function has reported itself. Needs `baseUrl` and `apiKey`, unless the service has
+   * the setting `REPORT_URL`: then each delivery brings a URL for its reports.
    *
    * To pass a job of a queue in ack mode to another process, leave `standard`: the function resolves when the other
    * process has the job, and that process reports with `@jobferry/client`.
@@ -104,8 +105,8 @@ export interface Settings<Payload> extends Required<Pick<CommonOptions<Payload>,
   /** @throws TypeError when there is no secret */
   secrets(): Promise<readonly string[]>;
   /**
-   * Returns null when baseUrl or apiKey is missing.
-   * @throws TypeError when the mode needs both, or when baseUrl is not a URL
+   * Returns null when baseUrl or apiKey is missing: the delivery may have a report URL.
+   * @throws TypeError when baseUrl is not a URL
    */
   api(): Promise<Api | null>;
 }
@@ -140,7 +141,6 @@ export function readOptions<Payload>(options: WebhookOptions<Payload>): Settings
     api: async () => {
       const [baseUrl, apiKey] = [await given(options.baseUrl), await given(options.apiKey)];
       if (isText(baseUrl) && isText(apiKey)) return { baseUrl: toBaseUrl(baseUrl), apiKey };
-      if (mode === 'ack') throw new TypeError("mode 'ack' needs baseUrl and apiKey");
       return null;
     },
   };

@@ -1,10 +1,11 @@
 import { type AttemptWatch, watchAttempt } from './attempt-signal.ts';
 import { type DeliveredJob, type Delivery, parseEnvelope } from './delivery.ts';
 import { createExtension, DAY_MS, type Extension } from './extend.ts';
-import { createJobCalls } from './job-calls.ts';
+import { createJobCalls, createUrlCalls, type JobCalls } from './job-calls.ts';
 import { type Api, readOptions, type Settings, type WebhookOptions } from './options.ts';
 import { REFUSALS, type RefusalCause } from './refusals.ts';
 import { createReports, NEEDS_API, type Reports, toReason } from './report.ts';
+import { verifiedReportUrl } from './report-url.ts';
 import { describeIssues } from './schema.ts';
 import { verifySignature } from './signature.ts';
 import { isBackpressure, isPermanent } from './thrown.ts';
@@ -92,10 +93,13 @@ export function createReceiver<Payload>(options: WebhookOptions<Payload>, run: H
         settings.onError(error, job);
         return { reply: FAILED };
       }
+      const calls = await callsOf(job, late, header('x-jobferry-report-url'));
+      if (calls === null && settings.mode === 'ack')
+        return { reply: refuse('not set up', new TypeError(NEEDS_REPORTS)) };
       const ackTimeoutMs = msOf(header('x-jobferry-ack-timeout')) ?? settings.ackTimeoutMs;
       return settings.mode === 'standard'
-        ? { reply: await answerFor(deliveryOf(job, late.api).delivery, run, settings) }
-        : { reply: empty(202), afterwards: () => runAndReport(deliveryOf(job, late.api), run, settings, ackTimeoutMs) };
+        ? { reply: await answerFor(deliveryOf(job, calls).delivery, run, settings) }
+        : { reply: empty(202), afterwards: () => runAndReport(deliveryOf(job, calls), run, settings, ackTimeoutMs) };
     },
   };
 }
@@ -105,6 +109,8 @@ interface Late {
   secrets: readonly string[];
   api: Api | null;
 }
+
+const NEEDS_REPORTS = "mode 'ack' needs baseUrl and apiKey, or REPORT_URL in the settings of the service";
 
 const FAILED = jsonReply(500, 'the handler failed');
 
@@ -136,8 +142,18 @@ interface Watched<Payload> {
   attempt: { watch: AttemptWatch; beat: Extension['beat'] } | null;
 }
 
-function deliveryOf<Payload>(job: DeliveredJob<Payload>, api: Api | null): Watched<Payload> {
-  const calls = api === null ? null : createJobCalls(api, job.id);
+/** The calls by baseUrl and apiKey, or else by the delivery's report URL; null without both. */
+async function callsOf(
+  { id }: DeliveredJob<unknown>,
+  { api, secrets }: Late,
+  reportUrl: string | null,
+): Promise<JobCalls | null> {
+  if (api !== null) return createJobCalls(api, id);
+  const url = await verifiedReportUrl(reportUrl, secrets);
+  return url === null ? null : createUrlCalls(url, id);
+}
+
+function deliveryOf<Payload>(job: DeliveredJob<Payload>, calls: JobCalls | null): Watched<Payload> {
   const reports = createReports(calls, job);
   if (calls === null) {
     const extend = async () => {

@@ -9,7 +9,8 @@ export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
 /** A report is repeated for this long. The service refuses it before that, once the attempt is over. */
 const REPEAT_MS = 300_000;
 
-export const NEEDS_API = 'ack, nack, defer and extend need the options baseUrl and apiKey';
+export const NEEDS_API =
+  'ack, nack, defer and extend need the options baseUrl and apiKey, or REPORT_URL in the settings of the service';
 
 /** The reports on one delivery. Without `calls` each is refused. */
 export function createReports(calls: JobCalls | null, job: DeliveredJob<unknown>): Reports {

@@ -32,10 +32,19 @@ export function bodyReader(maxBytes: number, bodyRead: PublishTurns['bodyRead'])
 
 /** Reads the body of a path that is not in the contract: JSON is required. */
 export function jsonBodyReader(maxBytes: number): RequestHandler {
+  return readerOf('required', maxBytes);
+}
+
+/** Reads the body of a path that is not in the contract: JSON, or none. */
+export function optionalJsonReader(maxBytes: number): RequestHandler {
+  return readerOf('optional', maxBytes);
+}
+
+function readerOf(rule: 'required' | 'optional', maxBytes: number): RequestHandler {
   return (req, _res, next) => {
-    receiveBody(req, 'required', maxBytes)
+    receiveBody(req, rule, maxBytes)
       .then((bytes) => {
-        req.body = understand(bytes, 'required');
+        req.body = understand(bytes, rule);
       })
       .then(next, next);
   };
