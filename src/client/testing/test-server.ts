@@ -1,13 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { cp, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
 import { type SeenAttempt, SeenAttempts, type Watched } from './seen-attempts.ts';
 
 export type { SeenAttempt } from './seen-attempts.ts';
+
+// Not by imports: bundlers for other runtimes, which use the rest of this package, would look for them.
+const { spawn } = process.getBuiltinModule('node:child_process');
+const { createHash } = process.getBuiltinModule('node:crypto');
+const { cp, lstat, mkdir, readdir, rename, rm, stat } = process.getBuiltinModule('node:fs/promises');
+const { createRequire } = process.getBuiltinModule('node:module');
+const { tmpdir } = process.getBuiltinModule('node:os');
+const { join } = process.getBuiltinModule('node:path');
+const { createInterface } = process.getBuiltinModule('node:readline');
 
 interface ServerOptions {
   command: readonly string[] | undefined;

@@ -37,6 +37,15 @@ describe('the webhook half', () => {
   });
 });
 
+describe('the testing half', () => {
+  it('makes deliveries where there is no Node, though another part of it starts a process', async () => {
+    const { text } = await bundle("export { signedDelivery } from './testing/index.js'", { minify: true });
+    expect(text).not.toMatch(/\bprocess\b|\bBuffer\b/);
+    expect(text.length).toBeLessThanOrEqual(2000);
+    await bundle("export * from './testing/index.js'");
+  });
+});
+
 /** Edge runtimes refuse these while a module loads: requests, timers, and random values. */
 const FORBIDDEN = `
   const refuse = (name) => () => { throw new Error(name + ' was used while the module loads'); };
