@@ -54,6 +54,8 @@ export function createDnsLookup({
   onAnswer,
 }: DnsLookupOptions): Lookup {
   let workedAt = Number.NEGATIVE_INFINITY;
+  /** When a look-up found last that no name server works. */
+  let noneWorkedAt = Number.NEGATIVE_INFINITY;
   let probe = { at: Number.NEGATIVE_INFINITY, answers: Promise.resolve(true) };
 
   async function doWork(): Promise<boolean> {
@@ -63,22 +65,41 @@ export function createDnsLookup({
     return probe.answers;
   }
 
+  /** @throws NameLookupError */
+  async function lookUp(hostname: string): Promise<LookupAddress[]> {
+    const startedAt = performance.now();
+    const query = () => queryNameServers(system.candidates(hostname), servers, times);
+    for (let isAskedAgain = false; ; isAskedAgain = true) {
+      try {
+        const addresses = await query();
+        workedAt = performance.now();
+        return addresses;
+      } catch (error) {
+        if ((error as NameLookupError).code !== 'EAI_AGAIN') throw error;
+        if (!(await doWork())) {
+          noneWorkedAt = performance.now();
+          throw new NameLookupError(NO_NAME_SERVER);
+        }
+        // They work now, and they may have been silent when they were asked for this name.
+        if (isAskedAgain || noneWorkedAt < startedAt - times.limitMs) throw error;
+      }
+    }
+  }
+
   return (hostname, _options, callback) => {
     const known = system.addresses(hostname);
     if (known.length > 0) {
       process.nextTick(callback, null, known);
       return;
     }
-    queryNameServers(system.candidates(hostname), servers, times).then(
+    lookUp(hostname).then(
       (addresses) => {
-        workedAt = performance.now();
         onAnswer?.(true);
         callback(null, addresses);
       },
-      async (error: NodeJS.ErrnoException) => {
-        const isOwn = error.code === 'EAI_AGAIN' && !(await doWork());
-        onAnswer?.(!isOwn);
-        callback(isOwn ? new NameLookupError(NO_NAME_SERVER) : error, []);
+      (error: NodeJS.ErrnoException) => {
+        onAnswer?.(error.code !== NO_NAME_SERVER);
+        callback(error, []);
       },
     );
   };

@@ -190,3 +190,19 @@ describe('the hosts file', () => {
     expect(names.candidates('hooks')).toEqual(['hooks']);
   });
 });
+
+/** Found by F-46: an attempt was lost to a name that was asked for just before the name servers were back. */
+it('asks again for a name that got no answer while no name server worked, once they work', async () => {
+  let isSilent = true;
+  const { lookup } = await setup(({ name, count }) => {
+    if (name !== 'late.test') return isSilent ? 'drop' : ['127.0.0.1'];
+    if (count === 2) isSilent = false;
+    return count <= 3 ? 'drop' : ['127.0.0.1'];
+  });
+  expect(await ask(lookup, 'first.test')).toBe('ENONAMESERVER');
+  expect(await ask(lookup, 'late.test')).toEqual(['127.0.0.1']);
+  // Without such a time before, a name that is not answered is the receiver's failure.
+  isSilent = false;
+  const { lookup: fresh } = await setup(({ name }) => (name === 'dead.test' ? 'drop' : ['127.0.0.1']));
+  expect(await ask(fresh, 'dead.test')).toBe('EAI_AGAIN');
+});
