@@ -50,6 +50,8 @@ export class Batcher<In, Out> {
     () => this.#flushNext(),
   );
   #inFlight: Entry<In, Out>[] = [];
+  /** Whether an item may wait whose time is shorter than usual, so that it ends before that of items in front of it. */
+  #hasShort = false;
   /** When no item was waiting for the last time, or when a pause of the database ended. */
   #emptyAt = 0;
   /** When the running flush began. */
@@ -71,6 +73,7 @@ export class Batcher<In, Out> {
       const bytes = this.#options.sizeOf(item);
       const giveUpAt = since + deadlineMs;
       const entry = { account, item, bytes, since, giveUpAt, isUnderWay: false, resolve, reject };
+      if (deadlineMs < this.#options.deadlineMs) this.#hasShort = true;
       this.#waiting.add(entry)?.reject(unavailable('too many requests are waiting', 'nothing'));
       this.#timer ??= setTimeout(() => this.#rejectLate(), CHECK_EVERY_MS);
       this.#rounds.begin();
@@ -79,7 +82,7 @@ export class Batcher<In, Out> {
 
   async #flushNext(): Promise<void> {
     this.#dropLate();
-    const batch = this.#waiting.take(this.#options.maxItems, this.#options.maxBytes);
+    const batch = this.#withoutLate(this.#waiting.take(this.#options.maxItems, this.#options.maxBytes));
     if (this.#waiting.count === 0) this.#emptyAt = performance.now();
     if (batch.length === 0) return;
     this.#inFlight = batch;
@@ -115,10 +118,30 @@ export class Batcher<In, Out> {
     }
   }
 
+  /** Returns the entries of a batch whose time is not over, and rejects the others. */
+  #withoutLate(batch: Entry<In, Out>[]): Entry<In, Out>[] {
+    if (!this.#hasShort) return batch;
+    const now = performance.now();
+    for (const { giveUpAt, reject } of batch) if (now >= giveUpAt) reject(tooLate());
+    return batch.filter(({ giveUpAt }) => now < giveUpAt);
+  }
+
+  /** Rejects items that wait behind others whose time ends later. They stay in their places until they are taken. */
+  #rejectShort(now: number): void {
+    if (!this.#hasShort) return;
+    this.#hasShort = false;
+    this.#waiting.forEach(({ since, giveUpAt, reject }) => {
+      if (giveUpAt - since >= this.#options.deadlineMs) return;
+      this.#hasShort = true;
+      if (now >= giveUpAt) reject(tooLate());
+    });
+  }
+
   /** Rejects the items whose time is over, waiting or in the running flush. */
   #rejectLate(): void {
     this.#dropLate();
     const now = performance.now();
+    this.#rejectShort(now);
     for (const entry of this.#inFlight) {
       if (now < entry.giveUpAt) continue;
       if (entry.isUnderWay) entry.reject(unavailable('the database did not answer in time', 'unknown'));

@@ -88,6 +88,11 @@ export class WaitingList<Entry extends Waiting> {
     return entry;
   }
 
+  /** Calls `visit` with each entry. */
+  forEach(visit: (entry: Entry) => void): void {
+    for (const { entries } of this.#byAccount.values()) entries.forEach(visit);
+  }
+
   /** Removes and returns each account's oldest entries, for as long as `isOver` is true of them. */
   removeWhile(isOver: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];

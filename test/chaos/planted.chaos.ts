@@ -3,6 +3,8 @@ import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CHECKS, check } from './checker/index.ts';
 import { killWorker, strike } from './faults.ts';
+import { ordinaryJob } from './planted/bug.ts';
+import { stopWhileWriting } from './planted/delivering.ts';
 import { BUGS } from './planted/index.ts';
 import type { Run } from './records.ts';
 import { startRig } from './rig.ts';
@@ -43,6 +45,12 @@ const idsOf = (run: Run) => [...new Set(check(run).violations.map(({ id }) => id
 describe.skipIf(hasGivenServer)('the checker', () => {
   it('finds nothing wrong with a run in which nothing is', () => {
     expect(check(clean)).toMatchObject({ violations: [], lost: 0 });
+  });
+
+  it('excuses the one request that a process was writing when it was stopped', () => {
+    const run = structuredClone(clean);
+    stopWhileWriting(run, [ordinaryJob(run)]);
+    expect(check(run).violations).toEqual([]);
   });
 
   it.each(BUGS)('$id: $what', ({ id, plant }) => {

@@ -52,6 +52,21 @@ const statuses = (settled: PromiseSettledResult<unknown>[]) => settled.map(({ st
 afterEach(() => vi.useRealTimers());
 
 describe('Batcher', () => {
+  it('rejects an item with less time than the one in front of it when its own time is over, and never flushes it', async () => {
+    vi.useFakeTimers();
+    const { batcher, batches, release } = held();
+    const running = batcher.add('a', 1);
+    await vi.waitFor(() => expect(batches).toHaveLength(1));
+    const usual = batcher.add('a', 2);
+    const short = batcher.add('a', 3, 1000);
+    const refused = expect(short).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+    await vi.advanceTimersByTimeAsync(1100);
+    await refused;
+    release();
+    expect(await Promise.all([running, usual])).toEqual([1, 2]);
+    expect(batches).toEqual([[1], [2]]);
+  });
+
   it('waits out a pause of the database, which is no overload', async () => {
     vi.useFakeTimers();
     const { batcher, batches, release } = held({ patience: { calmMs: 5000, busyMs: 50 } });

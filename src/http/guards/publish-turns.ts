@@ -19,6 +19,8 @@ const REFUSAL_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'content-length': REFUSAL.length,
 };
+/** A publish that has waited for this long does not wait for its turn once more. */
+const LONG_MS = 3000;
 const PUBLISH = /^\/v1\/queues\/[^/?]+\/jobs(?:\?|$)/;
 
 /** The three places at which a publish may have to wait: before any work, before its body is read, and after it. */
@@ -72,8 +74,13 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
     },
 
     bodyRead: (res, length) => {
-      const { publish, turn } = res.locals;
+      const { publish, turn, waitedMs } = res.locals;
       if (publish === undefined || publish.stage === 'over') return true;
+      // Its client would wait for longer than 5 s in all (I-37).
+      if ((waitedMs ?? 0) > LONG_MS && admission.isBusy) {
+        refuse(res, accountOf(res), admission.whyRefused(publish.account));
+        return Promise.resolve(false);
+      }
       const goesOn = admission.received(publish, length, turn);
       if (goesOn === true) return true;
       const since = performance.now();

@@ -5,7 +5,7 @@ import { labelOfKey } from '../../domain/audit.ts';
 import { isId } from '../../domain/id.ts';
 import type { Context } from '../context.ts';
 import { API_KEY_PREFIX, describeApiKey, hashApiKey, hashWithLimits, isPlausibleApiKey } from './api-key.ts';
-import { CACHE_MS, CredentialCache, createUseNotes } from './credential-cache.ts';
+import { CACHE_MS, CredentialCache, createUseNotes, inTime } from './credential-cache.ts';
 
 /** Looks up the accounts of API keys, and caches each result for less than a second. */
 export function createAuthenticate({ db }: Pick<Context, 'db'>) {
@@ -24,8 +24,8 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>) {
       const hash = hashApiKey(apiKey);
       const cached = accounts.cached(hash);
       if (cached !== undefined) return cached;
-      const isOurs = accounts.isKnown(hash) || apiKey.startsWith(API_KEY_PREFIX);
-      return isOurs || (await mayBeForeign(apiKey)) ? accounts.lookUp(hash) : null;
+      if (accounts.isKnown(hash) || apiKey.startsWith(API_KEY_PREFIX)) return accounts.lookUp(hash);
+      return inTime(mayBeForeign(apiKey).then((foreign) => (foreign ? accounts.lookUp(hash) : null)));
     },
 
     /** Returns the account that `authenticate` would return, if that needs no look-up; null otherwise. */

@@ -97,8 +97,8 @@ export class CredentialCache<Holder> {
   }
 }
 
-/** @throws JobferryError `unavailable` when the look-up takes too long; its result is cached all the same */
-function inTime<T>(looking: Promise<T>): Promise<T> {
+/** @throws JobferryError `unavailable` when the look-up takes too long; a credential that it then finds is known all the same */
+export function inTime<T>(looking: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const tooLate = () => reject(unavailable('the database did not answer in time', 'nothing'));
     const timer = setTimeout(tooLate, LOOK_UP_MS);

@@ -123,8 +123,10 @@ function explains(fault: FaultRecord, claim: ChangeRow, takenAt: number): boolea
   return fault.at <= takenAt && (claim.claimedAt ?? claim.at) <= until + CONFIRMED_MS + SLACK_MS;
 }
 
-/** A request that a process was stopped in the act of writing leaves it this long after it was resumed, at most. */
+/** Longest time from SIGCONT to the arrival of the request that the process was writing. */
 const RESUMED_MS = 100;
+/** The harness notes the time after it has sent SIGCONT. */
+const NOTED_MS = 20;
 const STOPPED: readonly FaultKind[] = ['freeze-worker', 'suspend-worker'];
 const heldBack = new WeakMap<Facts, Set<Arrival>>();
 
@@ -146,9 +148,9 @@ function heldBackBy({ at: from, healedAt, workerId }: FaultRecord, { arrivals, c
   if (healedAt === null) return [];
   const late = [...arrivals].flatMap(([id, list]) => {
     const isTheirs = takenBack(changes.get(id) ?? []).some(
-      ({ claim }) => claim.workerId === workerId && claim.at <= from,
+      ({ claim, at }) => claim.workerId === workerId && claim.at <= from && at >= from,
     );
-    return isTheirs ? list.filter(({ at }) => Math.abs(at - healedAt) <= RESUMED_MS) : [];
+    return isTheirs ? list.filter(({ at }) => at >= healedAt - NOTED_MS && at <= healedAt + RESUMED_MS) : [];
   });
   return late.sort((a, b) => a.at - b.at).slice(0, 1);
 }

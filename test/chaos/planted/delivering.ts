@@ -1,6 +1,29 @@
 import { readEnvelope } from '../checker/envelope.ts';
-import type { DeliveryRecord } from '../records.ts';
+import type { DeliveryRecord, JobRow, Run } from '../records.ts';
 import { type Bug, changesOf, deliveryOf, first, ordinaryJob, queueNamed, rewrite } from './bug.ts';
+
+/** Plants a worker that was stopped while it wrote the requests of the jobs, which others completed meanwhile. */
+export function stopWhileWriting(run: Run, jobs: readonly JobRow[]): void {
+  const claims = jobs.map(({ id }) => first(changesOf(run, id), ({ to }) => to === 'processing', 'claim'));
+  const from = Math.max(...claims.map(({ at }) => at));
+  const healedAt = from + 5000;
+  const workerId = 4711;
+  run.faults.push({ kind: 'freeze-worker', pid: 1, workerId, at: from, healedAt, interrupted: [], underWay: 0 });
+  for (const claim of claims) {
+    // Tokens of real claims are whole numbers that differ by one.
+    const lost = { ...claim, workerId, token: claim.token - 0.5 };
+    const back = {
+      ...lost,
+      from: 'processing',
+      to: 'pending',
+      attempts: claim.attempts - 1,
+      claimedAt: null,
+      at: from,
+    };
+    run.changes.splice(run.changes.indexOf(claim), 0, lost, { ...back, isTakeBack: true });
+    Object.assign(deliveryOf(run, claim.jobId), { at: healedAt + 1, endedAt: healedAt + 2 });
+  }
+}
 
 export const DELIVERING: Bug[] = [
   {
@@ -92,23 +115,7 @@ export const DELIVERING: Bug[] = [
   {
     id: 'I-18',
     what: 'a process that was stopped writes more than the one request that it was writing',
-    plant(run) {
-      const jobs = [ordinaryJob(run), ordinaryJob(run, 'keyed')];
-      const claims = jobs.map(({ id }) => first(changesOf(run, id), ({ to }) => to === 'processing', 'claim'));
-      const from = Math.max(...claims.map(({ at }) => at));
-      const healedAt = from + 5000;
-      const workerId = 4711;
-      run.faults.push({
-        ...{ kind: 'freeze-worker', pid: 1, workerId, at: from, healedAt, interrupted: [], underWay: 0 },
-      });
-      for (const claim of claims) {
-        // Tokens of real claims are whole numbers that differ by one.
-        const lost = { ...claim, workerId, token: claim.token - 0.5 };
-        const back = { ...lost, from: 'processing', to: 'pending', attempts: claim.attempts - 1, claimedAt: null };
-        run.changes.splice(run.changes.indexOf(claim), 0, lost, { ...back, isTakeBack: true });
-        Object.assign(deliveryOf(run, claim.jobId), { at: healedAt + 1, endedAt: healedAt + 2 });
-      }
-    },
+    plant: (run) => stopWhileWriting(run, [ordinaryJob(run), ordinaryJob(run, 'keyed')]),
   },
   {
     id: 'I-18',
