@@ -127,7 +127,7 @@ const DEFAULT_TEMPLATES = {
 const OWN_HEADERS = new Set([
   ...['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te'],
   ...['traceparent', 'tracestate', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent'],
-  ...['job', 'queue', 'attempt', 'ack-timeout', 'report-url'].map((name) => `x-jobferry-${name}`),
+  ...['job', 'queue', 'attempt', 'ack-timeout', 'report-url', 'report-url-next'].map((name) => `x-jobferry-${name}`),
 ]);
 
 const LOOPBACK = '127.0.0.0/8,::1/128';

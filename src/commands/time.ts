@@ -71,7 +71,7 @@ function describe({ now, aheadSeconds }: WireClock): string {
 async function clientOf(folder: string): Promise<DevClient> {
   const read = (name: string) => readFile(join(folder, name), 'utf8');
   const [url, key] = await Promise.all([read(URL_FILE), read('api-key')]).catch(() => {
-    throw new UsageError(`no jobferry dev has run with its data in ${folder}: start it, or name its folder by --data`);
+    throw new UsageError(`no jobferry dev runs with its data in ${folder}: start it, or name its folder by --data`);
   });
   return createDevClient(url.trim(), key.trim());
 }

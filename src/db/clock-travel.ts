@@ -39,7 +39,7 @@ const MOMENTS: Statement = {
   name: 'next-moments',
   text: `
     with mine as materialized (
-      select id, name, paused_at from queue where account_id = $1 and deleted_at is null order by id limit ${MAX_QUEUES}
+      select id, name, paused_at, lifetime_floor from queue where account_id = $1 and deleted_at is null order by id limit ${MAX_QUEUES}
     )
     select 'pending' as kind, j.id as "jobId", mine.name as queue, j.scheduled_for as at
       from mine cross join lateral (
@@ -51,7 +51,7 @@ const MOMENTS: Statement = {
         select id, status, deadline from job where queue_id = mine.id and status in ('processing', 'awaiting_ack')
          order by queue_id, deadline limit ${MAX_JOBS}) j
     union all
-    select 'lifetime', j.id, mine.name, j.deliver_by
+    select 'lifetime', j.id, mine.name, greatest(j.deliver_by, mine.lifetime_floor)
       from mine cross join lateral (
         select id, deliver_by from job where queue_id = mine.id and status = 'pending'
          order by queue_id, deliver_by limit 1) j

@@ -38,6 +38,7 @@ export interface DeliveredJob {
   id: string;
   /** Name of the queue. */
   queue: string;
+  queueId: string;
   /** Number of this attempt, from 1. */
   attempt: number;
   /** Seconds from the 2xx to the ack deadline; null in standard mode. */
@@ -186,7 +187,7 @@ function buildOptions(
       'jobferry',
       ...signatureHeaders(request, signatureHeader),
       ...(job === undefined ? [] : jobHeaders(job)),
-      ...(job == null || job.ackTimeout === null || reportUrl == null ? [] : reportHeader(reportUrl, job, request)),
+      ...(job == null || job.ackTimeout === null || reportUrl == null ? [] : reportHeaders(reportUrl, job, request)),
       ...(trace == null ? [] : traceHeaders(trace)),
     ],
     body,
@@ -208,15 +209,17 @@ function jobHeaders({ id, queue, attempt, ackTimeout }: DeliveredJob): string[] 
   ];
 }
 
-/** During a rotation the next secret signs, because the present one may be gone before the report comes. */
-function reportHeader(
+/** During a rotation there is a second one, as with signatures: the receiver verifies it by the secret that it knows. */
+function reportHeaders(
   base: string,
-  { id: jobId, attempt }: DeliveredJob,
+  { id: jobId, queueId, attempt }: DeliveredJob,
   { secret, nextSecret }: SendRequest,
 ): string[] {
-  const url = unsignedReportUrl(base, { jobId, attempt, expiresAt: Date.now() + REPORT_URL_MS });
-  const signature = sign(Buffer.from(signedReportText(url)), nextSecret ?? secret).slice('sha256='.length);
-  return ['x-jobferry-report-url', `${url}.${signature}`];
+  const url = unsignedReportUrl(base, { jobId, queueId, attempt, expiresAt: Date.now() + REPORT_URL_MS });
+  const text = Buffer.from(signedReportText(url));
+  const signedBy = (key: string) => `${url}.${sign(text, key).slice('sha256='.length)}`;
+  const next = nextSecret == null ? [] : ['x-jobferry-report-url-next', signedBy(nextSecret)];
+  return ['x-jobferry-report-url', signedBy(secret), ...next];
 }
 
 /**

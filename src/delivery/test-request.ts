@@ -7,10 +7,11 @@ import type { Sender } from './send.ts';
  * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery.
  */
 export function createTestSender(sender: Sender): (request: TestRequest) => Promise<TestAnswer> {
-  return async ({ accountId, id, name, webhookUrl, signingSecret, nextSigningSecret, now }) => {
+  return async ({ accountId, id, queueId, name, webhookUrl, signingSecret, nextSigningSecret, ackTimeout, now }) => {
     const body = buildEnvelope({ id, queue: name, payload: TEST_PAYLOAD, attempt: 1, maxAttempts: 1, createdAt: now });
     const result = await sender.send({
       ...{ accountId, url: webhookUrl, secret: signingSecret, nextSecret: nextSigningSecret, body },
+      job: { id, queue: name, queueId, attempt: 1, ackTimeout },
     });
     if (result.abandoned) throw new Error('a test request without a claim was abandoned');
     return result;

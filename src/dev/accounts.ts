@@ -12,17 +12,17 @@ const NAME = 'tests';
 export async function accountsInTurn(db: Database, plan: string) {
   const [first] = await listAccounts(db, { after: null, limit: 1 });
   let current = first?.id;
+  const prisma = createPrisma(db);
   return {
-    /** Creates an account. The one before is suspended, so none of its jobs is delivered any more. */
-    async next(): Promise<{ apiKey: string }> {
-      const prisma = createPrisma(db);
+    /** Creates an account. The one before is suspended, so none of its deliveries begins any more. */
+    async next(): Promise<{ apiKey: string; accountId: string }> {
       const account = await createAccount(prisma, { name: NAME, plan }, OPERATOR);
       const apiKey = generateApiKey();
       const by = { accountId: account.id, actor: OPERATOR };
       await createApiKey(prisma, by, { ...describeApiKey(apiKey), name: NAME }, null, () => undefined);
       if (current !== undefined) await suspendAccount(db, OPERATOR, current);
       current = account.id;
-      return { apiKey };
+      return { apiKey, accountId: account.id };
     },
   };
 }

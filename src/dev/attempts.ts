@@ -3,6 +3,7 @@ import type { Sender } from '../delivery/send.ts';
 /** An attempt of a delivery that has ended. */
 export interface AttemptSeen {
   at: Date;
+  accountId: string;
   jobId: string;
   queue: string;
   /** Number of the attempt, from 1. */
@@ -41,7 +42,14 @@ export function watchSender(sender: Sender, { onAttempt, onUnreachable }: Watche
         return { abandoned: true };
       }
       onAttempt({
-        ...{ at: new Date(), jobId: job.id, queue: job.queue, attempt: job.attempt, error },
+        ...{
+          at: new Date(),
+          accountId: request.accountId ?? '',
+          jobId: job.id,
+          queue: job.queue,
+          attempt: job.attempt,
+          error,
+        },
         statusCode: answer.kind === 'answered' ? answer.statusCode : null,
         ...{ durationMs: Math.round(result.durationMs), answer: result.responseBody },
       });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { clockAheadMs } from '../db/clock-travel.ts';
@@ -19,6 +19,8 @@ import { type Target, targetsOf } from './targets.ts';
 export const DATA_DIR = '.jobferry';
 /** File with the address of the service, beside that of the key. */
 export const URL_FILE = 'url';
+/** The entries of a folder of data. */
+const OWN_FILES = /^(?:postgres(?:ql-.*|\.new-.*)?|jobferry-postgresql\.new-.*|api-key|url|\.gitignore)$/;
 /** Rows past retention are removed this soon after the clock was moved. */
 const SWEEP_MS = 2000;
 /** Addresses of a developer's machine and of its containers. */
@@ -65,7 +67,7 @@ export interface Dev {
   readonly queueIds: readonly string[];
   readonly client: DevClient;
   /** Creates another account, and suspends the one before. For tests. */
-  nextAccount(): Promise<{ apiKey: string }>;
+  nextAccount(): Promise<{ apiKey: string; accountId: string }>;
   /** Id of the job whose last attempt failed; null if none has. */
   lastFailed(): string | null;
   signInLink(): Promise<string | null>;
@@ -87,11 +89,13 @@ export async function startDev(
     await watch.stop();
     await service.stop();
     await echo?.close();
+    await rm(join(dataDir, URL_FILE), { force: true });
     if (isDiscarded) await removeData(dataDir);
   };
   try {
     const db = watch.database();
-    await writeFile(join(dataDir, '.gitignore'), '*\n');
+    // Not over a file of the folder's owner.
+    await writeFile(join(dataDir, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => undefined);
     await writeFile(join(dataDir, URL_FILE), `${service.url}\n`);
     const apiKey = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
     const accounts = await accountsInTurn(db, config.bootstrapPlan);
@@ -200,8 +204,15 @@ function noticesOf(print: Print) {
   };
 }
 
-/** @throws Error while another `dev` runs on the data */
+/** @throws Error while another `dev` runs on the data, or if the folder has other data */
 async function removeData(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir).catch(() => []);
+  const foreign = names.find((name) => !OWN_FILES.test(name));
+  if (foreign !== undefined) {
+    throw new Error(
+      `${dataDir} has ${foreign}, which is not of jobferry dev: it deletes only a folder of its own data`,
+    );
+  }
   const cluster = await findCluster(dataDir);
   const lock = cluster === null ? '' : await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const pid = Number.parseInt(lock, 10);

@@ -6,8 +6,11 @@ export interface TestRequest {
   accountId: string;
   /** Id in its envelope, which no job has. */
   id: string;
+  queueId: string;
   /** Name of the queue. */
   name: string;
+  /** `ackTimeout` of the queue in seconds; null in standard mode. */
+  ackTimeout: number | null;
   webhookUrl: string;
   signingSecret: string;
   nextSigningSecret: string | null;

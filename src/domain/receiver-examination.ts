@@ -22,6 +22,7 @@ export function payloadProblem(text: string): string | null {
 /** A receiver and the parts of its deliveries. */
 export interface Examined {
   accountId: string;
+  queueId: string;
   /** Name of the queue. */
   name: string;
   webhookUrl: string;

@@ -29,7 +29,14 @@ const ALL = [
 ].concat(['duplicate keys', '1 MiB', 'same id twice', 'at once']);
 
 function examineAt(webhookUrl: string, overrides: Partial<Examined> = {}, by = sender) {
-  const queue = { accountId: 'a', name: 'mails', webhookUrl, signingSecret: SECRET, nextSigningSecret: null };
+  const queue = {
+    accountId: 'a',
+    queueId: 'q',
+    name: 'mails',
+    webhookUrl,
+    signingSecret: SECRET,
+    nextSigningSecret: null,
+  };
   const settings = { ackTimeout: null, concurrency: 100, payload: '{"jobferry":"check"}' };
   const receiver: Examined = { ...queue, ...settings, now: new Date('2026-01-31T12:00:00.000Z'), ...overrides };
   return examine(by, receiver, { signatureHeader: HEADER, timeoutMs: TIMEOUT_MS, lifetimeMs: DAY_MS });

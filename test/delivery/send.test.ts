@@ -80,7 +80,7 @@ describe('the request', () => {
   it('names its job in headers, and in ack mode the time-out of the report', async () => {
     const receiver = await receiverWith();
     const sender = setup();
-    const job = { id: '0123456789abcdef01234567', queue: 'mails', attempt: 2, ackTimeout: null };
+    const job = { id: '0123456789abcdef01234567', queue: 'mails', queueId: 'queue', attempt: 2, ackTimeout: null };
     for (const ackTimeout of [null, 0.5]) {
       await sender.send({ url: receiver.url, secret: SECRET, body: BODY, job: { ...job, ackTimeout } });
     }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -173,7 +173,7 @@ describe('jobferry dev', () => {
     expect((await time('drain')).stdout).toContain('Nothing happened.');
     expect((await time('2020-01-01T00:00Z')).stderr).toContain('time goes back by a reset only');
     expect((await time('soon')).stderr).toContain('WHAT must be next, drain, reset, a duration');
-    expect((await time('--data', 'elsewhere')).stderr).toContain('no jobferry dev has run with its data in elsewhere');
+    expect((await time('--data', 'elsewhere')).stderr).toContain('no jobferry dev runs with its data in elsewhere');
     expect(await dev.stop()).toBe(0);
 
     const again = runDev();
@@ -182,6 +182,15 @@ describe('jobferry dev', () => {
     });
     expect((await time('reset')).stdout).toContain('as that of the machine');
     expect(await again.stop()).toBe(0);
+  });
+
+  it('deletes no folder of other data', async () => {
+    await mkdir(join(folder, 'mine'));
+    await writeFile(join(folder, 'mine/notes.txt'), 'mine');
+    const dev = runDev('--data', 'mine', '--fresh');
+    expect(await dev.ended).toBe(1);
+    expect(dev.errors()).toContain('mine has notes.txt, which is not of jobferry dev');
+    expect(await readFile(join(folder, 'mine/notes.txt'), 'utf8')).toBe('mine');
   });
 
   it('refuses a URL that is none', async () => {

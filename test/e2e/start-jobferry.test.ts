@@ -101,6 +101,9 @@ describe('time passes for', () => {
     await unwrap(short.client.jobs.publish(publishing));
     await short.expectDelivery();
     const { id } = await unwrap(short.client.jobs.publish(publishing));
+    // A drain ends before them.
+    expect(await short.time.drain()).toEqual([]);
+    expect(await unwrap(short.client.jobs.get({ params: { id } }))).toMatchObject({ status: 'pending' });
     expect(await short.time.next()).toMatchObject([{ reason: 'LIFETIME', jobId: id }]);
     expect(await unwrap(short.client.jobs.get({ params: { id } }))).toMatchObject({ status: 'dead' });
   });
@@ -114,10 +117,46 @@ describe('time passes for', () => {
   });
 });
 
+it('the lifetime of a job begins again when its queue is resumed', async () => {
+  const { id } = await jobferry.createQueue({
+    name: 'mails',
+    webhookUrl,
+    mode: 'ack',
+    ackTimeout: 86_400,
+    concurrency: 1,
+  });
+  await publish();
+  await jobferry.expectDelivery();
+  const waiting = await publish();
+  await jobferry.time.pass('2h');
+  const mutate = (field: string) =>
+    fetch(`${jobferry.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${jobferry.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: `mutation { ${field}(id: "${id}") { __typename } }` }),
+    });
+  await mutate('pauseQueue');
+  await mutate('resumeQueue');
+  await jobferry.time.pass('23h');
+  expect(await statusOf(waiting)).not.toBe('dead');
+});
+
+it('no test sees the attempts of the one before it', async () => {
+  await jobferry.createQueue({ name: 'mails', webhookUrl });
+  await publish();
+  await jobferry.stop();
+  const next = await startJobferry({ command });
+  onTestFinished(() => next.stop());
+  await expect(next.expectDelivery({ timeoutMs: 300 })).rejects.toThrow('None ended.');
+});
+
 it('time does not go back, and no text is a duration', async () => {
   await expect(jobferry.time.until(new Date(0))).rejects.toThrow(/time goes back by a reset only/);
   await expect(jobferry.time.pass(-1)).rejects.toThrow(/time goes back/);
-  await expect(jobferry.time.pass('soon')).rejects.toThrow(/a duration is/);
+  for (const none of ['soon', Number.NaN, Number.POSITIVE_INFINITY]) {
+    await expect(jobferry.time.pass(none)).rejects.toThrow(/a duration is/);
+  }
+  await expect(jobferry.time.pass('99999999999d')).rejects.toThrow(/ten years at most/);
 });
 
 it('a delivery that does not come is told with those that came', async () => {

@@ -27,20 +27,24 @@ export interface Watched {
   end(): void;
 }
 
-/** Hands each attempt to the tests that watch. */
+/** An attempt, as the server prints it. */
+export type PrintedAttempt = SeenAttempt & { accountId: string };
+
+/** Hands each attempt to the tests that watch its account. */
 export class SeenAttempts {
-  readonly #watchers = new Set<(attempt: SeenAttempt) => void>();
+  readonly #watchers = new Set<(attempt: PrintedAttempt) => void>();
 
   /** Hands an attempt to all that watch. */
-  add(attempt: SeenAttempt): void {
+  add(attempt: PrintedAttempt): void {
     for (const watcher of this.#watchers) watcher(attempt);
   }
 
-  /** Returns the attempts that end from now on. */
-  watch(): Watched {
+  /** Returns the attempts of an account that end from now on. */
+  watch(account: string): Watched {
     const seen: SeenAttempt[] = [];
     const waiting = new Set<() => void>();
-    const watcher = (attempt: SeenAttempt) => {
+    const watcher = ({ accountId, ...attempt }: PrintedAttempt) => {
+      if (accountId !== account) return;
       seen.push(attempt);
       for (const look of waiting) look();
     };

@@ -11,7 +11,7 @@ export interface StartOptions {
    * finds it.
    */
   command?: readonly string[] | undefined;
-  /** Variables of the service, such as `JOB_RETENTION_SECONDS`. Those of the present process are not passed on. */
+  /** Variables of the service, such as `JOB_RETENTION_SECONDS`. Of those of the present process only `PATH` is passed on. */
   env?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds until the start is given up; 60 000 by default, because the first one creates a database. */
   timeoutMs?: number | undefined;
@@ -77,17 +77,20 @@ export async function startJobferry(options: StartOptions = {}): Promise<TestJob
   const key = JSON.stringify([command ?? null, env]);
   const server = free.get(key);
   free.delete(key);
-  if (server?.isRunning() === true) return using(server, key, await server.nextAccount());
+  if (server?.isRunning() === true) return using(server, key);
   const { startTestServer } = await import('./test-server.ts');
-  const started = await startTestServer({ command, env, timeoutMs });
-  return using(started, key, started.apiKey);
+  return using(await startTestServer({ command, env, timeoutMs }), key);
 }
 
-function using(server: TestServer, key: string, apiKey: string): TestJobferry {
+async function using(server: TestServer, key: string): Promise<TestJobferry> {
   const { url } = server;
+  const { apiKey, accountId } = await server.nextAccount().catch(async (error: unknown) => {
+    await server.stop();
+    throw error;
+  });
   const client = createClient({ baseUrl: url, apiKey });
   const time = timeOf(url, apiKey);
-  const attempts = server.watch();
+  const attempts = server.watch(accountId);
   let hasStopped = false;
   return {
     ...{ url, apiKey, client, time },
@@ -98,9 +101,12 @@ function using(server: TestServer, key: string, apiKey: string): TestJobferry {
       hasStopped = true;
       attempts.end();
       if (!server.isRunning()) return;
-      await time.reset();
-      if (free.has(key)) await server.stop();
-      else free.set(key, server);
+      const isUsable = await time.reset().then(
+        () => true,
+        () => false,
+      );
+      if (isUsable && !free.has(key)) free.set(key, server);
+      else await server.stop();
     },
   };
 }

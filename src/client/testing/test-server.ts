@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
-import { type SeenAttempt, SeenAttempts, type Watched } from './seen-attempts.ts';
+import { type PrintedAttempt, SeenAttempts, type Watched } from './seen-attempts.ts';
 
 export type { SeenAttempt } from './seen-attempts.ts';
 
 // Not by imports: bundlers for other runtimes, which use the rest of this package, would look for them.
 const { spawn } = process.getBuiltinModule('node:child_process');
-const { createHash } = process.getBuiltinModule('node:crypto');
+const { createHash, randomBytes } = process.getBuiltinModule('node:crypto');
 const { cp, lstat, mkdir, readdir, rename, rm, stat } = process.getBuiltinModule('node:fs/promises');
 const { createRequire } = process.getBuiltinModule('node:module');
 const { tmpdir } = process.getBuiltinModule('node:os');
@@ -18,18 +18,24 @@ interface ServerOptions {
   timeoutMs: number;
 }
 
+/** An account for one test file. */
+export interface TestAccount {
+  /** Its key, with every right. */
+  apiKey: string;
+  /** Its id. */
+  accountId: string;
+}
+
 /** A process `jobferry dev` that ends with this process. */
 export interface TestServer {
   /** Address of the service. */
   url: string;
-  /** Key of its first account. */
-  apiKey: string;
   /** False once the process has ended. */
   isRunning(): boolean;
-  /** @returns the key of another account; the one before is suspended */
-  nextAccount(): Promise<string>;
-  /** Returns the attempts that end from now on. */
-  watch(): Watched;
+  /** Creates an account, and suspends the one before. */
+  nextAccount(): Promise<TestAccount>;
+  /** Returns the attempts of an account that end from now on. */
+  watch(accountId: string): Watched;
   /** Ends the process; resolves when its data is deleted. */
   stop(): Promise<void>;
 }
@@ -38,9 +44,12 @@ interface Line {
   type: string;
   url?: string;
   apiKey?: string;
+  accountId?: string;
   message?: string;
 }
 
+/** Time for a server that was given up to stop its database, in milliseconds. */
+const STOP_MS = 10_000;
 /** Characters of a failed start's output that an error shows. */
 const OUTPUT = 2000;
 
@@ -51,17 +60,16 @@ export async function startTestServer({ command, env, timeoutMs }: ServerOptions
   await removeLeft(home);
   const template = join(home, 'template');
   if (!(await exists(template))) await createTemplate(template, program, timeoutMs);
-  const folder = join(home, `run-${process.pid}-${count()}`);
+  const folder = join(home, `run-${process.pid}-${unique()}`);
   // As root, the database may be elsewhere, and a link to it is no copy.
   const isWhole = (await lstat(join(template, 'postgres'))).isDirectory();
   if (isWhole) await copy(template, folder);
   return run(program, { folder, env, timeoutMs, isDiscarded: true });
 }
 
-let runs = 0;
-function count(): number {
-  runs += 1;
-  return runs;
+/** Test frameworks may load this module several times in one process. */
+function unique(): string {
+  return randomBytes(6).toString('hex');
 }
 
 function ownCommand(): string[] {
@@ -86,8 +94,9 @@ async function openHome(program: readonly string[]): Promise<string> {
   const own = join(tmpdir(), `jobferry-testing-${process.getuid?.() ?? 'user'}`);
   // PostgreSQL, which root runs as another user, has to pass through.
   await mkdir(own, { recursive: true, mode: 0o711 });
-  const { uid } = await stat(own);
-  if (process.getuid !== undefined && uid !== process.getuid()) throw new Error(`${own} belongs to another user`);
+  const found = await lstat(own);
+  const isOwn = process.getuid === undefined || found.uid === process.getuid();
+  if (!isOwn || !found.isDirectory()) throw new Error(`${own} is not a folder of this user: remove it`);
   const home = join(own, build);
   await mkdir(home, { recursive: true, mode: 0o711 });
   await removeOld(own, home);
@@ -99,6 +108,7 @@ const OLD_MS = 7 * 86_400_000;
 
 async function removeOld(own: string, home: string): Promise<void> {
   for (const name of await readdir(own)) {
+    if (!/^[0-9a-f]{12}$/.test(name)) continue;
     const folder = join(own, name);
     const usedAt = await stat(folder).then(({ mtimeMs }) => mtimeMs, Date.now);
     if (folder !== home && Date.now() - usedAt > OLD_MS) await rm(folder, { recursive: true, force: true });
@@ -123,7 +133,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function createTemplate(template: string, program: readonly string[], timeoutMs: number): Promise<void> {
-  const folder = `${template}-${process.pid}-${count()}`;
+  const folder = `${template}-${process.pid}-${unique()}`;
   const server = await run(program, { folder, env: {}, timeoutMs, isDiscarded: false });
   await server.stop();
   // Another process may have been faster.
@@ -173,8 +183,9 @@ async function run([program = '', ...args]: readonly string[], options: RunOptio
   const answers: ((line: Line) => void)[] = [];
   let isRunning = true;
   createInterface({ input: child.stdout }).on('line', (text) => {
-    const line = JSON.parse(text) as Line;
-    if (line.type === 'attempt') attempts.add(line as unknown as SeenAttempt);
+    const line = read(text);
+    if (line === null) return;
+    if (line.type === 'attempt') attempts.add(line as unknown as PrintedAttempt);
     else if (['ready', 'account', 'error'].includes(line.type)) answers.shift()?.(line);
   });
   const answer = async (): Promise<Line> => {
@@ -199,18 +210,19 @@ async function run([program = '', ...args]: readonly string[], options: RunOptio
     isRunning = false;
   });
   try {
-    const { url = '', apiKey = '' } = await answer();
+    const { url = '' } = await answer();
     // The process of the tests may end although the server runs: it ends with its standard input.
     child.unref();
     for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
     return {
-      ...{ url, apiKey },
+      url,
       isRunning: () => isRunning,
       nextAccount: async () => {
         child.stdin.write('next account\n');
-        return (await answer()).apiKey ?? '';
+        const { apiKey = '', accountId = '' } = await answer();
+        return { apiKey, accountId };
       },
-      watch: () => attempts.watch(),
+      watch: (accountId) => attempts.watch(accountId),
       stop: async () => {
         child.stdin.end();
         child.ref();
@@ -218,8 +230,19 @@ async function run([program = '', ...args]: readonly string[], options: RunOptio
       },
     };
   } catch (error) {
-    child.kill('SIGKILL');
+    // It stops its database when its standard input ends.
+    child.stdin.end();
+    setTimeout(() => child.kill('SIGKILL'), STOP_MS).unref();
     throw error;
+  }
+}
+
+/** @returns null for a line of another program, such as the one that runs Jobferry */
+function read(text: string): Line | null {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return null;
   }
 }
 

@@ -33,8 +33,8 @@ export interface TestTime {
   /** Lets time pass until then. Returns what happened. */
   until(time: Date): Promise<TimeEvent[]>;
   /**
-   * Lets time pass until no job waits for a time. Lifetimes do not end, and receivers in ack mode have half a second to report.
-   * Returns what happened.
+   * Lets time pass until no job waits for a time, or the next event is the end of a lifetime. Receivers in ack mode have half a
+   * second to report before a deadline passes. Returns what happened, of up to twenty jobs of each queue at a time.
    */
   drain(): Promise<TimeEvent[]>;
   /** Puts the clock back to that of the machine. */
@@ -86,7 +86,8 @@ export function timeOf(url: string, apiKey: string): TestTime {
     next: () => travel({}),
     pass: async (duration) => {
       const ms = typeof duration === 'number' ? duration : readDuration(duration);
-      if (ms === null) throw new TypeError(`a duration is a number of milliseconds, or a text such as 90s, 2h or 3d`);
+      if (ms === null || !Number.isFinite(ms))
+        throw new TypeError(`a duration is a number of milliseconds, or a text such as 90s, 2h or 3d`);
       return travel({ bySeconds: ms / 1000 });
     },
     until: (time) => travel({ until: time.toISOString() }),

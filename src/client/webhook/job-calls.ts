@@ -83,10 +83,16 @@ export function createUrlCalls(reportUrl: string, id: string): JobCalls {
     defer: (body) => report('defer', body),
     extend: async ({ seconds, progress }, timeoutMs) => {
       const { status, body, headers } = await call('extend', { seconds, progress }, timeoutMs);
-      const answer = { status, body, headers, isOver: status === 400 || status === 404 } as ExtendAnswer;
+      const answer = { status, body, headers, isOver: isOver(status, body) } as ExtendAnswer;
       return ofCall(answer, `extendAck(${id})`);
     },
   };
+}
+
+/** A 404 of something else, such as a proxy during a roll-out, does not say that the attempt is over. */
+function isOver(status: number, body: unknown): boolean {
+  const { error } = (typeof body === 'object' && body !== null ? body : {}) as { error?: unknown };
+  return status === 400 || (status === 404 && String(error).startsWith('this report URL is not valid'));
 }
 
 /** REST has no route for it, because the contract has none. */

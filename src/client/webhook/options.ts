@@ -31,7 +31,7 @@ interface CommonOptions<Payload> {
    * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but for
    * at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon delivered
    * again. If the service refuses because the attempt is over, `signal` is aborted. Needs a key with the scopes `report` and
-   * `read`; used in ack mode only.
+   * `read`, or a report URL; used in ack mode only.
    */
   heartbeat?: boolean | undefined;
   /**

@@ -5,7 +5,7 @@ import { createJobCalls, createUrlCalls, type JobCalls } from './job-calls.ts';
 import { type Api, readOptions, type Settings, type WebhookOptions } from './options.ts';
 import { REFUSALS, type RefusalCause } from './refusals.ts';
 import { createReports, NEEDS_API, type Reports, toReason } from './report.ts';
-import { verifiedReportUrl } from './report-url.ts';
+import { REPORT_URL_HEADERS, verifiedReportUrl } from './report-url.ts';
 import { describeIssues } from './schema.ts';
 import { verifySignature } from './signature.ts';
 import { isBackpressure, isPermanent } from './thrown.ts';
@@ -93,7 +93,7 @@ export function createReceiver<Payload>(options: WebhookOptions<Payload>, run: H
         settings.onError(error, job);
         return { reply: FAILED };
       }
-      const calls = await callsOf(job, late, header('x-jobferry-report-url'));
+      const calls = await callsOf(job, late, REPORT_URL_HEADERS.map(header));
       if (calls === null && settings.mode === 'ack')
         return { reply: refuse('not set up', new TypeError(NEEDS_REPORTS)) };
       const ackTimeoutMs = msOf(header('x-jobferry-ack-timeout')) ?? settings.ackTimeoutMs;
@@ -144,13 +144,13 @@ interface Watched<Payload> {
 
 /** The calls by baseUrl and apiKey, or else by the delivery's report URL; null without both. */
 async function callsOf(
-  { id }: DeliveredJob<unknown>,
+  job: DeliveredJob<unknown>,
   { api, secrets }: Late,
-  reportUrl: string | null,
+  reportUrls: readonly (string | null)[],
 ): Promise<JobCalls | null> {
-  if (api !== null) return createJobCalls(api, id);
-  const url = await verifiedReportUrl(reportUrl, secrets);
-  return url === null ? null : createUrlCalls(url, id);
+  if (api !== null) return createJobCalls(api, job.id);
+  const url = await verifiedReportUrl(reportUrls, job, secrets);
+  return url === null ? null : createUrlCalls(url, job.id);
 }
 
 function deliveryOf<Payload>(job: DeliveredJob<Payload>, calls: JobCalls | null): Watched<Payload> {

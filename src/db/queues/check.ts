@@ -6,6 +6,7 @@ import type { Database, Statement } from '../connection/database.ts';
 export interface CheckedQueue {
   /** An id for the request, which no job has. */
   id: string;
+  queueId: string;
   now: Date;
   name: string;
   webhookUrl: string;
@@ -79,7 +80,7 @@ export async function beginReceiverCheck(
   const { id, now, name, webhookUrl, secret, nextSecret, ackTimeout, concurrency } = row;
   const decrypt = (stored: string) => db.cipher.decrypt(`signing-secret:${queueId}`, stored);
   return {
-    ...{ id, now, name, webhookUrl, ackTimeout, concurrency },
+    ...{ id, queueId, now, name, webhookUrl, ackTimeout, concurrency },
     signingSecret: decrypt(secret),
     nextSigningSecret: nextSecret === null ? null : decrypt(nextSecret),
   };

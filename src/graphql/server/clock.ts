@@ -22,8 +22,8 @@ const ClockEventReason = enumOf(
 const ClockEventType = builder.objectRef<ClockEvent>('ClockEvent').implement({
   description: 'Something that happens to a job when a time has come.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'The time.' }),
-    reason: t.field({ type: ClockEventReason, description: 'The reason.', resolve: ({ reason }) => reason }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of the event.' }),
+    reason: t.field({ type: ClockEventReason, description: 'Why it happens.', resolve: ({ reason }) => reason }),
     message: t.exposeString('message', { description: 'The reason as a sentence. Its wording may change.' }),
     queue: t.exposeString('queue', { description: 'Name of the queue.' }),
     jobId: t.exposeID('jobId', { description: 'Id of the job.' }),
@@ -40,7 +40,7 @@ const ClockType = builder.objectRef<ClockState>('Clock').implement({
     }),
     next: t.field({
       type: [ClockEventType],
-      description: 'What happens next to the account’s jobs, earliest first: up to twenty jobs of each queue.',
+      description: 'The next events of the account’s jobs, earliest first: of up to twenty jobs of each queue.',
       resolve: ({ next }) => next,
     }),
   }),
@@ -52,7 +52,7 @@ const TravelPayload = builder.objectRef<Travelled>('TravelPayload').implement({
     clock: t.field({ type: ClockType, description: 'The clock afterwards.', resolve: ({ clock }) => clock }),
     passed: t.field({
       type: [ClockEventType],
-      description: 'What happened meanwhile, in order.',
+      description: 'The events that passed, in order: of up to twenty jobs of each queue at a time.',
       resolve: ({ passed }) => passed,
     }),
     isSettled: t.exposeBoolean('isSettled', {
@@ -76,7 +76,7 @@ const Travel = builder.inputType('TravelInput', {
     until: t.field({ type: 'DateTime', description: 'Until this time.' }),
     drain: t.boolean({
       description:
-        'Until no job waits for a time. Jobs of paused queues stay, and no lifetime ends. Receivers have half a second to report before their ack deadline passes.',
+        'Until no job waits for a time, or the next event is the end of a lifetime. Jobs of paused queues stay. Receivers have half a second to report before an ack deadline passes.',
     }),
   }),
 });

@@ -25,8 +25,8 @@ interface Parts {
 }
 
 /**
- * Reports by the URL that an ack-mode delivery brings, for receivers without a key: those of the contract, an extension, and the
- * job. The URL names the attempt.
+ * Reports by the URL that an ack-mode delivery brings, for receivers without a key: those of the contract, an extension, and what has
+ * become of the job. The URL names the attempt. It is in the logs of proxies, so it does not show the payload.
  */
 export function mountReportUrls(app: Express, { services, countRequest, maxBodyBytes }: Parts): void {
   const { reportUrls, jobs } = services;
@@ -55,7 +55,10 @@ export function mountReportUrls(app: Express, { services, countRequest, maxBodyB
   app.get(
     path,
     ...entry,
-    handle(async ({ account, jobId }) => jobOf(await jobs.get(account, jobId))),
+    handle(async ({ account, jobId }) => {
+      const { id, queue, status, attempts, history } = await jobs.get(account, jobId);
+      return { id, queue, status, attempts, history };
+    }),
   );
   const post = (name: string, work: Parameters<typeof handle>[0]) =>
     app.post(`${path}/${name}`, ...entry, optionalJsonReader(maxBodyBytes), handle(work));

@@ -126,25 +126,30 @@ export function createClockTravel({ db, lookAgain, clockMoved }: Parts): ClockTr
   }
 
   async function travel(account: Account, to: Travel): Promise<Travelled> {
-    const { byMs, drains = false } = to;
+    const { drains = false } = to;
     let sight = await settle(account);
-    const until = to.to ?? (byMs === undefined ? null : new Date(sight.now.getTime() + byMs));
-    if (until !== null) assertAhead(sight.now, until);
+    const until = endOf(to, sight.now);
     const passed: ClockEvent[] = [];
-    for (let step = 0; step < MAX_STEPS && !sight.isBusy; step += 1) {
+    let isThrough = false;
+    for (let step = 0; step < MAX_STEPS && !isThrough && !sight.isBusy; step += 1) {
       if (drains) sight = await awaitReports(account, sight);
-      const [next] = sight.events.filter(({ reason }) => !drains || reason !== 'lifetime');
-      if (next === undefined || (until !== null && next.at > until)) break;
+      const [next] = sight.events;
+      const isLast =
+        next === undefined || (until !== null && next.at > until) || (drains && next.reason === 'lifetime');
+      if (isLast || sight.isBusy) {
+        isThrough = isLast;
+        break;
+      }
       await moveTo(next.at);
       passed.push(...sight.events.filter(({ at }) => at <= next.at));
       sight = await settle(account);
-      if (until === null && !drains) break;
+      isThrough = until === null && !drains;
     }
-    if (until !== null && !sight.isBusy) {
+    if (until !== null && isThrough && !sight.isBusy) {
       await moveTo(until);
       sight = await settle(account);
     }
-    return { clock: await stateOf(sight), passed, isSettled: !sight.isBusy };
+    return { clock: await stateOf(sight), passed, isSettled: isThrough && !sight.isBusy };
   }
 
   return {
@@ -170,9 +175,11 @@ function eventOf({ at, queue, jobId }: NextMoment, reason: 'ack_deadline' | 'lif
   return { at, reason, message: `${what} before ${at.toISOString()}.`, queue, jobId };
 }
 
-function assertAhead(now: Date, until: Date): void {
-  const ms = until.getTime() - now.getTime();
-  if (ms >= 0 && ms <= MAX_TRAVEL_MS) return;
+/** @returns null without a given end @throws JobferryError `invalid_request` for an end that is not ahead, or too far */
+function endOf({ byMs, to }: Travel, now: Date): Date | null {
+  const ms = byMs ?? (to === undefined ? null : to.getTime() - now.getTime());
+  if (ms === null) return null;
+  if (ms >= 0 && ms <= MAX_TRAVEL_MS) return new Date(now.getTime() + ms);
   const why = ms < 0 ? `it is ${now.toISOString()} already, and time goes back by a reset only` : 'ten years at most';
-  throw new JobferryError('invalid_request', `time cannot pass until ${until.toISOString()}: ${why}`);
+  throw new JobferryError('invalid_request', `time cannot pass so far: ${why}`);
 }

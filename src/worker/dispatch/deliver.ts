@@ -58,7 +58,7 @@ export async function deliver(
     nextSecret: job.nextSigningSecret,
     body: takeEnvelope(job),
     job: {
-      ...{ id: job.id, queue: job.queueName, attempt: job.state.attempts },
+      ...{ id: job.id, queue: job.queueName, queueId: job.queueId, attempt: job.state.attempts },
       ackTimeout: job.rules.mode === 'ack' ? job.rules.ackTimeout : null,
     },
     trace: attempt === null ? job.trace : attempt.startDelivery(job.queueName, job.webhookUrl),
