@@ -176,10 +176,17 @@ export const KNOWING: Bug[] = [
     id: 'I-50',
     what: 'a delivery that could not begin without the proxy uses up an attempt',
     plant(run) {
-      const isUnanswered = ({ jobId, code, error }: HistoryRow) =>
-        code === null && (error === 'reset' || error === 'timeout') && deliveriesOf(run, jobId).length > 1;
-      const { jobId, attempt, at } = first(run.history, isUnanswered, 'attempt without an answer, and another one');
-      const sent = deliveriesOf(run, jobId).filter((delivery) => readEnvelope(delivery)?.attempt === attempt);
+      const sentFor = ({ jobId, attempt }: HistoryRow) =>
+        deliveriesOf(run, jobId).filter((delivery) => readEnvelope(delivery)?.attempt === attempt);
+      // A hold gives its number back, so another delivery with it may have been answered.
+      const isUnanswered = (entry: HistoryRow) =>
+        entry.code === null &&
+        (entry.error === 'reset' || entry.error === 'timeout') &&
+        deliveriesOf(run, entry.jobId).length > 1 &&
+        sentFor(entry).every(({ status }) => status === null);
+      const entry = first(run.history, isUnanswered, 'attempt without an answer, and another one');
+      const { at } = entry;
+      const sent = sentFor(entry);
       run.deliveries = run.deliveries.filter((delivery) => !sent.includes(delivery));
       run.faults.push({ ...faultOf('proxy-away', at - 5000), overAt: at + 1 });
     },
