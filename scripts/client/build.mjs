@@ -25,7 +25,10 @@ const STAMP = join(ROOT, '.builds/client-of');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 /** The files that the sources of the client import, by folder of src. Only the server uses the others. */
-const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling', 'envelope-text', 'duration', 'report-url'] };
+const SHARED = {
+  contract: ['verbatim-json', 'ignored'],
+  domain: ['spelling', 'envelope-text', 'duration', 'report-url'],
+};
 /** Each entry point, and the way from its folder to dist. */
 const ENTRIES = { 'client/index': '../..', 'client/webhook/index': '../../..', 'client/testing/index': '../../..' };
 
