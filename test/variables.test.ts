@@ -37,8 +37,8 @@ describe('a secret in a file', () => {
 
   it('is possible for every variable whose name is that of a secret', () => {
     const secrets = VARIABLES.filter((name) => /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|_URL$/.test(name));
-    // A public address, which contains no password, and a number of requests.
-    const others = ['PUBLIC_URL', 'REQUESTS_PER_SECOND_OF_KEY'];
+    // Public addresses, which contain no password, and a number of requests.
+    const others = ['PUBLIC_URL', 'REPORT_URL', 'REQUESTS_PER_SECOND_OF_KEY'];
     expect(secrets).toEqual(expect.arrayContaining(['DATABASE_URL', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET']));
     for (const name of secrets.filter((secret) => !others.includes(secret))) {
       expect(withSecretFiles({ [`${name}_FILE`]: file }), name).toEqual({ [name]: 'the secret' });

@@ -174,6 +174,7 @@ it('a publish is the same on both ways', { timeout: FUZZ_TIMEOUT_MS }, async () 
   // Refusals are given by the full way only.
   expect([...statuses.keys()].filter((kind) => kind.endsWith('short')).sort()).toEqual(['200 short', '201 short']);
   const all = [...statuses.values()].reduce((sum, count) => sum + count, 0);
+  // About a fifth of the generated requests; among 150 of them it can be a tenth.
   const taken = (statuses.get('200 short') ?? 0) + (statuses.get('201 short') ?? 0);
-  expect(taken / all, JSON.stringify([...statuses])).toBeGreaterThan(0.15);
+  expect(taken / all, JSON.stringify([...statuses])).toBeGreaterThan(0.08);
 });
