@@ -1,6 +1,6 @@
 import { validateResponse } from '@ts-rest/core';
 import type { Express, RequestHandler } from 'express';
-import { type AnyZodObject, z } from 'zod';
+import { z } from 'zod';
 import { contract } from '../../contract/index.ts';
 import { LIMITS } from '../../domain/queue.ts';
 import { REPORT_PATH } from '../../domain/report-url.ts';
@@ -78,11 +78,8 @@ export function mountReportUrls(app: Express, { services, countRequest, maxBodyB
 }
 
 /** @throws HttpRefusal */
-function checked<Schema extends z.ZodType<unknown, z.ZodTypeDef, unknown> | AnyZodObject>(
-  schema: Schema,
-  body: unknown,
-): z.output<Schema> {
+function checked<Body>(schema: z.ZodType<Body, z.ZodTypeDef, unknown>, body: unknown): Body {
   const result = schema.safeParse(body);
   if (!result.success) throw new HttpRefusal(400, describeProblems(result.error));
-  return result.data as z.output<Schema>;
+  return result.data;
 }

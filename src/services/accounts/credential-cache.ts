@@ -1,5 +1,6 @@
 import { FairTurns } from '../../db/connection/fair-turns.ts';
 import { unavailable } from '../../domain/errors.ts';
+import { decideAfter } from '../../pacing/decide-after.ts';
 
 /** Lifetime of a cached result, in milliseconds. Every process must refuse a revoked credential within a second (I-33). */
 export const CACHE_MS = 900;
@@ -55,6 +56,11 @@ export class CredentialCache<Holder> {
     return this.#good.get(hash)?.isRunning === false ? this.recent(hash) : null;
   }
 
+  /** Returns the cached result, or that of a look-up. */
+  find(hash: string): Promise<Holder | null> {
+    return this.cached(hash) ?? this.lookUp(hash);
+  }
+
   /** Looks the credential up. Requests that come meanwhile share the look-up. */
   lookUp(hash: string): Promise<Holder | null> {
     const known = this.#good.get(hash);
@@ -101,8 +107,7 @@ export class CredentialCache<Holder> {
 export function inTime<T>(looking: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const tooLate = () => reject(unavailable('the database did not answer in time', 'nothing'));
-    const timer = setTimeout(tooLate, LOOK_UP_MS);
-    looking.then(resolve, reject).finally(() => clearTimeout(timer));
+    looking.then(resolve, reject).finally(decideAfter(LOOK_UP_MS, tooLate));
   });
 }
 

@@ -27,7 +27,7 @@ export function createReportUrls({ db }: Pick<Context, 'db'>, base: string): Rep
       const target = readReportToken(token);
       if (target === null || target.expiresAt < Date.now()) return null;
       const { jobId, queueId, attempt, signature } = target;
-      const holder = await (holders.cached(queueId) ?? holders.lookUp(queueId));
+      const holder = await holders.find(queueId);
       if (holder === null) return null;
       const text = signedReportText(unsignedReportUrl(base, target));
       if (!holder.secrets.some((secret) => isSignedWith(secret, text, signature))) return null;

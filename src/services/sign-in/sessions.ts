@@ -49,7 +49,7 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
   const find = async (token: string): Promise<SignedIn | null> => {
     if (!isPlausibleToken('session', token)) return null;
     const hash = hashToken(token);
-    return found.cached(hash) ?? found.lookUp(hash);
+    return found.find(hash);
   };
 
   return {
