@@ -41,19 +41,3 @@ it('queries again at once when that failed', async () => {
   }
   expect(asked.length).toBe(2);
 });
-
-/** Found by bench/neighbours: eight charts of one queue were written in one turn, and a publish waited for 0.2 s. */
-it('lets calls that share a result go on in different turns of the event loop', async () => {
-  const { asked, shared } = insight();
-  let turn = 0;
-  const nextTurn = () => {
-    turn += 1;
-    if (turn < 100) setImmediate(nextTurn);
-  };
-  setImmediate(nextTurn);
-  const turns = await Promise.all(
-    Array.from({ length: 5 }, () => shared.timelines(account('a'), ['1'], RANGE).then(() => turn)),
-  );
-  expect(asked).toEqual(['a 1']);
-  expect(new Set(turns).size).toBe(5);
-});

@@ -8,7 +8,7 @@ import { HOLDER, Session } from '../members/types.ts';
 import { PRICE, totalTimelinePrice } from '../prices.ts';
 import { LAST_DELIVERY, TimelinePoint } from '../queues/statistics.ts';
 import { Selection } from '../selection.ts';
-import { timelineArgs } from '../timeline.ts';
+import { inTurn, timelineArgs } from '../timeline.ts';
 import { toTimeline } from '../timeline-range.ts';
 import { ApiKey } from './api-keys.ts';
 
@@ -78,11 +78,11 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       description:
         'Attempts of all live queues together over time; the last day by default, at most 1000 time spans. Of more than 1000 queues only the oldest are included.',
       args: timelineArgs,
-      resolve: async (account, args, { services, loaders }, info) =>
-        services.insight.totalTimeline(account, {
-          ...toTimeline(args, (await loaders.server()).now),
-          published: Selection.of(info).has('published'),
-        }),
+      resolve: async (account, args, context, info) => {
+        const { now } = await context.loaders.server();
+        const input = { ...toTimeline(args, now), published: Selection.of(info).has('published') };
+        return inTurn(context, await context.services.insight.totalTimeline(account, input));
+      },
     }),
     lastDeliveryAt: t.field({
       type: 'DateTime',

@@ -4,7 +4,7 @@ import type { PayloadValue as PayloadValueShape } from '../../services/jobs/payl
 import type { JobTimelinePoint as JobTimelinePointShape } from '../../services/jobs/search.ts';
 import { builder } from '../builder.ts';
 import { PRICE } from '../prices.ts';
-import { timelineArgs } from '../timeline.ts';
+import { inTurn, timelineArgs } from '../timeline.ts';
 import { toTimeline } from '../timeline-range.ts';
 import { JobFilterInput, toJobFilter } from './filter.ts';
 
@@ -79,8 +79,11 @@ builder.queryFields((t) => ({
       filter: t.arg({ type: JobFilterInput, description: 'The jobs to include; all by default.' }),
       ...timelineArgs,
     },
-    resolve: async (_root, { filter, ...times }, { services, account, loaders }) =>
-      services.jobs.timeline(account, toJobFilter(filter), toTimeline(times, (await loaders.server()).now)),
+    resolve: async (_root, { filter, ...times }, context) => {
+      const { now } = await context.loaders.server();
+      const range = toTimeline(times, now);
+      return inTurn(context, await context.services.jobs.timeline(context.account, toJobFilter(filter), range));
+    },
   }),
   payloadPaths: t.field({
     type: [PayloadSuggestion],

@@ -16,7 +16,7 @@ import type { JobRow, QueueRow } from '../loaders.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
-import { timelineArgs } from '../timeline.ts';
+import { inTurn, timelineArgs } from '../timeline.ts';
 import { LAST_DELIVERY, QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
@@ -247,8 +247,8 @@ Queue.implement({
       description: 'Attempts over time; the last day by default, at most 1000 time spans.',
       complexity: timelinePrice,
       args: timelineArgs,
-      resolve: async ({ id }, args, { loaders }, info) =>
-        (await loaders.timeline(args, Selection.of(info).has('published')).load(id)) ?? [],
+      resolve: async ({ id }, args, context, info) =>
+        inTurn(context, (await context.loaders.timeline(args, Selection.of(info).has('published')).load(id)) ?? []),
     }),
     jobs: t.connection(
       {

@@ -1,4 +1,3 @@
-import { nextSlice } from '../../pacing/slices.ts';
 import type { QueueInsight } from './queues.ts';
 
 /**
@@ -15,11 +14,7 @@ export function sharingStatistics<T extends Pick<QueueInsight, 'timelines' | 'to
   };
 }
 
-/**
- * Returns the same result to calls with the same arguments, until the result is too old. Each call goes on in a turn of the event
- * loop of its own: all of them write the result as a long list, and one after the other they would keep other work waiting for
- * tenths of a second.
- */
+/** Returns the same result to calls with the same arguments, until the result is too old. */
 function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
   ask: (...args: Arguments) => Promise<Answer>,
 ): (...args: Arguments) => Promise<Answer> {
@@ -28,7 +23,7 @@ function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
     const [{ id }, ...rest] = args;
     const key = JSON.stringify([id, ...rest]);
     const present = answers.get(key);
-    if (present !== undefined) return inOwnTurn(present);
+    if (present !== undefined) return present;
     const answer = ask(...args);
     const forget = () => {
       if (answers.get(key) === answer) answers.delete(key);
@@ -36,12 +31,6 @@ function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
     answers.set(key, answer);
     setTimeout(forget, SHARED_MS).unref();
     answer.catch(forget);
-    return inOwnTurn(answer);
+    return answer;
   };
-}
-
-async function inOwnTurn<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  const result = await answer;
-  await nextSlice();
-  return result;
 }
