@@ -42,6 +42,7 @@ import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
 import { createExaminer, openSender } from './start/open-sender.ts';
 import { startReplica } from './start/replica.ts';
+import { createTunnels } from './start/tunnels.ts';
 import {
   warnOfAllowedAddresses,
   warnOfConnections,
@@ -52,6 +53,7 @@ import {
 import { watchClock, watchRelease } from './start/watches.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
+import type { Tunnels } from './tunnel/tunnels.ts';
 import { VERSION } from './version.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
 
@@ -127,18 +129,22 @@ async function startParts(
   const { changes } = liveUpdates;
   const clock = watchClock(foundations);
   const release = watchRelease(foundations);
-  const shared = { listener, periods, changes, tracing };
+  const tunnels = createTunnels(foundations, { listener, changes, tracing }, () =>
+    openOwnSender(foundations, 0, { log }),
+  );
+  const shared = { listener, periods, changes, tracing, tunnels };
   const worker =
     config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release }, development);
   const stopWorker = worker === null ? null : started.add(worker.stop);
   release.onRefused(() => stopWorker?.());
   await listener.start();
+  tunnels.start((queueId) => worker?.wake(queueId, 'change'));
   started.add(() => liveUpdates.stop());
   const clockTravel =
     development === null || worker === null
       ? null
       : createClockTravel({ db, lookAgain: worker.lookAgain, clockMoved: () => checkClock(db, clock) });
-  const context = createContext(foundations, { periods, changes, tracing, worker, clockTravel });
+  const context = createContext(foundations, { periods, changes, tracing, worker, clockTravel, tunnels });
   await warnOfPlans(foundations);
   await warnOfConnections(foundations);
   warnOfUntrustedProxy(config, log);
@@ -205,14 +211,18 @@ function addressOf({ publicUrl }: Config, bound: string): URL | null {
 /** Starts what a process that delivers has: the sender and the worker. */
 async function startDelivering(
   { config, log, database, started }: Foundations,
-  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock' | 'release'>,
+  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock' | 'release'> & {
+    tunnels: Tunnels;
+  },
   development: Development | null,
 ): Promise<Worker> {
+  const { tunnels } = shared;
   const own = openOwnSender({ config, started }, 2 * config.workerCapacity, { log });
-  const sender = development?.wrapSender(own, database.db) ?? own;
+  const sender = tunnels.wrap(development?.wrapSender(own, database.db) ?? own);
   warnOfAllowedAddresses(config, log);
   return startWorker(database.db, sender, log, {
     ...shared,
+    mayDeliver: (queueId) => tunnels.mayDeliver(queueId),
     databaseUrl: database.url,
     capacity: config.workerCapacity,
     webhookTimeoutMs: config.webhookTimeoutMs,
@@ -241,7 +251,9 @@ function createContext(
     tracing,
     worker,
     clockTravel,
-  }: Pick<WorkerOptions, 'periods' | 'changes' | 'tracing'> & Pick<Context, 'clockTravel'> & { worker: Worker | null },
+    tunnels,
+  }: Pick<WorkerOptions, 'periods' | 'changes' | 'tracing'> &
+    Pick<Context, 'clockTravel' | 'tunnels'> & { worker: Worker | null },
 ): Context {
   const prisma = createPrisma(db);
   started.add(() => prisma.$disconnect());
@@ -275,6 +287,7 @@ function createContext(
     changes,
     tracing,
     clockTravel,
+    tunnels,
   };
 }
 

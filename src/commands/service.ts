@@ -5,6 +5,7 @@ import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
 import { DEV } from './dev.ts';
+import { LISTEN } from './listen.ts';
 import { migrate } from './migrate.ts';
 import { listOfPlaces } from './places.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
@@ -88,4 +89,4 @@ Try it:
 `);
 }
 
-export const SERVICE_COMMANDS = [serve, DEV, TIME, migrate, demo];
+export const SERVICE_COMMANDS = [serve, DEV, LISTEN, TIME, migrate, demo];

@@ -15,7 +15,7 @@ export type SendResult =
   | { abandoned: true };
 
 /** Bytes of an answer's body that are read and stored (R9). */
-const RESPONSE_BODY_BYTES = 4096;
+export const RESPONSE_BODY_BYTES = 4096;
 
 /** The status line decides the outcome, so a body that takes longer than this after it is cut off. */
 const BODY_GRACE_MS = 500;

@@ -166,34 +166,34 @@ const NOT_SENDABLE: SendResult = {
   responseBody: null,
 };
 
-function buildOptions(
-  request: SendRequest,
-  { signatureHeader, reportUrl }: Pick<SenderOptions, 'signatureHeader' | 'reportUrl'>,
-): ExchangeOptions | null {
-  const { accountId = '', url, body, job, trace } = request;
+function buildOptions(request: SendRequest, settings: HeaderSettings): ExchangeOptions | null {
+  const { accountId = '', url, body } = request;
   if (!URL.canParse(url)) return null;
   const { origin, pathname, search } = new URL(url);
   return {
-    origin,
-    path: pathname + search,
-    method: 'POST',
-    headers: [
-      'content-type',
-      'application/json',
-      // Answers are never inflated, so the first 4 KiB of a compressed one would not be readable.
-      'accept-encoding',
-      'identity',
-      'user-agent',
-      'jobferry',
-      ...signatureHeaders(request, signatureHeader),
-      ...(job === undefined ? [] : jobHeaders(job)),
-      ...(job == null || job.ackTimeout === null || reportUrl == null ? [] : reportHeaders(reportUrl, job, request)),
-      ...(trace == null ? [] : traceHeaders(trace)),
-    ],
-    body,
-    accountId,
-    connection: null,
+    ...{ origin, path: pathname + search, method: 'POST', headers: requestHeaders(request, settings) },
+    ...{ body, accountId, connection: null },
   };
+}
+
+type HeaderSettings = Pick<SenderOptions, 'signatureHeader' | 'reportUrl'>;
+
+/** Returns the names and values of a request's headers, in turn. */
+export function requestHeaders(request: SendRequest, { signatureHeader, reportUrl }: HeaderSettings): string[] {
+  const { job, trace } = request;
+  return [
+    'content-type',
+    'application/json',
+    // Answers are never inflated, so the first 4 KiB of a compressed one would not be readable.
+    'accept-encoding',
+    'identity',
+    'user-agent',
+    'jobferry',
+    ...signatureHeaders(request, signatureHeader),
+    ...(job === undefined ? [] : jobHeaders(job)),
+    ...(job == null || job.ackTimeout === null || reportUrl == null ? [] : reportHeaders(reportUrl, job, request)),
+    ...(trace == null ? [] : traceHeaders(trace)),
+  ];
 }
 
 function signatureHeaders({ body, secret, nextSecret, test }: SendRequest, name: string): string[] {

@@ -78,6 +78,8 @@ const AUDIT_ACTIONS = [
   'queue.purge',
   'queue.check_receiver',
   'queue.examine_receiver',
+  'queue.open_tunnel',
+  'queue.mark_production',
   'job.publish',
   'job.ack',
   'job.nack',

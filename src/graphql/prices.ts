@@ -32,6 +32,8 @@ export const PRICE = {
   payloadSuggestions: 500,
   bulk: 2000,
   usage: 10,
+  /** A statement over a table of few rows. */
+  tunnels: 5,
   /** A statement of a few rows. The time of the receiver costs nothing here. */
   receiverCheck: 50,
   receiverExamination: 200,

@@ -34,6 +34,7 @@ import './server/server.ts';
 import './server/clock.ts';
 import './server/instances.ts';
 import './live/subscriptions.ts';
+import './live/tunnel.ts';
 
 builder.queryType({
   description:

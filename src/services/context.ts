@@ -12,6 +12,7 @@ import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import type { ExaminationFinding, Examined } from '../domain/receiver-examination.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 import type { ClockTravel } from './server/clock-travel.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
@@ -88,6 +89,8 @@ export interface Context {
   changes: ChangeFeed;
   /** Address that report URLs begin with; null or undefined if deliveries have none. */
   reportUrl?: string | null | undefined;
+  /** The tunnels of this process; null or undefined if it serves no subscriptions. */
+  tunnels?: Tunnels | null | undefined;
   /** Lets time pass; null or undefined on a server that is not for development or tests. */
   clockTravel?: ClockTravel | null | undefined;
   /** Null or undefined if this process makes no spans. */

@@ -28,6 +28,7 @@ import { createJobSearch, type SearchRequest } from './jobs/search.ts';
 import { createReceiverChecks } from './queues/check-receiver.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
+import { createTunnelChanges } from './queues/tunnels.ts';
 import { createSavedViews } from './saved-views.ts';
 import { createServerFacts } from './server/facts.ts';
 import { createSessionChanges, createSessions } from './sign-in/sessions.ts';
@@ -64,6 +65,8 @@ export function createServices(context: Context) {
       ...allInTurn(changingTurns, createQueueOperations(context)),
       // Takes its turn itself: it waits for the receiver afterwards.
       ...explainUnavailable(createReceiverChecks(context)),
+      // Answers are as frequent as deliveries.
+      ...createTunnelChanges(context),
     },
     deadLetters: {
       ...createDeadLetterList(context),

@@ -1,36 +1,23 @@
-import type { Address } from '../db/connection/address.ts';
 import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Database } from '../db/connection/database.ts';
-import type { Listener } from '../db/connection/notifications.ts';
 import { readWake, WAKE_CHANNEL, type WakeReason } from '../db/delivery/wake-ups.ts';
-import { lockHolders } from '../db/operator/locks.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
-import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
 import type { NewJobClaims } from '../services/context.ts';
 import type { ReleaseWatch } from '../services/server/release-watch.ts';
-import type { Tracing } from '../tracing/tracing.ts';
 import { BulkActions } from './bulk/actions.ts';
-import { Dispatcher } from './dispatch/dispatcher.ts';
-import { Liveness } from './lease/liveness.ts';
+import { type DispatchingOptions, startDispatching } from './dispatching.ts';
 import { Deadlines } from './maintenance/deadlines.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 import { WakeUpRunner } from './wake-ups/runner.ts';
 import { createTasks } from './wake-ups/tasks.ts';
 
-export interface WorkerOptions {
-  databaseUrl: Address;
-  /** The process's listener, not yet started. */
-  listener: Listener;
-  capacity: number;
-  webhookTimeoutMs: number;
+export interface WorkerOptions extends DispatchingOptions {
   retentionSweepMs: number;
   periods: Periods;
   plans: PlanTable;
-  changes: ChangeFeed;
-  tracing: Tracing | null;
   clock: ClockWatch;
   release: Pick<ReleaseWatch, 'knowsAll'>;
 }
@@ -54,28 +41,11 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
-const LEASE_MARGIN_MS = 5000;
-
 /** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
-  const { webhookTimeoutMs, capacity, plans, periods, changes, tracing, listener } = options;
-  let dispatcher: Dispatcher | null = null;
-  const liveness = await Liveness.start({
-    ...{ url: options.databaseUrl, log, origin: db.origin, listener },
-    onConfirmedAgain: () => dispatcher?.resume(),
-  });
+  const { capacity, plans, periods, changes, listener } = options;
+  const { liveness, dispatching } = await startDispatching(db, sender, log, options);
   const { workerId } = liveness;
-  const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
-  const dispatching = new Dispatcher({
-    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs, locks: listener },
-    mayClaim: () => liveness.confirmed,
-    mayStart: (claimedAt) => liveness.covers(claimedAt),
-    stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
-    onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
-    whoLocks: () => lockHolders(db.reading('locks')),
-  });
-  dispatcher = dispatching;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
   const deadlines = new Deadlines(db, log, wake, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);

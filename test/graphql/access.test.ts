@@ -52,6 +52,8 @@ it('every text is plain, or hidden on purpose', () => {
     'QueueHold.reason',
     'Receipt.responseBody',
     'ReceiverCheck.responseBody',
+    'TunnelDelivery.body',
+    'TunnelDelivery.headers',
   ]);
 });
 
@@ -70,6 +72,11 @@ it('every text of an input is plain, or refused on purpose', () => {
     'Query.payloadPaths.prefix',
     'Query.payloadValues.path',
     'Query.payloadValues.prefix',
+    // A client that may not see payloads opens no tunnel.
+    'TunnelAnswerInput.body',
+    'TunnelAnswerInput.error',
+    'TunnelAnswerInput.outcome',
+    'TunnelAnswerInput.retryAfter',
   ]);
 });
 

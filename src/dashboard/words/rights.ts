@@ -15,6 +15,7 @@ export const ROLE_OF = {
   endSession: 'VIEWER',
 
   ackJob: 'OPERATOR',
+  answerTunnel: 'OPERATOR',
   cancelBulkAction: 'OPERATOR',
   cancelJob: 'OPERATOR',
   cancelJobs: 'OPERATOR',
@@ -23,6 +24,7 @@ export const ROLE_OF = {
   deleteSavedView: 'OPERATOR',
   dismissErrorGroup: 'OPERATOR',
   endHold: 'OPERATOR',
+  endTunnel: 'OPERATOR',
   examineReceiver: 'OPERATOR',
   extendAck: 'OPERATOR',
   nackJob: 'OPERATOR',
@@ -51,6 +53,7 @@ export const ROLE_OF = {
   deleteQueue: 'ADMIN',
   endSessionsOfMember: 'ADMIN',
   finishSecretRotation: 'ADMIN',
+  markProduction: 'ADMIN',
   revokeApiKey: 'ADMIN',
   rotateAlertRuleSecret: 'ADMIN',
   rotateSigningSecret: 'ADMIN',

@@ -40,6 +40,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Plan: ['name'],
   Queue: ['addressWarning', 'name', 'webhookUrl'],
   QueuePause: ['by'],
+  QueueTunnel: ['openedBy'],
   // One of Jobferry's own errors, and a code of Node.
   ReceiverCheck: ['error', 'errorCode'],
   // Besides Jobferry's own sentences, only the address to which a receiver redirects.

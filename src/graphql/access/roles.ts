@@ -38,6 +38,8 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   saveView: 'operator',
   silenceAlertRule: 'operator',
   testAlertRule: 'operator',
+  answerTunnel: 'operator',
+  endTunnel: 'operator',
   travelInTime: 'operator',
 
   // Settings, secrets, and who has access.
@@ -48,6 +50,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   deleteQueue: 'admin',
   endSessionsOfMember: 'admin',
   finishSecretRotation: 'admin',
+  markProduction: 'admin',
   revokeApiKey: 'admin',
   rotateAlertRuleSecret: 'admin',
   rotateSigningSecret: 'admin',
@@ -99,6 +102,9 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   setPayloadEncryption: 'manage',
   silenceAlertRule: 'manage',
   testAlertRule: 'manage',
+  answerTunnel: 'manage',
+  endTunnel: 'manage',
+  markProduction: 'manage',
   travelInTime: 'manage',
   updateAlertRule: 'manage',
   updateQueue: 'manage',
@@ -112,4 +118,6 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
 /** The least role that may read each of these fields; a viewer may read all others. */
 export const FIELD_ROLES: Readonly<Record<string, MemberRole>> = {
   'Query.members': 'admin',
+  'Subscription.deliveryCopies': 'operator',
+  'Subscription.tunnel': 'operator',
 };

@@ -53,10 +53,12 @@ export class Streams {
    * Yields the events of one subscription until they end, the client disconnects, its key is revoked, its session ends
    * or the service stops.
    * @param events receives a signal that is aborted in all cases but the first
+   * @param rests false if the events read nothing from the database
    */
   async *follow<Event>(
     context: StreamContext,
     events: (signal: AbortSignal) => AsyncIterable<Event>,
+    { rests = true }: { rests?: boolean } = {},
   ): AsyncGenerator<Event, void, undefined> {
     const ending = new AbortController();
     const end = () => ending.abort();
@@ -82,7 +84,7 @@ export class Streams {
         yield event;
         // The consumer has requested the next event, so the result of this one has been produced and sent.
         isSending = false;
-        await rest(REST * (performance.now() - startedAt), ending.signal);
+        if (rests) await rest(REST * (performance.now() - startedAt), ending.signal);
       }
       if (isRevoked) throw new JobferryError('unauthorized', 'the API key has been revoked, or the session has ended');
     } finally {

@@ -5,6 +5,7 @@ import type {
   AckTimeoutAction as TimeoutAction,
 } from '../../domain/queue.ts';
 import type { IgnoredNames as IgnoredNamesShape } from '../../services/insight/queues.ts';
+import type { OpenTunnel } from '../../services/queues/tunnels.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from '../dead-letters/filter.ts';
@@ -66,6 +67,15 @@ async function jobOfHold(
   // No other field is selected.
   return id === null ? null : ({ id, accountId } as JobRow);
 }
+
+const QueueTunnel = builder.objectRef<OpenTunnel>('QueueTunnel').implement({
+  description: 'A tunnel: a client to which deliveries of a queue go.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the tunnel.' }),
+    openedBy: t.exposeString('openedBy', { description: 'Name of the API key or the person, as in the audit log.' }),
+    openedAt: t.expose('openedAt', { type: 'DateTime', description: 'When the tunnel was opened.' }),
+  }),
+});
 
 const IgnoredNames = builder.objectRef<IgnoredNamesShape>('IgnoredNames').implement({
   description: 'Publishes over REST that have names which the API ignores, most likely misspelt ones.',
@@ -185,6 +195,15 @@ Queue.implement({
     payloadsEncrypted: t.exposeBoolean('payloadsEncrypted', {
       description:
         'Whether payloads of jobs published from now on, and the answers of their webhook, are stored encrypted. Such jobs cannot be searched by payload.',
+    }),
+    production: t.exposeBoolean('production', {
+      description: 'Whether the queue is marked as production: a tunnel to it has to be forced.',
+    }),
+    tunnels: t.field({
+      type: [QueueTunnel],
+      complexity: PRICE.tunnels,
+      description: 'Tunnels that take the deliveries of the queue from its webhook, oldest first, at most 100.',
+      resolve: ({ id }, _args, { services, account }) => services.queues.tunnelsOf(account, id),
     }),
     depth: t.field({
       type: QueueDepth,

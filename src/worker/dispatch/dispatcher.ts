@@ -40,6 +40,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** Calls `mayClaim` again right before a claim is sent: it may have waited for a connection for seconds. */
   readonly #claiming: Database;
+  readonly #mayDeliver: (queueId: string) => boolean;
   readonly #planner: ClaimPlanner<OwnedQueue>;
   readonly #accounts: QueueAccounts;
   readonly #queues = new Map<string, QueueState>();
@@ -57,6 +58,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#mayDeliver = options.mayDeliver ?? (() => true);
     const { db, log, capacity, mayClaim, workerId, leaseMs, mayStart, sender } = options;
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
@@ -65,7 +67,7 @@ export class Dispatcher {
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#deliveries = new Deliveries(options, (queue, bytes, reason) => this.#ended(queue, bytes, reason));
     this.newJobs = new NewJobs({
-      ...{ workerId, leaseMs, mayStart, planner: this.#planner, claims: this.#claims },
+      ...{ workerId, leaseMs, mayStart, mayDeliver: this.#mayDeliver, planner: this.#planner, claims: this.#claims },
       // The one claim that `Trickle` lets pass is for jobs that wait.
       mayClaim: () => !this.#draining && mayClaim() && !sender.egress.isCutOff,
       stateOf: (queueId) => this.#stateOf(queueId),
@@ -91,6 +93,10 @@ export class Dispatcher {
     if ((reason === 'job' && queue.isFull && isExpected(queue)) || (reason === 'slot' && !queue.isFull)) return;
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
+    if (!this.#mayDeliver(queueId)) {
+      this.#forgetIdle(queue);
+      return;
+    }
     if (!queue.isReady) {
       queue.isReady = true;
       if (isOwned(queue)) this.#planner.add(queue);
@@ -101,7 +107,7 @@ export class Dispatcher {
 
   /** @returns whether a job of the queue could be claimed at once, as far as this process knows */
   hasRoom(queueId: string): boolean {
-    if (this.#draining || !this.#options.mayClaim()) return false;
+    if (this.#draining || !this.#options.mayClaim() || !this.#mayDeliver(queueId)) return false;
     const queue = this.#queues.get(queueId);
     const accountId = queue?.accountId ?? this.#accounts.known(queueId);
     return accountId === null ? this.#planner.hasFreeSlots : this.#planner.hasRoom(accountId, queue ?? NOTHING);

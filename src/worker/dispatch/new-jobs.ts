@@ -20,6 +20,7 @@ interface Options {
   /** Counts statements that may still claim. */
   claims: InFlightCounter;
   mayClaim: () => boolean;
+  mayDeliver: (queueId: string) => boolean;
   mayStart: (claimedAt: number) => Promise<boolean>;
   stateOf: (queueId: string) => QueueState;
   start: (queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean) => void;
@@ -82,7 +83,8 @@ export class NewJobs implements NewJobClaims {
   }
 
   #reserve({ queueId, accountId, jobs, bytes }: NewJobsOfQueue): boolean {
-    const { planner, stateOf } = this.#options;
+    const { planner, stateOf, mayDeliver } = this.#options;
+    if (!mayDeliver(queueId)) return false;
     const queue = ownedBy(stateOf(queueId), accountId);
     const mayHaveJobs = queue.isReady || queue.claiming || queue.isFull;
     if (mayHaveJobs || !planner.reserve(queue, jobs, bytes)) {

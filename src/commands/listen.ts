@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { attemptLine } from '../dev/attempts.ts';
+import { DATA_DIR, URL_FILE } from '../dev/run.ts';
+import { type ListenPrint, listen } from '../listen/run.ts';
+import { createLog } from '../log.ts';
+import { command, UsageError } from './command.ts';
+import { stopOnSignal } from './stop-on-signal.ts';
+
+export const LISTEN = command({
+  name: 'listen',
+  summary:
+    'Let the deliveries of a queue come to this machine, signed and retried as always: through the API, so the service needs no way to here. Its address and key are those of JOBFERRY_URL and JOBFERRY_API_KEY, or of a running `jobferry dev`. The key needs the scope `manage`.',
+  options: {
+    forward: { value: 'URL', required: true, help: 'where deliveries go, such as http://localhost:3000/jobs' },
+    tap: { help: 'get copies of deliveries, which go to the webhook as before; nothing is answered' },
+    once: { help: 'end after the first delivery; with 1 unless the answer is a 2xx' },
+    force: { help: 'take the deliveries of a queue that is marked as production' },
+    'print-secret': {
+      help: 'sign with a secret of this machine in place of the queue’s own, the same at each start, and print it',
+    },
+    json: { help: 'print one JSON object for each event' },
+  },
+  argument: { name: 'QUEUE', what: 'name or id of the queue' },
+  isService: true,
+  run: async ({ argument, options }, { variables }) => {
+    const forward = URL.canParse(options.forward) ? new URL(options.forward) : null;
+    if (forward === null || !/^https?:$/.test(forward.protocol)) {
+      throw new UsageError('--forward must be a URL such as http://localhost:3000/jobs');
+    }
+    const listening = listen({
+      ...(await addressOf(variables)),
+      ...{ queue: argument, forward, isTap: options.tap, isOnce: options.once, isForced: options.force },
+      ...{ hasOwnSecret: options['print-secret'], print: options.json ? JSON_PRINT : plainPrint(forward, options.tap) },
+    });
+    stopOnSignal(Promise.resolve(listening), createLog({ level: 'error' }));
+    const { hasSucceeded } = await listening.done;
+    process.exitCode = options.once && !hasSucceeded ? 1 : 0;
+    return null;
+  },
+});
+
+async function addressOf({ JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey }: NodeJS.ProcessEnv) {
+  if (url !== undefined && apiKey !== undefined) return { url, apiKey };
+  const read = (name: string) => readFile(join(DATA_DIR, name), 'utf8');
+  const [devUrl, devKey] = await Promise.all([read(URL_FILE), read('api-key')]).catch(() => {
+    throw new UsageError(
+      `set JOBFERRY_URL and JOBFERRY_API_KEY, or start jobferry dev: none runs with its data in ${DATA_DIR}`,
+    );
+  });
+  return { url: url ?? devUrl.trim(), apiKey: apiKey ?? devKey.trim() };
+}
+
+function plainPrint(forward: URL, isTap: boolean): ListenPrint {
+  return {
+    ready: ({ queue, secret }) => {
+      const what = isTap ? 'Copies of deliveries' : 'Deliveries';
+      console.log(`${what} of ${queue.name} come to ${forward.href}${isTap ? '' : `, and not to ${queue.webhookUrl}`}`);
+      if (secret !== null) console.log(`JOBFERRY_SECRET=${secret}`);
+    },
+    attempt: (attempt) => console.log(attemptLine(attempt, attempt.queue.length)),
+    note: (_event, sentence) => console.log(sentence),
+  };
+}
+
+const JSON_PRINT: ListenPrint = {
+  ready: ({ queue, secret }) => printJson({ type: 'ready', queue, secret }),
+  attempt: ({ accountId: _, ...attempt }) => printJson({ type: 'attempt', ...attempt }),
+  note: (event, message) => printJson({ ...event, message }),
+};
+
+function printJson(event: object): void {
+  console.log(JSON.stringify(event));
+}

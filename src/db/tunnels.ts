@@ -1,0 +1,182 @@
+import type { Author } from '../domain/audit.ts';
+import { traceOfJob } from '../domain/trace.ts';
+import { actorJson } from './audit.ts';
+import type { Database, Statement } from './connection/database.ts';
+
+/**
+ * Rows of tunnels. Their times are those of the machine and not of `jobferry_now()`, so a clock that travels ends none. A row
+ * counts from now to the longest life only: one that a vanished process has left does not count again when a clock goes back.
+ */
+
+/** A row that its process does not renew is in force for so long, in milliseconds. */
+export const TUNNEL_LIFE_MS = 11_000;
+
+export interface TunnelRow {
+  id: string;
+  queueId: string;
+  /** Label of the actor, as in the audit log. */
+  openedBy: string;
+}
+
+const IS_IN_FORCE = `expires_at > clock_timestamp() and expires_at <= clock_timestamp() + ${2 * TUNNEL_LIFE_MS} * interval '1 ms'`;
+const EXPIRES_AT = `clock_timestamp() + ${TUNNEL_LIFE_MS} * interval '1 ms'`;
+
+// A client that reconnects opens another tunnel: its entry would say nothing new.
+const OPEN: Statement = {
+  name: 'open-tunnel',
+  text: `
+    with present as materialized (
+      select id, name, account_id, exists (
+               select from tunnel where queue_id = queue.id and opened_by = $4::json ->> 'label' and ${IS_IN_FORCE}) as again
+        from queue where id = $2 and account_id = $3 and deleted_at is null
+    ), opened as (
+      insert into tunnel (id, account_id, queue_id, opened_by, opened_at, expires_at)
+      select $1, account_id, id, $4::json ->> 'label', clock_timestamp(), ${EXPIRES_AT} from present
+      returning queue_id
+    )
+    select case when not present.again then jobferry_audit($3, $4::json, 'queue.open_tunnel', 'queue', present.id, present.name,
+             null, jsonb_build_object('forced', $5::boolean)) end
+      from opened join present on present.id = opened.queue_id`,
+};
+
+/** Stores a tunnel. @returns false if there is no such live queue */
+export async function openTunnel(
+  db: Database,
+  by: Author,
+  { id, queueId, isForced }: { id: string; queueId: string; isForced: boolean },
+): Promise<boolean> {
+  return (await db.query(OPEN, [id, queueId, by.accountId, actorJson(by.actor), isForced])).length > 0;
+}
+
+// The row may have expired and be gone, because the database did not answer for some time.
+const KEEP: Statement = {
+  name: 'keep-tunnels',
+  text: `
+    insert into tunnel (id, account_id, queue_id, opened_by, opened_at, expires_at)
+    select kept.id, queue.account_id, queue.id, kept.opened_by, clock_timestamp(), ${EXPIRES_AT}
+      from unnest($1::text[], $2::text[], $3::text[]) as kept (id, queue_id, opened_by)
+      join queue on queue.id = kept.queue_id and queue.deleted_at is null
+     order by kept.id
+    on conflict (id) do update set expires_at = excluded.expires_at
+    returning id`,
+};
+
+/** Lets the tunnels live on. @returns ids of those whose queue exists */
+export async function keepTunnels(db: Database, rows: readonly TunnelRow[]): Promise<Set<string>> {
+  const columns = [rows.map(({ id }) => id), rows.map(({ queueId }) => queueId), rows.map(({ openedBy }) => openedBy)];
+  return new Set((await db.query<{ id: string }>(KEEP, columns)).map(({ id }) => id));
+}
+
+const END: Statement = { name: 'end-tunnels', text: 'delete from tunnel where id = any ($1) and account_id = $2' };
+
+export async function endTunnels(db: Database, accountId: string, ids: readonly string[]): Promise<void> {
+  await db.query(END, [ids, accountId]);
+}
+
+const TUNNELLED: Statement = {
+  name: 'tunnelled-queues',
+  text: `
+    with expired as (delete from tunnel where not (${IS_IN_FORCE}))
+    select distinct queue_id from tunnel where ${IS_IN_FORCE}`,
+};
+
+/** Removes the rows that have expired. @returns ids of the queues that have a tunnel */
+export async function tunnelledQueues(db: Database): Promise<Set<string>> {
+  return new Set((await db.query<{ queue_id: string }>(TUNNELLED)).map(({ queue_id: id }) => id));
+}
+
+/** A tunnel, for people. */
+export interface OpenTunnel {
+  id: string;
+  openedBy: string;
+  openedAt: Date;
+}
+
+const OF_QUEUE: Statement = {
+  name: 'tunnels-of-queue',
+  text: `select id, opened_by as "openedBy", opened_at as "openedAt" from tunnel
+          where queue_id = $1 and account_id = $2 and ${IS_IN_FORCE} order by opened_at, id limit 100`,
+};
+
+export async function tunnelsOfQueue(db: Database, accountId: string, queueId: string): Promise<OpenTunnel[]> {
+  return db.query<OpenTunnel>(OF_QUEUE, [queueId, accountId]);
+}
+
+/** The facts for a copy of a job's last delivery. */
+export interface CopiedJob {
+  id: string;
+  queueName: string;
+  webhookUrl: string;
+  signingSecret: string;
+  nextSigningSecret: string | null;
+  /** Seconds; null in standard mode. */
+  ackTimeout: number | null;
+  payload: string;
+  attempt: number;
+  maxAttempts: number;
+  createdAt: Date;
+  trace: string | null;
+}
+
+const TO_COPY: Statement = {
+  name: 'jobs-to-copy',
+  text: `
+    select job.id, queue.name as "queueName", queue.webhook_url as "webhookUrl",
+           case when rotated.is_over then queue.next_signing_secret else queue.signing_secret end as "signingSecret",
+           case when not rotated.is_over then queue.next_signing_secret end as "nextSigningSecret",
+           case when queue.mode = 'ack' then queue.ack_timeout end as "ackTimeout",
+           job.payload, job.attempts as attempt, job.max_attempts as "maxAttempts", job.created_at as "createdAt",
+           job.trace_context as trace
+      from job join queue on queue.id = job.queue_id
+     cross join lateral (select coalesce(queue.next_signing_secret_at <= jobferry_now(), false) as is_over) as rotated
+     where job.id = any ($1) and queue.id = $2 and queue.account_id = $3 and queue.deleted_at is null and job.attempts > 0
+     order by job.id`,
+};
+
+/** @returns the jobs of the queue that have been attempted. One whose payload cannot be decrypted here is left out */
+export async function jobsToCopy(
+  db: Database,
+  { accountId, queueId }: { accountId: string; queueId: string },
+  ids: readonly string[],
+): Promise<CopiedJob[]> {
+  const { cipher } = db;
+  const rows = await db.reading(accountId).query<CopiedJob>(TO_COPY, [ids, queueId, accountId]);
+  return rows.flatMap((row) => {
+    try {
+      const { signingSecret: secret, nextSigningSecret: next } = row;
+      return {
+        ...row,
+        signingSecret: cipher.decryptCached(`signing-secret:${queueId}`, secret),
+        nextSigningSecret: next === null ? null : cipher.decryptCached(`signing-secret:${queueId}`, next),
+        payload: cipher.decrypt(`payload:${queueId}`, row.payload),
+        trace: traceOfJob(row.trace, row.id),
+      };
+    } catch {
+      return [];
+    }
+  });
+}
+
+const MARK: Statement = {
+  name: 'mark-production',
+  text: `
+    with present as materialized (
+      select id, production from queue
+       where id = $1 and account_id = $2 and deleted_at is null and production <> $4 for no key update
+    ), marked as (
+      update queue set production = $4 from present where queue.id = present.id returning queue.id, queue.name
+    )
+    select jobferry_audit($2, $3::json, 'queue.mark_production', 'queue', id, name,
+             jsonb_build_object('production', not $4), jsonb_build_object('production', $4))
+      from marked`,
+};
+
+/** @returns false when nothing was changed: the queue is marked so already, or there is no such live queue */
+export async function markProduction(
+  db: Database,
+  by: Author,
+  queueId: string,
+  isProduction: boolean,
+): Promise<boolean> {
+  return (await db.query(MARK, [queueId, by.accountId, actorJson(by.actor), isProduction])).length > 0;
+}

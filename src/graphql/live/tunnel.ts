@@ -1,0 +1,236 @@
+import { JobferryError } from '../../domain/errors.ts';
+import type { TunnelAnswer, TunnelDelivery as TunnelDeliveryShape } from '../../tunnel/tunnel.ts';
+import { builder } from '../builder.ts';
+import type { GraphQLContext } from '../context.ts';
+import { NotFoundError } from '../errors.ts';
+import { idOf, refusing } from '../input.ts';
+import { QueuePayload, queueAfter } from '../queues/after-change.ts';
+import { watchOf } from './watched.ts';
+
+/** Deliveries of an event. A tunnel has as many in flight as the concurrency of its queue. */
+const PER_EVENT = 100;
+const COPY_EVERY_MS = 200;
+/** Answers of one call. */
+const MAX_ANSWERS = 500;
+/** Characters of the texts of an answer. */
+const MAX_TEXT = 100;
+const MAX_BODY = 16_384;
+
+interface TunnelEventShape {
+  tunnelId: string | null;
+  deliveries: TunnelDeliveryShape[];
+  more: number;
+}
+
+const TunnelDelivery = builder.objectRef<TunnelDeliveryShape>('TunnelDelivery').implement({
+  description: 'A delivery for the client of a tunnel: the request that the webhook would get.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the delivery in its tunnel, for the answer.' }),
+    jobId: t.exposeID('jobId', { description: 'Id of the job.' }),
+    attempt: t.exposeInt('attempt', { description: 'Number of the attempt, from 1.' }),
+    headers: t.exposeStringList('headers', {
+      description: 'Names and values of the headers, in turn; among them the signature by the secret of the queue.',
+    }),
+    body: t.exposeString('body', { description: 'The body. The signature is that of its UTF-8 bytes.' }),
+    timeoutMs: t.exposeInt('timeoutMs', {
+      description: 'Time in milliseconds in which the receiver must answer. After it, answer with the error `timeout`.',
+    }),
+  }),
+});
+
+const TunnelEvent = builder.objectRef<TunnelEventShape>('TunnelEvent').implement({
+  description: 'Deliveries of a tunnel. The first event has none: it says that the tunnel is open.',
+  fields: (t) => ({
+    tunnelId: t.exposeID('tunnelId', {
+      nullable: true,
+      description: 'Id of the tunnel, for answers; null for copies, which have none.',
+    }),
+    more: t.exposeInt('more', {
+      description:
+        'Number of further jobs that changed, of which there are no copies because there were too many; 0 in a tunnel.',
+    }),
+    deliveries: t.field({
+      type: [TunnelDelivery],
+      complexity: { field: 1, multiplier: PER_EVENT },
+      description: 'The deliveries.',
+      resolve: ({ deliveries }) => deliveries,
+    }),
+  }),
+});
+
+builder.subscriptionField('tunnel', (t) =>
+  t.field({
+    type: TunnelEvent,
+    description:
+      'Opens a tunnel, as `jobferry listen` does: while it is open, deliveries of the queue come here and not to its webhook. Several tunnels of a queue share them. Other processes follow within two seconds. A delivery is not counted as an attempt if the tunnel is lost before it is answered. The client must answer or call `answerTunnel` every five seconds; the tunnel ends ten seconds after it last did.',
+    args: {
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      force: t.arg.boolean({
+        required: true,
+        defaultValue: false,
+        description: 'Whether to take the deliveries of a queue that is marked as production.',
+      }),
+    },
+    subscribe: async (_root, { queueId, force }, context) => {
+      if (!context.access.mayViewPayloads) throw new JobferryError('forbidden', 'this needs the right to see payloads');
+      const leave = context.live.admit(context.account.id);
+      try {
+        const tunnel = await context.services.queues.openTunnel(context.account, idOf(queueId, 'queue'), force);
+        return context.streams.follow(context, (signal) => deliveriesOf(context, tunnel, signal, leave), {
+          rests: false,
+        });
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    resolve: (event) => event,
+  }),
+);
+
+builder.subscriptionField('deliveryCopies', (t) =>
+  t.field({
+    type: TunnelEvent,
+    description:
+      'Copies of the deliveries of a queue that begin from now on, as `jobferry listen --tap` shows them. The deliveries go to the webhook as always, and copies are not answered. A delivery appears within half a second; of a queue that changes more than a thousand jobs within a fifth of a second, some have no copy. A job that was attempted before and changes now may be copied with its last attempt.',
+    args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
+    subscribe: async (_root, { queueId }, context) => {
+      if (!context.access.mayViewPayloads) throw new JobferryError('forbidden', 'this needs the right to see payloads');
+      const copies = await context.services.queues.copiesOf(context.account, idOf(queueId, 'queue'));
+      return context.streams.follow(context, (signal) => copiesFrom(context, queueId, copies, signal));
+    },
+    resolve: (event) => event,
+  }),
+);
+
+type Copies = Awaited<ReturnType<GraphQLContext['services']['queues']['copiesOf']>>;
+
+async function* copiesFrom(context: GraphQLContext, queueId: string, copies: Copies, signal: AbortSignal) {
+  const rounds = context.live.watch(watchOf(context, { queueIds: [queueId] }), COPY_EVERY_MS, signal);
+  try {
+    yield { tunnelId: null, more: 0, deliveries: [] };
+    for await (const { jobIds, moreJobs } of rounds) {
+      const ids = [...jobIds];
+      for (let n = 0; n < ids.length; n += PER_EVENT) {
+        const deliveries = await copies.of(ids.slice(n, n + PER_EVENT));
+        if (deliveries.length > 0) yield { tunnelId: null, more: 0, deliveries };
+      }
+      if (moreJobs > 0) yield { tunnelId: null, more: moreJobs, deliveries: [] };
+    }
+  } finally {
+    await rounds.return();
+  }
+}
+
+type OpenTunnel = Awaited<ReturnType<GraphQLContext['services']['queues']['openTunnel']>>;
+
+async function* deliveriesOf(context: GraphQLContext, tunnel: OpenTunnel, signal: AbortSignal, leave: () => void) {
+  const end = () => context.services.queues.loseTunnel(tunnel);
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  try {
+    const event = { tunnelId: tunnel.id, more: 0 };
+    yield { ...event, deliveries: [] };
+    for await (const deliveries of tunnel.deliveries()) yield { ...event, deliveries };
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+    leave();
+  }
+}
+
+const TunnelAnswerInput = builder.inputType('TunnelAnswerInput', {
+  description: 'The answer of a receiver behind a tunnel.',
+  fields: (t) => ({
+    deliveryId: t.id({ required: true, description: 'Id of the delivery.' }),
+    statusCode: t.int({ description: 'Status of the answer, 200 to 599; null if there was none.' }),
+    retryAfter: t.string({ description: 'Value of its header `retry-after`.' }),
+    outcome: t.string({ description: 'Value of its header `x-jobferry-outcome`.' }),
+    body: t.string({ description: 'Beginning of its body; 4 KiB are kept.' }),
+    error: t.string({
+      description:
+        'Why there was no answer, as in the history of a job, such as `connection_refused` or `timeout`; `network_error` for other texts.',
+    }),
+  }),
+});
+
+const TunnelPayload = builder.objectRef<{ tunnelId: string }>('TunnelPayload').implement({
+  description: 'The tunnel of the call.',
+  fields: (t) => ({
+    tunnelId: t.exposeID('tunnelId', {
+      description: 'Id of the tunnel. It is not checked whether the tunnel is still open.',
+    }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  answerTunnel: t.field({
+    type: TunnelPayload,
+    description:
+      'Answers deliveries of a tunnel. An answer to a delivery that is not awaited any more changes nothing. Without answers it says that the client is there.',
+    args: {
+      tunnelId: t.arg.id({ required: true, description: 'Id of the tunnel.' }),
+      answers: t.arg({
+        type: [TunnelAnswerInput],
+        required: true,
+        description: `The answers, at most ${MAX_ANSWERS}.`,
+      }),
+    },
+    resolve: async (_root, { tunnelId, answers }, { services, account }) => {
+      await services.queues.answerTunnel(account, tunnelIdOf(tunnelId), answersOf(answers));
+      return { tunnelId };
+    },
+  }),
+  endTunnel: t.field({
+    type: TunnelPayload,
+    description:
+      'Ends a tunnel at once: the deliveries of its queue go to the webhook again, unless it has other tunnels.',
+    args: { tunnelId: t.arg.id({ required: true, description: 'Id of the tunnel.' }) },
+    resolve: async (_root, { tunnelId }, { services, account }) => {
+      await services.queues.endTunnel(account, tunnelIdOf(tunnelId));
+      return { tunnelId };
+    },
+  }),
+  markProduction: t.field({
+    type: QueuePayload,
+    description:
+      'Sets whether the queue is marked as production. A tunnel takes the deliveries of such a queue only if it is forced.',
+    errors: { types: [NotFoundError] },
+    args: {
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      production: t.arg.boolean({ required: true, description: 'Whether it is for production.' }),
+    },
+    resolve: (_root, { queueId: id, production }, context) =>
+      refusing(async () => {
+        await context.services.queues.markProduction(context.account, idOf(id, 'queue'), production);
+        return queueAfter(context, id);
+      }),
+  }),
+}));
+
+interface AnswerInput extends Partial<Omit<{ [Name in keyof TunnelAnswer]: TunnelAnswer[Name] | undefined }, 'id'>> {
+  deliveryId: string;
+}
+
+function answersOf(answers: readonly AnswerInput[]): TunnelAnswer[] {
+  if (answers.length > MAX_ANSWERS) throw invalid(`answers must have at most ${MAX_ANSWERS} items`);
+  return answers.map(({ deliveryId: id, statusCode = null, retryAfter, outcome, body, error }) => {
+    if (statusCode !== null && !(statusCode >= 200 && statusCode <= 599))
+      throw invalid('statusCode must be from 200 to 599');
+    const texts = { retryAfter: retryAfter ?? null, outcome: outcome ?? null, error: error ?? null };
+    for (const [name, text] of Object.entries({ ...texts, deliveryId: id })) {
+      if ((text?.length ?? 0) > MAX_TEXT) throw invalid(`${name} must have at most ${MAX_TEXT} characters`);
+    }
+    if ((body?.length ?? 0) > MAX_BODY) throw invalid(`body must have at most ${MAX_BODY} characters`);
+    return { id, statusCode, body: body ?? null, ...texts };
+  });
+}
+
+function tunnelIdOf(text: string): string {
+  if (!/^[0-9a-f-]{36}$/.test(text)) throw invalid('tunnelId must be the id of a tunnel');
+  return text;
+}
+
+function invalid(message: string): JobferryError {
+  return new JobferryError('invalid_request', message);
+}

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+import { Agent } from 'undici';
+import { classifyError } from '../delivery/delivery-error.ts';
+import type { WireAnswer, WireDelivery } from './server.ts';
+
+/** Bytes of an answer's body that are passed on. More is read as far as a connection needs it to be used again. */
+const KEPT_BYTES = 4096;
+const READ_BYTES = 256 * 1024;
+
+/** Sends deliveries to a URL on this machine. */
+export interface Forwarder {
+  send(delivery: WireDelivery): Promise<{ answer: WireAnswer; durationMs: number }>;
+  close(): Promise<void>;
+}
+
+/** @param secret signs the deliveries in place of the queue's own; null to leave them as they are */
+export function createForwarder(url: URL, secret: string | null): Forwarder {
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
+  const path = url.pathname + url.search;
+  return {
+    async send({ id: deliveryId, headers, body, timeoutMs }) {
+      const startedAt = performance.now();
+      const signal = AbortSignal.timeout(timeoutMs);
+      let answer: WireAnswer;
+      try {
+        const sent = secret === null ? headers : signedBy(secret, headers, body);
+        const response = await agent.request({ origin: url.origin, path, method: 'POST', headers: sent, body, signal });
+        answer = {
+          ...{ deliveryId, statusCode: response.statusCode, body: await beginningOf(response.body) },
+          ...textOf('retryAfter', response.headers['retry-after']),
+          ...textOf('outcome', response.headers['x-jobferry-outcome']),
+        };
+      } catch (error) {
+        answer = { deliveryId, error: signal.aborted ? 'timeout' : classifyError(error) };
+      }
+      return { answer, durationMs: Math.round(performance.now() - startedAt) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+const SIGNATURE = /^sha256=[0-9a-f]{64}$/;
+
+/** The signature header is known by its form: its name is a setting of the service. */
+function signedBy(secret: string, headers: readonly string[], body: string): string[] {
+  const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+  const signed: string[] = [];
+  for (let n = 0; n < headers.length; n += 2) {
+    const [name = '', value = ''] = headers.slice(n, n + 2);
+    if (!SIGNATURE.test(value)) signed.push(name, value);
+    else if (!name.endsWith('-next')) signed.push(name, signature);
+  }
+  return signed;
+}
+
+/** @returns a secret that is the same at each start, and does not reveal the key */
+export function secretOf(apiKey: string, queue: string): string {
+  return `whsec_${createHmac('sha256', apiKey).update(`jobferry listen ${queue}`).digest('base64')}`;
+}
+
+function textOf(name: 'retryAfter' | 'outcome', header: string | string[] | undefined): Partial<WireAnswer> {
+  const last = Array.isArray(header) ? header.at(-1) : header;
+  return last === undefined ? {} : { [name]: last.slice(0, 100) };
+}
+
+/** The status decides, so a body that breaks off, or does not end within the time limit, is cut. */
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  let read = 0;
+  try {
+    for await (const chunk of body) {
+      if (kept < KEPT_BYTES) chunks.push(chunk.subarray(0, KEPT_BYTES - kept));
+      kept += chunk.length;
+      read += chunk.length;
+      if (read > READ_BYTES) break;
+    }
+  } catch {
+    // As much as was read counts.
+  }
+  return Buffer.concat(chunks).toString();
+}

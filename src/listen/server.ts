@@ -1,0 +1,158 @@
+import { request } from 'undici';
+
+/** The requests of a listening client to a Jobferry. They use the port and the key of the API, and only go out. */
+
+/** A refusal that another try would not change. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+}
+
+export interface ListenedQueue {
+  id: string;
+  name: string;
+  webhookUrl: string;
+}
+
+/** `TunnelDelivery` of GraphQL. */
+export interface WireDelivery {
+  id: string;
+  jobId: string;
+  attempt: number;
+  headers: string[];
+  body: string;
+  timeoutMs: number;
+}
+
+/** `TunnelEvent` of GraphQL. */
+export interface WireEvent {
+  /** Null for copies. */
+  tunnelId: string | null;
+  /** Number of changed jobs without a copy. */
+  more: number;
+  deliveries: WireDelivery[];
+}
+
+/** `TunnelAnswerInput` of GraphQL. */
+export interface WireAnswer {
+  deliveryId: string;
+  statusCode?: number;
+  retryAfter?: string;
+  outcome?: string;
+  body?: string;
+  error?: string;
+}
+
+export interface Server {
+  /** @throws Refused if there is no such queue */
+  queue(nameOrId: string): Promise<ListenedQueue>;
+  /** Yields the events of a tunnel until it or the connection ends. @throws Refused */
+  tunnel(queueId: string, isForced: boolean, signal: AbortSignal): AsyncGenerator<WireEvent, void, undefined>;
+  /** Yields copies of deliveries. @throws Refused */
+  tap(queueId: string, signal: AbortSignal): AsyncGenerator<WireEvent, void, undefined>;
+  answer(tunnelId: string, answers: readonly WireAnswer[]): Promise<void>;
+  end(tunnelId: string): Promise<void>;
+}
+
+const ANSWER_MS = 10_000;
+/** The service sends a comment every twelve seconds. */
+const SILENT_MS = 30_000;
+
+const TUNNEL = `subscription ($queueId: ID!, $force: Boolean!) { tunnel(queueId: $queueId, force: $force) {
+  tunnelId more deliveries { id jobId attempt headers body timeoutMs } } }`;
+const TAP = `subscription ($queueId: ID!) { deliveryCopies(queueId: $queueId) {
+  tunnelId more deliveries { id jobId attempt headers body timeoutMs } } }`;
+const ANSWER = `mutation ($tunnelId: ID!, $answers: [TunnelAnswerInput!]!) {
+  answerTunnel(tunnelId: $tunnelId, answers: $answers) { tunnelId } }`;
+const END = 'mutation ($tunnelId: ID!) { endTunnel(tunnelId: $tunnelId) { tunnelId } }';
+const QUEUE = 'query ($id: ID, $name: String) { queue(id: $id, name: $name) { id name webhookUrl } }';
+
+interface GraphQLResult<T> {
+  data?: T | null;
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+/** Codes that another try may change. */
+const PASSING: ReadonlySet<string | undefined> = new Set(['UNAVAILABLE', 'INTERNAL_SERVER_ERROR']);
+
+export function createServer(url: string, apiKey: string): Server {
+  const endpoint = `${url.replace(/\/+$/, '')}/graphql`;
+  const post = (query: string, variables: object, accept: string, signal: AbortSignal) =>
+    request(endpoint, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept },
+      body: JSON.stringify({ query, variables }),
+      ...{ signal, headersTimeout: ANSWER_MS, bodyTimeout: SILENT_MS },
+    });
+
+  async function ask<T>(query: string, variables: object): Promise<T> {
+    const answer = await post(query, variables, 'application/json', AbortSignal.timeout(ANSWER_MS));
+    const text = await answer.body.text();
+    return dataOf<T>(answer.statusCode, text);
+  }
+
+  async function* events<Field extends string>(query: string, field: Field, variables: object, signal: AbortSignal) {
+    const answer = await post(query, variables, 'text/event-stream', signal);
+    if (answer.headers['content-type']?.includes('text/event-stream') !== true) {
+      dataOf(answer.statusCode, await answer.body.text());
+      throw new Error('the service did not answer with a stream');
+    }
+    for await (const data of eventData(answer.body)) {
+      yield dataOf<Record<Field, WireEvent>>(200, data)[field];
+    }
+  }
+
+  return {
+    async queue(nameOrId) {
+      const byName = { name: nameOrId };
+      const byId = { id: nameOrId };
+      const isId = /^[0-9a-f]{24}$/.test(nameOrId);
+      for (const variables of isId ? [byId, byName] : [byName]) {
+        const { queue } = await ask<{ queue: ListenedQueue | null }>(QUEUE, variables);
+        if (queue !== null) return queue;
+      }
+      throw new Refused(`there is no queue ${nameOrId}`);
+    },
+    tunnel: (queueId, force, signal) => events(TUNNEL, 'tunnel', { queueId, force }, signal),
+    tap: (queueId, signal) => events(TAP, 'deliveryCopies', { queueId }, signal),
+    async answer(tunnelId, answers) {
+      await ask(ANSWER, { tunnelId, answers });
+    },
+    async end(tunnelId) {
+      await ask(END, { tunnelId });
+    },
+  };
+}
+
+/** @throws Refused for an error that stays */
+function dataOf<T>(statusCode: number, text: string): T {
+  if (statusCode === 401) throw new Refused('the service does not know the API key');
+  let result: GraphQLResult<T> & { error?: string };
+  try {
+    result = JSON.parse(text) as typeof result;
+  } catch {
+    throw new Error(`the answer has the status ${statusCode} and is not that of a Jobferry`);
+  }
+  const [error] = result.errors ?? [];
+  if (error === undefined && result.data != null) return result.data;
+  const message = error?.message ?? result.error ?? `status ${statusCode}`;
+  const passes = error === undefined ? statusCode >= 500 || statusCode === 429 : PASSING.has(error.extensions?.code);
+  throw passes ? new Error(message) : new Refused(message);
+}
+
+/** Yields the data of each event of a stream; comments and events without data are passed over. */
+async function* eventData(body: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
+    const events = rest.split('\n\n');
+    rest = events.pop() ?? '';
+    for (const event of events) {
+      const lines = event.split('\n');
+      // The last event of a stream, which has nothing.
+      if (lines.includes('event: complete')) return;
+      const data = lines.flatMap((line) => (line.startsWith('data: ') ? [line.slice('data: '.length)] : []));
+      if (data.length > 0) yield data.join('\n');
+    }
+  }
+}

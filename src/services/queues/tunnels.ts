@@ -1,0 +1,79 @@
+import { markProduction, type OpenTunnel, tunnelsOfQueue } from '../../db/tunnels.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
+import { JobferryError, notFound } from '../../domain/errors.ts';
+import { isId } from '../../domain/id.ts';
+import type { Copies } from '../../tunnel/copies.ts';
+import type { Tunnel, TunnelAnswer } from '../../tunnel/tunnel.ts';
+import type { Tunnels } from '../../tunnel/tunnels.ts';
+import type { Context } from '../context.ts';
+
+export type { OpenTunnel } from '../../db/tunnels.ts';
+
+/** Tunnels: the deliveries of a queue go to a client that listens (docs/decisions/0051). GraphQL only. */
+export function createTunnelChanges(context: Context) {
+  const { db, readingPrisma } = context;
+  const tunnels = (): Tunnels => {
+    if (context.tunnels == null) throw new Error('this process has no tunnels');
+    return context.tunnels;
+  };
+  const productionOf = async (account: Account, queueId: string): Promise<boolean> => {
+    const where = { id: queueId, accountId: account.id, deletedAt: null };
+    const queue = isId(queueId)
+      ? await readingPrisma.of(account.id).queue.findFirst({ where, select: { production: true } })
+      : null;
+    if (queue === null) throw notFound('queue');
+    return queue.production;
+  };
+
+  return {
+    /**
+     * Opens a tunnel: deliveries that begin from now on go through it.
+     * @throws JobferryError `not_found`, `forbidden` (suspended account), `conflict` (a queue for production that is not forced)
+     */
+    async openTunnel(account: Account, queueId: string, isForced: boolean): Promise<Tunnel> {
+      assertNotSuspended(account);
+      if ((await productionOf(account, queueId)) && !isForced) {
+        throw new JobferryError(
+          'conflict',
+          'the queue is marked as production, so its deliveries are not taken unless you force it',
+        );
+      }
+      const tunnel = await tunnels().open(authorOf(account), queueId, isForced);
+      if (tunnel === null) throw notFound('queue');
+      return tunnel;
+    },
+
+    /** Ends what `openTunnel` has opened, because its stream is gone. A client that comes back opens another. */
+    loseTunnel(tunnel: Tunnel): void {
+      tunnels().lost(tunnel);
+    },
+
+    /** Returns what makes copies of the deliveries of a queue. @throws JobferryError `not_found` */
+    async copiesOf(account: Account, queueId: string): Promise<Copies> {
+      await productionOf(account, queueId);
+      return tunnels().copies(account.id, queueId);
+    },
+
+    /** Takes answers of the client of a tunnel; those to deliveries that are not awaited any more change nothing. */
+    async answerTunnel(account: Account, tunnelId: string, answers: readonly TunnelAnswer[]): Promise<void> {
+      await tunnels().answer(account.id, tunnelId, answers);
+    },
+
+    /** Ends a tunnel for good. */
+    async endTunnel(account: Account, tunnelId: string): Promise<void> {
+      await tunnels().end(account.id, tunnelId);
+    },
+
+    /** Returns the tunnels of a queue, oldest first, at most 100. */
+    tunnelsOf(account: Account, queueId: string): Promise<OpenTunnel[]> {
+      return tunnelsOfQueue(db.reading(account.id), account.id, queueId);
+    },
+
+    /** Marks a queue as production, or no longer. @throws JobferryError `not_found` */
+    async markProduction(account: Account, queueId: string, isProduction: boolean): Promise<void> {
+      const isChanged = isId(queueId) && (await markProduction(db, authorOf(account), queueId, isProduction));
+      if (isChanged) context.changes.changed({ accountId: account.id, queueId });
+      else await productionOf(account, queueId);
+    },
+  };
+}

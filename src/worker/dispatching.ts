@@ -1,0 +1,47 @@
+import type { Address } from '../db/connection/address.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Listener } from '../db/connection/notifications.ts';
+import { lockHolders } from '../db/operator/locks.ts';
+import type { Sender } from '../delivery/send.ts';
+import type { ChangeFeed } from '../live/live.ts';
+import type { Logger } from '../log.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { Liveness } from './lease/liveness.ts';
+
+export interface DispatchingOptions {
+  databaseUrl: Address;
+  /** A listener that is not yet started. */
+  listener: Listener;
+  capacity: number;
+  webhookTimeoutMs: number;
+  changes: ChangeFeed;
+  tracing: Tracing | null;
+  /** See `DispatcherOptions.mayDeliver`. */
+  mayDeliver: (queueId: string) => boolean;
+}
+
+/** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
+const LEASE_MARGIN_MS = 5000;
+
+/** Starts what claims and delivers: a dispatcher, and the lease lock that its claims need. */
+export async function startDispatching(db: Database, sender: Sender, log: Logger, options: DispatchingOptions) {
+  const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver } = options;
+  let dispatcher: Dispatcher | null = null;
+  const liveness = await Liveness.start({
+    ...{ url: options.databaseUrl, log, origin: db.origin, listener },
+    onConfirmedAgain: () => dispatcher?.resume(),
+  });
+  const { workerId } = liveness;
+  const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
+  const dispatching = new Dispatcher({
+    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs, locks: listener, mayDeliver },
+    mayClaim: () => liveness.confirmed,
+    mayStart: (claimedAt) => liveness.covers(claimedAt),
+    stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
+    onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
+    whoLocks: () => lockHolders(db.reading('locks')),
+  });
+  dispatcher = dispatching;
+  return { liveness, dispatching };
+}

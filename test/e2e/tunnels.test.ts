@@ -1,0 +1,306 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AttemptSeen } from '../../src/dev/attempts.ts';
+import { type ListenOptions, listen } from '../../src/listen/run.ts';
+import { type Api, createApi } from '../support/api.ts';
+import { beginJobferry, runJobferry } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startInProcess } from '../support/in-process.ts';
+import { verifySignature } from '../support/receiver.ts';
+import { openReceiver, startService } from '../support/service.ts';
+import { startTcpRelay } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Deliveries that go through a tunnel to a client that listens, over the wire. */
+
+const KEY = 'key-of-the-bootstrap-account';
+
+interface Seen {
+  ready: number;
+  attempts: AttemptSeen[];
+  notes: string[];
+  secret: string | null;
+}
+
+/** A client that has opened its tunnel. */
+async function listening(url: string, queue: string, forward: string, more: Partial<ListenOptions> = {}) {
+  const seen: Seen = { ready: 0, attempts: [], notes: [], secret: null };
+  const client = listen({
+    ...{ url, apiKey: KEY, queue, forward: new URL(forward) },
+    ...{ isTap: false, isOnce: false, isForced: false, hasOwnSecret: false },
+    print: {
+      ready: ({ secret }) => {
+        seen.ready += 1;
+        seen.secret = secret;
+      },
+      attempt: (attempt) => seen.attempts.push(attempt),
+      note: (_event, sentence) => seen.notes.push(sentence),
+    },
+    ...more,
+  });
+  client.done.catch(() => undefined);
+  onTestFinished(() => client.stop());
+  await Promise.race([waitFor(() => seen.ready > 0, { message: 'the tunnel is open' }), client.done]);
+  return { client, seen };
+}
+
+async function ask<T>(api: Api, query: string, variables: object = {}): Promise<T> {
+  const { body } = await api.call<{ data: T; errors?: unknown }>('POST', '/graphql', { query, variables });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+}
+
+const tunnelsOf = async (api: Api, name: string) => {
+  const { queue } = await ask<{ queue: { tunnels: { openedBy: string }[] } }>(
+    api,
+    'query ($name: String!) { queue(name: $name) { tunnels { openedBy openedAt } } }',
+    { name },
+  );
+  return queue.tunnels.length;
+};
+
+describe('a tunnel', () => {
+  it('takes the deliveries of a queue as its webhook would get them, until it ends', async () => {
+    const { api, jobferry } = await startService();
+    const webhook = await openReceiver();
+    const local = await openReceiver((request) => {
+      const { n } = request.json().payload as { n: number };
+      return n === 2 ? { status: 429, headers: { 'retry-after': '0' } } : { status: 201, body: `took ${n}` };
+    });
+    const queue = await api.createQueue({ webhookUrl: webhook.url });
+    const { client, seen } = await listening(jobferry.baseUrl, queue.name, local.url);
+    expect(await tunnelsOf(api, queue.name)).toBe(1);
+
+    const { id } = await api.publish(queue.name, { payload: { n: 1, text: '“ü”', big: 1 } });
+    const done = await api.waitForStatus(id, 'completed');
+    expect(done.history).toMatchObject([{ status: 'success', webhookStatusCode: 201 }]);
+    const [request] = local.requests;
+    expect(verifySignature(request?.raw as Buffer, request?.headers['x-service-signature'], queue.signingSecret)).toBe(
+      true,
+    );
+    expect(request?.headers).toMatchObject({ 'x-jobferry-job': id, 'x-jobferry-attempt': '1' });
+    expect(seen.attempts).toMatchObject([{ jobId: id, statusCode: 201, answer: 'took 1' }]);
+
+    const held = await api.publish(queue.name, { payload: { n: 2 } });
+    await api.waitForJob(held.id, ({ deferCount }) => deferCount > 0);
+    expect(webhook.requests).toEqual([]);
+
+    await client.stop();
+    const last = await api.publish(queue.name, { payload: { n: 3 } });
+    await api.waitForStatus(last.id, 'completed', 20_000);
+    expect(webhook.requests.map((request) => request.json().id)).toContain(last.id);
+    expect(await tunnelsOf(api, queue.name)).toBe(0);
+  });
+
+  it('ends in a process of the role api, and deliveries of a worker elsewhere go through it', async () => {
+    const { url: databaseUrl } = await createTestDatabase();
+    const env = { BOOTSTRAP_API_KEY: KEY };
+    const [front, other, worker] = [
+      await startInProcess({ databaseUrl, role: 'api', env }),
+      await startInProcess({ databaseUrl, role: 'api', env }),
+      await startInProcess({ databaseUrl, role: 'worker', env }),
+    ];
+    onTestFinished(async () => void (await Promise.all([front.stop(), other.stop(), worker.stop()])));
+    const api = createApi(other.baseUrl, KEY);
+    const webhook = await openReceiver();
+    const local = await openReceiver({ status: 200, body: 'here' });
+    const queue = await api.createQueue({ webhookUrl: webhook.url });
+    const { client, seen } = await listening(front.baseUrl, queue.name, local.url);
+    // A second client at the other process shares the work.
+    const second = await listening(other.baseUrl, queue.name, local.url);
+    // The worker knows of the tunnel.
+    const jobs = await Promise.all(Array.from({ length: 40 }, () => api.publish(queue.name)));
+    for (const { id } of jobs) await api.waitForStatus(id, 'completed');
+    const late = await api.publish(queue.name, { payload: {}, delay: 1 });
+    await api.waitForStatus(late.id, 'completed');
+    expect(seen.attempts.length + second.seen.attempts.length + webhook.requests.length).toBeGreaterThanOrEqual(41);
+    expect(seen.attempts.length).toBeGreaterThan(0);
+    expect(local.requests.at(-1)?.json().id).toBe(late.id);
+    await Promise.all([client.stop(), second.client.stop()]);
+    const after = await api.publish(queue.name);
+    await api.waitForStatus(after.id, 'completed', 20_000);
+    expect(webhook.requests.at(-1)?.json().id).toBe(after.id);
+  });
+
+  it('takes answers that arrive at another process', async () => {
+    const { url: databaseUrl } = await createTestDatabase();
+    const env = { BOOTSTRAP_API_KEY: KEY };
+    const [first, second] = [
+      await startInProcess({ databaseUrl, env }),
+      await startInProcess({ databaseUrl, role: 'api', env }),
+    ];
+    onTestFinished(async () => void (await Promise.all([first.stop(), second.stop()])));
+    const api = createApi(second.baseUrl, KEY);
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const stream = await subscribe(first.baseUrl, queue.id);
+    await api.publish(queue.name);
+    const { tunnelId, deliveries } = await stream.next(({ deliveries: all }) => all.length > 0);
+    const body = `\u0000${'“'.repeat(3000)}`;
+    const answer = { deliveryId: deliveries[0]?.id, statusCode: 422, outcome: 'permanent', body };
+    await ask(api, ANSWER, { tunnelId, answers: [answer] });
+    const job = await api.waitForStatus(String(deliveries[0]?.jobId), 'dead');
+    expect(job.history).toMatchObject([{ webhookStatusCode: 422 }]);
+    const read = 'query ($id: ID!) { job(id: $id) { attempts { responseBody } } }';
+    const { job: found } = await ask<{ job: unknown }>(api, read, { id: job.id });
+    expect(JSON.stringify(found)).toMatch(/\ufffd“{1365}"/);
+  });
+
+  it('loses nothing when it is cut, and uses no attempt for what was not answered', async () => {
+    const { api, jobferry } = await startService();
+    const relay = await startTcpRelay({ host: '127.0.0.1', port: Number(new URL(jobferry.baseUrl).port) });
+    const webhook = await openReceiver();
+    const local = await openReceiver(() => new Promise((resolve) => setTimeout(resolve, 20, { status: 200 })));
+    const queue = await api.createQueue({ webhookUrl: webhook.url, maxAttempts: 1, concurrency: 20 });
+    const { seen } = await listening(`http://127.0.0.1:${relay.port}`, queue.name, local.url);
+    const jobs: string[] = [];
+    for (let cut = 0; cut < 10; cut += 1) {
+      const more = await Promise.all(Array.from({ length: 20 }, () => api.publish(queue.name)));
+      jobs.push(...more.map(({ id }) => id));
+      await waitFor(() => local.requests.length > cut * 20, { message: 'deliveries of this round' });
+      await relay.cut();
+      await relay.heal();
+    }
+    for (const id of jobs) await api.waitForStatus(id, 'completed', 30_000);
+    expect(webhook.requests).toEqual([]);
+    expect(seen.notes.filter((note) => note === 'connected again').length).toBeGreaterThanOrEqual(9);
+  });
+
+  it('ends when its client is silent, and the webhook gets the deliveries again', async () => {
+    const { api, jobferry } = await startService({ WEBHOOK_TIMEOUT_MS: '60000' });
+    const webhook = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: webhook.url });
+    const stream = await subscribe(jobferry.baseUrl, queue.id);
+    const { id } = await api.publish(queue.name);
+    await stream.next(({ deliveries }) => deliveries.length > 0);
+    const silentSince = performance.now();
+    const job = await api.waitForStatus(id, 'completed');
+    expect(performance.now() - silentSince).toBeGreaterThan(5000);
+    expect(job.attempts).toBe(1);
+    expect(webhook.requests.length).toBe(1);
+  });
+
+  it('is refused for a queue of production that is not forced, for a key without the scope, and for no queue', async () => {
+    const { api, jobferry } = await startService();
+    const local = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: local.url });
+    const mark =
+      'mutation ($id: ID!, $on: Boolean!) { markProduction(queueId: $id, production: $on) { ... on QueuePayload { queue { production } } } }';
+    expect(await ask(api, mark, { id: queue.id, on: true })).toEqual({
+      markProduction: { queue: { production: true } },
+    });
+    await expect(listening(jobferry.baseUrl, queue.name, local.url)).rejects.toThrow('marked as production');
+    await listening(jobferry.baseUrl, queue.name, local.url, { isForced: true });
+    const audit = await ask<{ auditLog: { nodes: { action: string; after: object | null }[] } }>(
+      api,
+      '{ auditLog(first: 5) { nodes { action after } } }',
+    );
+    expect(audit.auditLog.nodes).toContainEqual({ action: 'queue.open_tunnel', after: { forced: true } });
+
+    await expect(listening(jobferry.baseUrl, 'nowhere', local.url)).rejects.toThrow('there is no queue nowhere');
+    await expect(listening(jobferry.baseUrl, queue.name, local.url, { apiKey: 'wrong' })).rejects.toThrow('API key');
+    const create = 'mutation { createApiKey(scopes: [READ, REPORT]) { ... on CreateApiKeyPayload { key } } }';
+    const { createApiKey } = await ask<{ createApiKey: { key: string } }>(api, create);
+    const weak = listening(jobferry.baseUrl, queue.name, local.url, { apiKey: createApiKey.key, isForced: true });
+    await expect(weak).rejects.toThrow('OPERATOR');
+  });
+
+  it('copies deliveries that the webhook answers', async () => {
+    const { api, jobferry } = await startService();
+    let fails = true;
+    const webhook = await openReceiver(() => ({ status: fails ? 500 : 200 }));
+    const local = await openReceiver({ status: 500 });
+    const queue = await api.createQueue({ webhookUrl: webhook.url, backoffDelay: 1 });
+    const { seen } = await listening(jobferry.baseUrl, queue.name, local.url, { isTap: true });
+    const { id } = await api.publish(queue.name, { payload: { text: 'a' } });
+    await waitFor(() => local.requests.length === 1, { message: 'a copy' });
+    fails = false;
+    await api.waitForStatus(id, 'completed');
+    await waitFor(() => local.requests.length === 2, { message: 'a copy of the second attempt' });
+    const rawOf = ({ requests }: typeof local) => requests.map(({ raw }) => raw.toString());
+    expect(rawOf(local)).toEqual(rawOf(webhook));
+    expect(local.requests[1]?.headers['x-service-signature']).toBe(webhook.requests[1]?.headers['x-service-signature']);
+    expect(seen.attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+});
+
+describe('jobferry listen', () => {
+  it('prints a line for each delivery, signs with its own secret if it is to print one, and ends after one with --once', async () => {
+    const { api, jobferry } = await startService();
+    const local = await openReceiver({ status: 500, body: 'no' });
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 0 });
+    const env = { JOBFERRY_URL: jobferry.baseUrl, JOBFERRY_API_KEY: KEY };
+    const args = ['listen', queue.name, '--forward', local.url, '--once', '--json', '--print-secret'];
+    const running = runJobferry(args, env);
+    await waitFor(async () => (await tunnelsOf(api, queue.name)) === 1, { message: 'the tunnel is open' });
+    await api.publish(queue.name);
+    const { code, stdout } = await running;
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines).toMatchObject([{ type: 'ready' }, { type: 'attempt', statusCode: 500, answer: 'no' }]);
+    expect(code).toBe(1);
+    const [request] = local.requests;
+    const secret = String(lines[0]?.secret);
+    expect(verifySignature(request?.raw as Buffer, request?.headers['x-service-signature'], secret)).toBe(true);
+    expect(secret).not.toBe(queue.signingSecret);
+    expect(await tunnelsOf(api, queue.name)).toBe(0);
+  });
+
+  it('says what is missing, and ends with the webhook as before when it gets a signal', async () => {
+    const { api, jobferry } = await startService();
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const nothing = await runJobferry(['listen', queue.name, '--forward', 'http://127.0.0.1:9/']);
+    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('JOBFERRY_URL') });
+    const bad = await runJobferry(['listen', queue.name, '--forward', 'here']);
+    expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining('--forward must be a URL') });
+    const env = { JOBFERRY_URL: jobferry.baseUrl, JOBFERRY_API_KEY: KEY };
+    const unknown = await runJobferry(['listen', 'nowhere', '--forward', 'http://127.0.0.1:9/'], env);
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no queue nowhere') });
+    const running = beginJobferry(['listen', queue.name, '--forward', 'http://127.0.0.1:9/'], env);
+    await waitFor(async () => (await tunnelsOf(api, queue.name)) === 1, { message: 'the tunnel is open' });
+    running.kill('SIGINT');
+    expect((await running.ended).code).toBe(0);
+    expect(await tunnelsOf(api, queue.name)).toBe(0);
+  });
+});
+
+const ANSWER = `mutation ($tunnelId: ID!, $answers: [TunnelAnswerInput!]!) {
+  answerTunnel(tunnelId: $tunnelId, answers: $answers) { tunnelId } }`;
+
+interface Event {
+  tunnelId: string;
+  deliveries: { id: string; jobId: string }[];
+}
+
+/** A stream of a tunnel whose client never says that it is there. */
+async function subscribe(baseUrl: string, queueId: string) {
+  const query = `subscription { tunnel(queueId: "${queueId}") { tunnelId deliveries { id jobId } } }`;
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
+  const response = await fetch(`${baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ query }),
+    signal: ending.signal,
+  });
+  const events: Event[] = [];
+  const decoder = new TextDecoder();
+  let text = '';
+  void (async () => {
+    for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+      text += decoder.decode(chunk, { stream: true });
+      const parts = text.split('\n\n');
+      text = parts.pop() ?? '';
+      for (const part of parts) {
+        const data = /^data: (.+)$/m.exec(part)?.[1];
+        if (data !== undefined) events.push((JSON.parse(data) as { data: { tunnel: Event } }).data.tunnel);
+      }
+    }
+  })().catch(() => undefined);
+  return {
+    async next(condition: (event: Event) => boolean): Promise<Event> {
+      await waitFor(() => events.some(condition), { message: 'an event' });
+      return events.find(condition) as Event;
+    },
+  };
+}
