@@ -14,6 +14,7 @@ import type { ReleaseWatch } from '../services/server/release-watch.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { BulkActions } from './bulk/actions.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
+import { StandardWebhookQueues } from './dispatch/standard-webhook-queues.ts';
 import { Liveness } from './lease/liveness.ts';
 import { Deadlines } from './maintenance/deadlines.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
@@ -40,6 +41,8 @@ export interface Worker {
   wake(queueId: string, reason: WakeReason): boolean;
   /** Claims jobs that this process publishes. */
   readonly newJobs: NewJobClaims;
+  /** Follows a change of the queues whose deliveries have the headers of Standard Webhooks, at once. */
+  readStandardWebhooks(): Promise<void>;
   /** Does at once what is due, because the database's clock has moved. */
   lookAgain(): void;
   /** For operators: why the worker does not deliver as it should; null when it does. */
@@ -61,6 +64,9 @@ const LEASE_MARGIN_MS = 5000;
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { webhookTimeoutMs, capacity, plans, periods, changes, tracing, listener } = options;
   let dispatcher: Dispatcher | null = null;
+  // The first delivery of the process has the headers, too.
+  const standardWebhooks = new StandardWebhookQueues(db);
+  await standardWebhooks.read();
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
     onConfirmedAgain: () => dispatcher?.resume(),
@@ -68,7 +74,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const dispatching = new Dispatcher({
-    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs, locks: listener },
+    ...{ db, sender, log, changes, tracing, standardWebhooks, workerId, capacity, leaseMs, locks: listener },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
@@ -87,7 +93,8 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     throw error;
   }
   const isDelivering = () => dispatching.inFlight > 0;
-  const maintenance = new Maintenance({ ...options, db, log, liveness, deadlines, bulkActions, wake, isDelivering });
+  const parts = { db, log, liveness, deadlines, bulkActions, standardWebhooks, wake, isDelivering };
+  const maintenance = new Maintenance({ ...options, ...parts });
   listener.subscribe({
     channels: {
       [WAKE_CHANNEL]: (message) => {
@@ -108,6 +115,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       wake(queueId, reason);
       return hasRoom;
     },
+    readStandardWebhooks: () => standardWebhooks.read(),
     lookAgain: () => maintenance.lookAgain(),
     problem: () => {
       if (!runner.running) return 'restarting';

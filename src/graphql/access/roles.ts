@@ -52,6 +52,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   rotateAlertRuleSecret: 'admin',
   rotateSigningSecret: 'admin',
   setPayloadEncryption: 'admin',
+  setStandardWebhooks: 'admin',
   updateAlertRule: 'admin',
   updateQueue: 'admin',
 };
@@ -97,6 +98,7 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   runNow: 'manage',
   saveView: 'manage',
   setPayloadEncryption: 'manage',
+  setStandardWebhooks: 'manage',
   silenceAlertRule: 'manage',
   testAlertRule: 'manage',
   travelInTime: 'manage',

@@ -186,6 +186,10 @@ Queue.implement({
       description:
         'Whether payloads of jobs published from now on, and the answers of their webhook, are stored encrypted. Such jobs cannot be searched by payload.',
     }),
+    standardWebhooks: t.exposeBoolean('standardWebhooks', {
+      description:
+        'Whether deliveries also have the headers of Standard Webhooks: `webhook-id`, `webhook-timestamp` and `webhook-signature`.',
+    }),
     depth: t.field({
       type: QueueDepth,
       complexity: PRICE.depth,
