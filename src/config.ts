@@ -127,6 +127,7 @@ const DEFAULT_TEMPLATES = {
 const OWN_HEADERS = new Set([
   ...['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te'],
   ...['traceparent', 'tracestate', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent'],
+  ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   ...['job', 'queue', 'attempt', 'ack-timeout', 'report-url', 'report-url-next'].map((name) => `x-jobferry-${name}`),
 ]);
 

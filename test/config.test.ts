@@ -349,6 +349,7 @@ describe('refusals', () => {
     ['SIGNATURE_HEADER', 'Content-Type'],
     ['SIGNATURE_HEADER', 'traceparent'],
     ['SIGNATURE_HEADER', 'X-Jobferry-Attempt'],
+    ['SIGNATURE_HEADER', 'Webhook-Signature'],
     ['TEMPLATES', '[]'],
     ['TEMPLATES', '{"a":{"mode":"other"}}'],
     ['TEMPLATES', '{"a":{"webhookUrl":"http://localhost"}}'],

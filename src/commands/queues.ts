@@ -175,6 +175,7 @@ function describe(
     ['attempts of a job', queue.maxAttempts],
     ['back-off', `${queue.backoffType}, ${queue.backoffDelay} s`],
     ['payloads encrypted', queue.payloadsEncrypted],
+    ['Standard Webhooks', queue.standardWebhooks],
     ['next signing secret', rotation !== null && rotation > now ? `takes over at ${time(rotation)}` : undefined],
     ['created', queue.createdAt],
   ]);

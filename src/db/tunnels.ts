@@ -116,6 +116,7 @@ export interface CopiedJob {
   maxAttempts: number;
   createdAt: Date;
   trace: string | null;
+  standardWebhooks: boolean;
 }
 
 const TO_COPY: Statement = {
@@ -126,7 +127,7 @@ const TO_COPY: Statement = {
            case when not rotated.is_over then queue.next_signing_secret end as "nextSigningSecret",
            case when queue.mode = 'ack' then queue.ack_timeout end as "ackTimeout",
            job.payload, job.attempts as attempt, job.max_attempts as "maxAttempts", job.created_at as "createdAt",
-           job.trace_context as trace
+           job.trace_context as trace, queue.standard_webhooks as "standardWebhooks"
       from job join queue on queue.id = job.queue_id
      cross join lateral (select coalesce(queue.next_signing_secret_at <= jobferry_now(), false) as is_over) as rotated
      where job.id = any ($1) and queue.id = $2 and queue.account_id = $3 and queue.deleted_at is null and job.attempts > 0

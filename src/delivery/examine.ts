@@ -119,7 +119,7 @@ interface PostOptions extends Pick<TestOptions, 'signs'> {
 }
 
 function createPost(sender: Sender, receiver: Examined, now: () => number) {
-  const { accountId, queueId, name, webhookUrl, ackTimeout } = receiver;
+  const { accountId, queueId, name, webhookUrl, ackTimeout, standardWebhooks } = receiver;
   const once = async ({ id = newId(), isChanged = false, ...given }: PostOptions): Promise<SeenAnswer> => {
     const { payload = receiver.payload, secret = receiver.signingSecret, signs } = given;
     const { nextSecret = receiver.nextSigningSecret } = given;
@@ -130,6 +130,7 @@ function createPost(sender: Sender, receiver: Examined, now: () => number) {
     const result = await sender.send({
       ...{ accountId, url: webhookUrl, secret, nextSecret, body },
       job: { id, queue: name, queueId, attempt: 1, ackTimeout },
+      standardWebhooks,
       test: {
         signs: signs === undefined ? signed : signs,
         onHeaders: (answered) => {

@@ -8,7 +8,7 @@ import { type AnswerHeaders, type ConnectionUse, Exchange, type ExchangeOptions,
 import { passOverInterimAnswers } from './interim-answers.ts';
 import { createProxiedConnector } from './proxy.ts';
 import { type Lookup, shareLookups } from './resolver.ts';
-import { sign } from './signature.ts';
+import { sign, standardHeaders } from './signature.ts';
 
 export type { SendResult } from './exchange.ts';
 
@@ -63,6 +63,8 @@ export interface SendRequest {
   body: Buffer;
   /** The job of a delivery, for the headers by which logs and routers need not read the body. */
   job?: DeliveredJob | undefined;
+  /** Whether the request also has the headers of Standard Webhooks (docs/decisions/0050), by the id of `job`. */
+  standardWebhooks?: boolean | undefined;
   /** Set for a test request. */
   test?: TestOptions | undefined;
   /** Stored trace context that the request carries on. */
@@ -196,10 +198,14 @@ export function requestHeaders(request: SendRequest, { signatureHeader, reportUr
   ];
 }
 
-function signatureHeaders({ body, secret, nextSecret, test }: SendRequest, name: string): string[] {
+function signatureHeaders(request: SendRequest, name: string): string[] {
+  const { body, secret, nextSecret, job, test } = request;
   const signed = test?.signs === undefined ? body : test.signs;
   if (signed === null) return [];
-  return [name, sign(signed, secret), ...(nextSecret == null ? [] : [`${name}-next`, sign(signed, nextSecret)])];
+  const next = nextSecret == null ? [] : [`${name}-next`, sign(signed, nextSecret)];
+  const headers = [name, sign(signed, secret), ...next];
+  if (request.standardWebhooks !== true || job === undefined) return headers;
+  return [...headers, ...standardHeaders(job.id, signed, nextSecret == null ? [secret] : [secret, nextSecret])];
 }
 
 function jobHeaders({ id, queue, attempt, ackTimeout }: DeliveredJob): string[] {

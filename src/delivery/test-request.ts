@@ -7,11 +7,13 @@ import type { Sender } from './send.ts';
  * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery.
  */
 export function createTestSender(sender: Sender): (request: TestRequest) => Promise<TestAnswer> {
-  return async ({ accountId, id, queueId, name, webhookUrl, signingSecret, nextSigningSecret, ackTimeout, now }) => {
+  return async (request) => {
+    const { accountId, id, queueId, name, webhookUrl, signingSecret, nextSigningSecret, ackTimeout, now } = request;
     const body = buildEnvelope({ id, queue: name, payload: TEST_PAYLOAD, attempt: 1, maxAttempts: 1, createdAt: now });
     const result = await sender.send({
       ...{ accountId, url: webhookUrl, secret: signingSecret, nextSecret: nextSigningSecret, body },
       job: { id, queue: name, queueId, attempt: 1, ackTimeout },
+      standardWebhooks: request.standardWebhooks,
     });
     if (result.abandoned) throw new Error('a test request without a claim was abandoned');
     return result;

@@ -75,6 +75,7 @@ const AUDIT_ACTIONS = [
   'queue.rotate_secret',
   'queue.finish_rotation',
   'queue.encrypt_payloads',
+  'queue.set_standard_webhooks',
   'queue.purge',
   'queue.check_receiver',
   'queue.examine_receiver',

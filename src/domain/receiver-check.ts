@@ -14,6 +14,8 @@ export interface TestRequest {
   webhookUrl: string;
   signingSecret: string;
   nextSigningSecret: string | null;
+  /** Whether it has the headers of Standard Webhooks, as deliveries of the queue. */
+  standardWebhooks: boolean;
   /** Time of the request by the database's clock. */
   now: Date;
 }

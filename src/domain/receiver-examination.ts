@@ -28,6 +28,8 @@ export interface Examined {
   webhookUrl: string;
   signingSecret: string;
   nextSigningSecret: string | null;
+  /** Whether its deliveries have the headers of Standard Webhooks. */
+  standardWebhooks: boolean;
   /** Seconds; null in standard mode. */
   ackTimeout: number | null;
   concurrency: number;

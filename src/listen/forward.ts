@@ -39,15 +39,21 @@ export function createForwarder(url: URL, secret: string | null): Forwarder {
   };
 }
 
+const PREFIX = 'whsec_';
 const SIGNATURE = /^sha256=[0-9a-f]{64}$/;
 
-/** The signature header is known by its form: its name is a setting of the service. */
+/** The contract's signature header is known by its form: its name is a setting of the service. */
 function signedBy(secret: string, headers: readonly string[], body: string): string[] {
   const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
   const signed: string[] = [];
+  const valueOf = (wanted: string) => headers[headers.indexOf(wanted) + 1] ?? '';
   for (let n = 0; n < headers.length; n += 2) {
     const [name = '', value = ''] = headers.slice(n, n + 2);
-    if (!SIGNATURE.test(value)) signed.push(name, value);
+    if (name === 'webhook-signature') {
+      const text = `${valueOf('webhook-id')}.${valueOf('webhook-timestamp')}.${body}`;
+      const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+      signed.push(name, `v1,${createHmac('sha256', key).update(text).digest('base64')}`);
+    } else if (!SIGNATURE.test(value)) signed.push(name, value);
     else if (!name.endsWith('-next')) signed.push(name, signature);
   }
   return signed;
@@ -55,7 +61,7 @@ function signedBy(secret: string, headers: readonly string[], body: string): str
 
 /** @returns a secret that is the same at each start, and does not reveal the key */
 export function secretOf(apiKey: string, queue: string): string {
-  return `whsec_${createHmac('sha256', apiKey).update(`jobferry listen ${queue}`).digest('base64')}`;
+  return `${PREFIX}${createHmac('sha256', apiKey).update(`jobferry listen ${queue}`).digest('base64')}`;
 }
 
 function textOf(name: 'retryAfter' | 'outcome', header: string | string[] | undefined): Partial<WireAnswer> {

@@ -50,6 +50,7 @@ export class Copies {
           body,
           trace: job.trace,
         },
+        standardWebhooks: job.standardWebhooks,
         job: { id, queue: queueName, queueId: this.#queue.queueId, attempt, ackTimeout },
       },
       { signatureHeader: this.#settings.signatureHeader },

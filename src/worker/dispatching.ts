@@ -7,6 +7,7 @@ import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
+import { StandardWebhookQueues } from './dispatch/standard-webhook-queues.ts';
 import { Liveness } from './lease/liveness.ts';
 
 export interface DispatchingOptions {
@@ -28,6 +29,9 @@ const LEASE_MARGIN_MS = 5000;
 export async function startDispatching(db: Database, sender: Sender, log: Logger, options: DispatchingOptions) {
   const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver } = options;
   let dispatcher: Dispatcher | null = null;
+  // The first delivery of the process has the headers, too.
+  const standardWebhooks = new StandardWebhookQueues(db);
+  await standardWebhooks.read();
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
     onConfirmedAgain: () => dispatcher?.resume(),
@@ -35,7 +39,19 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const dispatching = new Dispatcher({
-    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs, locks: listener, mayDeliver },
+    ...{
+      db,
+      sender,
+      log,
+      changes,
+      tracing,
+      standardWebhooks,
+      workerId,
+      capacity,
+      leaseMs,
+      locks: listener,
+      mayDeliver,
+    },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
@@ -43,5 +59,5 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     whoLocks: () => lockHolders(db.reading('locks')),
   });
   dispatcher = dispatching;
-  return { liveness, dispatching };
+  return { liveness, dispatching, standardWebhooks };
 }

@@ -27,6 +27,8 @@ export interface Worker {
   wake(queueId: string, reason: WakeReason): boolean;
   /** Claims jobs that this process publishes. */
   readonly newJobs: NewJobClaims;
+  /** Follows a change of the queues whose deliveries have the headers of Standard Webhooks, at once. */
+  readStandardWebhooks(): Promise<void>;
   /** Does at once what is due, because the database's clock has moved. */
   lookAgain(): void;
   /** For operators: why the worker does not deliver as it should; null when it does. */
@@ -44,7 +46,7 @@ export interface Worker {
 /** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { capacity, plans, periods, changes, listener } = options;
-  const { liveness, dispatching } = await startDispatching(db, sender, log, options);
+  const { liveness, dispatching, standardWebhooks } = await startDispatching(db, sender, log, options);
   const { workerId } = liveness;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
   const deadlines = new Deadlines(db, log, wake, changes);
@@ -57,7 +59,8 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     throw error;
   }
   const isDelivering = () => dispatching.inFlight > 0;
-  const maintenance = new Maintenance({ ...options, db, log, liveness, deadlines, bulkActions, wake, isDelivering });
+  const parts = { db, log, liveness, deadlines, bulkActions, standardWebhooks, wake, isDelivering };
+  const maintenance = new Maintenance({ ...options, ...parts });
   listener.subscribe({
     channels: {
       [WAKE_CHANNEL]: (message) => {
@@ -78,6 +81,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       wake(queueId, reason);
       return hasRoom;
     },
+    readStandardWebhooks: () => standardWebhooks.read(),
     lookAgain: () => maintenance.lookAgain(),
     problem: () => {
       if (!runner.running) return 'restarting';

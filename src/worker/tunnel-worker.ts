@@ -2,7 +2,11 @@ import type { Database } from '../db/connection/database.ts';
 import { readWake, WAKE_CHANNEL } from '../db/delivery/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
+import { repeat } from '../pacing/repeat.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
+
+/** As often as a whole worker reads them. */
+const READ_MS = 1900;
 
 /**
  * Starts the part of a worker that delivers into the tunnels of a process of the role `api`: no maintenance, no alerts, no wake-ups
@@ -15,7 +19,7 @@ export async function startTunnelWorker(
   options: DispatchingOptions,
 ): Promise<{ wake(queueId: string): void; stop(): Promise<void> }> {
   const { listener, mayDeliver } = options;
-  const { liveness, dispatching } = await startDispatching(db, sender, log, options);
+  const { liveness, dispatching, standardWebhooks } = await startDispatching(db, sender, log, options);
   listener.subscribe({
     channels: {
       [WAKE_CHANNEL]: (message) => {
@@ -25,11 +29,14 @@ export async function startTunnelWorker(
     },
   });
   await listener.start();
+  const reading = repeat(READ_MS, log, 'reading which queues have Standard Webhooks headers', () =>
+    standardWebhooks.read(),
+  );
   log.info({ workerId: liveness.workerId }, 'worker for tunnels started');
   return {
     wake: (queueId) => dispatching.wake(queueId),
     async stop() {
-      await dispatching.drain();
+      await Promise.all([reading.stop(), dispatching.drain()]);
       await liveness.stop();
       await listener.stop();
     },

@@ -114,6 +114,23 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     expect(await placesOf(page, secret)).toEqual([]);
   });
 
+  it('switch Standard Webhooks headers on and off, for the deliveries that follow', async () => {
+    const account = await service.openAccount();
+    const receiver = await openReceiver();
+    await account.createQueue('orders', receiver);
+    const page = await showSettings(account);
+    for (const [button, title, hasHeaders] of [
+      ['Switch on', 'Standard Webhooks headers are on', true],
+      ['Switch off', 'Standard Webhooks headers are off', false],
+    ] as const) {
+      await page.getByRole('button', { name: button }).click();
+      await page.getByRole('heading', { name: title }).waitFor();
+      const before = receiver.requests.length;
+      await account.publishUntil('COMPLETED', 'orders');
+      expect('webhook-signature' in (receiver.requests[before]?.headers ?? {})).toBe(hasHeaders);
+    }
+  });
+
   it('purge a queue once its name is typed, and lead to the action', async () => {
     const account = await service.openAccount();
     await account.createQueue('orders', await openReceiver());

@@ -36,6 +36,7 @@ function examineAt(webhookUrl: string, overrides: Partial<Examined> = {}, by = s
     webhookUrl,
     signingSecret: SECRET,
     nextSigningSecret: null,
+    standardWebhooks: false,
   };
   const settings = { ackTimeout: null, concurrency: 100, payload: '{"jobferry":"check"}' };
   const receiver: Examined = { ...queue, ...settings, now: new Date('2026-01-31T12:00:00.000Z'), ...overrides };
@@ -68,6 +69,21 @@ describe('an examination', () => {
     const findings = await examineAt(`${await listen(express().post('/', handler()))}/`);
     expect(findings.map(({ name, status }) => [name, status])).toEqual(ALL.map((name) => [name, 'ok']));
     expect(findings.at(-1)?.text).toMatch(/^20 requests, 95 % within \d+ of 5000 ms$/);
+  });
+
+  it('finds nothing in a receiver that verifies the headers of Standard Webhooks alone, if the queue has them', async () => {
+    const secret = `whsec_${'0123456789abcdef'.repeat(4)}`;
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    const app = express().post('/', raw, (req, res) => {
+      const [id, seconds, signatures] = ['id', 'timestamp', 'signature'].map((name) => req.headers[`webhook-${name}`]);
+      const signature = createHmac('sha256', key).update(`${id}.${seconds}.`).update(req.body).digest('base64');
+      const isGenuine = String(signatures).split(' ').includes(`v1,${signature}`);
+      res.status(isGenuine ? 200 : 401).end();
+    });
+    expect(await flawsOf(app, { signingSecret: secret, standardWebhooks: true })).toEqual({});
+    expect(await flawsOf(app, { signingSecret: secret })).toMatchObject({
+      'good signature': expect.stringMatching(/^failed: answered 401/),
+    });
   });
 
   it('finds that nothing is verified', async () => {

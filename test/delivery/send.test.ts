@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
+import { standardHeaders } from '../../src/delivery/signature.ts';
 import { type RawServer, startRawServer } from '../support/raw-server.ts';
 import { type Receiver, type ReceiverOptions, startReceiver, verifySignature } from '../support/receiver.ts';
 
@@ -89,6 +90,29 @@ describe('the request', () => {
     );
     const standard = { 'x-jobferry-job': job.id, 'x-jobferry-queue': 'mails', 'x-jobferry-attempt': '2' };
     expect(named).toEqual([standard, { ...standard, 'x-jobferry-ack-timeout': '0.5' }]);
+  });
+
+  it('has the headers of Standard Webhooks beside its own if it is asked to, by the same bytes', async () => {
+    const receiver = await receiverWith();
+    const sender = setup();
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+    const job = { id: '0123456789abcdef01234567', queue: 'mails', queueId: 'queue', attempt: 2, ackTimeout: null };
+    const request = { url: receiver.url, secret, body: BODY, job };
+    for (const standardWebhooks of [undefined, false, true]) await sender.send({ ...request, standardWebhooks });
+    // A forged test request: these are not the bytes that are sent.
+    await sender.send({ ...request, standardWebhooks: true, test: { signs: Buffer.from('other') } });
+    await sender.send({ ...request, standardWebhooks: true, test: { signs: null } });
+    const isStandard = receiver.requests.map(({ headers, raw }) => {
+      const { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature } = headers;
+      if ([id, seconds, signature].every((value) => value === undefined)) return null;
+      expect(id).toBe(job.id);
+      return String(standardHeaders(job.id, raw, [secret], Number(seconds))[5]) === signature;
+    });
+    expect(isStandard).toEqual([null, null, true, false, null]);
+    const isSigned = receiver.requests.map(({ headers, raw }) =>
+      verifySignature(raw, headers['x-service-signature'], secret),
+    );
+    expect(isSigned).toEqual([true, true, true, false, false]);
   });
 
   it.each([

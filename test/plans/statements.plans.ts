@@ -52,6 +52,7 @@ import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
+import * as standard from '../../src/db/queues/standard-webhooks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
 import { deleteSavedView, saveView } from '../../src/db/saved-views.ts';
@@ -342,6 +343,9 @@ const CASES: Case[] = [
   ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
   ['end a hold', 500, endHold],
   ['encrypt payloads', 200, () => operations.encryptPayloads(db, by(), NONE, false)],
+  ['switch Standard Webhooks headers', 200, () => standard.setStandardWebhooks(db, by(), NONE, false)],
+  ['signing secrets of a queue', 200, () => standard.signingSecretsOf(db, by().accountId, q.small.id)],
+  ['queues with Standard Webhooks headers', 50, () => standard.standardWebhookIds(db, null)],
   ['delete a queue', 200, () => deleteQueue(db, by(), NONE)],
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
   ['ignored names', 50, () => ignoredNames(db, by().accountId, ['a'])],

@@ -58,6 +58,7 @@ export const ROLE_OF = {
   rotateAlertRuleSecret: 'ADMIN',
   rotateSigningSecret: 'ADMIN',
   setPayloadEncryption: 'ADMIN',
+  setStandardWebhooks: 'ADMIN',
   updateAlertRule: 'ADMIN',
   updateQueue: 'ADMIN',
 } as const satisfies Readonly<Record<string, Role>>;

@@ -13,6 +13,8 @@ export interface CheckedQueue {
   signingSecret: string;
   /** Signs as well while a rotation is in progress. */
   nextSigningSecret: string | null;
+  /** Whether deliveries have the headers of Standard Webhooks. */
+  standardWebhooks: boolean;
   /** Seconds; null in standard mode. */
   ackTimeout: number | null;
   concurrency: number;
@@ -32,13 +34,14 @@ const BEGIN: Statement = {
          and action = $5::text
     ), target as materialized (
       select id, name, webhook_url, signing_secret, next_signing_secret, mode, ack_timeout, concurrency,
-             coalesce(next_signing_secret_at <= jobferry_now(), false) as rotated
+             standard_webhooks, coalesce(next_signing_secret_at <= jobferry_now(), false) as rotated
         from queue where id = $1 and account_id = $2 and deleted_at is null
     )
     select recent."tooMany", jobferry_id() as id, jobferry_now() as now, name, webhook_url as "webhookUrl",
            case when rotated then next_signing_secret else signing_secret end as secret,
            case when not rotated then next_signing_secret end as "nextSecret",
            case when mode = 'ack' then ack_timeout end as "ackTimeout", concurrency,
+           standard_webhooks as "standardWebhooks",
            case when not recent."tooMany" then
              jobferry_audit($2, $3::json, $5::text, 'queue', target.id, name, null,
                             jsonb_build_object('webhookUrl', webhook_url)) end
@@ -55,6 +58,7 @@ interface Row {
   nextSecret: string | null;
   ackTimeout: number | null;
   concurrency: number;
+  standardWebhooks: boolean;
 }
 
 /**
@@ -77,10 +81,10 @@ export async function beginReceiverCheck(
   ]);
   if (row === null) return null;
   if (row.tooMany) return 'too_many';
-  const { id, now, name, webhookUrl, secret, nextSecret, ackTimeout, concurrency } = row;
+  const { id, now, name, webhookUrl, secret, nextSecret, ackTimeout, concurrency, standardWebhooks } = row;
   const decrypt = (stored: string) => db.cipher.decrypt(`signing-secret:${queueId}`, stored);
   return {
-    ...{ id, queueId, now, name, webhookUrl, ackTimeout, concurrency },
+    ...{ id, queueId, now, name, webhookUrl, ackTimeout, concurrency, standardWebhooks },
     signingSecret: decrypt(secret),
     nextSigningSecret: nextSecret === null ? null : decrypt(nextSecret),
   };

@@ -55,6 +55,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   rotateAlertRuleSecret: 'admin',
   rotateSigningSecret: 'admin',
   setPayloadEncryption: 'admin',
+  setStandardWebhooks: 'admin',
   updateAlertRule: 'admin',
   updateQueue: 'admin',
 };
@@ -100,6 +101,7 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   runNow: 'manage',
   saveView: 'manage',
   setPayloadEncryption: 'manage',
+  setStandardWebhooks: 'manage',
   silenceAlertRule: 'manage',
   testAlertRule: 'manage',
   answerTunnel: 'manage',

@@ -231,6 +231,25 @@ builder.mutationFields((t) => ({
         return queueAfter(context, id);
       }),
   }),
+  setStandardWebhooks: t.field({
+    type: QueuePayload,
+    description:
+      'Sets whether deliveries also have the headers of Standard Webhooks: `webhook-id` (the id of the job), `webhook-timestamp` and `webhook-signature`. All workers follow within 2 s. The signature header of the contract does not change.',
+    errors: { types: [NotFoundError, InvalidRequestError] },
+    args: {
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      enabled: t.arg.boolean({
+        required: true,
+        description:
+          'Whether to add the headers. True is refused if a signing secret of the queue is not base64. The secrets that Jobferry makes are.',
+      }),
+    },
+    resolve: (_root, { queueId: id, enabled }, context) =>
+      refusing(async () => {
+        await context.services.queues.setStandardWebhooks(context.account, idOf(id, 'queue'), enabled);
+        return queueAfter(context, id);
+      }),
+  }),
   rotateSigningSecret: t.field({
     type: RotateSigningSecretPayload,
     description:

@@ -196,6 +196,10 @@ Queue.implement({
       description:
         'Whether payloads of jobs published from now on, and the answers of their webhook, are stored encrypted. Such jobs cannot be searched by payload.',
     }),
+    standardWebhooks: t.exposeBoolean('standardWebhooks', {
+      description:
+        'Whether deliveries also have the headers of Standard Webhooks: `webhook-id`, `webhook-timestamp` and `webhook-signature`.',
+    }),
     production: t.exposeBoolean('production', {
       description: 'Whether the queue is marked as production: a tunnel to it has to be forced.',
     }),

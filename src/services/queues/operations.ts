@@ -1,17 +1,19 @@
 import * as operations from '../../db/queues/operations.ts';
 import { findQueue } from '../../db/queues/queues.ts';
+import { setStandardWebhooks, signingSecretsOf } from '../../db/queues/standard-webhooks.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
+import { standardKeyOf } from '../../domain/standard-webhooks.ts';
 import type { Context } from '../context.ts';
 import { afterCommit } from '../explain-unavailable.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
 /**
  * Pauses and resumes queues, ends holds, rotates signing secrets (docs/decisions/0005), and switches the encryption of
- * payloads (0007). GraphQL only. Each change is written to the audit log in the same commit, and returns the queue as
- * it is afterwards.
+ * payloads (0007) and the headers of Standard Webhooks (0050). GraphQL only. Each change is written to the audit log in the
+ * same commit, and returns the queue as it is afterwards.
  * @throws JobferryError `not_found`, `unavailable`, and what the method names
  */
 export function createQueueOperations(context: Context) {
@@ -102,7 +104,31 @@ export function createQueueOperations(context: Context) {
         changed(account, queueId);
       return liveQueue(account, queueId).catch(afterCommit);
     },
+
+    /**
+     * Sets whether deliveries also have the headers of Standard Webhooks. The worker of this process follows before this
+     * resolves, those of other processes within 2 s. Secrets of later rotations are base64, too (`generateSigningSecret`).
+     * @throws JobferryError `invalid_request` (a signing secret that is not base64)
+     */
+    async setStandardWebhooks(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
+      if (isId(queueId)) {
+        if (enabled) assertStandard(await signingSecretsOf(db, account.id, queueId));
+        if (await setStandardWebhooks(db, authorOf(account), queueId, enabled)) {
+          // It is stored: after a failure the next poll finds it.
+          await context.readStandardWebhooks?.().catch(() => undefined);
+          changed(account, queueId);
+        }
+      }
+      return liveQueue(account, queueId).catch(afterCommit);
+    },
   };
+}
+
+/** Only a secret that was written into the database by hand is refused: Jobferry's are base64. */
+function assertStandard(secrets: readonly string[]): void {
+  if (secrets.every((secret) => standardKeyOf(secret) !== null)) return;
+  const why = 'a signing secret of this queue is not base64, so no library of Standard Webhooks could verify it';
+  throw new JobferryError('invalid_request', `${why}: replace it first (rotateSigningSecret with overlapSeconds 0)`);
 }
 
 function rotationInProgress(takesOverAt: Date | null): string {

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
-/** Returns a new signing secret for a queue. The API shows it once, when it is created. */
+/**
+ * Returns a new signing secret for a queue. The API shows it once, when it is created. Its 64 hexadecimal digits are base64, too:
+ * libraries of Standard Webhooks take it as it is (`standardKeyOf`).
+ */
 export function generateSigningSecret(): string {
   return `whsec_${randomBytes(32).toString('hex')}`;
 }

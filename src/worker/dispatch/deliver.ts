@@ -25,6 +25,14 @@ export interface Lease {
   isHeld: () => boolean;
 }
 
+/** Additions to the request of a delivery. */
+interface Additions {
+  /** The spans of the attempt; null or undefined if this process makes none. */
+  attempt?: AttemptTrace | null;
+  /** Whether it has the headers of Standard Webhooks. */
+  standardWebhooks?: boolean;
+}
+
 export interface Delivery {
   settlement: Settlement;
   /** For the log. */
@@ -40,16 +48,13 @@ export interface Delivery {
  */
 const SETTLE_MS = 1000;
 
-/**
- * Delivers a claimed job and decides its next state. Never throws because of the webhook's behaviour.
- * @param attempt the spans of the attempt; null if this process makes none
- */
+/** Delivers a claimed job and decides its next state. Never throws because of the webhook's behaviour. */
 export async function deliver(
   sender: Sender,
   job: ClaimedJob,
   claimed: ClaimTime,
   { leaseMs, isHeld }: Lease,
-  attempt: AttemptTrace | null = null,
+  { attempt = null, standardWebhooks = false }: Additions = {},
 ): Promise<Delivery> {
   const result = await sender.send({
     accountId: job.accountId,
@@ -61,6 +66,7 @@ export async function deliver(
       ...{ id: job.id, queue: job.queueName, queueId: job.queueId, attempt: job.state.attempts },
       ackTimeout: job.rules.mode === 'ack' ? job.rules.ackTimeout : null,
     },
+    standardWebhooks,
     trace: attempt === null ? job.trace : attempt.startDelivery(job.queueName, job.webhookUrl),
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });

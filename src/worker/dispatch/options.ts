@@ -13,6 +13,8 @@ export interface DispatcherOptions {
   changes: ChangeFeed;
   /** Null or undefined if this process makes no spans. */
   tracing?: Tracing | null;
+  /** The queues whose deliveries have the headers of Standard Webhooks; undefined for none. */
+  standardWebhooks?: { has(queueId: string): boolean };
   workerId: number;
   /** Deliveries that may run at once in this process. */
   capacity: number;

@@ -37,6 +37,11 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.rotate_secret': { verb: 'began to rotate the secret of', label: 'rotation of a secret begun', icon: 'key' },
   'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
   'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
+  'queue.set_standard_webhooks': {
+    verb: 'changed the Standard Webhooks headers of',
+    label: 'Standard Webhooks headers changed',
+    icon: 'settings',
+  },
   'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
   'queue.examine_receiver': { verb: 'examined the receiver of', label: 'receiver examined', icon: 'list' },
   'queue.open_tunnel': { verb: 'took the deliveries of', label: 'deliveries taken', icon: 'send' },

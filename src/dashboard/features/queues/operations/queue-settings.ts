@@ -7,7 +7,7 @@ export const QueueSettings = graphql(
     queue(name: $name) {
       ...QueueNow
       webhookUrl dlqEnabled maxAttempts maxDefers ackTimeout ackTimeoutAction backoffType backoffDelay
-      payloadsEncrypted signingSecretRotatesAt
+      payloadsEncrypted standardWebhooks signingSecretRotatesAt
       deadLetters(first: 1) { totalCount totalCountExact }
     }
     account { plan { maxAttempts maxDefers } }
@@ -48,6 +48,14 @@ export const FinishRotation = graphql(`
 export const Encrypt = graphql(`
   mutation Encrypt($id: ID!, $on: Boolean!) {
     setPayloadEncryption(queueId: $id, enabled: $on) {
+      ... on QueuePayload { queue { id } } ... on Error { message }
+    }
+  }
+`);
+
+export const SetStandardWebhooks = graphql(`
+  mutation SetStandardWebhooks($id: ID!, $on: Boolean!) {
+    setStandardWebhooks(queueId: $id, enabled: $on) {
       ... on QueuePayload { queue { id } } ... on Error { message }
     }
   }

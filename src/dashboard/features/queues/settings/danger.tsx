@@ -7,11 +7,11 @@ import { useRights } from '../../../api/rights.ts';
 import { leaveFreely } from '../../../base/leave.ts';
 import { Dialog, Price } from '../../../parts/dialog.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
-import { toast } from '../../../parts/toast.tsx';
+import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { count, many, number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import { openJobs, waitingJobs } from '../model/queue-condition.ts';
-import { DeleteQueue, Encrypt, type QueueOfSettings } from '../operations/queue-settings.ts';
+import { DeleteQueue, Encrypt, type QueueOfSettings, SetStandardWebhooks } from '../operations/queue-settings.ts';
 import { DangerRow } from './danger-row.tsx';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
@@ -25,17 +25,18 @@ interface Props {
   onGone: () => void;
 }
 
-/** The actions that apply at once, and not with the form: secret, encryption, purge, delete. */
+/** The actions that apply at once, and not with the form: secret, encryption, headers, purge, delete. */
 export function Danger(props: Props) {
   const rights = useRights();
   if (!may(rights, 'purgeQueue')) return null;
   return (
     <section className="dangers" aria-labelledby="deeds">
       <h2 id="deeds" className="sr">
-        Secret, encryption, purge and delete
+        Secret, encryption, headers, purge and delete
       </h2>
       {may(rights, 'rotateSigningSecret') && <Secret queue={props.queue} onChanged={props.onChanged} />}
       {may(rights, 'setPayloadEncryption') && <Encryption {...props} />}
+      {may(rights, 'setStandardWebhooks') && <StandardWebhooks {...props} />}
       <PurgeRow {...props} />
       {may(rights, 'deleteQueue') && <DeleteRow {...props} />}
     </section>
@@ -95,6 +96,32 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
       {isOn
         ? 'They cannot be read in the database, and cannot be searched.'
         : 'Encrypted payloads, and the answers to them, cannot be read in the database, and cannot be searched.'}
+    </DangerRow>
+  );
+}
+
+/** There is no question before it, as it can be undone. */
+function StandardWebhooks({ queue: { id, name, standardWebhooks: isOn }, onChanged }: Props) {
+  const run = async () => {
+    const outcome = await changeQueue(async () =>
+      outcomeOf((await request(SetStandardWebhooks, { id, on: !isOn })).setStandardWebhooks),
+    );
+    if (!outcome.ok) return toastFailure(`Headers of ${name} not changed: ${outcome.message}`);
+    toast({ text: `${name}: deliveries ${isOn ? 'no longer have' : 'have'} Standard Webhooks headers` });
+    onChanged();
+  };
+  return (
+    <DangerRow
+      id="standard-webhooks"
+      title={`Standard Webhooks headers are ${isOn ? 'on' : 'off'}`}
+      action={
+        <button type="button" className="btn" onClick={run}>
+          {isOn ? 'Switch off' : 'Switch on'}
+        </button>
+      }
+    >
+      Deliveries then also have webhook-id, webhook-timestamp and webhook-signature, for receivers that verify them with
+      a library of the standard.
     </DangerRow>
   );
 }
