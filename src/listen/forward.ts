@@ -46,11 +46,11 @@ const SIGNATURE = /^sha256=[0-9a-f]{64}$/;
 function signedBy(secret: string, headers: readonly string[], body: string): string[] {
   const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
   const signed: string[] = [];
-  const valueOf = (wanted: string) => headers[headers.indexOf(wanted) + 1] ?? '';
+  const headerOf = (wanted: string) => headers[headers.indexOf(wanted) + 1] ?? '';
   for (let n = 0; n < headers.length; n += 2) {
     const [name = '', value = ''] = headers.slice(n, n + 2);
     if (name === 'webhook-signature') {
-      const text = `${valueOf('webhook-id')}.${valueOf('webhook-timestamp')}.${body}`;
+      const text = `${headerOf('webhook-id')}.${headerOf('webhook-timestamp')}.${body}`;
       const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
       signed.push(name, `v1,${createHmac('sha256', key).update(text).digest('base64')}`);
     } else if (!SIGNATURE.test(value)) signed.push(name, value);
