@@ -131,6 +131,21 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     }
   });
 
+  it('mark a queue as production, and its page shows the tunnels that take its deliveries', async () => {
+    const account = await service.openAccount();
+    const id = await account.createQueue('orders', await openReceiver());
+    const page = await showSettings(account);
+    await page.getByRole('button', { name: 'Mark', exact: true }).click();
+    await page.getByRole('heading', { name: 'Marked as production', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Remove the mark' }).click();
+    await page.getByRole('heading', { name: 'Not marked as production' }).waitFor();
+    const tunnel = account.graphql.subscribe('subscription ($id: ID!) { tunnel(queueId: $id) { tunnelId } }', { id });
+    await tunnel.next();
+    await page.goto('/queues/orders');
+    await page.getByText('Deliveries go to a client that listens, and not to the webhook').waitFor();
+    tunnel.close();
+  });
+
   it('purge a queue once its name is typed, and lead to the action', async () => {
     const account = await service.openAccount();
     await account.createQueue('orders', await openReceiver());

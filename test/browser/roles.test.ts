@@ -10,7 +10,7 @@ import type { WatchedPage } from './watched-page.ts';
 
 /** Words of buttons and links that change something. */
 const DEEDS =
-  /\b(pause|resume|run (\d+ )?now|replay(?!ed)|cancel|report (success|failure)|send|edit|purge|rotate|encrypt|delete|new (queue|key|rule)|silence|revoke|stop|end the hold|change concurrency|signing secret|standard webhooks|switch o(n|ff))\b/i;
+  /\b(pause|resume|run (\d+ )?now|replay(?!ed)|cancel|report (success|failure)|send|edit|purge|rotate|encrypt|delete|new (queue|key|rule)|silence|revoke|stop|end the hold|change concurrency|signing secret|standard webhooks|switch o(n|ff)|mark)\b/i;
 /** Names of buttons that change nothing on the server. */
 const HARMLESS = /pause (or resume )?updates|cancelled|^(replay of dead letters|cancel jobs)$/i;
 
@@ -197,7 +197,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     expect(Object.values(offered).every(Boolean), JSON.stringify(offered)).toBe(true);
     await page.goto('/queues/push-notify/edit');
     await settled(watched);
-    expect(await page.locator('.deed h3').count()).toBe(5);
+    expect(await page.locator('.deed h3').count()).toBe(6);
     await page.getByLabel('Concurrency').fill('3');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByText('1 setting of push-notify changed').waitFor();

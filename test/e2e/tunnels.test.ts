@@ -4,6 +4,7 @@ import { type ListenOptions, listen } from '../../src/listen/run.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { beginJobferry, runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
 import { verifySignature } from '../support/receiver.ts';
 import { openReceiver, startService } from '../support/service.ts';
@@ -113,7 +114,6 @@ describe('a tunnel', () => {
     const late = await api.publish(queue.name, { payload: {}, delay: 1 });
     await api.waitForStatus(late.id, 'completed');
     expect(seen.attempts.length + second.seen.attempts.length + webhook.requests.length).toBeGreaterThanOrEqual(41);
-    expect(seen.attempts.length).toBeGreaterThan(0);
     expect(local.requests.at(-1)?.json().id).toBe(late.id);
     await Promise.all([client.stop(), second.client.stop()]);
     const after = await api.publish(queue.name);
@@ -131,9 +131,10 @@ describe('a tunnel', () => {
     onTestFinished(async () => void (await Promise.all([first.stop(), second.stop()])));
     const api = createApi(second.baseUrl, KEY);
     const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
-    const stream = await subscribe(first.baseUrl, queue.id);
+    const stream = subscribe(first.baseUrl, queue.id);
+    await stream.opened();
     await api.publish(queue.name);
-    const { tunnelId, deliveries } = await stream.next(({ deliveries: all }) => all.length > 0);
+    const { tunnelId, deliveries } = await stream.firstDeliveries();
     const body = `\u0000${'“'.repeat(3000)}`;
     const answer = { deliveryId: deliveries[0]?.id, statusCode: 422, outcome: 'permanent', body };
     await ask(api, ANSWER, { tunnelId, answers: [answer] });
@@ -168,9 +169,10 @@ describe('a tunnel', () => {
     const { api, jobferry } = await startService({ WEBHOOK_TIMEOUT_MS: '60000' });
     const webhook = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: webhook.url });
-    const stream = await subscribe(jobferry.baseUrl, queue.id);
+    const stream = subscribe(jobferry.baseUrl, queue.id);
+    await stream.opened();
     const { id } = await api.publish(queue.name);
-    await stream.next(({ deliveries }) => deliveries.length > 0);
+    await stream.firstDeliveries();
     const silentSince = performance.now();
     const job = await api.waitForStatus(id, 'completed');
     expect(performance.now() - silentSince).toBeGreaterThan(5000);
@@ -268,39 +270,19 @@ const ANSWER = `mutation ($tunnelId: ID!, $answers: [TunnelAnswerInput!]!) {
   answerTunnel(tunnelId: $tunnelId, answers: $answers) { tunnelId } }`;
 
 interface Event {
-  tunnelId: string;
-  deliveries: { id: string; jobId: string }[];
+  tunnel: { tunnelId: string; deliveries: { id: string; jobId: string }[] };
 }
 
 /** A stream of a tunnel whose client never says that it is there. */
-async function subscribe(baseUrl: string, queueId: string) {
-  const query = `subscription { tunnel(queueId: "${queueId}") { tunnelId deliveries { id jobId } } }`;
-  const ending = new AbortController();
-  onTestFinished(() => ending.abort());
-  const response = await fetch(`${baseUrl}/graphql`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', accept: 'text/event-stream' },
-    body: JSON.stringify({ query }),
-    signal: ending.signal,
-  });
-  const events: Event[] = [];
-  const decoder = new TextDecoder();
-  let text = '';
-  void (async () => {
-    for await (const chunk of response.body as ReadableStream<Uint8Array>) {
-      text += decoder.decode(chunk, { stream: true });
-      const parts = text.split('\n\n');
-      text = parts.pop() ?? '';
-      for (const part of parts) {
-        const data = /^data: (.+)$/m.exec(part)?.[1];
-        if (data !== undefined) events.push((JSON.parse(data) as { data: { tunnel: Event } }).data.tunnel);
-      }
-    }
-  })().catch(() => undefined);
+function subscribe(baseUrl: string, queueId: string) {
+  const query = 'subscription ($id: ID!) { tunnel(queueId: $id) { tunnelId deliveries { id jobId } } }';
+  const stream = createGraphQLClient(baseUrl, KEY).subscribe<Event>(query, { id: queueId });
+  onTestFinished(() => stream.close());
   return {
-    async next(condition: (event: Event) => boolean): Promise<Event> {
-      await waitFor(() => events.some(condition), { message: 'an event' });
-      return events.find(condition) as Event;
+    opened: () => stream.next(),
+    async firstDeliveries(): Promise<Event['tunnel']> {
+      const events = await stream.until(({ tunnel }) => tunnel.deliveries.length > 0);
+      return events.at(-1)?.tunnel as Event['tunnel'];
     },
   };
 }

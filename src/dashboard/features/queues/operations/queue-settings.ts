@@ -7,7 +7,7 @@ export const QueueSettings = graphql(
     queue(name: $name) {
       ...QueueNow
       webhookUrl dlqEnabled maxAttempts maxDefers ackTimeout ackTimeoutAction backoffType backoffDelay
-      payloadsEncrypted standardWebhooks signingSecretRotatesAt
+      payloadsEncrypted standardWebhooks production signingSecretRotatesAt
       deadLetters(first: 1) { totalCount totalCountExact }
     }
     account { plan { maxAttempts maxDefers } }
@@ -58,6 +58,12 @@ export const SetStandardWebhooks = graphql(`
     setStandardWebhooks(queueId: $id, enabled: $on) {
       ... on QueuePayload { queue { id } } ... on Error { message }
     }
+  }
+`);
+
+export const MarkProduction = graphql(`
+  mutation MarkProduction($id: ID!, $on: Boolean!) {
+    markProduction(queueId: $id, production: $on) { ... on QueuePayload { queue { id } } ... on Error { message } }
   }
 `);
 

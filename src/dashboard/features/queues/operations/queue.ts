@@ -12,6 +12,7 @@ export const QueuePage = graphql(
       ...QueueNow
       webhookUrl signingSecretRotatesAt lastDeliveryAt
       ignoredNames { message }
+      tunnels { id openedBy openedAt }
       timeline(from: $from, bucketSeconds: $bucket) {
         at success failed nacked deferred dead published duration { p50 p95 p99 } wait { p50 p95 p99 }
       }

@@ -15,7 +15,7 @@ import { shortId } from '../../../words/job-id.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
-/** Notes on a bad receiver, a hold and a new secret, each with a way on. */
+/** Notes on a bad receiver, a hold, tunnels and a new secret, each with a way on. */
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {
   const warnings = queue.health?.warnings ?? [];
   const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
@@ -26,6 +26,11 @@ export function QueueNotes({ queue }: { queue: QueueOfPage }) {
         <WarningNote key={warning} name={queue.name} warning={warning} message={message} since={since.get(warning)} />
       ))}
       {queue.ignoredNames !== null && <Note signal="warn">{queue.ignoredNames.message}</Note>}
+      {queue.tunnels.map(({ id, openedBy, openedAt }) => (
+        <Note key={id} signal="warn" icon="send">
+          Deliveries go to a client that listens, and not to the webhook: {openedBy}, since <Time at={openedAt} />.
+        </Note>
+      ))}
       {queue.signingSecretRotatesAt !== null && (
         <Note icon="key" action={<SettingsLink name={queue.name} secret />}>
           A new secret takes over at <Time at={queue.signingSecretRotatesAt} />.

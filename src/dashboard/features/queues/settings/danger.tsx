@@ -11,7 +11,13 @@ import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { count, many, number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import { openJobs, waitingJobs } from '../model/queue-condition.ts';
-import { DeleteQueue, Encrypt, type QueueOfSettings, SetStandardWebhooks } from '../operations/queue-settings.ts';
+import {
+  DeleteQueue,
+  Encrypt,
+  MarkProduction,
+  type QueueOfSettings,
+  SetStandardWebhooks,
+} from '../operations/queue-settings.ts';
 import { DangerRow } from './danger-row.tsx';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
@@ -37,6 +43,7 @@ export function Danger(props: Props) {
       {may(rights, 'rotateSigningSecret') && <Secret queue={props.queue} onChanged={props.onChanged} />}
       {may(rights, 'setPayloadEncryption') && <Encryption {...props} />}
       {may(rights, 'setStandardWebhooks') && <StandardWebhooks {...props} />}
+      {may(rights, 'markProduction') && <Production {...props} />}
       <PurgeRow {...props} />
       {may(rights, 'deleteQueue') && <DeleteRow {...props} />}
     </section>
@@ -100,28 +107,68 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
   );
 }
 
+function StandardWebhooks({ queue: { id, standardWebhooks: isOn }, onChanged }: Props) {
+  return (
+    <SwitchRow
+      id="standard-webhooks"
+      title={`Standard Webhooks headers are ${isOn ? 'on' : 'off'}`}
+      button={isOn ? 'Switch off' : 'Switch on'}
+      run={async () => outcomeOf((await request(SetStandardWebhooks, { id, on: !isOn })).setStandardWebhooks)}
+      onChanged={onChanged}
+    >
+      Deliveries then also have webhook-id, webhook-timestamp and webhook-signature, for receivers that verify them with
+      a library of the standard.
+    </SwitchRow>
+  );
+}
+
+function Production({ queue: { id, production: isOn }, onChanged }: Props) {
+  return (
+    <SwitchRow
+      id="production"
+      title={isOn ? 'Marked as production' : 'Not marked as production'}
+      button={isOn ? 'Remove the mark' : 'Mark'}
+      run={async () => outcomeOf((await request(MarkProduction, { id, on: !isOn })).markProduction)}
+      onChanged={onChanged}
+    >
+      jobferry listen takes deliveries of a marked queue to another machine only if it is forced.
+    </SwitchRow>
+  );
+}
+
 /** There is no question before it, as it can be undone. */
-function StandardWebhooks({ queue: { id, name, standardWebhooks: isOn }, onChanged }: Props) {
-  const run = async () => {
-    const outcome = await changeQueue(async () =>
-      outcomeOf((await request(SetStandardWebhooks, { id, on: !isOn })).setStandardWebhooks),
-    );
-    if (!outcome.ok) return toastFailure(`Headers of ${name} not changed: ${outcome.message}`);
-    toast({ text: `${name}: deliveries ${isOn ? 'no longer have' : 'have'} Standard Webhooks headers` });
+function SwitchRow({
+  id,
+  title,
+  button,
+  run,
+  onChanged,
+  children,
+}: {
+  id: string;
+  title: string;
+  button: string;
+  run: Parameters<typeof changeQueue>[0];
+  onChanged: () => void;
+  children: ReactNode;
+}) {
+  const change = async () => {
+    const outcome = await changeQueue(run);
+    if (!outcome.ok) return toastFailure(`Not changed: ${outcome.message}`);
+    toast({ text: 'Changed' });
     onChanged();
   };
   return (
     <DangerRow
-      id="standard-webhooks"
-      title={`Standard Webhooks headers are ${isOn ? 'on' : 'off'}`}
+      id={id}
+      title={title}
       action={
-        <button type="button" className="btn" onClick={run}>
-          {isOn ? 'Switch off' : 'Switch on'}
+        <button type="button" className="btn" onClick={change}>
+          {button}
         </button>
       }
     >
-      Deliveries then also have webhook-id, webhook-timestamp and webhook-signature, for receivers that verify them with
-      a library of the standard.
+      {children}
     </DangerRow>
   );
 }
