@@ -132,11 +132,12 @@ async function startParts(
   const tunnels = createTunnels(foundations, { listener, changes, tracing }, () =>
     openOwnSender(foundations, 0, { log }),
   );
+  await tunnels.read();
   const shared = { listener, periods, changes, tracing, tunnels };
   const worker =
     config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release }, development);
   const stopWorker = worker === null ? null : started.add(worker.stop);
-  release.onRefused(() => stopWorker?.());
+  release.onRefused(() => void tunnels.stop(stopWorker?.()));
   await listener.start();
   tunnels.start((queueId) => worker?.wake(queueId, 'change'));
   started.add(() => liveUpdates.stop());
@@ -192,11 +193,12 @@ async function startParts(
       isStopping = true;
       // No new work from now on, but requests are served until the load balancers have noticed.
       const workerStopped = stopWorker?.();
+      const tunnelsStopped = tunnels.stop(workerStopped);
       await sleep(config.shutdownDelayMs);
       // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
       graphql?.stop();
-      await Promise.all([closeFront(), workerStopped]);
+      await Promise.all([closeFront(), workerStopped, tunnelsStopped]);
       await started.stop();
     },
   };

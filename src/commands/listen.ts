@@ -10,11 +10,11 @@ import { stopOnSignal } from './stop-on-signal.ts';
 export const LISTEN = command({
   name: 'listen',
   summary:
-    'Let the deliveries of a queue come to this machine, signed and retried as always: through the API, so the service needs no way to here. Its address and key are those of JOBFERRY_URL and JOBFERRY_API_KEY, or of a running `jobferry dev`. The key needs the scope `manage`.',
+    'Forward the deliveries of a queue to a URL on this machine, signed and retried as always, through the API. Its address and key are those of JOBFERRY_URL and JOBFERRY_API_KEY, or of a running `jobferry dev`. The key needs the scope `manage`.',
   options: {
-    forward: { value: 'URL', required: true, help: 'where deliveries go, such as http://localhost:3000/jobs' },
+    forward: { value: 'URL', help: 'where deliveries go, such as http://localhost:3000/jobs' },
     tap: { help: 'get copies of deliveries, which go to the webhook as before; nothing is answered' },
-    once: { help: 'end after the first delivery; with 1 unless the answer is a 2xx' },
+    once: { help: 'exit after the first delivery, with code 1 unless the answer is a 2xx' },
     force: { help: 'take the deliveries of a queue that is marked as production' },
     'print-secret': {
       help: 'sign with a secret of this machine in place of the queue’s own, the same at each start, and print it',
@@ -24,7 +24,7 @@ export const LISTEN = command({
   argument: { name: 'QUEUE', what: 'name or id of the queue' },
   isService: true,
   run: async ({ argument, options }, { variables }) => {
-    const forward = URL.canParse(options.forward) ? new URL(options.forward) : null;
+    const forward = URL.canParse(options.forward ?? '') ? new URL(options.forward ?? '') : null;
     if (forward === null || !/^https?:$/.test(forward.protocol)) {
       throw new UsageError('--forward must be a URL such as http://localhost:3000/jobs');
     }
@@ -40,15 +40,25 @@ export const LISTEN = command({
   },
 });
 
+/** Both are of one place, so that a key never goes to another service. @throws UsageError */
 async function addressOf({ JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey }: NodeJS.ProcessEnv) {
-  if (url !== undefined && apiKey !== undefined) return { url, apiKey };
-  const read = (name: string) => readFile(join(DATA_DIR, name), 'utf8');
-  const [devUrl, devKey] = await Promise.all([read(URL_FILE), read('api-key')]).catch(() => {
+  if (url === undefined && apiKey === undefined) return addressOfDev();
+  if (url === undefined || apiKey === undefined) throw new UsageError('set both JOBFERRY_URL and JOBFERRY_API_KEY');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError('JOBFERRY_URL must be a URL such as https://jobs.example.com');
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw new UsageError('JOBFERRY_API_KEY must be an API key');
+  return { url, apiKey: apiKey.trim() };
+}
+
+async function addressOfDev() {
+  const read = async (name: string) => (await readFile(join(DATA_DIR, name), 'utf8')).trim();
+  const [url, apiKey] = await Promise.all([read(URL_FILE), read('api-key')]).catch(() => {
     throw new UsageError(
       `set JOBFERRY_URL and JOBFERRY_API_KEY, or start jobferry dev: none runs with its data in ${DATA_DIR}`,
     );
   });
-  return { url: url ?? devUrl.trim(), apiKey: apiKey ?? devKey.trim() };
+  return { url, apiKey };
 }
 
 function plainPrint(forward: URL, isTap: boolean): ListenPrint {

@@ -16,6 +16,8 @@ export interface TunnelRow {
   queueId: string;
   /** Label of the actor, as in the audit log. */
   openedBy: string;
+  /** Whether it also takes the deliveries of a queue that is marked as production. */
+  isForced: boolean;
 }
 
 const IS_IN_FORCE = `expires_at > clock_timestamp() and expires_at <= clock_timestamp() + ${2 * TUNNEL_LIFE_MS} * interval '1 ms'`;
@@ -26,12 +28,13 @@ const OPEN: Statement = {
   name: 'open-tunnel',
   text: `
     with present as materialized (
-      select id, name, account_id, exists (
-               select from tunnel where queue_id = queue.id and opened_by = $4::json ->> 'label' and ${IS_IN_FORCE}) as again
-        from queue where id = $2 and account_id = $3 and deleted_at is null
+      select id, name, account_id,
+             exists (select from tunnel
+                      where queue_id = queue.id and opened_by = $4::json ->> 'label' and forced = $5 and ${IS_IN_FORCE}) as again
+        from queue where id = $2 and account_id = $3 and deleted_at is null and (not production or $5)
     ), opened as (
-      insert into tunnel (id, account_id, queue_id, opened_by, opened_at, expires_at)
-      select $1, account_id, id, $4::json ->> 'label', clock_timestamp(), ${EXPIRES_AT} from present
+      insert into tunnel (id, account_id, queue_id, opened_by, forced, opened_at, expires_at)
+      select $1, account_id, id, $4::json ->> 'label', $5, clock_timestamp(), ${EXPIRES_AT} from present
       returning queue_id
     )
     select case when not present.again then jobferry_audit($3, $4::json, 'queue.open_tunnel', 'queue', present.id, present.name,
@@ -39,38 +42,62 @@ const OPEN: Statement = {
       from opened join present on present.id = opened.queue_id`,
 };
 
-/** Stores a tunnel. @returns false if there is no such live queue */
+/** Stores a tunnel. @returns false if there is no such live queue, or it is marked as production and the tunnel is not forced */
 export async function openTunnel(
   db: Database,
   by: Author,
-  { id, queueId, isForced }: { id: string; queueId: string; isForced: boolean },
+  { id, queueId, isForced }: Pick<TunnelRow, 'id' | 'queueId' | 'isForced'>,
 ): Promise<boolean> {
   return (await db.query(OPEN, [id, queueId, by.accountId, actorJson(by.actor), isForced])).length > 0;
 }
 
-// The row may have expired and be gone, because the database did not answer for some time.
+// The row may have expired and be gone, because the database did not answer for some time. Then other processes have to know.
 const KEEP: Statement = {
   name: 'keep-tunnels',
   text: `
-    insert into tunnel (id, account_id, queue_id, opened_by, opened_at, expires_at)
-    select kept.id, queue.account_id, queue.id, kept.opened_by, clock_timestamp(), ${EXPIRES_AT}
-      from unnest($1::text[], $2::text[], $3::text[]) as kept (id, queue_id, opened_by)
-      join queue on queue.id = kept.queue_id and queue.deleted_at is null
+    insert into tunnel (id, account_id, queue_id, opened_by, forced, opened_at, expires_at)
+    select kept.id, queue.account_id, queue.id, kept.opened_by, kept.forced, clock_timestamp(), ${EXPIRES_AT}
+      from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as kept (id, queue_id, opened_by, forced)
+      join queue on queue.id = kept.queue_id and queue.deleted_at is null and (not queue.production or kept.forced)
      order by kept.id
     on conflict (id) do update set expires_at = excluded.expires_at
-    returning id`,
+    returning id, xmax = 0 as "isNew"`,
 };
 
-/** Lets the tunnels live on. @returns ids of those whose queue exists */
-export async function keepTunnels(db: Database, rows: readonly TunnelRow[]): Promise<Set<string>> {
-  const columns = [rows.map(({ id }) => id), rows.map(({ queueId }) => queueId), rows.map(({ openedBy }) => openedBy)];
-  return new Set((await db.query<{ id: string }>(KEEP, columns)).map(({ id }) => id));
+/**
+ * Renews the tunnels.
+ * @returns ids of those whose queue exists and allows them, and whether a row had expired
+ */
+export async function keepTunnels(
+  db: Database,
+  rows: readonly TunnelRow[],
+): Promise<{ ids: Set<string>; hadExpired: boolean }> {
+  const kept = await db.query<{ id: string; isNew: boolean }>(KEEP, [
+    rows.map(({ id }) => id),
+    rows.map(({ queueId }) => queueId),
+    rows.map(({ openedBy }) => openedBy),
+    rows.map(({ isForced }) => isForced),
+  ]);
+  return { ids: new Set(kept.map(({ id }) => id)), hadExpired: kept.some(({ isNew }) => isNew) };
 }
 
-const END: Statement = { name: 'end-tunnels', text: 'delete from tunnel where id = any ($1) and account_id = $2' };
+const END: Statement = {
+  name: 'end-tunnel',
+  text: 'delete from tunnel where id = $1 and account_id = $2 returning id',
+};
 
-export async function endTunnels(db: Database, accountId: string, ids: readonly string[]): Promise<void> {
-  await db.query(END, [ids, accountId]);
+/** @returns false if there was no such tunnel */
+export async function endTunnel(db: Database, accountId: string, id: string): Promise<boolean> {
+  return (await db.query(END, [id, accountId])).length > 0;
+}
+
+const IS_OPEN: Statement = {
+  name: 'is-tunnel-open',
+  text: `select from tunnel where id = $1 and account_id = $2 and ${IS_IN_FORCE}`,
+};
+
+export async function isTunnelOpen(db: Database, accountId: string, id: string): Promise<boolean> {
+  return (await db.query(IS_OPEN, [id, accountId])).length > 0;
 }
 
 const TUNNELLED: Statement = {

@@ -270,7 +270,7 @@ function lastOf(header: string | string[] | undefined): string | null {
 }
 
 /** Decodes the body as UTF-8. NUL is replaced, because PostgreSQL cannot store it; a character that the cut split is dropped. */
-function decodeBody(chunks: Buffer[], isCut: boolean): string {
+export function decodeBody(chunks: readonly Buffer[], isCut: boolean): string {
   const [first] = chunks;
   if (first === undefined) return '';
   const bytes = chunks.length === 1 ? first : Buffer.concat(chunks);

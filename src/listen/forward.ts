@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { classifyError } from '../delivery/delivery-error.ts';
 import type { WireAnswer, WireDelivery } from './server.ts';
@@ -6,6 +7,7 @@ import type { WireAnswer, WireDelivery } from './server.ts';
 /** Bytes of an answer's body that are passed on. More is read as far as a connection needs it to be used again. */
 const KEPT_BYTES = 4096;
 const READ_BYTES = 256 * 1024;
+const BODY_MS = 500;
 
 /** Sends deliveries to a URL on this machine. */
 export interface Forwarder {
@@ -18,18 +20,28 @@ export function createForwarder(url: URL, secret: string | null): Forwarder {
   const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
   const path = url.pathname + url.search;
   return {
-    async send({ id: deliveryId, headers, body, timeoutMs }) {
+    async send({ id: deliveryId, headers, body: text, timeoutMs }) {
       const startedAt = performance.now();
       const signal = AbortSignal.timeout(timeoutMs);
       let answer: WireAnswer;
       try {
-        const sent = secret === null ? headers : signedBy(secret, headers, body);
-        const response = await agent.request({ origin: url.origin, path, method: 'POST', headers: sent, body, signal });
-        answer = {
-          ...{ deliveryId, statusCode: response.statusCode, body: await beginningOf(response.body) },
-          ...textOf('retryAfter', response.headers['retry-after']),
-          ...textOf('outcome', response.headers['x-jobferry-outcome']),
-        };
+        const sent = secret === null ? headers : signedBy(secret, headers, text);
+        const response = await agent.request({
+          origin: url.origin,
+          path,
+          method: 'POST',
+          headers: sent,
+          body: text,
+          signal,
+        });
+        const body = await beginningOf(response.body);
+        answer = isStatus(response.statusCode)
+          ? {
+              ...{ deliveryId, statusCode: response.statusCode, body },
+              ...textOf('retryAfter', response.headers['retry-after']),
+              ...textOf('outcome', response.headers['x-jobferry-outcome']),
+            }
+          : { deliveryId, error: 'invalid_response' };
       } catch (error) {
         answer = { deliveryId, error: signal.aborted ? 'timeout' : classifyError(error) };
       }
@@ -37,6 +49,11 @@ export function createForwarder(url: URL, secret: string | null): Forwarder {
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Others are those of no final answer. */
+function isStatus(statusCode: number): boolean {
+  return statusCode >= 200 && statusCode <= 599;
 }
 
 const PREFIX = 'whsec_';
@@ -69,8 +86,9 @@ function textOf(name: 'retryAfter' | 'outcome', header: string | string[] | unde
   return last === undefined ? {} : { [name]: last.slice(0, 100) };
 }
 
-/** The status decides, so a body that breaks off, or does not end within the time limit, is cut. */
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+/** The status decides, so a body that breaks off, or takes longer than half a second, is cut. */
+async function beginningOf(body: Readable): Promise<string> {
+  const cut = setTimeout(() => body.destroy(), BODY_MS);
   const chunks: Buffer[] = [];
   let kept = 0;
   let read = 0;
@@ -83,6 +101,8 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
     }
   } catch {
     // As much as was read counts.
+  } finally {
+    clearTimeout(cut);
   }
   return Buffer.concat(chunks).toString();
 }

@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttemptSeen } from '../dev/attempts.ts';
+import { Answers } from './answers.ts';
 import { createForwarder, type Forwarder, secretOf } from './forward.ts';
-import {
-  createServer,
-  type ListenedQueue,
-  Refused,
-  type Server,
-  type WireAnswer,
-  type WireDelivery,
-} from './server.ts';
+import { createServer, type ListenedQueue, Refused, type Server, type WireDelivery, type WireEvent } from './server.ts';
 
 export interface ListenOptions {
   url: string;
@@ -34,24 +28,22 @@ export interface ListenPrint {
 }
 
 export interface Listening {
-  /** Resolves when the first delivery is over, with `isOnce`. @throws Refused */
+  /** Resolves when the first delivery is over, with `isOnce`, or after `stop`. Rejects with `Refused`. */
   readonly done: Promise<{ hasSucceeded: boolean }>;
   stop(): Promise<void>;
 }
 
-/** A client shows at least this often that it is there. */
-const SIGN_MS = 3500;
+/** How often the client looks whether a heartbeat is due. */
+const TICK_MS = 1000;
+/** After a longer pause between two ticks the process was suspended, and other clients may have what it received before. */
+const SUSPENDED_MS = 5000;
 const RECONNECT_MS = { first: 100, last: 2000 };
 
 /** Lets deliveries of a queue come to this machine. */
 export function listen(options: ListenOptions): Listening {
-  const { url, apiKey, forward, hasOwnSecret } = options;
-  const server = createServer(url, apiKey);
   const stopping = new AbortController();
-  const secret = hasOwnSecret ? secretOf(apiKey, options.queue) : null;
-  const forwarder = createForwarder(forward, secret);
-  const session = new Session(server, forwarder, options, stopping);
-  const running = session.run(secret).finally(() => forwarder.close());
+  const session = new Session(options, stopping);
+  const running = session.run();
   return {
     done: running.then(() => ({ hasSucceeded: session.hasSucceeded })),
     async stop() {
@@ -61,42 +53,50 @@ export function listen(options: ListenOptions): Listening {
   };
 }
 
+/** A stream that is open. */
+interface Open {
+  tunnelId: string | null;
+  /** Null for copies, which are not answered. */
+  answers: Answers | null;
+}
+
 class Session {
   readonly #server: Server;
-  readonly #forwarder: Forwarder;
   readonly #options: ListenOptions;
   readonly #stopping: AbortController;
-  #tunnelId: string | null = null;
-  /** Answers that are not sent yet. */
-  #answers: WireAnswer[] = [];
-  #isSending = false;
-  #signedAt = 0;
+  #open: Open | null = null;
+  /** Ends the present stream. */
+  #stream = new AbortController();
+  #tickAt = performance.now();
   #isReady = false;
-  /** How often a stream was opened. */
-  #opens = 0;
   #isLost = false;
   #taken = 0;
   hasSucceeded = false;
 
-  constructor(server: Server, forwarder: Forwarder, options: ListenOptions, stopping: AbortController) {
-    this.#server = server;
-    this.#forwarder = forwarder;
+  constructor(options: ListenOptions, stopping: AbortController) {
     this.#options = options;
     this.#stopping = stopping;
+    this.#server = createServer(options.url, options.apiKey, stopping.signal);
   }
 
-  async run(secret: string | null): Promise<void> {
+  async run(): Promise<void> {
     const { signal } = this.#stopping;
-    const signs = setInterval(() => this.#sign(), SIGN_MS / 2);
+    const { queue: wanted, forward, hasOwnSecret, apiKey } = this.#options;
+    const ticks = setInterval(() => this.#tick(), TICK_MS);
+    let forwarder: Forwarder | null = null;
     try {
-      const queue = await this.#untilConnected(() => this.#server.queue(this.#options.queue));
-      while (!signal.aborted) await this.#untilConnected(() => this.#follow(queue, secret));
+      const queue = await this.#untilConnected(() => this.#server.queue(wanted));
+      const secret = hasOwnSecret ? secretOf(apiKey, queue.name) : null;
+      const sending = createForwarder(forward, secret);
+      forwarder = sending;
+      while (!signal.aborted) await this.#untilConnected(() => this.#follow(queue, secret, sending));
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      clearInterval(signs);
-      const id = this.#tunnelId;
+      clearInterval(ticks);
+      const id = this.#open?.tunnelId ?? null;
       if (id !== null) await this.#server.end(id).catch(() => undefined);
+      await forwarder?.close();
     }
   }
 
@@ -104,112 +104,90 @@ class Session {
   async #untilConnected<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     for (let delayMs = RECONNECT_MS.first; ; delayMs = Math.min(2 * delayMs, RECONNECT_MS.last)) {
-      const opens = this.#opens;
+      const before = this.#open;
       try {
         return await work();
       } catch (error) {
         if (error instanceof Refused || signal.aborted) throw error;
-        if (this.#opens > opens) delayMs = RECONNECT_MS.first;
+        if (this.#open !== before) delayMs = RECONNECT_MS.first;
         this.#lost(error instanceof Error ? error.message : String(error));
         await sleep(delayMs, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
-  async #follow(queue: ListenedQueue, secret: string | null): Promise<void> {
-    const { isTap, isForced } = this.#options;
-    const { signal } = this.#stopping;
-    // A tap that reconnects gets no copies of what happened meanwhile.
-    const events = isTap ? this.#server.tap(queue.id, signal) : this.#server.tunnel(queue.id, isForced, signal);
+  async #follow(queue: ListenedQueue, secret: string | null, forwarder: Forwarder): Promise<void> {
+    this.#stream = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, this.#stream.signal]);
+    let open: Open | null = null;
     try {
-      let isOpen = false;
-      for await (const { tunnelId, more, deliveries } of events) {
-        if (!isOpen) this.#opened(tunnelId, queue, secret);
-        isOpen = true;
+      for await (const { tunnelId, more, deliveries } of this.#events(queue.id, signal)) {
+        open ??= this.#opened(tunnelId, queue, secret);
+        if (this.#wasSuspended()) break;
         if (more > 0) this.#options.print.note({ type: 'missed' }, `${more} further jobs changed, too many for copies`);
-        for (const delivery of deliveries) void this.#deliver(tunnelId, queue, delivery);
+        for (const delivery of deliveries) void this.#deliver(open, queue, delivery, forwarder);
       }
     } catch (error) {
-      if (signal.aborted) return;
+      if (this.#stopping.signal.aborted) return;
       throw error;
+    } finally {
+      open?.answers?.end();
     }
-    if (!signal.aborted) throw new Error('the service ended the stream');
+    if (!this.#stopping.signal.aborted) throw new Error('the stream has ended');
   }
 
-  #opened(tunnelId: string | null, queue: ListenedQueue, secret: string | null): void {
-    this.#tunnelId = tunnelId;
-    this.#opens += 1;
+  /** A tap that reconnects gets no copies of what happened meanwhile. */
+  #events(queueId: string, signal: AbortSignal): AsyncGenerator<WireEvent, void, undefined> {
+    const { isTap, isForced } = this.#options;
+    return isTap ? this.#server.tap(queueId, signal) : this.#server.tunnel(queueId, isForced, signal);
+  }
+
+  #opened(tunnelId: string | null, queue: ListenedQueue, secret: string | null): Open {
+    const { print } = this.#options;
+    const onRefused = (reason: string) => print.note({ type: 'refused' }, `an answer was refused: ${reason}`);
+    const open = { tunnelId, answers: tunnelId === null ? null : new Answers(this.#server, tunnelId, onRefused) };
+    this.#open = open;
     this.#isLost = false;
-    // The service has given back what was in flight.
-    this.#answers = [];
-    this.#signedAt = performance.now();
-    if (this.#isReady) this.#options.print.note({ type: 'connected' }, 'connected again');
-    else this.#options.print.ready({ queue, secret });
+    if (this.#isReady) print.note({ type: 'connected' }, 'connected again');
+    else print.ready({ queue, secret });
     this.#isReady = true;
+    return open;
   }
 
   #lost(reason: string): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    const sentence = this.#isReady ? 'the connection is lost, and is tried again' : 'no connection yet';
+    const sentence = this.#isReady ? 'connection lost, reconnecting' : 'no connection yet, trying again';
     this.#options.print.note({ type: 'lost' }, `${sentence}: ${reason}`);
   }
 
-  async #deliver(tunnelId: string | null, queue: ListenedQueue, delivery: WireDelivery): Promise<void> {
-    const { isOnce, isTap, print } = this.#options;
+  async #deliver({ answers }: Open, queue: ListenedQueue, delivery: WireDelivery, forwarder: Forwarder): Promise<void> {
+    const { isOnce, print } = this.#options;
     this.#taken += 1;
     // The service gives back what is not answered.
     if (isOnce && this.#taken > 1) return;
-    const { answer, durationMs } = await this.#forwarder.send(delivery);
+    const { answer, durationMs } = await forwarder.send(delivery);
+    // It ended with this process, and the service gives it back.
+    if (this.#stopping.signal.aborted) return;
     const { statusCode = null, error = null, body = null } = answer;
     print.attempt({
       ...{ at: new Date(), accountId: '', jobId: delivery.jobId, queue: queue.name, attempt: delivery.attempt },
       ...{ statusCode, error, durationMs, answer: body },
     });
-    if (!isTap && this.#tunnelId === tunnelId) {
-      this.#answers.push(answer);
-      await this.#sendAnswers();
-    }
+    await answers?.add(answer);
     if (!isOnce) return;
     this.hasSucceeded = statusCode !== null && statusCode >= 200 && statusCode <= 299;
     this.#stopping.abort();
   }
 
-  /** All answers that are here when the last call has returned go together. */
-  async #sendAnswers(): Promise<void> {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    try {
-      while (this.#answers.length > 0) {
-        // In one turn with all that arrived together.
-        await new Promise((resolve) => setImmediate(resolve));
-        await this.#post(this.#answers.splice(0, 500));
-      }
-    } finally {
-      this.#isSending = false;
-    }
+  #tick(): void {
+    // Its tunnel may have ended meanwhile, and what it received before may have gone elsewhere.
+    if (this.#wasSuspended()) this.#stream.abort(new Error('this process was suspended'));
+    else this.#open?.answers?.heartbeat();
+    this.#tickAt = performance.now();
   }
 
-  async #post(answers: WireAnswer[]): Promise<void> {
-    const tunnelId = this.#tunnelId;
-    if (tunnelId === null) return;
-    this.#signedAt = performance.now();
-    try {
-      await this.#server.answer(tunnelId, answers);
-    } catch (error) {
-      // The service waits for them until the time limit of the delivery. A repeated answer changes nothing.
-      if (this.#tunnelId !== tunnelId || this.#stopping.signal.aborted) return;
-      if (error instanceof Refused)
-        this.#options.print.note({ type: 'refused' }, `answers were refused: ${error.message}`);
-      else {
-        await sleep(RECONNECT_MS.first);
-        if (this.#tunnelId === tunnelId) this.#answers.unshift(...answers);
-      }
-    }
-  }
-
-  #sign(): void {
-    if (this.#isSending || performance.now() - this.#signedAt < SIGN_MS) return;
-    void this.#post([]);
+  #wasSuspended(): boolean {
+    return performance.now() - this.#tickAt > SUSPENDED_MS;
   }
 }

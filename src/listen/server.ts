@@ -54,6 +54,7 @@ export interface Server {
 }
 
 const ANSWER_MS = 10_000;
+const END_MS = 2000;
 /** The service sends a comment every twelve seconds. */
 const SILENT_MS = 30_000;
 
@@ -74,7 +75,8 @@ interface GraphQLResult<T> {
 /** Codes that another try may change. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['UNAVAILABLE', 'INTERNAL_SERVER_ERROR']);
 
-export function createServer(url: string, apiKey: string): Server {
+/** @param stopping ends the requests, except the one that ends a tunnel */
+export function createServer(url: string, apiKey: string, stopping: AbortSignal): Server {
   const endpoint = `${url.replace(/\/+$/, '')}/graphql`;
   const post = (query: string, variables: object, accept: string, signal: AbortSignal) =>
     request(endpoint, {
@@ -84,8 +86,8 @@ export function createServer(url: string, apiKey: string): Server {
       ...{ signal, headersTimeout: ANSWER_MS, bodyTimeout: SILENT_MS },
     });
 
-  async function ask<T>(query: string, variables: object): Promise<T> {
-    const answer = await post(query, variables, 'application/json', AbortSignal.timeout(ANSWER_MS));
+  async function ask<T>(query: string, variables: object, signal = within(ANSWER_MS, stopping)): Promise<T> {
+    const answer = await post(query, variables, 'application/json', signal);
     const text = await answer.body.text();
     return dataOf<T>(answer.statusCode, text);
   }
@@ -118,9 +120,13 @@ export function createServer(url: string, apiKey: string): Server {
       await ask(ANSWER, { tunnelId, answers });
     },
     async end(tunnelId) {
-      await ask(END, { tunnelId });
+      await ask(END, { tunnelId }, AbortSignal.timeout(END_MS));
     },
   };
+}
+
+function within(ms: number, stopping: AbortSignal): AbortSignal {
+  return AbortSignal.any([AbortSignal.timeout(ms), stopping]);
 }
 
 /** @throws Refused for an error that stays */
@@ -130,13 +136,19 @@ function dataOf<T>(statusCode: number, text: string): T {
   try {
     result = JSON.parse(text) as typeof result;
   } catch {
-    throw new Error(`the answer has the status ${statusCode} and is not that of a Jobferry`);
+    const message = `the answer has the status ${statusCode}, and is not that of a Jobferry`;
+    // A proxy may answer so: the body is too large, or the address is wrong.
+    throw isRefusal(statusCode) ? new Refused(message) : new Error(message);
   }
   const [error] = result.errors ?? [];
   if (error === undefined && result.data != null) return result.data;
   const message = error?.message ?? result.error ?? `status ${statusCode}`;
-  const passes = error === undefined ? statusCode >= 500 || statusCode === 429 : PASSING.has(error.extensions?.code);
-  throw passes ? new Error(message) : new Refused(message);
+  const stays = error === undefined ? isRefusal(statusCode) : !PASSING.has(error.extensions?.code);
+  throw stays ? new Refused(message) : new Error(message);
+}
+
+function isRefusal(statusCode: number): boolean {
+  return statusCode >= 300 && statusCode < 500 && statusCode !== 408 && statusCode !== 429;
 }
 
 /** Yields the data of each event of a stream; comments and events without data are passed over. */

@@ -10,9 +10,11 @@ export function createTunnels(
   { listener, changes, tracing }: Pick<WorkerOptions, 'listener' | 'changes' | 'tracing'>,
   openSender: () => Sender,
 ): Tunnels {
+  let sender: Sender | null = null;
   const startWorker = async () => {
+    sender ??= openSender();
     const { startTunnelWorker } = await import('../worker/tunnel-worker.ts');
-    return startTunnelWorker(db, tunnels.wrap(openSender()), log, {
+    return startTunnelWorker(db, tunnels.wrap(sender), log, {
       ...{ databaseUrl: url, listener: new Listener({ url, log, origin: db.origin }), changes, tracing },
       ...{ capacity: config.workerCapacity, webhookTimeoutMs: config.webhookTimeoutMs },
       mayDeliver: (queueId) => tunnels.mayDeliver(queueId),

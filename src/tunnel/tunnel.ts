@@ -1,5 +1,5 @@
-import { StringDecoder } from 'node:string_decoder';
-import { RESPONSE_BODY_BYTES, type SendResult } from '../delivery/exchange.ts';
+import type { TunnelRow } from '../db/tunnels.ts';
+import { decodeBody, RESPONSE_BODY_BYTES, type SendResult } from '../delivery/exchange.ts';
 import { requestHeaders, type SendRequest } from '../delivery/send.ts';
 import { DELIVERY_ERRORS, type DeliveryAnswer, type DeliveryError } from '../domain/outcome.ts';
 import { HELD_UP_MS } from '../pacing/decide-after.ts';
@@ -50,12 +50,8 @@ interface Waiting extends Awaited {
   request: SendRequest;
 }
 
-interface TunnelFacts {
-  id: string;
+interface TunnelFacts extends TunnelRow {
   accountId: string;
-  queueId: string;
-  /** Label of the actor, as in the audit log. */
-  openedBy: string;
 }
 
 export interface TunnelSettings {
@@ -65,14 +61,15 @@ export interface TunnelSettings {
 }
 
 /**
- * A transport to one client that listens: deliveries wait until the client's stream takes them, and then for its answers. What a
- * tunnel does not know the end of when it closes goes back as abandoned, so it uses no attempt.
+ * A transport to one client that listens: deliveries wait until the client's stream takes them, and then for its answers.
+ * Deliveries without an answer when the tunnel closes are abandoned; they use no attempt.
  */
 export class Tunnel implements TunnelFacts {
   readonly id: string;
   readonly accountId: string;
   readonly queueId: string;
   readonly openedBy: string;
+  readonly isForced: boolean;
   readonly #settings: TunnelSettings;
   readonly #awaited = new Map<string, Awaited>();
   #waiting: Waiting[] = [];
@@ -80,28 +77,29 @@ export class Tunnel implements TunnelFacts {
   #hasEnded = false;
   /** Resolves the stream's wait for the next delivery. */
   #onWork: (() => void) | null = null;
-  /** When the client last showed that it is there, by `performance.now()`. */
-  #signAt = performance.now();
+  /** Time of the client's last heartbeat, by `performance.now()`. */
+  #heartbeatAt = performance.now();
 
-  constructor({ id, accountId, queueId, openedBy }: TunnelFacts, settings: TunnelSettings) {
+  constructor({ id, accountId, queueId, openedBy, isForced }: TunnelFacts, settings: TunnelSettings) {
     this.id = id;
     this.accountId = accountId;
     this.queueId = queueId;
     this.openedBy = openedBy;
+    this.isForced = isForced;
     this.#settings = settings;
   }
 
   get silentMs(): number {
-    return performance.now() - this.#signAt;
+    return performance.now() - this.#heartbeatAt;
   }
 
   get inFlight(): number {
     return this.#awaited.size;
   }
 
-  /** The client has shown that it is there. */
-  sign(): void {
-    this.#signAt = performance.now();
+  /** The client is there: it has answered, or says so. */
+  heartbeat(): void {
+    this.#heartbeatAt = performance.now();
   }
 
   send(request: SendRequest): Promise<SendResult> {
@@ -127,12 +125,16 @@ export class Tunnel implements TunnelFacts {
     });
   }
 
-  /** Yields deliveries, as many as wait, until the tunnel ends. */
-  async *deliveries(): AsyncGenerator<TunnelDelivery[], void, undefined> {
+  /**
+   * Yields deliveries, as many as wait, until the tunnel ends.
+   * @param confirmed resolves when the client may still get them; the claims are checked after it
+   */
+  async *deliveries(confirmed: () => Promise<void>): AsyncGenerator<TunnelDelivery[], void, undefined> {
     while (!this.#hasEnded) {
+      if (this.#waiting.length > 0) await confirmed();
       const batch = this.#take();
       if (batch.length > 0) yield batch;
-      else {
+      else if (this.#waiting.length === 0 && !this.#hasEnded) {
         await new Promise<void>((resolve) => {
           this.#onWork = resolve;
         });
@@ -183,10 +185,14 @@ export class Tunnel implements TunnelFacts {
     return batch;
   }
 
-  #expire({ settle, startedAt }: Waiting, dueAt: number): void {
+  #expire(waiting: Waiting, dueAt: number): void {
+    const { settle, startedAt } = waiting;
     const now = performance.now();
-    // The process was suspended or blocked, so the answer may lie in a socket.
-    if (now - dueAt > HELD_UP_MS) settle({ abandoned: true });
+    // After a suspension or a blocked event loop, the answer may lie in a socket.
+    const wasHeldUp = now - dueAt > HELD_UP_MS;
+    const wasTaken = !this.#waiting.includes(waiting);
+    // A client without a heartbeat since then has vanished, and the receiver is not to blame.
+    if (wasHeldUp || !wasTaken || this.#heartbeatAt < startedAt) settle({ abandoned: true });
     else settle({ answer: { kind: 'no_answer', error: 'timeout' }, durationMs: now - startedAt, responseBody: null });
   }
 }
@@ -200,8 +206,7 @@ function deliveryAnswerOf({ statusCode, retryAfter, outcome, error }: TunnelAnsw
   return { kind: 'answered', statusCode, retryAfter, ...(isPermanent ? { isPermanent } : {}) };
 }
 
-/** As of the answer of a webhook: at most 4 KiB, and without NUL, which PostgreSQL cannot store. */
 function beginningOf(body: string): string {
-  const bytes = Buffer.from(body).subarray(0, RESPONSE_BODY_BYTES);
-  return new StringDecoder('utf8').write(bytes).replaceAll('\0', '\ufffd');
+  const bytes = Buffer.from(body);
+  return decodeBody([bytes.subarray(0, RESPONSE_BODY_BYTES)], bytes.length > RESPONSE_BODY_BYTES);
 }

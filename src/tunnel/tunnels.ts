@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, DatabaseLog } from '../db/connection/database.ts';
 import { type Listener, notify } from '../db/connection/notifications.ts';
-import { endTunnels, keepTunnels, openTunnel, tunnelledQueues } from '../db/tunnels.ts';
+import { endTunnel, isTunnelOpen, keepTunnels, openTunnel, tunnelledQueues } from '../db/tunnels.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Author } from '../domain/audit.ts';
+import { unavailable } from '../domain/errors.ts';
 import { type Repeated, repeat } from '../pacing/repeat.ts';
 import { Copies } from './copies.ts';
 import { CHANGED, CHANNEL, decodeMessage, encodeAnswers, encodeEnd } from './messages.ts';
 import { Tunnel, type TunnelAnswer, type TunnelSettings } from './tunnel.ts';
 
-/** Milliseconds. A tunnel whose client or process has vanished ends within 15 s: by silence and a round, or by the life of its row and a round. */
+/** Milliseconds. A tunnel whose client or process has vanished ends within 15 s: without a heartbeat, or by the life of its row, and a round. */
 const ROUND_MS = 2000;
 const KEEP_MS = 3500;
 const SILENT_MS = 10_000;
+/** Changes that are announced within this time cost one round. */
+const SOON_MS = 100;
+/** Tunnels of other processes that are known to be open, and for how long. */
+const REMOTE = { most: 1000, knownMs: 1000 };
 
 /** The part of a worker that delivers into tunnels. */
 export interface TunnelWorker {
@@ -43,14 +48,22 @@ export class Tunnels {
   #rounds: Repeated | null = null;
   #worker: Promise<TunnelWorker> | null = null;
   #wake: (queueId: string) => void = () => undefined;
-  #hasStopped = false;
+  #stopping: Promise<void> | null = null;
+  #soon: NodeJS.Timeout | null = null;
+  /** Until when the tunnel of another process is known to be open, by account and tunnel. */
+  readonly #remote = new Map<string, number>();
 
   constructor(options: TunnelsOptions) {
     this.#options = options;
     options.listener.subscribe({
-      channels: { [CHANNEL]: (message) => this.#heard(message) },
-      onListening: () => this.#rounds?.runSoon(),
+      channels: { [CHANNEL]: (message) => this.#received(message) },
+      onListening: () => this.#roundSoon(),
     });
+  }
+
+  /** Learns which queues have tunnels. To be called before a worker claims: their jobs are not for its webhook. */
+  async read(): Promise<void> {
+    this.#tunnelled = await tunnelledQueues(this.#options.db);
   }
 
   /** Follows what other processes do. @param wake called with a queue whose jobs this process may deliver from now on */
@@ -79,13 +92,19 @@ export class Tunnels {
     };
   }
 
-  /** @returns null if there is no such live queue */
+  /**
+   * @returns null if there is no such live queue, or it is marked as production and the tunnel is not forced
+   * @throws JobferryError `unavailable` (the process stops)
+   */
   async open(by: Author, queueId: string, isForced: boolean): Promise<Tunnel | null> {
     const { db, startWorker } = this.#options;
     const id = randomUUID();
-    if (startWorker !== null && !this.#hasStopped) await this.#ownWorker(startWorker);
+    this.#assertRunning();
+    if (startWorker !== null) await this.#ownWorker(startWorker);
     if (!(await openTunnel(db, by, { id, queueId, isForced }))) return null;
-    const tunnel = new Tunnel({ id, accountId: by.accountId, queueId, openedBy: by.actor.label }, this.#options);
+    this.#assertRunning();
+    const facts = { id, accountId: by.accountId, queueId, openedBy: by.actor.label, isForced };
+    const tunnel = new Tunnel(facts, this.#options);
     this.#own.set(id, tunnel);
     this.#ofQueue.set(queueId, [...(this.#ofQueue.get(queueId) ?? []), tunnel]);
     this.#tunnelled = new Set([...this.#tunnelled, queueId]);
@@ -94,9 +113,10 @@ export class Tunnels {
     return tunnel;
   }
 
-  /** Takes the answers of a client, or passes them to the process that has its tunnel. No answers: the client shows that it is there. */
+  /** Takes the answers of a client, or passes them to the process that has its tunnel. Without answers it is a heartbeat. */
   async answer(accountId: string, tunnelId: string, answers: readonly TunnelAnswer[]): Promise<void> {
     if (this.#take(accountId, tunnelId, answers)) return;
+    if (!(await this.#isOpenElsewhere(accountId, tunnelId))) return;
     await notify(this.#options.db, CHANNEL, encodeAnswers(accountId, tunnelId, answers));
   }
 
@@ -106,9 +126,9 @@ export class Tunnels {
     const tunnel = this.#own.get(tunnelId);
     if (tunnel?.accountId === accountId) this.lost(tunnel);
     // Its stream may have ended before this call, or be that of another process.
-    await endTunnels(db, accountId, [tunnelId]);
+    if (!(await endTunnel(db, accountId, tunnelId))) return;
     await notify(db, CHANNEL, [encodeEnd(accountId, tunnelId), CHANGED]);
-    this.#rounds?.runSoon();
+    this.#roundSoon();
   }
 
   /**
@@ -128,13 +148,26 @@ export class Tunnels {
     return new Copies(this.#options.db, { accountId, queueId }, this.#options);
   }
 
-  async stop(): Promise<void> {
-    this.#hasStopped = true;
-    // The rows live on: a client that reconnects gets what waits from another process.
+  /**
+   * Opens no more tunnels and renews none, so other processes may open some soon. What is in flight may end; then the streams end,
+   * and the clients reconnect.
+   * @param drained resolves when the worker of the process has ended its deliveries
+   */
+  stop(drained: Promise<unknown> = Promise.resolve()): Promise<void> {
+    this.#stopping ??= this.#stop(drained);
+    return this.#stopping;
+  }
+
+  async #stop(drained: Promise<unknown>): Promise<void> {
+    const own = this.#worker?.then((worker) => worker.stop());
+    await Promise.allSettled([drained, own]);
+    if (this.#soon !== null) clearTimeout(this.#soon);
     for (const tunnel of [...this.#own.values()]) this.lost(tunnel);
     await this.#rounds?.stop();
-    const worker = await this.#worker?.catch(() => null);
-    await worker?.stop();
+  }
+
+  #assertRunning(): void {
+    if (this.#stopping !== null) throw unavailable('the process is stopping', 'nothing');
   }
 
   #tunnelFor(queueId: string): Tunnel | null {
@@ -147,12 +180,13 @@ export class Tunnels {
     const { db } = this.#options;
     for (const tunnel of [...this.#own.values()]) if (tunnel.silentMs > SILENT_MS) await this.#endForGood(tunnel);
     const own = [...this.#own.values()];
-    if (own.length > 0 && performance.now() - this.#keptAt >= KEEP_MS) {
+    if (own.length > 0 && this.#stopping === null && performance.now() - this.#keptAt >= KEEP_MS) {
       const keptAt = performance.now();
-      const kept = await keepTunnels(db, own);
+      const { ids, hadExpired } = await keepTunnels(db, own);
       this.#keptAt = keptAt;
-      // The queue was deleted.
-      for (const tunnel of own) if (!kept.has(tunnel.id)) this.lost(tunnel);
+      if (hadExpired) this.#announce();
+      // The queue was deleted, or marked as production.
+      for (const tunnel of own) if (!ids.has(tunnel.id)) this.lost(tunnel);
     }
     const before = this.#tunnelled;
     const read = await tunnelledQueues(db);
@@ -164,9 +198,9 @@ export class Tunnels {
     for (const queueId of this.#ofQueue.keys()) this.#wakeNow(queueId);
   }
 
-  #heard(message: string): void {
+  #received(message: string): void {
     const decoded = decodeMessage(message);
-    if (decoded === 'changed') this.#rounds?.runSoon();
+    if (decoded === 'changed') this.#roundSoon();
     else if (decoded?.answers !== undefined) this.#take(decoded.accountId, decoded.tunnelId, decoded.answers);
     else if (decoded !== null) {
       const tunnel = this.#own.get(decoded.tunnelId);
@@ -177,16 +211,35 @@ export class Tunnels {
   #take(accountId: string, tunnelId: string, answers: readonly TunnelAnswer[]): boolean {
     const tunnel = this.#own.get(tunnelId);
     if (tunnel?.accountId !== accountId) return false;
-    tunnel.sign();
+    tunnel.heartbeat();
     for (const answer of answers) tunnel.answered(answer);
     return true;
   }
 
   async #endForGood(tunnel: Tunnel): Promise<void> {
     this.lost(tunnel);
-    await endTunnels(this.#options.db, tunnel.accountId, [tunnel.id]);
+    await endTunnel(this.#options.db, tunnel.accountId, tunnel.id);
     this.#announce();
-    this.#rounds?.runSoon();
+    this.#roundSoon();
+  }
+
+  async #isOpenElsewhere(accountId: string, tunnelId: string): Promise<boolean> {
+    const key = `${accountId} ${tunnelId}`;
+    if ((this.#remote.get(key) ?? 0) > performance.now()) return true;
+    this.#remote.delete(key);
+    if (!(await isTunnelOpen(this.#options.db, accountId, tunnelId))) return false;
+    const [oldest] = this.#remote.keys();
+    if (this.#remote.size >= REMOTE.most && oldest !== undefined) this.#remote.delete(oldest);
+    this.#remote.set(key, performance.now() + REMOTE.knownMs);
+    return true;
+  }
+
+  #roundSoon(): void {
+    if (this.#stopping !== null) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = null;
+      this.#rounds?.runSoon();
+    }, SOON_MS);
   }
 
   /** A message that is lost costs a round of time. */

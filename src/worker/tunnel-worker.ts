@@ -3,10 +3,8 @@ import { readWake, WAKE_CHANNEL } from '../db/delivery/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
+import { STANDARD_WEBHOOKS_MS } from './dispatch/standard-webhook-queues.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
-
-/** As often as a whole worker reads them. */
-const READ_MS = 1900;
 
 /**
  * Starts the part of a worker that delivers into the tunnels of a process of the role `api`: no maintenance, no alerts, no wake-ups
@@ -28,8 +26,13 @@ export async function startTunnelWorker(
       },
     },
   });
-  await listener.start();
-  const reading = repeat(READ_MS, log, 'reading which queues have Standard Webhooks headers', () =>
+  try {
+    await listener.start();
+  } catch (error) {
+    await liveness.stop();
+    throw error;
+  }
+  const reading = repeat(STANDARD_WEBHOOKS_MS, log, 'reading which queues have Standard Webhooks headers', () =>
     standardWebhooks.read(),
   );
   log.info({ workerId: liveness.workerId }, 'worker for tunnels started');

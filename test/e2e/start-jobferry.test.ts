@@ -65,6 +65,18 @@ describe('time passes for', () => {
     expect(await jobferry.time.upcoming()).toEqual([]);
   });
 
+  it('one job after another until nothing is in flight, and an attempt is seen when its outcome is stored', async () => {
+    await jobferry.createQueue({ name: 'mails', webhookUrl, backoffDelay: 60 });
+    for (let n = 0; n < 15; n += 1) {
+      answers = [{ status: 500 }, { status: 500 }];
+      const jobId = await publish();
+      await jobferry.expectDelivery({ jobId, attempt: 1 });
+      expect(await statusOf(jobId)).toBe('pending');
+      await jobferry.time.drain();
+      expect(await statusOf(jobId)).toBe('completed');
+    }
+  });
+
   it('a hold that the receiver asks for', async () => {
     answers = [{ status: 429, headers: { 'retry-after': '600' } }];
     await jobferry.createQueue({ name: 'mails', webhookUrl });

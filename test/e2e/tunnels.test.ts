@@ -3,11 +3,11 @@ import type { AttemptSeen } from '../../src/dev/attempts.ts';
 import { type ListenOptions, listen } from '../../src/listen/run.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { beginJobferry, runJobferry } from '../support/command.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
 import { verifySignature } from '../support/receiver.ts';
-import { openReceiver, startService } from '../support/service.ts';
+import { createGate, openReceiver, startService } from '../support/service.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -166,7 +166,7 @@ describe('a tunnel', () => {
   });
 
   it('ends when its client is silent, and the webhook gets the deliveries again', async () => {
-    const { api, jobferry } = await startService({ WEBHOOK_TIMEOUT_MS: '60000' });
+    const { api, jobferry } = await startService({ WEBHOOK_TIMEOUT_SECONDS: '60' });
     const webhook = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: webhook.url });
     const stream = subscribe(jobferry.baseUrl, queue.id);
@@ -197,12 +197,120 @@ describe('a tunnel', () => {
     );
     expect(audit.auditLog.nodes).toContainEqual({ action: 'queue.open_tunnel', after: { forced: true } });
 
+    const other = await api.createQueue({ webhookUrl: local.url });
+    const open = await listening(jobferry.baseUrl, other.name, local.url);
+    await ask(api, mark, { id: other.id, on: true });
+    await expect(open.client.done).rejects.toThrow('marked as production');
+
     await expect(listening(jobferry.baseUrl, 'nowhere', local.url)).rejects.toThrow('there is no queue nowhere');
     await expect(listening(jobferry.baseUrl, queue.name, local.url, { apiKey: 'wrong' })).rejects.toThrow('API key');
     const create = 'mutation { createApiKey(scopes: [READ, REPORT]) { ... on CreateApiKeyPayload { key } } }';
     const { createApiKey } = await ask<{ createApiKey: { key: string } }>(api, create);
     const weak = listening(jobferry.baseUrl, queue.name, local.url, { apiKey: createApiKey.key, isForced: true });
     await expect(weak).rejects.toThrow('OPERATOR');
+  });
+
+  it('leaves no place of the account behind when its client leaves while it is opened', async () => {
+    const { api, jobferry, databaseUrl } = await startService();
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const graphql = createGraphQLClient(jobferry.baseUrl, KEY);
+    const db = await connect(databaseUrl);
+    const lockers = async () =>
+      Number(
+        (await db.query(`select count(*) from pg_locks where relation = 'tunnel'::regclass and not granted`)).rows[0]
+          .count,
+      );
+    for (let round = 0; round < 3; round += 1) {
+      await db.query('begin');
+      await db.query('lock table tunnel in share mode');
+      const streams = Array.from({ length: 40 }, () =>
+        graphql.subscribe('subscription ($id: ID!) { tunnel(queueId: $id) { tunnelId } }', { id: queue.id }),
+      );
+      for (const { opened } of streams) opened.catch(() => undefined);
+      await waitFor(async () => (await lockers()) > 0, { message: 'openings that wait' });
+      for (const stream of streams) stream.close();
+      await db.query('commit');
+    }
+    // An account has a hundred places.
+    for (let n = 0; n < 99; n += 1) await subscribe(jobferry.baseUrl, queue.id).opened();
+    await waitFor(
+      () =>
+        subscribe(jobferry.baseUrl, queue.id)
+          .opened()
+          .then(
+            ({ errors }) => errors === undefined,
+            () => false,
+          ),
+      { message: 'the last place' },
+    );
+  });
+
+  it('keeps good answers apart from one that is refused, and takes large ones', async () => {
+    const { api, jobferry } = await startService();
+    let count = 0;
+    const gate = createGate();
+    // All at once, so that they are answered together. Each character takes six bytes of JSON.
+    const local = await openReceiver(async () => {
+      count += 1;
+      const isLast = count === 60;
+      if (isLast) gate.open();
+      await gate.opened;
+      return { status: isLast ? 999 : 200, body: '\u0001'.repeat(4096) };
+    });
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', maxAttempts: 1, concurrency: 100 });
+    await listening(jobferry.baseUrl, queue.name, local.url);
+    const jobs = await Promise.all(Array.from({ length: 60 }, () => api.publish(queue.name)));
+    const states: string[] = [];
+    for (const { id } of jobs) {
+      const { status, lastError } = await api.waitForJob(
+        id,
+        (job) => job.status === 'completed' || job.status === 'dead',
+      );
+      states.push(lastError ?? status);
+    }
+    expect(states.filter((state) => state !== 'completed')).toEqual(['invalid_response']);
+  });
+
+  it('uses no attempt while its client is suspended, however short the time limit', async () => {
+    const { api, jobferry } = await startService({ WEBHOOK_TIMEOUT_SECONDS: '1' });
+    const webhook = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: webhook.url, maxAttempts: 1 });
+    const stream = subscribe(jobferry.baseUrl, queue.id);
+    await stream.opened();
+    const jobs = await Promise.all(Array.from({ length: 20 }, () => api.publish(queue.name)));
+    for (const { id } of jobs) await api.waitForStatus(id, 'completed');
+  });
+
+  it('ends when its process may no longer work, and when the process stops, so that others deliver', async () => {
+    const { url: databaseUrl } = await createTestDatabase();
+    const env = { BOOTSTRAP_API_KEY: KEY };
+    const stopping = await startInProcess({ databaseUrl, env: { ...env, SHUTDOWN_DELAY_SECONDS: '60' } });
+    const other = await startInProcess({ databaseUrl, env });
+    onTestFinished(async () => void (await other.stop()));
+    const api = createApi(other.baseUrl, KEY);
+    const webhook = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: webhook.url });
+    await listening(stopping.baseUrl, queue.name, 'http://127.0.0.1:9/');
+    void stopping.stop();
+    const { id } = await api.publish(queue.name);
+    await api.waitForStatus(id, 'completed', 30_000);
+    expect(webhook.requests.length).toBe(1);
+  });
+
+  it('sends nothing to other processes for a tunnel that is not open', async () => {
+    const { api, jobferry, databaseUrl } = await startService();
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const db = await connect(databaseUrl);
+    const heard: string[] = [];
+    db.on('notification', ({ payload = '' }) => heard.push(payload));
+    await db.query('listen jobferry_tunnel');
+    const tunnelId = '00000000-0000-4000-8000-000000000000';
+    await ask(api, ANSWER, { tunnelId, answers: [{ deliveryId: '1', statusCode: 200 }] });
+    await ask(api, 'mutation ($tunnelId: ID!) { endTunnel(tunnelId: $tunnelId) { tunnelId } }', { tunnelId });
+    const stream = subscribe(jobferry.baseUrl, queue.id);
+    await stream.opened();
+    await waitFor(() => heard.length > 0, { message: 'the notification of the tunnel that was opened' });
+    expect(heard).toEqual(['changed']);
   });
 
   it('copies deliveries that the webhook answers', async () => {

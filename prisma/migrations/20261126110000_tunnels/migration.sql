@@ -5,6 +5,7 @@ create table tunnel (
   account_id text collate "C" not null references account (id) on delete cascade on update cascade,
   queue_id   text collate "C" not null,
   opened_by  text not null,
+  forced     boolean not null,
   opened_at  timestamptz(3) not null,
   expires_at timestamptz(3) not null
 );

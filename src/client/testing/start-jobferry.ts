@@ -44,7 +44,7 @@ export interface TestJobferry {
   /** Creates a queue. The result has its signing secret. */
   createQueue(settings: QueueCreateInput): Promise<CreatedQueue>;
   /**
-   * Waits for an attempt to end, and returns it. Each attempt is returned once, in order.
+   * Waits for an attempt to end and its outcome to be stored, and returns it. Each attempt is returned once, in order.
    * @throws Error with the attempts that ended meanwhile, if none agrees in time
    */
   expectDelivery(expected?: ExpectedDelivery): Promise<SeenAttempt>;
@@ -54,6 +54,7 @@ export interface TestJobferry {
 
 const START_MS = 60_000;
 const DELIVERY_MS = 2000;
+const STORED_POLL_MS = 5;
 
 /** Services of this process that no test uses at present, by how they were started. */
 const free = new Map<string, TestServer>();
@@ -95,7 +96,11 @@ async function using(server: TestServer, key: string): Promise<TestJobferry> {
   return {
     ...{ url, apiKey, client, time },
     createQueue: async (settings) => unwrap(await client.queues.create({ body: settings })),
-    expectDelivery: ({ timeoutMs = DELIVERY_MS, ...expected } = {}) => attempts.next(expected, timeoutMs),
+    expectDelivery: async ({ timeoutMs = DELIVERY_MS, ...expected } = {}) => {
+      const attempt = await attempts.next(expected, timeoutMs);
+      await untilStored(client, attempt);
+      return attempt;
+    },
     stop: async () => {
       if (hasStopped) return;
       hasStopped = true;
@@ -109,4 +114,13 @@ async function using(server: TestServer, key: string): Promise<TestJobferry> {
       else await server.stop();
     },
   };
+}
+
+/** An attempt is seen when the receiver has answered. Its outcome is stored milliseconds later. */
+async function untilStored(client: JobferryClient, { jobId, attempt }: SeenAttempt): Promise<void> {
+  for (const startedAt = performance.now(); performance.now() - startedAt < DELIVERY_MS; ) {
+    const { status, body } = await client.jobs.get({ params: { id: jobId } });
+    if (status !== 200 || body.status !== 'processing' || body.attempts > attempt) return;
+    await new Promise((resolve) => setTimeout(resolve, STORED_POLL_MS));
+  }
 }

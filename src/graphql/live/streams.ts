@@ -53,7 +53,7 @@ export class Streams {
    * Yields the events of one subscription until they end, the client disconnects, its key is revoked, its session ends
    * or the service stops.
    * @param events receives a signal that is aborted in all cases but the first
-   * @param rests false if the events read nothing from the database
+   * @param rests whether the stream pauses after each event, so that it does not keep a connection of the database busy
    */
   async *follow<Event>(
     context: StreamContext,

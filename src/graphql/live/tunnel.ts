@@ -62,7 +62,7 @@ builder.subscriptionField('tunnel', (t) =>
   t.field({
     type: TunnelEvent,
     description:
-      'Opens a tunnel, as `jobferry listen` does: while it is open, deliveries of the queue come here and not to its webhook. Several tunnels of a queue share them. Other processes follow within two seconds. A delivery is not counted as an attempt if the tunnel is lost before it is answered. The client must answer or call `answerTunnel` every five seconds; the tunnel ends ten seconds after it last did.',
+      'Opens a tunnel, as `jobferry listen` does: while it is open, deliveries of the queue come here and not to its webhook. Several tunnels of a queue share them. Other processes follow within two seconds. A delivery is not counted as an attempt if the tunnel is lost before it is answered. The client must call `answerTunnel` every five seconds, with answers or without; the tunnel ends ten seconds after the last call.',
     args: {
       queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
       force: t.arg.boolean({
@@ -74,15 +74,20 @@ builder.subscriptionField('tunnel', (t) =>
     subscribe: async (_root, { queueId, force }, context) => {
       if (!context.access.mayViewPayloads) throw new JobferryError('forbidden', 'this needs the right to see payloads');
       const leave = context.live.admit(context.account.id);
-      try {
-        const tunnel = await context.services.queues.openTunnel(context.account, idOf(queueId, 'queue'), force);
-        return context.streams.follow(context, (signal) => deliveriesOf(context, tunnel, signal, leave), {
-          rests: false,
+      const tunnel = await context.services.queues
+        .openTunnel(context.account, idOf(queueId, 'queue'), force)
+        .catch((error: unknown) => {
+          leave();
+          throw error;
         });
-      } catch (error) {
+      const end = () => {
+        context.services.queues.loseTunnel(tunnel);
         leave();
-        throw error;
-      }
+      };
+      // A client that leaves before the first event ends no generator: one that has not begun runs no `finally`.
+      context.signal.addEventListener('abort', end);
+      if (context.signal.aborted) end();
+      return context.streams.follow(context, (signal) => deliveriesOf(context, tunnel, signal, end), { rests: false });
     },
     resolve: (event) => event,
   }),
@@ -92,7 +97,7 @@ builder.subscriptionField('deliveryCopies', (t) =>
   t.field({
     type: TunnelEvent,
     description:
-      'Copies of the deliveries of a queue that begin from now on, as `jobferry listen --tap` shows them. The deliveries go to the webhook as always, and copies are not answered. A delivery appears within half a second; of a queue that changes more than a thousand jobs within a fifth of a second, some have no copy. A job that was attempted before and changes now may be copied with its last attempt.',
+      'Copies of the deliveries of a queue that begin from now on, as `jobferry listen --tap` shows them. The deliveries go to the webhook as always, and copies are not answered. A delivery appears within half a second; of a queue with more than some dozens of deliveries a second, some have no copy. A job that was attempted before and changes now may be copied with its last attempt.',
     args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     subscribe: async (_root, { queueId }, context) => {
       if (!context.access.mayViewPayloads) throw new JobferryError('forbidden', 'this needs the right to see payloads');
@@ -124,18 +129,17 @@ async function* copiesFrom(context: GraphQLContext, queueId: string, copies: Cop
 
 type OpenTunnel = Awaited<ReturnType<GraphQLContext['services']['queues']['openTunnel']>>;
 
-async function* deliveriesOf(context: GraphQLContext, tunnel: OpenTunnel, signal: AbortSignal, leave: () => void) {
-  const end = () => context.services.queues.loseTunnel(tunnel);
+async function* deliveriesOf(context: GraphQLContext, tunnel: OpenTunnel, signal: AbortSignal, end: () => void) {
   signal.addEventListener('abort', end);
   if (signal.aborted) end();
   try {
     const event = { tunnelId: tunnel.id, more: 0 };
     yield { ...event, deliveries: [] };
-    for await (const deliveries of tunnel.deliveries()) yield { ...event, deliveries };
+    const batches = tunnel.deliveries(() => context.streams.confirmed(context));
+    for await (const deliveries of batches) yield { ...event, deliveries };
   } finally {
     signal.removeEventListener('abort', end);
     end();
-    leave();
   }
 }
 
@@ -167,7 +171,7 @@ builder.mutationFields((t) => ({
   answerTunnel: t.field({
     type: TunnelPayload,
     description:
-      'Answers deliveries of a tunnel. An answer to a delivery that is not awaited any more changes nothing. Without answers it says that the client is there.',
+      'Answers deliveries of a tunnel. An answer to a delivery that is not awaited any more changes nothing. Without answers it is a heartbeat.',
     args: {
       tunnelId: t.arg.id({ required: true, description: 'Id of the tunnel.' }),
       answers: t.arg({
@@ -218,7 +222,8 @@ function answersOf(answers: readonly AnswerInput[]): TunnelAnswer[] {
     if (statusCode !== null && !(statusCode >= 200 && statusCode <= 599))
       throw invalid('statusCode must be from 200 to 599');
     const texts = { retryAfter: retryAfter ?? null, outcome: outcome ?? null, error: error ?? null };
-    for (const [name, text] of Object.entries({ ...texts, deliveryId: id })) {
+    if (!/^\d{1,15}$/.test(id)) throw invalid('deliveryId must be the id of a delivery');
+    for (const [name, text] of Object.entries(texts)) {
       if ((text?.length ?? 0) > MAX_TEXT) throw invalid(`${name} must have at most ${MAX_TEXT} characters`);
     }
     if ((body?.length ?? 0) > MAX_BODY) throw invalid(`body must have at most ${MAX_BODY} characters`);

@@ -32,18 +32,16 @@ export function createTunnelChanges(context: Context) {
      */
     async openTunnel(account: Account, queueId: string, isForced: boolean): Promise<Tunnel> {
       assertNotSuspended(account);
-      if ((await productionOf(account, queueId)) && !isForced) {
-        throw new JobferryError(
-          'conflict',
-          'the queue is marked as production, so its deliveries are not taken unless you force it',
-        );
-      }
-      const tunnel = await tunnels().open(authorOf(account), queueId, isForced);
-      if (tunnel === null) throw notFound('queue');
-      return tunnel;
+      const tunnel = isId(queueId) ? await tunnels().open(authorOf(account), queueId, isForced) : null;
+      if (tunnel !== null) return tunnel;
+      await productionOf(account, queueId);
+      throw new JobferryError(
+        'conflict',
+        'the queue is marked as production, so its deliveries are not taken unless you force it',
+      );
     },
 
-    /** Ends what `openTunnel` has opened, because its stream is gone. A client that comes back opens another. */
+    /** Gives back what is in flight in a tunnel whose stream is gone. A client that comes back opens another. */
     loseTunnel(tunnel: Tunnel): void {
       tunnels().lost(tunnel);
     },

@@ -66,7 +66,8 @@ export function createClockTravel({ db, lookAgain, clockMoved }: Parts): ClockTr
     const waiting = await waitingJobs(db, id, [...pending.keys()]);
     const now = new Date(await databaseTime(db));
     const events: ClockEvent[] = [];
-    let isBusy = false;
+    // A job that was claimed between the two statements is in neither list.
+    let isBusy = waiting.length < pending.size;
     for (const { id: jobId, job, queue } of waiting) {
       const { reason, earliestAt } = whyWaiting(job, queue, now);
       if (reason === 'due' || reason === 'queue_deleted') isBusy = true;

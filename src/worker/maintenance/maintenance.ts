@@ -7,7 +7,7 @@ import type { Logger } from '../../log.ts';
 import { type Repeated, repeat } from '../../pacing/repeat.ts';
 import type { ReleaseWatch } from '../../services/server/release-watch.ts';
 import type { BulkActions } from '../bulk/actions.ts';
-import type { StandardWebhookQueues } from '../dispatch/standard-webhook-queues.ts';
+import { STANDARD_WEBHOOKS_MS, type StandardWebhookQueues } from '../dispatch/standard-webhook-queues.ts';
 import type { Liveness } from '../lease/liveness.ts';
 import { DeadWorkers } from './dead-workers.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -55,7 +55,6 @@ const ROLL_UP_STEPS = 20;
 /** Interval of the payload index. A payload is indexed at the earliest 5 s after its publish. */
 const INDEX_MS = 1000;
 /** Interval at which a change of another process is found: docs/receivers.md promises 2 s. */
-const STANDARD_WEBHOOKS_MS = 1900;
 /** Must be well below the 5 s after which a bulk action that no process has kept counts as idle. */
 const KEEP_BULK_MS = 1500;
 

@@ -45,7 +45,11 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
   'queue.examine_receiver': { verb: 'examined the receiver of', label: 'receiver examined', icon: 'list' },
   'queue.open_tunnel': { verb: 'took the deliveries of', label: 'deliveries taken', icon: 'send' },
-  'queue.mark_production': { verb: 'changed the mark of', label: 'production mark changed', icon: 'settings' },
+  'queue.mark_production': {
+    verb: 'changed the production mark of',
+    label: 'production mark changed',
+    icon: 'settings',
+  },
   'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
   'job.publish': { verb: 'published the job', label: 'job published', icon: 'plus' },
   'jobs.publish': { verb: 'published jobs in', label: 'jobs published', icon: 'plus' },
