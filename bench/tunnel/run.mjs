@@ -70,9 +70,9 @@ async function rate(url, receiver, jobs) {
   const { data } = await graphql(url, '{ queue(name: "tunnelled") { id } }');
   const id = data.queue.id;
   await graphql(url, 'mutation ($id: ID!) { pauseQueue(id: $id) { __typename } }', { id });
-  const publish = `mutation ($jobs: [PublishJobsItem!]!) { publishJobs(jobs: $jobs) { __typename } }`;
+  const publish = `mutation ($jobs: [PublishJobsInput!]!) { publishJobs(jobs: $jobs) { __typename } }`;
   for (let first = 0; first < jobs; first += BATCH) {
-    const batch = Array.from({ length: Math.min(BATCH, jobs - first) }, (_, n) => ({ queue: 'tunnelled', payload: { n } }));
+    const batch = Array.from({ length: Math.min(BATCH, jobs - first) }, (_, n) => ({ queue: 'tunnelled', job: { payload: { n } } }));
     await graphql(url, publish, { jobs: batch });
   }
   const before = (await told(receiver)).count;
