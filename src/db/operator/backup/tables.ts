@@ -56,6 +56,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   sign_in_link: 'lasts for ten minutes',
   instance: 'heartbeats of running processes',
   lease_confirmation: 'lease locks of running processes',
+  tunnel: 'clients that listen at running processes',
   follower: 'positions of background work in this database',
   job_search: 'made again from the payloads',
   schema_functions: 'made by each start',
