@@ -3,7 +3,7 @@
 //
 // It does not check types: `npm run check` does, and takes ten times as long.
 import { spawn } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, filesBelow, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
@@ -35,6 +35,9 @@ async function make(folder) {
     run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist),
     makeDashboard(join(dist, 'dashboard'), join(ROOT, 'dist/dashboard')),
   ]);
+  // Their sources are types, and the code of Prisma's client is one line each.
+  const generated = join(dist, 'db/generated');
+  for (const name of filesBelow(generated)) if (name.endsWith('.js.map')) rmSync(join(generated, name));
   for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
 }
 

@@ -37,19 +37,13 @@ async function packagesBrought(): Promise<number> {
   return Object.entries(packages).filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional).length;
 }
 
-/** Bytes of the files that `npm pack` would take. It would build the package again. The only excluded files are those below a folder. */
+/** Bytes of the files that `npm pack` would take. It would build the package again. */
 async function unpackedBytes(folder: string): Promise<number> {
   const { files } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { files: string[] };
   const lists = await Promise.all(
-    [...files.filter((name) => !name.startsWith('!')), 'package.json', 'README.md', 'LICENSE'].map((name) =>
-      filesIn(join(folder, name)),
-    ),
+    [...files, 'package.json', 'README.md', 'LICENSE'].map((name) => filesIn(join(folder, name))),
   );
-  const excluded = files.flatMap((name) => /^!(.+)\/\*\*\/\*(\.\w+)$/.exec(name)?.slice(1) ?? []);
-  const [below, ending] = excluded.length === 2 ? excluded : [null, null];
-  const isTaken = (path: string) =>
-    below == null || !(path.startsWith(join(folder, below)) && path.endsWith(ending ?? ''));
-  return bytesOf([...new Set(lists.flat())].filter(isTaken));
+  return bytesOf([...new Set(lists.flat())]);
 }
 
 async function filesIn(path: string): Promise<string[]> {
