@@ -31,7 +31,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   delivery: ['pacing', 'domain'],
   pacing: ['domain'],
   tunnel: ['db', 'delivery', 'pacing', 'domain'],
-  listen: ['delivery/delivery-error', 'dev/attempts'],
+  listen: ['delivery/delivery-error', 'delivery/signature', 'dev/attempts'],
   live: ['db', 'domain'],
   oidc: ['domain'],
   tracing: ['domain'],

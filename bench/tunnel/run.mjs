@@ -5,15 +5,15 @@
 // One process with the embedded database; the receiver and `jobferry listen` are processes of their own, all on loopback.
 // Latency: two queues with the same receiver, one of them behind a tunnel, get a job in turn every 20 ms. Rate: a paused queue with
 // a concurrency of 50 is filled and resumed. Prints one JSON object.
-import { fork, spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { percentiles } from '../measure/statistics.mjs';
+import { startChild } from '../stage/child.mjs';
 
 const SELF = fileURLToPath(import.meta.url);
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -27,12 +27,12 @@ else await runBenchmark(Number(process.argv[2] ?? 10), Number(process.argv[3] ??
 
 async function runBenchmark(seconds, jobs) {
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-bench-'));
-  const env = { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_API_KEY: KEY };
-  const service = spawn(process.execPath, [MAIN, 'serve'], { stdio: ['ignore', 'ignore', 'pipe'], env });
+  const env = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_API_KEY: KEY, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
+  const service = await startChild(process.execPath, [MAIN, 'serve'], { env, ready: /listening on (http:\S+)/ });
   const receiver = fork(SELF, ['receiver']);
   let client = null;
   try {
-    const url = await addressOf(service);
+    const [, url] = service.match;
     const { port } = await told(receiver);
     const webhookUrl = `http://127.0.0.1:${port}/`;
     for (const name of ['direct', 'tunnelled']) {
@@ -43,10 +43,9 @@ async function runBenchmark(seconds, jobs) {
     const perSecond = await rate(url, receiver, jobs);
     console.log(JSON.stringify({ ...latency, perSecond, inFlight: IN_FLIGHT, jobs }));
   } finally {
-    client?.kill();
+    await client?.stop();
     receiver.kill();
-    service.kill();
-    await new Promise((resolve) => service.once('exit', resolve));
+    await service.stop();
     await rm(dataDir, { recursive: true });
   }
 }
@@ -89,24 +88,9 @@ async function rate(url, receiver, jobs) {
   return Math.round(((to.count - from.count) * 1000) / (to.at - from.at));
 }
 
-async function listen(url, queue, forward) {
-  const env = { PATH: process.env.PATH, JOBFERRY_URL: url, JOBFERRY_API_KEY: KEY };
+function listen(url, queue, forward) {
   const args = [MAIN, 'listen', queue, '--forward', forward, '--json'];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env });
-  await new Promise((resolve) => child.stdout.once('data', resolve));
-  child.stdout.resume();
-  return child;
-}
-
-async function addressOf(service) {
-  for await (const line of createInterface({ input: service.stderr })) {
-    const { msg, url } = JSON.parse(line);
-    if (msg !== 'listening') continue;
-    // Its log must be read, or it stops at the pipe's end.
-    service.stderr.resume();
-    return url;
-  }
-  throw new Error('the service did not start');
+  return startChild(process.execPath, args, { env: { JOBFERRY_URL: url, JOBFERRY_API_KEY: KEY }, ready: /"type":"ready"/ });
 }
 
 async function send(url, method, path, body) {

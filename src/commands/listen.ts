@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { attemptLine } from '../dev/attempts.ts';
-import { DATA_DIR, URL_FILE } from '../dev/run.ts';
+import { DATA_DIR } from '../dev/run.ts';
 import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
 import { command, UsageError } from './command.ts';
+import { devAddress } from './dev-address.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 export const LISTEN = command({
@@ -42,23 +41,15 @@ export const LISTEN = command({
 
 /** Both are of one place, so that a key never goes to another service. @throws UsageError */
 async function addressOf({ JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey }: NodeJS.ProcessEnv) {
-  if (url === undefined && apiKey === undefined) return addressOfDev();
+  if (url === undefined && apiKey === undefined) {
+    return devAddress(DATA_DIR, 'start it, or set JOBFERRY_URL and JOBFERRY_API_KEY');
+  }
   if (url === undefined || apiKey === undefined) throw new UsageError('set both JOBFERRY_URL and JOBFERRY_API_KEY');
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError('JOBFERRY_URL must be a URL such as https://jobs.example.com');
   }
   if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw new UsageError('JOBFERRY_API_KEY must be an API key');
   return { url, apiKey: apiKey.trim() };
-}
-
-async function addressOfDev() {
-  const read = async (name: string) => (await readFile(join(DATA_DIR, name), 'utf8')).trim();
-  const [url, apiKey] = await Promise.all([read(URL_FILE), read('api-key')]).catch(() => {
-    throw new UsageError(
-      `set JOBFERRY_URL and JOBFERRY_API_KEY, or start jobferry dev: none runs with its data in ${DATA_DIR}`,
-    );
-  });
-  return { url, apiKey };
 }
 
 function plainPrint(forward: URL, isTap: boolean): ListenPrint {

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createDevClient, type DevClient, type WireClock, type WireEvent } from '../dev/client.ts';
-import { DATA_DIR, URL_FILE } from '../dev/run.ts';
+import { DATA_DIR } from '../dev/run.ts';
 import { readDuration } from '../domain/duration.ts';
 import { command, UsageError } from './command.ts';
+import { devAddress } from './dev-address.ts';
 import { type Column, table } from './output.ts';
 
 const COLUMNS: readonly Column<WireEvent>[] = [
@@ -69,9 +68,6 @@ function describe({ now, aheadSeconds }: WireClock): string {
 }
 
 async function clientOf(folder: string): Promise<DevClient> {
-  const read = (name: string) => readFile(join(folder, name), 'utf8');
-  const [url, key] = await Promise.all([read(URL_FILE), read('api-key')]).catch(() => {
-    throw new UsageError(`no jobferry dev runs with its data in ${folder}: start it, or name its folder by --data`);
-  });
-  return createDevClient(url.trim(), key.trim());
+  const { url, apiKey } = await devAddress(folder, 'start it, or name its folder by --data');
+  return createDevClient(url, apiKey);
 }

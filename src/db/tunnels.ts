@@ -184,27 +184,3 @@ export async function jobsToCopy(
     }
   });
 }
-
-const MARK: Statement = {
-  name: 'mark-production',
-  text: `
-    with present as materialized (
-      select id, production from queue
-       where id = $1 and account_id = $2 and deleted_at is null and production <> $4 for no key update
-    ), marked as (
-      update queue set production = $4 from present where queue.id = present.id returning queue.id, queue.name
-    )
-    select jobferry_audit($2, $3::json, 'queue.mark_production', 'queue', id, name,
-             jsonb_build_object('production', not $4), jsonb_build_object('production', $4))
-      from marked`,
-};
-
-/** @returns false when nothing was changed: the queue is marked so already, or there is no such live queue */
-export async function markProduction(
-  db: Database,
-  by: Author,
-  queueId: string,
-  isProduction: boolean,
-): Promise<boolean> {
-  return (await db.query(MARK, [queueId, by.accountId, actorJson(by.actor), isProduction])).length > 0;
-}

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { classifyError } from '../delivery/delivery-error.ts';
+import { sign, standardHeaders } from '../delivery/signature.ts';
 import type { WireAnswer, WireDelivery } from './server.ts';
 
 /** Bytes of an answer's body that are passed on. More is read as far as a connection needs it to be used again. */
@@ -56,29 +57,27 @@ function isStatus(statusCode: number): boolean {
   return statusCode >= 200 && statusCode <= 599;
 }
 
-const PREFIX = 'whsec_';
 const SIGNATURE = /^sha256=[0-9a-f]{64}$/;
 
 /** The contract's signature header is known by its form: its name is a setting of the service. */
 function signedBy(secret: string, headers: readonly string[], body: string): string[] {
-  const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+  const bytes = Buffer.from(body);
   const signed: string[] = [];
   const headerOf = (wanted: string) => headers[headers.indexOf(wanted) + 1] ?? '';
   for (let n = 0; n < headers.length; n += 2) {
     const [name = '', value = ''] = headers.slice(n, n + 2);
     if (name === 'webhook-signature') {
-      const text = `${headerOf('webhook-id')}.${headerOf('webhook-timestamp')}.${body}`;
-      const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
-      signed.push(name, `v1,${createHmac('sha256', key).update(text).digest('base64')}`);
+      const seconds = Number(headerOf('webhook-timestamp'));
+      signed.push(name, standardHeaders(headerOf('webhook-id'), bytes, [secret], seconds).at(-1) ?? '');
     } else if (!SIGNATURE.test(value)) signed.push(name, value);
-    else if (!name.endsWith('-next')) signed.push(name, signature);
+    else if (!name.endsWith('-next')) signed.push(name, sign(bytes, secret));
   }
   return signed;
 }
 
 /** @returns a secret that is the same at each start, and does not reveal the key */
 export function secretOf(apiKey: string, queue: string): string {
-  return `${PREFIX}${createHmac('sha256', apiKey).update(`jobferry listen ${queue}`).digest('base64')}`;
+  return `whsec_${createHmac('sha256', apiKey).update(`jobferry listen ${queue}`).digest('base64')}`;
 }
 
 function textOf(name: 'retryAfter' | 'outcome', header: string | string[] | undefined): Partial<WireAnswer> {
@@ -90,12 +89,10 @@ function textOf(name: 'retryAfter' | 'outcome', header: string | string[] | unde
 async function beginningOf(body: Readable): Promise<string> {
   const cut = setTimeout(() => body.destroy(), BODY_MS);
   const chunks: Buffer[] = [];
-  let kept = 0;
   let read = 0;
   try {
     for await (const chunk of body) {
-      if (kept < KEPT_BYTES) chunks.push(chunk.subarray(0, KEPT_BYTES - kept));
-      kept += chunk.length;
+      if (read < KEPT_BYTES) chunks.push(chunk.subarray(0, KEPT_BYTES - read));
       read += chunk.length;
       if (read > READ_BYTES) break;
     }

@@ -1,13 +1,11 @@
 import { MAX_MESSAGE_BYTES } from '../db/connection/notifications.ts';
+import { RESPONSE_BODY_BYTES } from '../delivery/exchange.ts';
 import type { TunnelAnswer } from './tunnel.ts';
 
 /** Messages between processes: a client's answer may arrive at a process that does not have its tunnel. */
 export const CHANNEL = 'jobferry_tunnel';
 /** A tunnel was opened or ended: read again which queues have one. */
 export const CHANGED = 'changed';
-
-/** Bytes of a body that a message carries, as base64. */
-const BODY_BYTES = 4096;
 
 export type TunnelMessage =
   | { accountId: string; tunnelId: string; answers: TunnelAnswer[] }
@@ -17,7 +15,8 @@ export type TunnelMessage =
 export function encodeAnswers(accountId: string, tunnelId: string, answers: readonly TunnelAnswer[]): string[] {
   if (answers.length === 0) return [JSON.stringify({ accountId, tunnelId, answers: [] })];
   return answers.map((answer) => {
-    const body = answer.body === null ? null : Buffer.from(answer.body).subarray(0, BODY_BYTES).toString('base64');
+    const body =
+      answer.body === null ? null : Buffer.from(answer.body).subarray(0, RESPONSE_BODY_BYTES).toString('base64');
     const message = JSON.stringify({ accountId, tunnelId, answers: [{ ...answer, body }] });
     // Headers of control characters take six bytes for each.
     if (Buffer.byteLength(message) <= MAX_MESSAGE_BYTES) return message;

@@ -143,15 +143,14 @@ export class Tunnel implements TunnelFacts {
     }
   }
 
-  /** @returns false if the delivery is not awaited any more */
-  answered(answer: TunnelAnswer): boolean {
+  /** An answer to a delivery that is not awaited any more changes nothing. */
+  answered(answer: TunnelAnswer): void {
     const awaited = this.#awaited.get(answer.id);
     awaited?.settle({
       answer: deliveryAnswerOf(answer),
       durationMs: performance.now() - awaited.startedAt,
       responseBody: answer.statusCode === null ? null : beginningOf(answer.body ?? ''),
     });
-    return awaited !== undefined;
   }
 
   end(): void {

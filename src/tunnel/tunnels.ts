@@ -75,7 +75,7 @@ export class Tunnels {
   /** Whether this process may deliver jobs of the queue. */
   mayDeliver(queueId: string): boolean {
     if (this.#options.startWorker !== null) return this.#ofQueue.has(queueId);
-    return this.#tunnelled.size === 0 || !this.#tunnelled.has(queueId) || this.#ofQueue.has(queueId);
+    return !this.#tunnelled.has(queueId) || this.#ofQueue.has(queueId);
   }
 
   /** Wraps the sender of a worker: deliveries of a queue with tunnels go through one of them. */

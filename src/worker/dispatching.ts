@@ -5,6 +5,7 @@ import { lockHolders } from '../db/operator/locks.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
+import { repeat } from '../pacing/repeat.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { StandardWebhookQueues } from './dispatch/standard-webhook-queues.ts';
@@ -24,6 +25,9 @@ export interface DispatchingOptions {
 
 /** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
 const LEASE_MARGIN_MS = 5000;
+
+/** From the end of a read to the next, in milliseconds: docs/receivers.md promises that a change of another process is found within 2 s. */
+const STANDARD_WEBHOOKS_MS = 1900;
 
 /** Starts what claims and delivers: a dispatcher, and the lease lock that its claims need. */
 export async function startDispatching(db: Database, sender: Sender, log: Logger, options: DispatchingOptions) {
@@ -59,5 +63,14 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     whoLocks: () => lockHolders(db.reading('locks')),
   });
   dispatcher = dispatching;
-  return { liveness, dispatching, standardWebhooks };
+  const reading = repeat(STANDARD_WEBHOOKS_MS, log, 'reading the queues with Standard Webhooks headers', () =>
+    standardWebhooks.read(),
+  );
+  return {
+    liveness,
+    dispatching,
+    readStandardWebhooks: () => standardWebhooks.read(),
+    /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
+    drain: () => Promise.all([reading.stop(), dispatching.drain()]),
+  };
 }

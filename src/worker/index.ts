@@ -46,7 +46,7 @@ export interface Worker {
 /** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { capacity, plans, periods, changes, listener } = options;
-  const { liveness, dispatching, standardWebhooks } = await startDispatching(db, sender, log, options);
+  const { liveness, dispatching, readStandardWebhooks, drain } = await startDispatching(db, sender, log, options);
   const { workerId } = liveness;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
   const deadlines = new Deadlines(db, log, wake, changes);
@@ -55,11 +55,12 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   try {
     await runner.start();
   } catch (error) {
+    await drain();
     await liveness.stop();
     throw error;
   }
   const isDelivering = () => dispatching.inFlight > 0;
-  const parts = { db, log, liveness, deadlines, bulkActions, standardWebhooks, wake, isDelivering };
+  const parts = { db, log, liveness, deadlines, bulkActions, wake, isDelivering };
   const maintenance = new Maintenance({ ...options, ...parts });
   listener.subscribe({
     channels: {
@@ -81,7 +82,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       wake(queueId, reason);
       return hasRoom;
     },
-    readStandardWebhooks: () => standardWebhooks.read(),
+    readStandardWebhooks,
     lookAgain: () => maintenance.lookAgain(),
     problem: () => {
       if (!runner.running) return 'restarting';
@@ -96,7 +97,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     lockedQueues: () => dispatching.locked.count,
     stop: async () => {
       deadlines.stop();
-      await Promise.all([runner.stop(), bulkActions.stop(), dispatching.drain(), maintenance.stop()]);
+      await Promise.all([runner.stop(), bulkActions.stop(), drain(), maintenance.stop()]);
       await liveness.stop();
     },
   };

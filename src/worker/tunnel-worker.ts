@@ -2,8 +2,6 @@ import type { Database } from '../db/connection/database.ts';
 import { readWake, WAKE_CHANNEL } from '../db/delivery/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
-import { repeat } from '../pacing/repeat.ts';
-import { STANDARD_WEBHOOKS_MS } from './dispatch/standard-webhook-queues.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
 
 /**
@@ -17,7 +15,7 @@ export async function startTunnelWorker(
   options: DispatchingOptions,
 ): Promise<{ wake(queueId: string): void; stop(): Promise<void> }> {
   const { listener, mayDeliver } = options;
-  const { liveness, dispatching, standardWebhooks } = await startDispatching(db, sender, log, options);
+  const { liveness, dispatching, drain } = await startDispatching(db, sender, log, options);
   listener.subscribe({
     channels: {
       [WAKE_CHANNEL]: (message) => {
@@ -29,17 +27,15 @@ export async function startTunnelWorker(
   try {
     await listener.start();
   } catch (error) {
+    await drain();
     await liveness.stop();
     throw error;
   }
-  const reading = repeat(STANDARD_WEBHOOKS_MS, log, 'reading which queues have Standard Webhooks headers', () =>
-    standardWebhooks.read(),
-  );
   log.info({ workerId: liveness.workerId }, 'worker for tunnels started');
   return {
     wake: (queueId) => dispatching.wake(queueId),
     async stop() {
-      await Promise.all([reading.stop(), dispatching.drain()]);
+      await drain();
       await liveness.stop();
       await listener.stop();
     },

@@ -82,7 +82,6 @@ function maintenanceOf(parts: Record<string, unknown> & { db: Database }): Maint
     retentionSweepMs: HOUR_MS,
     deadlines: { check: async () => undefined },
     bulkActions: { takeIdle: async () => undefined, keep: async () => undefined },
-    standardWebhooks: { read: async () => undefined },
     wake: () => true,
     isDelivering: () => false,
     ...parts,

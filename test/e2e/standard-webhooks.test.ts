@@ -1,13 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
-import { createAccount } from '../support/account.ts';
-import { type Api, type ApiQueue, createApi } from '../support/api.ts';
-import { createTestDatabase } from '../support/database.ts';
+import type { Api, ApiQueue } from '../support/api.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
-import { startInProcess } from '../support/in-process.ts';
 import { type ReceivedRequest, type Receiver, verifySignature } from '../support/receiver.ts';
-import { openReceiver } from '../support/service.ts';
+import { openReceiver, startService } from '../support/service.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 import { always, waitFor } from '../support/wait-for.ts';
@@ -21,12 +18,10 @@ let other: TestServices;
 let account: Account;
 
 beforeAll(async () => {
-  const { url: databaseUrl } = await createTestDatabase();
-  const { key } = await createAccount(databaseUrl);
-  const { baseUrl } = await startInProcess({ databaseUrl });
-  api = createApi(baseUrl, key);
-  graphql = createGraphQLClient(baseUrl, key);
-  other = openServices(databaseUrl);
+  const service = await startService();
+  ({ api } = service);
+  graphql = createGraphQLClient(service.jobferry.baseUrl, service.apiKey);
+  other = openServices(service.databaseUrl);
   account = await other.firstAccount();
 });
 

@@ -10,6 +10,7 @@ const API_KEY = 'key-of-the-bootstrap-account';
 export interface Service<Kind extends Running = Running> {
   /** With its first key. */
   api: Api;
+  apiKey: string;
   jobferry: Kind;
   databaseUrl: string;
 }
@@ -30,7 +31,7 @@ async function startWith<Kind extends Running>(
 ): Promise<Service<Kind>> {
   const { url: databaseUrl } = await createTestDatabase();
   const jobferry = await start({ databaseUrl, env: { BOOTSTRAP_API_KEY: API_KEY, ...env } });
-  return { api: createApi(jobferry.baseUrl, API_KEY), jobferry, databaseUrl };
+  return { api: createApi(jobferry.baseUrl, API_KEY), apiKey: API_KEY, jobferry, databaseUrl };
 }
 
 /** A receiver that closes by itself when the test file is done. */

@@ -1,9 +1,9 @@
-import type { Author } from '../../domain/audit.ts';
+import type { AuditRecord, Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
- * Pause, resume, the end of a hold, rotation of the signing secret, and the encryption of payloads. Each is one statement
+ * Pause, resume, the end of a hold, rotation of the signing secret, and settings that are on or off. Each is one statement
  * with the change, its audit entry and its wake-up. `jobferry_pick` reads the columns under the lock of the queue's row,
  * so every claim that starts after the commit follows the change, in all processes.
  */
@@ -178,20 +178,45 @@ export async function finishSecretRotation(db: Database, by: Author, queueId: st
   return (await db.query(FINISH_ROTATION, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
-const ENCRYPT_PAYLOADS: Statement = {
-  name: 'encrypt-payloads',
-  text: `
+/** @param column of `queue`, a boolean @param field its name in the audit log */
+function switchStatement(name: string, column: string, field: string, action: AuditRecord['action']): Statement {
+  return {
+    name,
+    text: `
     with changed as (
-      update queue set payloads_encrypted = $4
-       where id = $1 and account_id = $2 and deleted_at is null and payloads_encrypted <> $4
+      update queue set ${column} = $4
+       where id = $1 and account_id = $2 and deleted_at is null and ${column} <> $4
       returning id, name
     )
-    select jobferry_audit($2, $3::json, 'queue.encrypt_payloads', 'queue', id, name,
-             jsonb_build_object('payloadsEncrypted', not $4::boolean), jsonb_build_object('payloadsEncrypted', $4::boolean))
+    select jobferry_audit($2, $3::json, '${action}', 'queue', id, name,
+             jsonb_build_object('${field}', not $4::boolean), jsonb_build_object('${field}', $4::boolean))
       from changed`,
+  };
+}
+
+const SWITCHES = {
+  payloadsEncrypted: switchStatement(
+    'encrypt-payloads',
+    'payloads_encrypted',
+    'payloadsEncrypted',
+    'queue.encrypt_payloads',
+  ),
+  standardWebhooks: switchStatement(
+    'set-standard-webhooks',
+    'standard_webhooks',
+    'standardWebhooks',
+    'queue.set_standard_webhooks',
+  ),
+  production: switchStatement('mark-production', 'production', 'production', 'queue.mark_production'),
 };
 
-/** Applies to future jobs. @returns false when nothing was changed: the setting is the same, or there is no such queue */
-export async function encryptPayloads(db: Database, by: Author, queueId: string, enabled: boolean): Promise<boolean> {
-  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.accountId, actorJson(by.actor), enabled])).length > 0;
+/** Switches a setting on or off. @returns false when nothing was changed: the setting is the same, or there is no such queue */
+export async function switchQueue(
+  db: Database,
+  by: Author,
+  queueId: string,
+  setting: keyof typeof SWITCHES,
+  isOn: boolean,
+): Promise<boolean> {
+  return (await db.query(SWITCHES[setting], [queueId, by.accountId, actorJson(by.actor), isOn])).length > 0;
 }

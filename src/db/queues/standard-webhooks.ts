@@ -1,31 +1,6 @@
-import type { Author } from '../../domain/audit.ts';
-import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** The queues whose deliveries have the headers of Standard Webhooks (docs/decisions/0050). */
-
-const SET: Statement = {
-  name: 'set-standard-webhooks',
-  text: `
-    with changed as (
-      update queue set standard_webhooks = $4
-       where id = $1 and account_id = $2 and deleted_at is null and standard_webhooks <> $4
-      returning id, name
-    )
-    select jobferry_audit($2, $3::json, 'queue.set_standard_webhooks', 'queue', id, name,
-             jsonb_build_object('standardWebhooks', not $4::boolean), jsonb_build_object('standardWebhooks', $4::boolean))
-      from changed`,
-};
-
-/** @returns false when nothing was changed: the setting is the same, or there is no such queue */
-export async function setStandardWebhooks(
-  db: Database,
-  by: Author,
-  queueId: string,
-  enabled: boolean,
-): Promise<boolean> {
-  return (await db.query(SET, [queueId, by.accountId, actorJson(by.actor), enabled])).length > 0;
-}
 
 // A secret whose time has come signs alone, as at a claim.
 const SECRETS: Statement = {

@@ -2,9 +2,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { TunnelAnswer, TunnelDelivery as TunnelDeliveryShape } from '../../tunnel/tunnel.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
-import { NotFoundError } from '../errors.ts';
-import { idOf, refusing } from '../input.ts';
-import { QueuePayload, queueAfter } from '../queues/after-change.ts';
+import { idOf } from '../input.ts';
 import { watchOf } from './watched.ts';
 
 /** Deliveries of an event. A tunnel has as many in flight as the concurrency of its queue. */
@@ -195,21 +193,6 @@ builder.mutationFields((t) => ({
       if (isTunnelId(tunnelId)) await services.queues.endTunnel(account, tunnelId);
       return { tunnelId };
     },
-  }),
-  markProduction: t.field({
-    type: QueuePayload,
-    description:
-      'Sets whether the queue is marked as production. A tunnel takes the deliveries of such a queue only if it is forced.',
-    errors: { types: [NotFoundError] },
-    args: {
-      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
-      production: t.arg.boolean({ required: true, description: 'Whether it is for production.' }),
-    },
-    resolve: (_root, { queueId: id, production }, context) =>
-      refusing(async () => {
-        await context.services.queues.markProduction(context.account, idOf(id, 'queue'), production);
-        return queueAfter(context, id);
-      }),
   }),
 }));
 

@@ -250,6 +250,21 @@ builder.mutationFields((t) => ({
         return queueAfter(context, id);
       }),
   }),
+  markProduction: t.field({
+    type: QueuePayload,
+    description:
+      'Sets whether the queue is marked as production. A tunnel takes the deliveries of such a queue only if it is forced.',
+    errors: { types: [NotFoundError] },
+    args: {
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      production: t.arg.boolean({ required: true, description: 'Whether it is for production.' }),
+    },
+    resolve: (_root, { queueId: id, production }, context) =>
+      refusing(async () => {
+        await context.services.queues.markProduction(context.account, idOf(id, 'queue'), production);
+        return queueAfter(context, id);
+      }),
+  }),
   rotateSigningSecret: t.field({
     type: RotateSigningSecretPayload,
     description:

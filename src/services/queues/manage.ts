@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import * as queues from '../../db/queues/queues.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
+import { isId } from '../../domain/id.ts';
 import {
   assertAccountConcurrency,
   assertPlanAllows,
@@ -18,6 +19,17 @@ export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
   Partial<QueueSettings> & { name: string; template?: string | undefined };
 type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
 
+/** @throws JobferryError `not_found`, `unavailable` */
+export async function liveQueue(
+  { readingPrisma }: Pick<Context, 'readingPrisma'>,
+  account: Account,
+  queueId: string,
+): Promise<Queue> {
+  const queue = isId(queueId) ? await queues.findQueue(readingPrisma.of(account.id), account.id, queueId) : null;
+  if (queue === null) throw notFound('queue');
+  return queue;
+}
+
 /** Reads the live queues of an account. */
 export function createQueueReads({ readingPrisma, allowsAddress }: Pick<Context, 'readingPrisma' | 'allowsAddress'>) {
   return {
@@ -28,9 +40,7 @@ export function createQueueReads({ readingPrisma, allowsAddress }: Pick<Context,
 
     /** Returns a live queue. @throws JobferryError `not_found`, `unavailable` */
     async get(account: Account, queueId: string): Promise<Queue> {
-      const queue = await queues.findQueue(readingPrisma.of(account.id), account.id, queueId);
-      if (queue === null) throw notFound('queue');
-      return queue;
+      return liveQueue({ readingPrisma }, account, queueId);
     },
 
     /**

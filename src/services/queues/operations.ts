@@ -1,28 +1,23 @@
 import * as operations from '../../db/queues/operations.ts';
-import { findQueue } from '../../db/queues/queues.ts';
-import { setStandardWebhooks, signingSecretsOf } from '../../db/queues/standard-webhooks.ts';
+import { signingSecretsOf } from '../../db/queues/standard-webhooks.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
-import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
+import { invalidField, JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
 import { standardKeyOf } from '../../domain/standard-webhooks.ts';
 import type { Context } from '../context.ts';
 import { afterCommit } from '../explain-unavailable.ts';
+import { liveQueue } from './manage.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
 /**
  * Pauses and resumes queues, ends holds, rotates signing secrets (docs/decisions/0005), and switches the encryption of
- * payloads (0007) and the headers of Standard Webhooks (0050). GraphQL only. Each change is written to the audit log in the
+ * payloads (0007), the headers of Standard Webhooks (0050) and the mark of production (0051). GraphQL only. Each change is written to the audit log in the
  * same commit, and returns the queue as it is afterwards.
  * @throws JobferryError `not_found`, `unavailable`, and what the method names
  */
 export function createQueueOperations(context: Context) {
-  const { db, readingPrisma, periods } = context;
-  const liveQueue = async (account: Account, queueId: string): Promise<Queue> => {
-    const queue = isId(queueId) ? await findQueue(readingPrisma.of(account.id), account.id, queueId) : null;
-    if (queue === null) throw notFound('queue');
-    return queue;
-  };
+  const { db, periods } = context;
   const changed = (account: Account, queueId: string) => {
     context.changes.changed({ accountId: account.id, queueId });
   };
@@ -31,7 +26,7 @@ export function createQueueOperations(context: Context) {
     /** Stops the deliveries of a queue; publishing goes on. Pausing a paused queue changes nothing. */
     async pause(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.pauseQueue(db, authorOf(account), queueId))) changed(account, queueId);
-      return liveQueue(account, queueId).catch(afterCommit);
+      return liveQueue(context, account, queueId).catch(afterCommit);
     },
 
     /** Ends a pause. Each waiting job gets its full delivery lifetime again: the time of the pause does not count.
@@ -42,7 +37,7 @@ export function createQueueOperations(context: Context) {
         context.wake(queueId, 'change');
         changed(account, queueId);
       }
-      return liveQueue(account, queueId).catch(afterCommit);
+      return liveQueue(context, account, queueId).catch(afterCommit);
     },
 
     /**
@@ -54,14 +49,14 @@ export function createQueueOperations(context: Context) {
         context.wake(queueId, 'change');
         changed(account, queueId);
       }
-      return liveQueue(account, queueId).catch(afterCommit);
+      return liveQueue(context, account, queueId).catch(afterCommit);
     },
 
     /** Replaces the present signing secret by the next one now. Changes nothing when no rotation is running. */
     async finishSecretRotation(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.finishSecretRotation(db, authorOf(account), queueId)))
         changed(account, queueId);
-      return liveQueue(account, queueId).catch(afterCommit);
+      return liveQueue(context, account, queueId).catch(afterCommit);
     },
 
     /**
@@ -79,13 +74,13 @@ export function createQueueOperations(context: Context) {
       if (!(overlapSeconds >= min && overlapSeconds <= max)) {
         throw invalidField('overlapSeconds', `must be from ${min} to ${max}`);
       }
-      const queue = await liveQueue(account, queueId);
+      const queue = await liveQueue(context, account, queueId);
       const secret = generateSigningSecret();
       const next = { secret, overlapMs: Math.ceil(overlapSeconds * 1000) };
       const takesOverAt = await operations.rotateSigningSecret(db, authorOf(account), queueId, next);
       if (takesOverAt === null) {
         // Either the queue was deleted meanwhile, which `liveQueue` reports, or another rotation is running.
-        await liveQueue(account, queueId);
+        await liveQueue(context, account, queueId);
         throw new JobferryError('conflict', rotationInProgress(await operations.rotationEnd(db, queueId)));
       }
       changed(account, queueId);
@@ -100,9 +95,9 @@ export function createQueueOperations(context: Context) {
       if (enabled && db.cipher.keyId === null) {
         throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
       }
-      if (isId(queueId) && (await operations.encryptPayloads(db, authorOf(account), queueId, enabled)))
+      if (isId(queueId) && (await operations.switchQueue(db, authorOf(account), queueId, 'payloadsEncrypted', enabled)))
         changed(account, queueId);
-      return liveQueue(account, queueId).catch(afterCommit);
+      return liveQueue(context, account, queueId).catch(afterCommit);
     },
 
     /**
@@ -113,13 +108,20 @@ export function createQueueOperations(context: Context) {
     async setStandardWebhooks(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
       if (isId(queueId)) {
         if (enabled) assertStandard(await signingSecretsOf(db, account.id, queueId));
-        if (await setStandardWebhooks(db, authorOf(account), queueId, enabled)) {
+        if (await operations.switchQueue(db, authorOf(account), queueId, 'standardWebhooks', enabled)) {
           // It is stored: after a failure the next poll finds it.
           await context.readStandardWebhooks?.().catch(() => undefined);
           changed(account, queueId);
         }
       }
-      return liveQueue(account, queueId).catch(afterCommit);
+      return liveQueue(context, account, queueId).catch(afterCommit);
+    },
+
+    /** Sets whether the queue is marked as production: then a tunnel to it has to be forced (docs/decisions/0051). */
+    async markProduction(account: Account, queueId: string, isProduction: boolean): Promise<Queue> {
+      if (isId(queueId) && (await operations.switchQueue(db, authorOf(account), queueId, 'production', isProduction)))
+        changed(account, queueId);
+      return liveQueue(context, account, queueId).catch(afterCommit);
     },
   };
 }

@@ -1,28 +1,21 @@
-import { markProduction, type OpenTunnel, tunnelsOfQueue } from '../../db/tunnels.ts';
+import { type OpenTunnel, tunnelsOfQueue } from '../../db/tunnels.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
-import { JobferryError, notFound } from '../../domain/errors.ts';
+import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { Copies } from '../../tunnel/copies.ts';
 import type { Tunnel, TunnelAnswer } from '../../tunnel/tunnel.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { Context } from '../context.ts';
+import { liveQueue } from './manage.ts';
 
 export type { OpenTunnel } from '../../db/tunnels.ts';
 
 /** Tunnels: the deliveries of a queue go to a client that listens (docs/decisions/0051). GraphQL only. */
 export function createTunnelChanges(context: Context) {
-  const { db, readingPrisma } = context;
+  const { db } = context;
   const tunnels = (): Tunnels => {
     if (context.tunnels == null) throw new Error('this process has no tunnels');
     return context.tunnels;
-  };
-  const productionOf = async (account: Account, queueId: string): Promise<boolean> => {
-    const where = { id: queueId, accountId: account.id, deletedAt: null };
-    const queue = isId(queueId)
-      ? await readingPrisma.of(account.id).queue.findFirst({ where, select: { production: true } })
-      : null;
-    if (queue === null) throw notFound('queue');
-    return queue.production;
   };
 
   return {
@@ -34,7 +27,7 @@ export function createTunnelChanges(context: Context) {
       assertNotSuspended(account);
       const tunnel = isId(queueId) ? await tunnels().open(authorOf(account), queueId, isForced) : null;
       if (tunnel !== null) return tunnel;
-      await productionOf(account, queueId);
+      await liveQueue(context, account, queueId);
       throw new JobferryError(
         'conflict',
         'the queue is marked as production, so its deliveries are not taken unless you force it',
@@ -48,7 +41,7 @@ export function createTunnelChanges(context: Context) {
 
     /** Returns what makes copies of the deliveries of a queue. @throws JobferryError `not_found` */
     async copiesOf(account: Account, queueId: string): Promise<Copies> {
-      await productionOf(account, queueId);
+      await liveQueue(context, account, queueId);
       return tunnels().copies(account.id, queueId);
     },
 
@@ -65,13 +58,6 @@ export function createTunnelChanges(context: Context) {
     /** Returns the tunnels of a queue, oldest first, at most 100. */
     tunnelsOf(account: Account, queueId: string): Promise<OpenTunnel[]> {
       return tunnelsOfQueue(db.reading(account.id), account.id, queueId);
-    },
-
-    /** Marks a queue as production, or no longer. @throws JobferryError `not_found` */
-    async markProduction(account: Account, queueId: string, isProduction: boolean): Promise<void> {
-      const isChanged = isId(queueId) && (await markProduction(db, authorOf(account), queueId, isProduction));
-      if (isChanged) context.changes.changed({ accountId: account.id, queueId });
-      else await productionOf(account, queueId);
     },
   };
 }

@@ -1,9 +1,6 @@
 import type { Database } from '../../db/connection/database.ts';
 import { standardWebhookIds } from '../../db/queues/standard-webhooks.ts';
 
-/** From the end of a read to the next, in milliseconds. */
-export const STANDARD_WEBHOOKS_MS = 1900;
-
 /**
  * The ids of the queues whose deliveries have the headers of Standard Webhooks, as last read. The process polls them, because
  * a claim that returned the setting would cost all queues something (docs/decisions/0050). While the database cannot be

@@ -7,7 +7,6 @@ import type { Logger } from '../../log.ts';
 import { type Repeated, repeat } from '../../pacing/repeat.ts';
 import type { ReleaseWatch } from '../../services/server/release-watch.ts';
 import type { BulkActions } from '../bulk/actions.ts';
-import { STANDARD_WEBHOOKS_MS, type StandardWebhookQueues } from '../dispatch/standard-webhook-queues.ts';
 import type { Liveness } from '../lease/liveness.ts';
 import { DeadWorkers } from './dead-workers.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -26,7 +25,6 @@ export interface MaintenanceParts {
   retentionSweepMs: number;
   deadlines: Deadlines;
   bulkActions: BulkActions;
-  standardWebhooks: Pick<StandardWebhookQueues, 'read'>;
   wake: (queueId: string) => void;
   isDelivering: () => boolean;
 }
@@ -54,7 +52,6 @@ const ROLL_UP_MS = 5000;
 const ROLL_UP_STEPS = 20;
 /** Interval of the payload index. A payload is indexed at the earliest 5 s after its publish. */
 const INDEX_MS = 1000;
-/** Interval at which a change of another process is found: docs/receivers.md promises 2 s. */
 /** Must be well below the 5 s after which a bulk action that no process has kept counts as idle. */
 const KEEP_BULK_MS = 1500;
 
@@ -104,7 +101,7 @@ export class Maintenance {
   }
 
   #loops(): Loop[] {
-    const { db, retentionSweepMs, bulkActions, standardWebhooks } = this.#parts;
+    const { db, retentionSweepMs, bulkActions } = this.#parts;
     const reconciler = this.#reconciler;
     const deadWorkers = this.#deadWorkers;
     return [
@@ -114,11 +111,6 @@ export class Maintenance {
       { name: 'finding deleted queues with jobs', everyMs: RECONCILE_MS, round: () => reconciler.findWork('deleted') },
       { name: 'finding idle bulk actions', everyMs: RECONCILE_MS, round: () => bulkActions.takeIdle() },
       { name: 'keeping bulk actions', everyMs: KEEP_BULK_MS, round: () => bulkActions.keep() },
-      {
-        name: 'reading the queues with Standard Webhooks headers',
-        everyMs: STANDARD_WEBHOOKS_MS,
-        round: () => standardWebhooks.read(),
-      },
       { name: SWEEPING, everyMs: retentionSweepMs, round: () => this.#sweeper.run() },
       { name: 'indexing attempts', everyMs: ROLL_UP_MS, round: () => indexAttempts(db) },
       { name: 'rolling up statistics', everyMs: ROLL_UP_MS, round: () => this.#rollUp() },

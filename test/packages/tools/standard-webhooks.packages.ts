@@ -7,13 +7,10 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../../src/db/embedded/free-port.ts';
 import type { Account } from '../../../src/domain/account.ts';
-import { createAccount } from '../../support/account.ts';
-import { type Api, type ApiQueue, createApi } from '../../support/api.ts';
+import type { Api, ApiQueue } from '../../support/api.ts';
 import { ROOT } from '../../support/checkout.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startInProcess } from '../../support/in-process.ts';
 import { type ReceivedRequest, type Receiver, verifySignature } from '../../support/receiver.ts';
-import { openReceiver } from '../../support/service.ts';
+import { openReceiver, startService } from '../../support/service.ts';
 import { openServices, type TestServices } from '../../support/services.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -29,11 +26,9 @@ let other: TestServices;
 let account: Account;
 
 beforeAll(async () => {
-  const { url: databaseUrl } = await createTestDatabase();
-  const { key } = await createAccount(databaseUrl);
-  const { baseUrl } = await startInProcess({ databaseUrl });
-  api = createApi(baseUrl, key);
-  other = openServices(databaseUrl);
+  const service = await startService();
+  ({ api } = service);
+  other = openServices(service.databaseUrl);
   account = await other.firstAccount();
 });
 
