@@ -2,18 +2,28 @@
 import { initClient } from '@ts-rest/core';
 import { contract } from '../contract/index.ts';
 import { VerbatimJson } from '../contract/verbatim-json.ts';
+import type { RouteCalls } from './calls.ts';
 import { ofCall } from './errors.ts';
 import { toBaseUrl, toSegment } from './exchange.ts';
 import type { Fetch } from './fetch-function.ts';
 import { createTransport } from './transport.ts';
 import type { JobferryClient } from './types.ts';
+import { createAsk } from './verbs/ask.ts';
+import { createVerbs } from './verbs/index.ts';
 
+export type { Answer, CallOptions } from './calls.ts';
 export { JobferryApiError, JobferryConnectionError, unwrap } from './errors.ts';
 export type { Fetch } from './fetch-function.ts';
 export type * from './models.ts';
 export type { PayloadObject } from './payload.ts';
 export type { Routes } from './routes.ts';
-export type { Answer, CallOptions, JobferryClient } from './types.ts';
+export type { JobferryClient } from './types.ts';
+export type { BulkActionVerbs } from './verbs/bulk-actions.ts';
+export type { DeadLetterVerbs, ReplayOptions } from './verbs/dead-letters.ts';
+export type { ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
+export type { ApiKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
+export type { EnsuredQueue, QueueVerbs, ReceiverCheck, ReceiverFinding, RotatedSecret } from './verbs/queues.ts';
+export type * from './verbs/types.ts';
 export { contract };
 
 /** Options of `createClient`. */
@@ -42,7 +52,7 @@ export interface ClientOptions {
  *     const result = await client.jobs.publish({ params: { queueName: 'emails' }, body: { payload: { to: 'ada' } } });
  *     if (result.status === 201) console.log(result.body.id);
  *
- * A call returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap` turns
+ * A call of REST returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap` turns
  * refusals into errors. A call rejects only with a `JobferryConnectionError`, with the reason of its `signal`, or with
  * a `TypeError` for an input that cannot be sent. Where `NODE_ENV` can be read and is not `production`, that includes
  * names that Jobferry would ignore, such as `scheduledFor` in a publish.
@@ -56,6 +66,9 @@ export interface ClientOptions {
  *   for the next delivery. The webhook helper does both.
  * - After a lost answer to a create or a replay, read the list.
  *
+ * Verbs that REST does not have are in the same groups, and in `bulkActions` and `keys`: `client.queues.pause('emails')`. They go
+ * over GraphQL, return their result, and throw a `JobferryApiError` for a refusal. `graphql` sends any other document.
+ *
  * Payloads in answers are parsed by `JSON.parse`. To publish JSON that `JSON.stringify` cannot write, use `rawJson`.
  */
 export function createClient(options: ClientOptions): JobferryClient {
@@ -67,11 +80,18 @@ export function createClient(options: ClientOptions): JobferryClient {
     baseHeaders: { authorization: `Bearer ${apiKey}` },
     api: createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }),
   });
-  return mapValues(routes, (group, groupName) =>
+  const calls = mapValues(routes, (group, groupName) =>
     mapValues(group as Record<string, RawCall>, (call, name) =>
       toCall(call, `${groupName}.${name}`, pathOf(groupName, name)),
     ),
-  ) as unknown as JobferryClient;
+  ) as unknown as RouteCalls;
+  const verbs = createVerbs(calls, createAsk({ fetch, baseUrl: toBaseUrl(baseUrl), apiKey, timeoutMs, retries }));
+  return {
+    ...verbs,
+    queues: { ...calls.queues, ...verbs.queues },
+    jobs: { ...calls.jobs, ...verbs.jobs },
+    deadLetters: { ...calls.deadLetters, ...verbs.deadLetters },
+  };
 }
 
 /**

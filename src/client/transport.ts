@@ -2,9 +2,10 @@ import type { ApiFetcher, ApiFetcherArgs } from '@ts-rest/core';
 import { ignoredIn } from '../contract/ignored.ts';
 import { contract } from '../contract/index.ts';
 import { writeJson } from '../contract/verbatim-json.ts';
-import { JobferryApiError, JobferryConnectionError } from './errors.ts';
-import { backoffMs, exchange, RETRIED_STATUSES, retryAfterMs, sleep } from './exchange.ts';
+import { JobferryApiError } from './errors.ts';
+import { exchange } from './exchange.ts';
 import type { Fetch } from './fetch-function.ts';
+import { sendRepeatedly } from './retries.ts';
 
 export interface TransportOptions {
   fetch: Fetch;
@@ -13,33 +14,21 @@ export interface TransportOptions {
   throwIfPayloadDiffers: boolean;
 }
 
-/** The client does not wait for a longer `Retry-After`, but returns the answer. */
-const MAX_RETRY_AFTER_MS = 60_000;
-
 const PAYLOAD_DIFFERS = 'the idempotency key belongs to an earlier job with another payload; no job was created';
 
 /** Sends the requests that ts-rest builds, and retries those that are safe to repeat. */
 export function createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }: TransportOptions): ApiFetcher {
   return async (args) => {
     refuseUnknownNames(args);
-    const signal = args.fetchOptions?.signal ?? undefined;
-    const maxAttempts = isRepeatable(args) ? retries + 1 : 1;
-    for (let attempt = 1; ; attempt += 1) {
-      const outcome = await send(fetch, args, timeoutMs).catch((error: unknown) => ({ error }));
-      const failed = 'error' in outcome;
-      if (failed) signal?.throwIfAborted();
-      else if (!RETRIED_STATUSES.has(outcome.status)) {
-        if (throwIfPayloadDiffers && outcome.headers.get('x-jobferry-payload') === 'differs') {
-          throw new JobferryApiError({ ...outcome, body: { error: PAYLOAD_DIFFERS } }, 'jobs.publish');
-        }
-        return outcome;
-      }
-
-      const pauseMs = attempt < maxAttempts ? pauseBefore(attempt, failed ? null : outcome.headers) : null;
-      if (pauseMs !== null) await sleep(pauseMs, signal);
-      else if (failed) throw new JobferryConnectionError(`${args.method} ${args.path}`, attempt, outcome.error);
-      else return outcome;
+    const outcome = await sendRepeatedly(() => send(fetch, args, timeoutMs), {
+      name: `${args.method} ${args.path}`,
+      maxAttempts: isRepeatable(args) ? retries + 1 : 1,
+      signal: args.fetchOptions?.signal ?? undefined,
+    });
+    if (throwIfPayloadDiffers && outcome.headers.get('x-jobferry-payload') === 'differs') {
+      throw new JobferryApiError({ ...outcome, body: { error: PAYLOAD_DIFFERS } }, 'jobs.publish');
     }
+    return outcome;
   };
 }
 
@@ -67,10 +56,4 @@ function send(fetch: Fetch, args: ApiFetcherArgs, timeoutMs: number) {
   // Not ts-rest's own text of the body, in which `rawJson` would not stay as it is (D26).
   const body = rawBody === undefined ? {} : { body: writeJson(rawBody) };
   return exchange(fetch, { method, url: path, headers, ...body, signal: fetchOptions?.signal ?? undefined }, timeoutMs);
-}
-
-/** Milliseconds until the retry; null when `Retry-After` is too long. */
-function pauseBefore(attempt: number, headers: Headers | null): number | null {
-  const asked = retryAfterMs(headers?.get('retry-after') ?? null);
-  return asked > MAX_RETRY_AFTER_MS ? null : Math.max(backoffMs(attempt), asked);
 }

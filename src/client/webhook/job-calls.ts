@@ -1,5 +1,6 @@
 import { JobferryConnectionError, ofCall } from '../errors.ts';
 import { exchange, type Received, toSegment } from '../exchange.ts';
+import { readGraphQL, refusalIn } from '../graphql-answer.ts';
 import type { DeferInput, NackInput } from '../models.ts';
 import type { JobferryClient } from '../types.ts';
 import type { Api } from './options.ts';
@@ -104,29 +105,20 @@ const EXTEND = `mutation ($id: ID!, $attempt: Int!, $seconds: Float!, $progress:
   }
 }`;
 
-const STATUS_BY_CODE: Readonly<Record<string, 401 | 403 | 500 | 503>> = {
-  ...{ UNAUTHENTICATED: 401, FORBIDDEN: 403, INTERNAL_SERVER_ERROR: 500, UNAVAILABLE: 503 },
-};
 /** Refusals that say that the job no longer awaits the report on this attempt. */
 const OVER: ReadonlySet<string> = new Set(['InvalidRequestError', 'NotFoundError']);
 
-interface GraphQLAnswer {
-  data?: { extendAck?: { __typename: string; deadline?: string; message?: string } | null } | null;
-  errors?: { message: string; extensions?: { code?: string } }[];
+interface Extended {
+  __typename: string;
+  deadline?: string;
 }
 
 /** Gives an answer of GraphQL the status and the body that a route would have. */
-function readExtended({ status, body, headers }: Received): ExtendAnswer {
-  const { data, errors = [] } = (typeof body === 'object' && body !== null ? body : {}) as GraphQLAnswer;
-  const result = data?.extendAck;
-  if (result?.deadline !== undefined) return { status: 200, body: { deadline: result.deadline }, headers };
-  if (result) {
-    const refused = result.__typename === 'NotFoundError' ? 404 : 400;
-    return { status: refused, body: { error: result.message }, headers, isOver: OVER.has(result.__typename) };
-  }
-  const [error] = errors;
-  // Before GraphQL: the refusal of a key, of too many requests, or a proxy's page.
-  if (error === undefined) return { status: status === 200 ? 500 : (status as 500), body, headers, isOver: false };
-  const known = STATUS_BY_CODE[error.extensions?.code ?? ''] ?? 400;
-  return { status: known, body: { error: error.message }, headers, isOver: false };
+function readExtended(received: Received): ExtendAnswer {
+  const { status, body, headers } = readGraphQL(received);
+  if (status !== 200) return { status: status as 500, body, headers, isOver: false };
+  const { extendAck: result } = body as { extendAck: Extended };
+  const refused = refusalIn(result);
+  if (refused === null) return { status: 200, body: { deadline: result.deadline ?? '' }, headers };
+  return { ...(refused as { status: 400; body: unknown }), headers, isOver: OVER.has(result.__typename) };
 }

@@ -1,0 +1,51 @@
+import type { CallOptions } from '../calls.ts';
+import { JobferryApiError } from '../errors.ts';
+import { sleep } from '../exchange.ts';
+import { ACTION, type Ask, ERROR } from './ask.ts';
+import type { BulkAction } from './types.ts';
+
+/** Work on many jobs that was started. The API key needs the scope `manage`. Each method throws a `JobferryApiError` for a refusal. */
+export interface BulkActionVerbs {
+  /** Returns a bulk action as it is now. */
+  get(id: string, options?: CallOptions): Promise<BulkAction>;
+  /** Pauses it after its present batch. */
+  pause(id: string, options?: CallOptions): Promise<void>;
+  /** Lets it go on where it was paused. */
+  resume(id: string, options?: CallOptions): Promise<void>;
+  /** Ends it. What it has done stays done. */
+  cancel(id: string, options?: CallOptions): Promise<void>;
+  /** Waits until it has ended, and returns it. Give a `signal` such as `AbortSignal.timeout(60_000)` to wait no longer. */
+  waitForEnd(id: string, options?: CallOptions): Promise<BulkAction>;
+}
+
+const POLL_MS = 500;
+
+export function bulkActionVerbs(ask: Ask): BulkActionVerbs {
+  const get = async (id: string, { signal }: CallOptions = {}): Promise<BulkAction> => {
+    const call = `bulkActions.get(${id})`;
+    const options = { signal, isRepeatable: true };
+    const { action } = await ask.document<{ action: BulkAction | null }>(call, GET, { id }, options);
+    if (action === null) throw new JobferryApiError({ status: 404, body: { error: 'bulk action not found' } }, call);
+    return action;
+  };
+  const change = async (verb: string, query: string, id: string, { signal }: CallOptions = {}): Promise<void> =>
+    void (await ask.result(`bulkActions.${verb}(${id})`, query, { id }, { signal, isRepeatable: verb !== 'cancel' }));
+  return {
+    get,
+    pause: (id, options) => change('pause', PAUSE, id, options),
+    resume: (id, options) => change('resume', RESUME, id, options),
+    cancel: (id, options) => change('cancel', CANCEL, id, options),
+    async waitForEnd(id, options = {}) {
+      for (;;) {
+        const action = await get(id, options);
+        if (action.status !== 'RUNNING' && action.status !== 'PAUSED') return action;
+        await sleep(POLL_MS, options.signal);
+      }
+    },
+  };
+}
+
+const GET = `query ($id: ID!) { action: bulkAction(id: $id) { ${ACTION} } }`;
+const PAUSE = `mutation ($id: ID!) { result: pauseBulkAction(id: $id) { ${ERROR} } }`;
+const RESUME = `mutation ($id: ID!) { result: resumeBulkAction(id: $id) { ${ERROR} } }`;
+const CANCEL = `mutation ($id: ID!) { result: cancelBulkAction(id: $id) { ${ERROR} } }`;

@@ -1,0 +1,140 @@
+import { writeJson } from '../../contract/verbatim-json.ts';
+import type { CallOptions, RouteCalls } from '../calls.ts';
+import { ofCall, unwrap } from '../errors.ts';
+import { sleep } from '../exchange.ts';
+import { refusalIn } from '../graphql-answer.ts';
+import type { Job, PublishedJob, PublishInput } from '../models.ts';
+import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import type { JobFilter, ManyOptions, StartedAction } from './types.ts';
+
+/** The answer to one job of `jobs.publishMany`, for `unwrap`. */
+export type PublishManyAnswer =
+  /** 201: created. 200: an earlier job has the idempotency key. */
+  | { status: 200 | 201; body: PublishedJob }
+  /** Refused, as by REST. */
+  | { status: 400 | 402 | 404 | 503; body: { error: unknown } };
+
+/** Progress that a worker has reported. */
+export interface JobProgress {
+  /** Text of the worker; null if the API key may not see payloads. */
+  text: string | null;
+  /** Time of the report. */
+  at: string;
+}
+
+/** Argument of `jobs.extend`. */
+export interface ExtendInput {
+  /** Time from now to the new ack deadline in seconds. An earlier deadline than the present one has no effect. */
+  seconds: number;
+  /** Text about the progress, which the dashboard shows. */
+  progress?: string | undefined;
+  /** The `attempt` of the delivery: another attempt is then not extended. */
+  attempt?: number | undefined;
+}
+
+/**
+ * Verbs of jobs that REST does not have. They return the result, and throw a `JobferryApiError` for a refusal. The API key
+ * must not be limited to queues.
+ */
+export interface JobVerbs {
+  /**
+   * Publishes up to 1000 jobs with one request, whose body may be as large as the service's `MAX_BODY_BYTES`. Each is accepted or
+   * refused on its own; the answers have the order of the jobs. Retried if each job has an `idempotencyKey`.
+   */
+  publishMany(queueName: string, jobs: readonly PublishInput[], options?: CallOptions): Promise<PublishManyAnswer[]>;
+  /** Cancels a job that is pending or awaiting an ack. It becomes dead, and leaves no dead letter. */
+  cancel(id: string, options?: CallOptions): Promise<void>;
+  /** Cancels all jobs that match and are pending or awaiting an ack. */
+  cancelMany(filter: JobFilter, options?: CallOptions & ManyOptions): Promise<StartedAction>;
+  /** Makes a pending job due now. */
+  runNow(id: string, options?: CallOptions): Promise<void>;
+  /** Makes all jobs due that match and wait for a time, up to `ratePerSecond`. */
+  runManyNow(
+    filter: JobFilter,
+    options?: CallOptions & ManyOptions & { ratePerSecond?: number },
+  ): Promise<StartedAction>;
+  /** Moves the ack deadline of a job, and stores its progress. Needs the scope `report`. Returns the new deadline. */
+  extend(id: string, input: ExtendInput, options?: CallOptions): Promise<{ deadline: string }>;
+  /** Returns the progress that the worker of a job has reported; null for none. Needs the scope `read`. */
+  progress(id: string, options?: CallOptions): Promise<JobProgress | null>;
+  /**
+   * Waits until a job is completed or dead, and returns it. It reads the job again and again, at intervals that grow to two
+   * seconds. Give a `signal` such as `AbortSignal.timeout(60_000)`: without one it waits for as long as the job does.
+   */
+  waitForOutcome(id: string, options?: CallOptions): Promise<Job>;
+}
+
+const FIRST_POLL_MS = 100;
+const LAST_POLL_MS = 2000;
+
+export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
+  const change = async (call: string, query: string, id: string, { signal }: CallOptions = {}): Promise<void> =>
+    // Not repeated: when the answer to the first request was lost, the second one would be refused.
+    void (await ask.result(`jobs.${call}(${id})`, query, { id }, { signal }));
+
+  return {
+    async publishMany(queueName, jobs, { signal } = {}) {
+      const call = `jobs.publishMany(${queueName})`;
+      const isRepeatable = jobs.every(({ idempotencyKey }) => idempotencyKey !== undefined);
+      const variables = { jobs: jobs.map((job) => ({ queue: queueName, job: inputOf(job) })) };
+      const { answers } = await ask.result<{ answers: WireAnswer[] }>(call, PUBLISH_MANY, variables, {
+        ...{ signal, isRepeatable },
+      });
+      return answers.map((answer) => ofCall(answerOf(answer), call));
+    },
+    cancel: (id, options) => change('cancel', CANCEL, id, options),
+    cancelMany: (filter, { signal, ...options } = {}) =>
+      ask.result('jobs.cancelMany', CANCEL_MANY, { filter, ...options }, { signal }),
+    runNow: (id, options) => change('runNow', RUN_NOW, id, options),
+    runManyNow: (filter, { signal, ...options } = {}) =>
+      ask.result('jobs.runManyNow', RUN_MANY, { filter, ...options }, { signal }),
+    extend: (id, input, { signal } = {}) =>
+      ask.result(`jobs.extend(${id})`, EXTEND, { id, ...input }, { signal, isRepeatable: true }),
+    async progress(id, { signal } = {}) {
+      const query = 'query ($id: ID!) { job(id: $id) { progress { text at } } }';
+      const options = { signal, isRepeatable: true };
+      type Data = { job: { progress: JobProgress | null } | null };
+      return (await ask.document<Data>(`jobs.progress(${id})`, query, { id }, options)).job?.progress ?? null;
+    },
+    async waitForOutcome(id, { signal } = {}) {
+      for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LAST_POLL_MS)) {
+        const job = await unwrap(routes.jobs.get({ params: { id }, signal }));
+        if (job.status === 'completed' || job.status === 'dead') return job;
+        await sleep(pauseMs, signal);
+      }
+    },
+  };
+}
+
+/** GraphQL would read numbers of a payload as JavaScript does; a text keeps every byte. */
+function inputOf({ payload, ...job }: PublishInput) {
+  return { ...job, payloadText: writeJson(payload) };
+}
+
+interface WireAnswer {
+  created?: boolean;
+  job?: { id: string; status: string; createdAt: string };
+}
+
+function answerOf(answer: WireAnswer): PublishManyAnswer {
+  const { created, job } = answer;
+  const refused = refusalIn(answer);
+  if (refused !== null || job === undefined) return refused as { status: 400; body: { error: unknown } };
+  const body = { ...job, status: job.status.toLowerCase() } as PublishedJob;
+  return { status: created === true ? 201 : 200, body };
+}
+
+const PUBLISH_MANY = `mutation ($jobs: [PublishJobsInput!]!) {
+  result: publishJobs(jobs: $jobs) { ${ERROR} ${FIELDS} ... on PublishJobsPayload {
+    answers { ${ERROR} ${FIELDS} ... on PublishJobPayload { created job { id status createdAt } } } } } }`;
+const CANCEL = `mutation ($id: ID!) { result: cancelJob(id: $id) { ${ERROR} } }`;
+const CANCEL_MANY = `mutation ($filter: JobFilter!, $dryRun: Boolean, $all: Boolean) {
+  result: cancelJobs(filter: $filter, dryRun: $dryRun, all: $all) {
+    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`;
+const RUN_NOW = `mutation ($id: ID!) { result: runNow(id: $id) { ${ERROR} } }`;
+const RUN_MANY = `mutation ($filter: JobFilter!, $dryRun: Boolean, $ratePerSecond: Int, $all: Boolean) {
+  result: runJobsNow(filter: $filter, dryRun: $dryRun, ratePerSecond: $ratePerSecond, all: $all) {
+    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`;
+const EXTEND = `mutation ($id: ID!, $seconds: Float!, $progress: String, $attempt: Int) {
+  result: extendAck(id: $id, seconds: $seconds, progress: $progress, attempt: $attempt) {
+    ${ERROR} ${FIELDS} ... on ExtendAckPayload { deadline } } }`;

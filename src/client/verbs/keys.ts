@@ -1,0 +1,72 @@
+import type { CallOptions } from '../calls.ts';
+import { type Ask, ERROR, FIELDS } from './ask.ts';
+
+/** A right of an API key. */
+export type KeyScope = 'ADMIN' | 'MANAGE' | 'PUBLISH' | 'READ' | 'REPORT';
+
+/** An API key, without its text. */
+export interface ApiKey {
+  /** Id, for `keys.revoke`. */
+  id: string;
+  /** Name for people; null for none. */
+  name: string | null;
+  /** First characters of the key. */
+  prefix: string;
+  /** Last four characters of the key. */
+  lastFour: string;
+  /** Its rights; `ADMIN` alone for a key without limits. */
+  scopes: KeyScope[];
+  /** Names of the queues that it is limited to; null for all. */
+  queues: string[] | null;
+  /** Time at which it was created. */
+  createdAt: string;
+  /** Time from which it is refused; null for none. */
+  expiresAt: string | null;
+  /** Time of its last use, to the minute; null for none. */
+  lastUsedAt: string | null;
+}
+
+/** Argument of `keys.create`. What is left out is not limited. */
+export interface NewKey {
+  /** Name for people, such as the purpose. */
+  name?: string;
+  /** Rights of the key. */
+  scopes?: readonly KeyScope[];
+  /** Names of the queues that the key is limited to. */
+  queues?: readonly string[];
+  /** Time from which it is refused, as ISO 8601. */
+  expiresAt?: string;
+}
+
+/** API keys of the account. They need a key with the scope `admin`. Each method throws a `JobferryApiError` for a refusal. */
+export interface KeyVerbs {
+  /** Returns the keys that were not revoked, newest first. */
+  list(options?: CallOptions): Promise<ApiKey[]>;
+  /** Creates a key. No later answer contains its text, `key`. */
+  create(settings: NewKey, options?: CallOptions): Promise<ApiKey & { key: string }>;
+  /** Revokes a key, which every process then refuses within a second. */
+  revoke(id: string, options?: CallOptions): Promise<void>;
+}
+
+export function keyVerbs(ask: Ask): KeyVerbs {
+  return {
+    async list({ signal } = {}) {
+      type Data = { account: { apiKeys: ApiKey[] } };
+      return (await ask.document<Data>('keys.list()', LIST, {}, { signal, isRepeatable: true })).account.apiKeys;
+    },
+    async create(settings, { signal } = {}) {
+      type Created = { apiKey: ApiKey; key: string };
+      const { apiKey, key } = await ask.result<Created>('keys.create()', CREATE, settings, { signal });
+      return { ...apiKey, key };
+    },
+    revoke: async (id, { signal } = {}) =>
+      void (await ask.result(`keys.revoke(${id})`, REVOKE, { id }, { signal, isRepeatable: true })),
+  };
+}
+
+const KEY = 'id name prefix lastFour scopes queues createdAt expiresAt lastUsedAt';
+const LIST = `{ account { apiKeys { ${KEY} } } }`;
+const CREATE = `mutation ($name: String, $scopes: [ApiKeyScope!], $queues: [String!], $expiresAt: DateTime) {
+  result: createApiKey(name: $name, scopes: $scopes, queues: $queues, expiresAt: $expiresAt) {
+    ${ERROR} ${FIELDS} ... on CreateApiKeyPayload { key apiKey { ${KEY} } } } }`;
+const REVOKE = `mutation ($id: ID!) { result: revokeApiKey(id: $id) { ${ERROR} } }`;

@@ -1,0 +1,191 @@
+import type { CallOptions, RouteCalls } from '../calls.ts';
+import { unwrap } from '../errors.ts';
+import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
+import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import type { StartedAction } from './types.ts';
+
+/** Result of `queues.ensure`. */
+export interface EnsuredQueue {
+  /** The change that was needed. */
+  outcome: 'created' | 'updated' | 'unchanged';
+  /** The queue as it is now. */
+  queue: Queue;
+  /** Signs the deliveries. Jobferry shows it once, so it is null unless the queue was created. */
+  signingSecret: string | null;
+}
+
+/** Result of `queues.rotateSecret`. */
+export interface RotatedSecret {
+  /** The next signing secret, which no later answer contains. */
+  signingSecret: string;
+  /** Time at which it replaces the present one. */
+  takesOverAt: string;
+}
+
+/** Result of `queues.checkReceiver`. */
+export interface ReceiverCheck {
+  /** Status of the answer; null if there was none. */
+  webhookStatusCode: number | null;
+  /** Stable text of the error; null after a 2xx. */
+  error: string | null;
+  /** First 4 KiB of the answer; null if there was none, or if the key may not see payloads. */
+  responseBody: string | null;
+  /** Duration of the request in milliseconds. */
+  durationMs: number;
+}
+
+/** A verdict of `queues.examineReceiver`. */
+export interface ReceiverFinding {
+  /** The part, such as `wrong signature`. */
+  name: string;
+  /** The verdict. */
+  status: 'FAILED' | 'OK' | 'SKIPPED' | 'WARNING';
+  /** The observation. */
+  text: string;
+  /** A change that mends it; null if it needs none. */
+  advice: string | null;
+}
+
+/**
+ * Verbs of queues that REST does not have. They name a queue by its `name`, return the result, and throw a
+ * `JobferryApiError` for a refusal. The API key needs the scope `manage`, and must not be limited to queues.
+ */
+export interface QueueVerbs {
+  /**
+   * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not given, and
+   * the template of a queue that exists, stay as they are. So a program can call it at each start. The scope `manage` is
+   * enough, also for a key that is limited to queues.
+   */
+  ensure(settings: QueueCreateInput, options?: CallOptions): Promise<EnsuredQueue>;
+  /** Starts no more deliveries until `resume`. Publishes are accepted. */
+  pause(name: string, options?: CallOptions): Promise<void>;
+  /** Ends the pause. */
+  resume(name: string, options?: CallOptions): Promise<void>;
+  /** Ends a hold that the receiver asked for. */
+  endHold(name: string, options?: CallOptions): Promise<void>;
+  /** Cancels every pending job that was published before now. `dryRun` only counts them. */
+  purge(name: string, options?: CallOptions & { dryRun?: boolean }): Promise<StartedAction>;
+  /**
+   * Creates the next signing secret, which takes over after `overlapSeconds` (a day by default; 0: at once). Until then
+   * deliveries have signatures of both.
+   */
+  rotateSecret(name: string, options?: CallOptions & { overlapSeconds?: number }): Promise<RotatedSecret>;
+  /** Lets the next signing secret take over now. */
+  finishSecretRotation(name: string, options?: CallOptions): Promise<void>;
+  /** Sends one signed test request to the webhook, and returns the answer. */
+  checkReceiver(name: string, options?: CallOptions): Promise<ReceiverCheck>;
+  /** Sends up to thirty test requests to the webhook, and judges the answers. `payload` is what it takes, as JSON text. */
+  examineReceiver(name: string, options?: CallOptions & { payload?: string }): Promise<ReceiverFinding[]>;
+  /** Adds the headers of Standard Webhooks to deliveries, or leaves them out. */
+  setStandardWebhooks(name: string, enabled: boolean, options?: CallOptions): Promise<void>;
+  /** Stores payloads that are published from now on encrypted, or as they are. */
+  setPayloadEncryption(name: string, enabled: boolean, options?: CallOptions): Promise<void>;
+  /** Sets whether only a forced `jobferry listen` may take deliveries of the queue. */
+  markProduction(name: string, production: boolean, options?: CallOptions): Promise<void>;
+}
+
+export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
+  /** The first request of two: mutations take ids, and names stay the same when a queue is created again. */
+  const idOf = async (call: string, name: string, { signal }: CallOptions): Promise<string> => {
+    const query = 'query ($name: String!) { queue(name: $name) { id } }';
+    const options = { signal, isRepeatable: true };
+    const { queue } = await ask.document<{ queue: { id: string } | null }>(call, query, { name }, options);
+    return queue?.id ?? NO_QUEUE;
+  };
+  const verb = async <T>(name: string, queue: string, document: string, options: CallOptions = {}, values = {}) => {
+    const call = `queues.${name}(${queue})`;
+    const id = await idOf(call, queue, options);
+    const isRepeatable = !SENT_ONCE.includes(name);
+    return ask.result<T>(call, document, { id, ...values }, { signal: options.signal, isRepeatable });
+  };
+  const change = async (...args: Parameters<typeof verb>): Promise<void> => void (await verb(...args));
+
+  return {
+    ensure: (settings, options) => ensure(routes, settings, options),
+    pause: (name, options) => change('pause', name, PAUSE, options),
+    resume: (name, options) => change('resume', name, RESUME, options),
+    endHold: (name, options) => change('endHold', name, END_HOLD, options),
+    purge: (name, { dryRun = false, ...options } = {}) => verb('purge', name, PURGE, options, { dryRun }),
+    rotateSecret: (name, { overlapSeconds, ...options } = {}) =>
+      verb('rotateSecret', name, ROTATE, options, { overlapSeconds }),
+    finishSecretRotation: (name, options) => change('finishSecretRotation', name, FINISH_ROTATION, options),
+    checkReceiver: async (name, options) =>
+      (await verb<{ check: ReceiverCheck }>('checkReceiver', name, CHECK, options)).check,
+    examineReceiver: async (name, { payload, ...options } = {}) =>
+      (await verb<{ findings: ReceiverFinding[] }>('examineReceiver', name, EXAMINE, options, { payload })).findings,
+    setStandardWebhooks: (name, enabled, options) =>
+      change('setStandardWebhooks', name, STANDARD_WEBHOOKS, options, { enabled }),
+    setPayloadEncryption: (name, enabled, options) =>
+      change('setPayloadEncryption', name, ENCRYPTION, options, { enabled }),
+    markProduction: (name, production, options) => change('markProduction', name, PRODUCTION, options, { production }),
+  };
+}
+
+/** An id that no queue has: the refusal of the mutation is that of REST. */
+const NO_QUEUE = '0'.repeat(24);
+
+/** A second request would do more than one does. */
+const SENT_ONCE = ['purge', 'rotateSecret', 'checkReceiver', 'examineReceiver'];
+
+const PAUSE = `mutation ($id: ID!) { result: pauseQueue(id: $id) { ${ERROR} } }`;
+const RESUME = `mutation ($id: ID!) { result: resumeQueue(id: $id) { ${ERROR} } }`;
+const END_HOLD = `mutation ($id: ID!) { result: endHold(queueId: $id) { ${ERROR} } }`;
+const PURGE = `mutation ($id: ID!, $dryRun: Boolean!) {
+  result: purgeQueue(id: $id, dryRun: $dryRun) { ${ERROR} ... on PurgeQueuePayload { matched action { ${ACTION} } } } }`;
+const ROTATE = `mutation ($id: ID!, $overlapSeconds: Float) {
+  result: rotateSigningSecret(queueId: $id, overlapSeconds: $overlapSeconds) {
+    ${ERROR} ${FIELDS} ... on RotateSigningSecretPayload { signingSecret takesOverAt } } }`;
+const FINISH_ROTATION = `mutation ($id: ID!) { result: finishSecretRotation(queueId: $id) { ${ERROR} } }`;
+const CHECK = `mutation ($id: ID!) {
+  result: checkReceiver(queueId: $id) {
+    ${ERROR} ... on CheckReceiverPayload { check { webhookStatusCode error responseBody durationMs } } } }`;
+const EXAMINE = `mutation ($id: ID!, $payload: String) {
+  result: examineReceiver(queueId: $id, payload: $payload) {
+    ${ERROR} ${FIELDS} ... on ExamineReceiverPayload { findings { name status text advice } } } }`;
+const STANDARD_WEBHOOKS = `mutation ($id: ID!, $enabled: Boolean!) {
+  result: setStandardWebhooks(queueId: $id, enabled: $enabled) { ${ERROR} } }`;
+const ENCRYPTION = `mutation ($id: ID!, $enabled: Boolean!) {
+  result: setPayloadEncryption(queueId: $id, enabled: $enabled) { ${ERROR} } }`;
+const PRODUCTION = `mutation ($id: ID!, $production: Boolean!) {
+  result: markProduction(queueId: $id, production: $production) { ${ERROR} } }`;
+
+async function ensure(
+  { queues }: RouteCalls,
+  settings: QueueCreateInput,
+  options: CallOptions = {},
+): Promise<EnsuredQueue> {
+  const find = async () => (await unwrap(queues.list(options))).find(({ name }) => name === settings.name);
+  const present = await find();
+  if (present !== undefined) return adjust(queues, present, settings, options);
+  const created = await queues.create({ body: settings, ...options });
+  if (created.status === 400) {
+    // Two programs may start at once.
+    const other = await find();
+    if (other !== undefined) return adjust(queues, other, settings, options);
+  }
+  const { signingSecret, ...queue } = await unwrap(created);
+  return { outcome: 'created', queue, signingSecret };
+}
+
+async function adjust(
+  queues: RouteCalls['queues'],
+  present: Queue,
+  { template: _, ...settings }: QueueCreateInput,
+  options: CallOptions,
+): Promise<EnsuredQueue> {
+  const body = differences(present, settings);
+  if (Object.keys(body).length === 0) return { outcome: 'unchanged', queue: present, signingSecret: null };
+  const queue = await unwrap(queues.update({ params: { id: present.id }, body, ...options }));
+  return { outcome: 'updated', queue, signingSecret: null };
+}
+
+/** Returns the settings that are not those of the queue. */
+export function differences(present: object, settings: QueueUpdateInput): QueueUpdateInput {
+  const isOther = ([name, value]: [string, unknown]) => {
+    if (value === undefined) return false;
+    // Jobferry stores the URL as it parses it, such as `http://host` with a slash at its end.
+    const given = name === 'webhookUrl' && URL.canParse(String(value)) ? new URL(String(value)).href : value;
+    return given !== (present as Record<string, unknown>)[name];
+  };
+  return Object.fromEntries(Object.entries(settings).filter(isOther));
+}

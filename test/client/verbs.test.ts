@@ -1,0 +1,221 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createClient, JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { startServedClient, waitForJob } from '../support/served-client.ts';
+import { openReceiver } from '../support/service.ts';
+import { DATE_TIME, ID, UNKNOWN_ID } from '../support/shapes.ts';
+
+let client: JobferryClient;
+let baseUrl: string;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  ({ client, baseUrl } = await startServedClient());
+  receiver = await openReceiver((request) => ({ status: request.path === '/dead' ? 500 : 200 }));
+});
+
+let queuesMade = 0;
+
+async function createQueue(settings: { path?: string; mode?: 'ack'; maxAttempts?: number } = {}) {
+  const { path = '/', ...rest } = settings;
+  const name = `verbs-${++queuesMade}`;
+  const { queue } = await client.queues.ensure({ name, webhookUrl: `${receiver.url}${path}`, ...rest });
+  return queue;
+}
+
+async function publish(queueName: string, body: { delay?: number } = {}): Promise<string> {
+  return (await unwrap(client.jobs.publish({ params: { queueName }, body: { payload: { n: 1 }, ...body } }))).id;
+}
+
+describe('queues.ensure', () => {
+  it('creates a queue, changes what differs, and then nothing', async () => {
+    const settings = { name: 'ensured', webhookUrl: 'http://127.0.0.1:9', concurrency: 3 };
+    const created = await client.queues.ensure(settings);
+    expect(created).toMatchObject({ outcome: 'created', queue: { name: 'ensured', concurrency: 3 } });
+    expect(created.signingSecret).toMatch(/^whsec_/);
+
+    expect(await client.queues.ensure(settings)).toEqual({ ...created, outcome: 'unchanged', signingSecret: null });
+    const changed = await client.queues.ensure({ ...settings, concurrency: 4, template: 'none-of-this-name' });
+    expect(changed).toMatchObject({ outcome: 'updated', queue: { ...created.queue, concurrency: 4 } });
+    const { outcome } = await client.queues.ensure({ name: 'ensured', webhookUrl: 'http://127.0.0.1:9/' });
+    expect(outcome).toBe('unchanged');
+  });
+
+  it('creates one queue when several programs start at once', async () => {
+    const settings = { name: 'at-once', webhookUrl: 'http://127.0.0.1:9' };
+    const results = await Promise.all([1, 2, 3].map(() => client.queues.ensure(settings)));
+    expect(results.map(({ outcome }) => outcome).sort()).toEqual(['created', 'unchanged', 'unchanged']);
+    expect(new Set(results.map(({ queue }) => queue.id)).size).toBe(1);
+  });
+
+  it('throws what the service refuses', async () => {
+    const refused = client.queues.ensure({ name: 'ensured', webhookUrl: 'http://127.0.0.1:9/', maxAttempts: -1 });
+    await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { maxAttempts: [expect.any(String)] } });
+    const name = 'No Name';
+    await expect(client.queues.ensure({ name, webhookUrl: 'http://127.0.0.1:9/' })).rejects.toMatchObject({
+      ...{ status: 400, fieldErrors: { name: [expect.any(String)] } },
+    });
+  });
+});
+
+describe('verbs of queues', () => {
+  it('pause, resume, end a hold and purge', async () => {
+    const { name } = await createQueue();
+    await client.queues.pause(name);
+    const id = await publish(name);
+    expect(await client.queues.purge(name, { dryRun: true })).toEqual({ matched: 1, action: null });
+    const { matched, action } = await client.queues.purge(name);
+    expect([matched, action?.kind]).toEqual([1, 'PURGE_QUEUE']);
+    expect(await client.bulkActions.waitForEnd(action?.id ?? '')).toMatchObject({ status: 'COMPLETED', succeeded: 1 });
+    expect((await client.jobs.waitForOutcome(id)).status).toBe('dead');
+
+    await client.queues.endHold(name);
+    await client.queues.resume(name);
+    expect((await client.jobs.waitForOutcome(await publish(name))).status).toBe('completed');
+  });
+
+  it('rotate the signing secret', async () => {
+    const { name } = await createQueue();
+    const rotated = await client.queues.rotateSecret(name, { overlapSeconds: 60 });
+    expect(rotated).toMatchObject({ signingSecret: expect.stringMatching(/^whsec_/), takesOverAt: DATE_TIME });
+    await expect(client.queues.rotateSecret(name)).rejects.toMatchObject({ status: 409 });
+    await client.queues.finishSecretRotation(name);
+    const refused = client.queues.rotateSecret(name, { overlapSeconds: -1 });
+    await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { overlapSeconds: [expect.any(String)] } });
+  });
+
+  it('try the receiver', async () => {
+    const { name } = await createQueue({ path: '/dead' });
+    expect(await client.queues.checkReceiver(name)).toMatchObject({ webhookStatusCode: 500, error: 'HTTP 500' });
+    const findings = await client.queues.examineReceiver(name, { payload: '{"to":"ada"}' });
+    expect(findings).toContainEqual({
+      ...{ name: expect.any(String), status: 'FAILED', text: expect.any(String), advice: expect.any(String) },
+    });
+  });
+
+  it('switch Standard Webhooks, encryption and the mark of production', async () => {
+    const { name, id } = await createQueue();
+    await client.queues.setStandardWebhooks(name, true);
+    await client.queues.markProduction(name, true);
+    await client.queues.setPayloadEncryption(name, false);
+    const query = 'query ($id: ID!) { queue(id: $id) { standardWebhooks production } }';
+    expect(await client.graphql(query, { id })).toEqual({ queue: { standardWebhooks: true, production: true } });
+    await expect(client.queues.setPayloadEncryption(name, true)).rejects.toThrow(/ENCRYPTION_KEY/);
+  });
+
+  it('say which queue does not exist', async () => {
+    const error = await client.queues.pause('none').catch((refused: unknown) => refused);
+    expect(error).toBeInstanceOf(JobferryApiError);
+    expect(error).toMatchObject({
+      status: 404,
+      call: 'queues.pause(none)',
+      message: expect.stringMatching(/not found/),
+    });
+  });
+});
+
+describe('verbs of jobs', () => {
+  it('publish many, each payload byte for byte, and answer each', async () => {
+    const { name } = await createQueue();
+    const jobs = [
+      { payload: rawJson('{"n":9007199254740993,"n":1e400}'), idempotencyKey: 'a' },
+      { payload: { n: 1 }, idempotencyKey: 'a', delay: 5 },
+      { payload: {}, delay: -1 },
+    ];
+    const answers = await client.jobs.publishMany(name, jobs);
+    expect(answers).toMatchObject([
+      { status: 201, body: { id: ID, status: expect.any(String), createdAt: DATE_TIME } },
+      { status: 200 },
+      { status: 400, body: { error: { fieldErrors: { delay: [expect.any(String)] } } } },
+    ]);
+    const [first] = answers;
+    if (first === undefined) throw new Error('there is no answer');
+    const { id } = (await unwrap<{ status: number; body: unknown }>(first)) as { id: string };
+    await client.jobs.waitForOutcome(id);
+    const raw = receiver.requests.map((request) => String(request.raw)).find((text) => text.includes(id));
+    expect(raw).toContain('{"n":9007199254740993,"n":1e400}');
+    expect(await client.jobs.publishMany('none', [{ payload: {} }])).toMatchObject([{ status: 404 }]);
+  });
+
+  it('cancel and run now, one or all that match', async () => {
+    const { name } = await createQueue();
+    const [one, two, three, four] = await Promise.all([1, 2, 3, 4].map(() => publish(name, { delay: 3600 })));
+    if (one === undefined || two === undefined || three === undefined || four === undefined) throw new Error();
+    await client.jobs.cancel(one);
+    await expect(client.jobs.cancel(one)).rejects.toMatchObject({ status: 409, call: `jobs.cancel(${one})` });
+    await client.jobs.runNow(two);
+    expect((await client.jobs.waitForOutcome(two)).status).toBe('completed');
+
+    expect(await client.jobs.runManyNow({ queueNames: [name] }, { dryRun: true })).toMatchObject({ matched: 2 });
+    const { action } = await client.jobs.runManyNow({ ids: [three] }, { ratePerSecond: 10 });
+    expect(await client.bulkActions.waitForEnd(action?.id ?? '')).toMatchObject({ succeeded: 1 });
+    const cancelled = await client.jobs.cancelMany({ queueNames: [name], states: ['SCHEDULED'] });
+    await client.bulkActions.waitForEnd(cancelled.action?.id ?? '');
+    expect((await client.jobs.waitForOutcome(four)).status).toBe('dead');
+    await expect(client.jobs.cancelMany({})).rejects.toThrow(/all: true/);
+    await expect(client.jobs.cancel(UNKNOWN_ID)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('extend the ack deadline and read the progress', async () => {
+    const { name } = await createQueue({ mode: 'ack' });
+    const id = await publish(name);
+    await waitForJob(client, id, ({ status }) => status === 'awaiting_ack');
+    expect(await client.jobs.progress(id)).toBeNull();
+    const { deadline } = await client.jobs.extend(id, { seconds: 600, progress: 'half', attempt: 1 });
+    expect(Date.parse(deadline)).toBeGreaterThan(Date.now() + 500_000);
+    expect(await client.jobs.progress(id)).toEqual({ text: 'half', at: DATE_TIME });
+    await unwrap(client.jobs.ack({ params: { id } }));
+    await expect(client.jobs.extend(id, { seconds: 1 })).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('stop waiting for an outcome when the signal says so', async () => {
+    const { name } = await createQueue();
+    const id = await publish(name, { delay: 3600 });
+    const waiting = client.jobs.waitForOutcome(id, { signal: AbortSignal.timeout(50) });
+    await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
+    await client.jobs.cancel(id);
+    await expect(client.jobs.waitForOutcome(UNKNOWN_ID)).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('verbs of dead letters and bulk actions', () => {
+  it('replay what matches a filter', async () => {
+    const { id: queueId, name } = await createQueue({ path: '/dead', maxAttempts: 1 });
+    await client.jobs.waitForOutcome(await publish(name));
+    const filter = { queueIds: [queueId], replayed: false, reasons: ['ATTEMPTS_EXHAUSTED' as const] };
+    expect(await client.deadLetters.replayMatching(filter, { dryRun: true })).toEqual({ matched: 1, action: null });
+    await client.queues.pause(name);
+    const { action } = await client.deadLetters.replayMatching(filter, { canary: true });
+    const id = action?.id ?? '';
+    await client.bulkActions.pause(id);
+    await client.bulkActions.resume(id);
+    await client.bulkActions.cancel(id);
+    expect(await client.bulkActions.waitForEnd(id)).toMatchObject({ status: 'CANCELLED' });
+    await expect(client.bulkActions.get(UNKNOWN_ID)).rejects.toMatchObject({ status: 404 });
+    await expect(client.bulkActions.cancel(UNKNOWN_ID)).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('verbs of keys', () => {
+  it('create, list and revoke a key with limits', async () => {
+    const created = await client.keys.create({ name: 'shop', scopes: ['PUBLISH'], expiresAt: '2099-01-01T00:00:00Z' });
+    const { key, ...shown } = created;
+    expect(shown).toMatchObject({ name: 'shop', scopes: ['PUBLISH'], queues: null, lastUsedAt: null });
+    expect((await client.keys.list()).map(({ id }) => id)).toContain(created.id);
+    const limited = createClient({ baseUrl, apiKey: key });
+    await expect(limited.keys.list()).rejects.toMatchObject({ status: 403 });
+    await client.keys.revoke(created.id);
+    await expect(client.keys.create({ scopes: [] })).rejects.toMatchObject({ status: 400 });
+    await expect(client.keys.revoke(UNKNOWN_ID)).rejects.toMatchObject({ status: 404 });
+    await expect(createClient({ baseUrl, apiKey: 'none' }).keys.list()).rejects.toMatchObject({ status: 401 });
+  });
+});
+
+describe('graphql', () => {
+  it('sends any document, and throws its errors', async () => {
+    type Data = { server: { version: string } };
+    expect((await client.graphql<Data>('{ server { version } }')).server.version).toEqual(expect.any(String));
+    await expect(client.graphql('{ nothing }')).rejects.toThrow(/nothing/);
+    await expect(client.graphql('query ($id: ID!) { job(id: $id) { id } }', {})).rejects.toMatchObject({ status: 400 });
+  });
+});
