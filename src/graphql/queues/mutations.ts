@@ -42,6 +42,10 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
       description: 'Growth of the back-off from retry to retry; `EXPONENTIAL` by default.',
     }),
     backoffDelay: t.float({ description: 'Back-off before the first retry in seconds, 0 to 3600; 2 by default.' }),
+    signingSecret: t.string({
+      description:
+        'The signing secret, if the receiver has one already: 24 to 128 printable ASCII characters without spaces. Made at random by default.',
+    }),
   }),
 });
 
@@ -131,7 +135,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateQueueInput, required: true, description: 'Settings of the queue.' }) },
     resolve: (_root, { input }, context) =>
       refusing(async () => {
-        const body = checked(contract.queues.create.body, withoutNulls(input, ['rateLimitMax']));
+        const { signingSecret: given, ...settings } = withoutNulls(input, ['rateLimitMax']);
+        const body = { ...checked(contract.queues.create.body, settings), signingSecret: given ?? undefined };
         const { id, signingSecret } = await context.services.queues.create(context.account, body);
         return { ...(await queueAfter(context, id)), signingSecret };
       }),

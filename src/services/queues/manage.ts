@@ -13,10 +13,15 @@ import {
 } from '../../domain/plan.ts';
 import { type CreatedQueue, QUEUE_DEFAULTS, type Queue, type QueueSettings } from '../../domain/queue.ts';
 import { type Context, planOf } from '../context.ts';
-import { generateSigningSecret } from './signing-secret.ts';
+import { assertSigningSecret, generateSigningSecret } from './signing-secret.ts';
 
 export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
-  Partial<QueueSettings> & { name: string; template?: string | undefined };
+  Partial<QueueSettings> & {
+    name: string;
+    template?: string | undefined;
+    /** By default a new one, made at random. */
+    signingSecret?: string | undefined;
+  };
 type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
 
 /** @throws JobferryError `not_found`, `unavailable` */
@@ -75,7 +80,8 @@ export function createQueueChanges(context: Context) {
       const plan = planOf(context, account);
       const settings = settingsOf(context, plan, input);
       assertPlanAllows(plan, settings);
-      const signingSecret = generateSigningSecret();
+      const { signingSecret = generateSigningSecret() } = input;
+      assertSigningSecret(signingSecret);
       const row = { ...settings, name: input.name, signingSecret };
       const queue = await queues.createQueue({ prisma, cipher: db.cipher }, authorOf(account), row, (others) => {
         assertNotSuspended(others);
@@ -126,7 +132,7 @@ export function createQueueChanges(context: Context) {
  * last two: otherwise an account whose plan allows less than a default would have to send that setting.
  */
 function settingsOf(context: Context, plan: Plan, input: CreateQueueInput): QueueSettings {
-  const { name: _name, template, ...explicit } = input;
+  const { name: _name, template, signingSecret: _secret, ...explicit } = input;
   const prefilled = template === undefined ? {} : context.templates[template];
   if (prefilled === undefined) {
     throw invalidField('template', `must be one of ${Object.keys(context.templates).join(', ')}`);
