@@ -41,6 +41,7 @@ import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
 import { createExaminer, openSender } from './start/open-sender.ts';
+import { applyQueuesFile } from './start/queues-file.ts';
 import { startReplica } from './start/replica.ts';
 import { createTunnels } from './start/tunnels.ts';
 import {
@@ -150,6 +151,7 @@ async function startParts(
   await warnOfConnections(foundations);
   warnOfUntrustedProxy(config, log);
   const services = config.role === 'worker' ? null : createServices(context);
+  if (services !== null) await applyQueuesFile(foundations, services);
   const replica = services === null ? null : startReplica(foundations, context);
   const graphql =
     services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);

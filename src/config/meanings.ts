@@ -18,6 +18,11 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
     meaning:
       '`ready`: the port is opened when the process is ready, so that a proxy without health checks uses others until then; [health](operations.md#health)',
   },
+  QUEUES_FILE: {
+    unset: 'not set',
+    meaning:
+      'file of [queues](cli.md#queues-as-a-file) that the first account is given at each start: those that are missing are created, and settings that differ are changed',
+  },
   SHUTDOWN_DELAY_SECONDS: {
     meaning:
       'how long a process that was told to stop still serves requests while `/readyz` is 503, up to 300. Behind a load balancer: longer than it needs to notice',

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import { type JobferryClient, unwrap } from '../client/index.ts';
+import { applyTo, type Change, changesTo, type DeclaredQueue, type QueueStore } from '../declared/apply.ts';
+import { WHICH_API, withApi } from './api.ts';
+import { CommandError, command } from './command.ts';
+import { printable } from './output.ts';
+
+export const APPLY = command({
+  name: 'apply',
+  summary: `Create the queues of a file, and change the settings that differ. Queues that it does not have stay as they are. ${WHICH_API}`,
+  options: { 'dry-run': { help: 'change nothing: show the differences' } },
+  argument: {
+    name: 'FILE',
+    what: `JSON or YAML, such as {"queues":[{"name":"emails","webhookUrl":"https://\${HOST}/jobs"}]}; \${HOST} is a variable`,
+  },
+  run: async ({ argument: name, options }, environment) => {
+    const text = await readFile(name, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new CommandError(
+        `${name} cannot be read: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}`,
+      );
+    });
+    const { readQueuesFile } = await import('../declared/queues-file.ts');
+    const declared = readQueuesFile({ name, text, variables: environment.variables });
+    return withApi(environment, async (client) => {
+      const store: QueueStore = {
+        list: () => unwrap(client.queues.list()),
+        create: (queue) => create(client, queue),
+        update: (id, body) => unwrap(client.queues.update({ params: { id }, body })),
+      };
+      const present = await store.list();
+      const changes = changesTo(present, declared);
+      if (options['dry-run']) return { json: { changes }, text: changes.map((one) => line(one, true)).join('\n') };
+      const lines: string[] = [];
+      const secrets: Record<string, string> = {};
+      for (const [n, change] of changes.entries()) {
+        const wanted = declared[n];
+        if (wanted === undefined) continue;
+        const secret = await applyTo(store, present, wanted).catch((error: unknown) => {
+          throw interrupted(error, change, lines);
+        });
+        if (secret !== null) secrets[change.queue] = secret;
+        lines.push(line(change, false) + (secret === null ? '' : `\n  signing secret, shown once: ${secret}`));
+      }
+      return { json: { changes, secrets }, text: lines.join('\n') };
+    });
+  },
+});
+
+const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
+  __typename ... on CreateQueuePayload { signingSecret } ... on Error { message }
+  ... on ValidationError { fieldErrors { field messages } } } }`;
+
+interface Created {
+  signingSecret?: string;
+  message?: string;
+  fieldErrors?: { field: string; messages: string[] }[];
+}
+
+/** REST takes no secret. */
+async function create(client: JobferryClient, queue: DeclaredQueue): Promise<string> {
+  const { signingSecret, ...settings } = queue;
+  if (signingSecret === undefined) return (await unwrap(client.queues.create({ body: settings }))).signingSecret;
+  const enumerations = ['mode', 'ackTimeoutAction', 'backoffType'];
+  const inCapitals = ([name, value]: [string, unknown]) => [
+    ...[name, enumerations.includes(name) ? String(value).toUpperCase() : value],
+  ];
+  const input = { ...Object.fromEntries(Object.entries(settings).map(inCapitals)), signingSecret };
+  const { result } = await client.graphql<{ result: Created }>(CREATE, { input });
+  if (result.signingSecret !== undefined) return result.signingSecret;
+  const fields = result.fieldErrors?.map(({ field, messages }) => `${field}: ${messages.join(', ')}`);
+  throw new CommandError(fields?.join('; ') ?? result.message ?? '');
+}
+
+/** The changes so far stay, and their secrets are shown, because no later run can show them. */
+function interrupted(error: unknown, { queue }: Change, lines: readonly string[]): CommandError {
+  const message = error instanceof Error ? error.message : String(error);
+  const done = lines.length === 0 ? '' : `\n\n${lines.join('\n')}\n\nDone so far. Run the command again to go on.`;
+  return new CommandError(`queue ${printable(queue)}: ${message}${done}`, { cause: error });
+}
+
+function line({ queue, kind, settings }: Change, isDry: boolean): string {
+  const name = printable(queue);
+  if (kind === 'none') return `${name}: no change`;
+  if (kind === 'create') return `${name}: ${isDry ? 'to be created' : 'created'}`;
+  const list = settings.map((one) => `${one.name} ${shown(one.from)} → ${shown(one.to)}`);
+  return `${name}: ${isDry ? 'to be changed' : 'changed'}: ${list.join(', ')}`;
+}
+
+function shown(value: unknown): string {
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
+}

@@ -1,0 +1,109 @@
+import { isMap, isPair, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
+import { ignoredIn } from '../contract/ignored.ts';
+import { contract } from '../contract/index.ts';
+import { type DeclaredQueue, QueuesFileError } from './apply.ts';
+
+/** A file that declares queues: `{"queues": [{"name": "emails", "webhookUrl": "https://…", "concurrency": 5}]}`. */
+
+/** A member that the contract does not have. */
+const SECRET = 'signingSecret';
+
+interface Source {
+  /** Name of the file, for errors. */
+  name: string;
+  /** JSON, which may have comments, or YAML. */
+  text: string;
+  /** Replace `${NAME}` in texts. */
+  variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** Reads the declared queues. @throws QueuesFileError with every mistake, so that a file is taken as a whole or not at all */
+export function readQueuesFile({ name, text, variables }: Source): DeclaredQueue[] {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const mistakes: string[] = [];
+  const at = (offset: number | undefined, message: string) => {
+    const line = offset === undefined ? 1 : lines.linePos(offset).line;
+    mistakes.push(`${name}:${line}: ${message}`);
+  };
+  for (const { pos, message } of document.errors) at(pos[0], message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '');
+  const queues = mistakes.length > 0 ? [] : queuesIn(document.contents, variables, at);
+  if (mistakes.length > 0) throw new QueuesFileError(mistakes.join('\n'));
+  return queues;
+}
+
+type At = (offset: number | undefined, message: string) => void;
+
+function queuesIn(root: ParsedNode | null, variables: Source['variables'], at: At): DeclaredQueue[] {
+  const list = isMap(root) ? root.get('queues', true) : undefined;
+  if (isMap(root)) {
+    for (const { key } of root.items) {
+      if (String(key) !== 'queues') at(placeOf(key), `${String(key)} is not known: the file has "queues" only`);
+    }
+  }
+  if (!isSeq(list)) {
+    at(placeOf(root), 'must be an object with a list "queues"');
+    return [];
+  }
+  const placeOfName = new Map<string, number | undefined>();
+  return list.items.flatMap((item) => {
+    const queue = queueIn(item, variables, at);
+    if (queue === null) return [];
+    if (placeOfName.has(queue.name)) at(placeOf(item), `queue ${queue.name} is declared twice`);
+    placeOfName.set(queue.name, placeOf(item));
+    return [queue];
+  });
+}
+
+/** @returns null after a mistake */
+function queueIn(item: unknown, variables: Source['variables'], at: At): DeclaredQueue | null {
+  if (!isMap(item)) {
+    at(placeOf(item), 'a queue must be an object');
+    return null;
+  }
+  const placeOfMember = (wanted: string) => {
+    const pair = item.items.find((one) => isPair(one) && String(one.key) === wanted);
+    return placeOf(pair?.key) ?? placeOf(item);
+  };
+  let isWrong = false;
+  const wrong: At = (place, message) => {
+    isWrong = true;
+    at(place, message);
+  };
+  const given: Record<string, unknown> = {};
+  for (const [member, value] of Object.entries(item.toJSON() as Record<string, unknown>)) {
+    const ignored =
+      member === SECRET ? null : ignoredIn(contract.queues.create, { query: {}, body: { [member]: value } });
+    if (ignored !== null) wrong(placeOfMember(member), `${ignored} is no setting of a queue`);
+    else {
+      const read = filled(value, variables);
+      if ('missing' in read) wrong(placeOfMember(member), `${member}: the variable ${read.missing} is not set`);
+      else given[member] = read.value;
+    }
+  }
+  const { [SECRET]: secret, ...settings } = given;
+  if (secret !== undefined && typeof secret !== 'string') wrong(placeOfMember(SECRET), `${SECRET}: must be a text`);
+  const checked = contract.queues.create.body.safeParse(settings);
+  if (!checked.success) {
+    for (const { path, message } of checked.error.issues) {
+      const member = String(path[0]);
+      // One mistake of a member is enough.
+      const isSaid = item.has(member) && !Object.hasOwn(settings, member);
+      if (!isSaid) wrong(placeOfMember(member), `${member}: ${message}`);
+    }
+  }
+  return isWrong ? null : (given as unknown as DeclaredQueue);
+}
+
+/** Replaces `${NAME}` in a text by the value of the variable. */
+function filled(value: unknown, variables: Source['variables']): { value: unknown } | { missing: string } {
+  if (typeof value !== 'string') return { value };
+  const names = [...value.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
+  const missing = names.find((name) => variables[name] === undefined);
+  if (missing !== undefined) return { missing };
+  return { value: value.replace(/\$\{(\w+)\}/g, (_, name: string) => variables[name] ?? '') };
+}
+
+function placeOf(node: unknown): number | undefined {
+  return (node as Node | null | undefined)?.range?.[0];
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { changesTo, QueuesFileError } from '../../src/declared/apply.ts';
+import { readQueuesFile } from '../../src/declared/queues-file.ts';
+import { QUEUE_SETTINGS } from '../../src/declared/settings.ts';
+
+const read = (text: string, variables = {}) => readQueuesFile({ name: 'queues.json', text, variables });
+
+/** The mistakes in a file, a line each. */
+function mistakesIn(text: string): string[] {
+  try {
+    read(text);
+  } catch (error) {
+    if (error instanceof QueuesFileError) return error.message.split('\n');
+  }
+  return [];
+}
+
+describe('a file of queues', () => {
+  it('is read from JSON, from JSON with comments, and from YAML', () => {
+    const queue = { name: 'emails', webhookUrl: 'https://shop.example/jobs', concurrency: 5, rateLimitMax: null };
+    expect(read(JSON.stringify({ queues: [queue] }))).toEqual([queue]);
+    const yaml = `
+queues:
+  - name: emails # transactional ones
+    webhookUrl: https://shop.example/jobs
+    concurrency: 5
+    rateLimitMax: null`;
+    expect(read(yaml)).toEqual([queue]);
+    expect(read('{"queues": []}')).toEqual([]);
+  });
+
+  it('has variables in its texts', () => {
+    const text = `{"queues":[{"name":"a","webhookUrl":"https://\${HOST}/\${TOKEN}","signingSecret":"\${SECRET}"}]}`;
+    const variables = { HOST: 'shop.example', TOKEN: 't', SECRET: 's'.repeat(24) };
+    expect(read(text, variables)).toEqual([
+      { name: 'a', webhookUrl: 'https://shop.example/t', signingSecret: 's'.repeat(24) },
+    ]);
+    expect(mistakesIn(text)).toEqual([
+      'queues.json:1: webhookUrl: the variable HOST is not set',
+      'queues.json:1: signingSecret: the variable SECRET is not set',
+    ]);
+  });
+
+  it('is refused whole, with the line of each mistake', () => {
+    const text = `{
+  "queues": [
+    { "name": "good", "webhookUrl": "https://shop.example/" },
+    {
+      "name": "emails",
+      "webhookUrl": "https://shop.example/",
+      "concurency": 5,
+      "maxAttempts": 99
+    },
+    { "name": "No Name", "webhookUrl": "shop" },
+    { "name": "good", "webhookUrl": "https://shop.example/" },
+    "emails"
+  ]
+}`;
+    expect(mistakesIn(text)).toEqual([
+      'queues.json:7: concurency (did you mean concurrency?) is no setting of a queue',
+      'queues.json:8: maxAttempts: must be 1 to 25',
+      expect.stringMatching(/^queues\.json:10: name: must be 1 to 64 of/),
+      expect.stringMatching(/^queues\.json:10: webhookUrl: /),
+      'queues.json:11: queue good is declared twice',
+      'queues.json:12: a queue must be an object',
+    ]);
+  });
+
+  it.each<[string, RegExp]>([
+    ['[]', /^queues\.json:1: must be an object with a list "queues"$/],
+    ['', /must be an object/],
+    ['{"queue": []}', /^queues\.json:1: queue is not known/],
+    ['{"queues": [{"name": "a", "name": "b"}]}', /^queues\.json:1: .*unique/],
+    ['{"queues": [\n{"name": "a",,}]}', /^queues\.json:2: /],
+    ['{"queues": [{"webhookUrl": "https://shop.example/"}]}', /^queues\.json:1: name: Required$/],
+  ])('%j is refused', (text, said) => {
+    expect(mistakesIn(text)[0]).toMatch(said);
+  });
+});
+
+describe('the changes to a queue', () => {
+  it('are the settings that differ', () => {
+    const present = { id: '1', name: 'a', webhookUrl: 'https://shop.example/', concurrency: 5, maxAttempts: 3 };
+    const declared = [
+      { name: 'a', webhookUrl: 'https://shop.example', concurrency: 6, template: 'x', signingSecret: 'y' },
+      { name: 'b', webhookUrl: 'https://shop.example/' },
+    ];
+    expect(changesTo([present], declared)).toEqual([
+      { queue: 'a', kind: 'update', settings: [{ name: 'concurrency', from: 5, to: 6 }] },
+      { queue: 'b', kind: 'create', settings: [] },
+    ]);
+  });
+});
+
+describe('the settings of a queue', () => {
+  it('are those of the contract', () => {
+    expect(Object.fromEntries(QUEUE_SETTINGS.map(({ name, kind }) => [name, kind]))).toEqual({
+      ...{ maxAttempts: 'number', maxDefers: 'number', concurrency: 'number', dlqEnabled: 'boolean' },
+      ...{ mode: ['standard', 'ack'], rateLimitMax: 'number', rateLimitWindow: 'seconds', ackTimeout: 'seconds' },
+      ...{ ackTimeoutAction: ['retry', 'dead'], backoffType: ['fixed', 'exponential'], backoffDelay: 'seconds' },
+    });
+    expect(QUEUE_SETTINGS.filter(({ isNullable }) => isNullable).map(({ name }) => name)).toEqual(['rateLimitMax']);
+    for (const { meaning } of QUEUE_SETTINGS) expect(meaning).not.toBe('');
+  });
+});
