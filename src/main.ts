@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { rmSync, writeFileSync } from 'node:fs';
+import { UsageError } from './commands/command.ts';
 import { runCommand } from './commands/run.ts';
 
 leaveMark();
@@ -12,7 +13,7 @@ runCommand(process.argv.slice(2), process.env).then(
     const message = error instanceof Error ? error.message : String(error);
     console.error(`jobferry: ${message}`);
     if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) console.error(error);
-    process.exit(1);
+    process.exit(error instanceof UsageError ? 2 : 1);
   },
 );
 

@@ -54,6 +54,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   metrics: ['db', 'counts', 'domain', 'log'],
   alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
   client: ['contract', 'domain/duration', 'domain/envelope-text', 'domain/report-url'],
+  declared: ['client/models', 'client/verbs/queues', 'contract'],
   demo: ['config'],
   dev: ['config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
   config: ['domain', 'log'],

@@ -18,7 +18,7 @@ import type { PlanTable } from '../domain/plan.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { isKeyName } from '../services/accounts/keys.ts';
 import { deleteAccount } from '../services/operator/delete-account.ts';
-import { command, type Environment, UsageError } from './command.ts';
+import { CommandError, command, type Environment, UsageError } from './command.ts';
 import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
 import { type Column, facts, printable, table } from './output.ts';
 
@@ -162,7 +162,7 @@ const changeOperator = command({
       const id = idOf(argument, 'account');
       assertName(found(await findAccount(db, id), 'account', id), confirm);
       const { isSuspended, before, changed } = found(await giveOperatorsRole(db, OPERATOR, id), 'account', id);
-      if (isSuspended) throw new UsageError(`account ${id} is suspended: resume it first`);
+      if (isSuspended) throw new CommandError(`account ${id} is suspended: resume it first`);
       return {
         json: { id, before: changed === 0 ? id : before },
         text:
@@ -212,7 +212,7 @@ const resume = command({
   run: ({ argument }, environment) =>
     withDatabase(environment, async ({ db }, { jobLifetimeMs }) => {
       const id = idOf(argument, 'account');
-      if ((await findReceipt(db, id)) !== null) throw new UsageError(`account ${id} is being deleted`);
+      if ((await findReceipt(db, id)) !== null) throw new CommandError(`account ${id} is being deleted`);
       const done = found(await resumeAccount(db, OPERATOR, id, jobLifetimeMs), 'account', id);
       return { json: { id, ...done }, text: `${stateAfter(id, 'active', done)} Queues resumed: ${done.queues}.` };
     }),
@@ -229,7 +229,7 @@ const remove = command({
       const account = await findAccount(db, id);
       if (account !== null) assertName(account, confirm);
       if (id === (await operatorsAccountId(db)))
-        throw new UsageError('this account cannot be deleted: it is the one of the operator');
+        throw new CommandError('this account cannot be deleted: it is the one of the operator');
       const receipt = found(
         await deleteAccount({ db, url }, OPERATOR, id, { progress: progressOf(db, id, environment) }),
         'account',

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { meantBy } from '../domain/spelling.ts';
 import { type Command, type Given, type OptionTable, UsageError } from './command.ts';
 
 const JSON_OPTION = { json: { help: 'print the result as JSON' } } as const;
@@ -72,6 +73,8 @@ function complaintOf(args: string[], table: OptionTable, options: ParserOptions)
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     if (!known.includes(token.rawName)) {
+      const meant = meantBy(token.rawName, known);
+      if (meant !== null) return `unknown option ${token.rawName}: did you mean ${meant}?`;
       const takes = known.length === 0 ? 'the command takes no options' : `the command takes ${listed(known)}`;
       return `unknown option ${token.rawName}: ${takes}`;
     }

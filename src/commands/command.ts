@@ -1,8 +1,13 @@
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 
-/** A mistake of the operator in the command line. */
-export class UsageError extends Error {
+/** A command that cannot be done. Its message is for people. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError';
+}
+
+/** A mistake in the command line, which no repetition mends: the process ends with 2. */
+export class UsageError extends CommandError {
   override readonly name = 'UsageError';
 }
 

@@ -4,7 +4,7 @@ import { lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts';
-import { type Environment, UsageError } from './command.ts';
+import { CommandError, type Environment, UsageError } from './command.ts';
 
 /**
  * Opens the database for a command, and closes it afterwards.
@@ -38,7 +38,7 @@ async function withLocks(error: unknown, { db }: OpenDatabase): Promise<unknown>
 
 /** Returns a result of the database. @throws UsageError if there is none */
 export function found<T>(row: T | null, what: string, id: string): T {
-  if (row === null) throw new UsageError(`${what} ${id} does not exist`);
+  if (row === null) throw new CommandError(`${what} ${id} does not exist`);
   return row;
 }
 

@@ -13,7 +13,7 @@ import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { statusMeantBy } from '../domain/job.ts';
 import { adviceOn } from '../domain/outcome.ts';
 import { whyWaiting } from '../domain/waiting.ts';
-import { command, UsageError } from './command.ts';
+import { CommandError, command, UsageError } from './command.ts';
 import { found, idOf, pageOf, ROWS, withDatabase } from './database.ts';
 import { lifeOf } from './job-timeline.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<JobSummary>[] = [
   { title: 'LAST ERROR', of: ({ lastError }) => lastError },
 ];
 
-const list = command({
+export const JOB_LIST = command({
   name: 'job list',
   summary:
     'List jobs of a queue, newest first; pending ones in the order in which they are due. Without their payloads.',
@@ -40,12 +40,7 @@ const list = command({
   },
   run: ({ options: { queue: wanted, account, status: text, limit } }, environment) =>
     withDatabase(environment, async ({ db }) => {
-      const status = LISTED_STATUSES.find((known) => known === text) ?? null;
-      if (text !== undefined && status === null) {
-        const meant = statusMeantBy(text);
-        const doubt = meant === undefined ? '' : ` (did you mean ${meant}?)`;
-        throw new UsageError(`--status must be one of ${LISTED_STATUSES.join(', ')}${doubt}`);
-      }
+      const status = statusOf(text);
       const page = pageOf({ limit, after: undefined });
       const { queue } = await queueOf(db, wanted, account);
       const jobs = await listJobs(db, queue.id, { status, limit: page.limit });
@@ -58,7 +53,16 @@ const list = command({
     }),
 });
 
-const show = command({
+/** @returns null for all. @throws UsageError for a status that there is not */
+export function statusOf(text: string | undefined): (typeof LISTED_STATUSES)[number] | null {
+  const status = LISTED_STATUSES.find((known) => known === text) ?? null;
+  if (text === undefined || status !== null) return status;
+  const meant = statusMeantBy(text);
+  const doubt = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+  throw new UsageError(`--status must be one of ${LISTED_STATUSES.join(', ')}${doubt}`);
+}
+
+export const JOB_SHOW = command({
   name: 'job show',
   summary: 'Show a job and its life as a timeline, without its payload.',
   options: {
@@ -100,7 +104,7 @@ async function jobIdOf(db: Database, argument: string, { key, queue, account }: 
   if (queue === undefined) throw new UsageError('--queue is missing: keys belong to a queue');
   const { queue: of } = await queueOf(db, queue, account);
   const id = await jobWithKey(db, of.id, key);
-  if (id === null) throw new UsageError(`queue ${printable(of.name)} has no job with the key ${printable(key)}`);
+  if (id === null) throw new CommandError(`queue ${printable(of.name)} has no job with the key ${printable(key)}`);
   return id;
 }
 
@@ -133,5 +137,3 @@ function describe({ job, queue }: ShownJob, waiting: string | undefined, locks: 
     ['what to do', adviceOn(job.lastError) ?? undefined],
   ]);
 }
-
-export const JOB_COMMANDS = [list, show];

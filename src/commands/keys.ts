@@ -12,7 +12,7 @@ import { LIMITS } from '../domain/queue.ts';
 import { describeApiKey, generateApiKey } from '../services/accounts/api-key.ts';
 import { isKeyName } from '../services/accounts/keys.ts';
 import { createLink } from '../services/sign-in/sessions.ts';
-import { command, UsageError } from './command.ts';
+import { CommandError, command, UsageError } from './command.ts';
 import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
 import { requestedRights } from './key-limits.ts';
 import { type Column, facts, table } from './output.ts';
@@ -106,13 +106,13 @@ const signInLink = command({
   options: { account: { value: 'ID', help: 'the account to sign in to; the first one if it is left out' } },
   run: ({ options: { account } }, environment) => {
     const { host, port, publicUrl, oidc } = environment.settings().config;
-    if (oidc?.only === true) throw new UsageError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
+    if (oidc?.only === true) throw new CommandError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
     const id = account === undefined ? null : idOf(account, 'account');
     return withDatabase(environment, async ({ db }) => {
       // A process that runs knows its address. This command has the variables of its own shell only.
       const local = publicUrl === null ? ((await servedAddress(db)) ?? localUrl(boundUrl(host, port))) : null;
       const address = publicUrl ?? (local === null ? null : new URL(local));
-      if (address === null) throw new UsageError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
+      if (address === null) throw new CommandError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
       if (id !== null) found(await findAccount(db, id), 'account', id);
       const link = await createLink(db, id, address);
       const doubt = publicUrl !== null || (await isHere(address)) ? '' : `\n\n${NOT_HERE}`;

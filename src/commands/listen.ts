@@ -1,15 +1,13 @@
 import { attemptLine } from '../dev/attempts.ts';
-import { DATA_DIR } from '../dev/run.ts';
 import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
+import { apiAddress, WHICH_API } from './api.ts';
 import { command, UsageError } from './command.ts';
-import { devAddress } from './dev-address.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 export const LISTEN = command({
   name: 'listen',
-  summary:
-    'Forward the deliveries of a queue to a URL on this machine, signed and retried as always, through the API. Its address and key are those of JOBFERRY_URL and JOBFERRY_API_KEY, or of a running `jobferry dev`. The key needs the scope `manage`.',
+  summary: `Forward the deliveries of a queue to a URL on this machine, signed and retried as always. ${WHICH_API} The key needs the scope \`manage\`.`,
   options: {
     forward: { value: 'URL', help: 'where deliveries go, such as http://localhost:3000/jobs' },
     tap: { help: 'get copies of deliveries, which go to the webhook as before; nothing is answered' },
@@ -22,13 +20,13 @@ export const LISTEN = command({
   },
   argument: { name: 'QUEUE', what: 'name or id of the queue' },
   isService: true,
-  run: async ({ argument, options }, { variables }) => {
+  run: async ({ argument, options }, environment) => {
     const forward = URL.canParse(options.forward ?? '') ? new URL(options.forward ?? '') : null;
     if (forward === null || !/^https?:$/.test(forward.protocol)) {
       throw new UsageError('--forward must be a URL such as http://localhost:3000/jobs');
     }
     const listening = listen({
-      ...(await addressOf(variables)),
+      ...(await apiAddress(environment)),
       ...{ queue: argument, forward, isTap: options.tap, isOnce: options.once, isForced: options.force },
       ...{ hasOwnSecret: options['print-secret'], print: options.json ? JSON_PRINT : plainPrint(forward, options.tap) },
     });
@@ -38,19 +36,6 @@ export const LISTEN = command({
     return null;
   },
 });
-
-/** Both are of one place, so that a key never goes to another service. @throws UsageError */
-async function addressOf({ JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey }: NodeJS.ProcessEnv) {
-  if (url === undefined && apiKey === undefined) {
-    return devAddress(DATA_DIR, 'start it, or set JOBFERRY_URL and JOBFERRY_API_KEY');
-  }
-  if (url === undefined || apiKey === undefined) throw new UsageError('set both JOBFERRY_URL and JOBFERRY_API_KEY');
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError('JOBFERRY_URL must be a URL such as https://jobs.example.com');
-  }
-  if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw new UsageError('JOBFERRY_API_KEY must be an API key');
-  return { url, apiKey: apiKey.trim() };
-}
 
 function plainPrint(forward: URL, isTap: boolean): ListenPrint {
   return {

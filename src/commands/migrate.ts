@@ -6,7 +6,7 @@ import { type MigrationStatus, type SchemaStatus, schemaStatus } from '../db/sch
 import { isNews, olderThan, oldestBeside, processesInWords, type RunningProcess } from '../domain/release.ts';
 import { openDatabase } from '../open-database.ts';
 import { VERSION } from '../version.ts';
-import { command, type Environment, type Result, UsageError } from './command.ts';
+import { CommandError, command, type Environment, type Result } from './command.ts';
 import { withDatabase } from './database.ts';
 import { facts, printable, table } from './output.ts';
 
@@ -30,7 +30,7 @@ export const migrate = command({
 
 async function granted(db: Database, applied: readonly string[], role: string | undefined): Promise<Result> {
   if (role !== undefined && !(await grantTo(db.sessionPool, role)))
-    throw new UsageError(`the database role ${printable(role)} does not exist: create it first`);
+    throw new CommandError(`the database role ${printable(role)} does not exist: create it first`);
   const text = applied.length === 0 ? 'The database is up to date.' : `Applied:\n${applied.join('\n')}`;
   return role === undefined
     ? { json: { applied }, text }

@@ -2,7 +2,7 @@ import { beginReceiverCheck } from '../db/queues/check.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type ExaminationFinding, payloadProblem, TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { createExaminer, openSender } from '../start/open-sender.ts';
-import { command, UsageError } from './command.ts';
+import { CommandError, command, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
 import { printable } from './output.ts';
 import { OF_QUEUE, queueOf } from './queue-of.ts';
@@ -31,22 +31,32 @@ export const QUEUE_CHECK = command({
         action: 'queue.examine_receiver',
         perMinute: PER_MINUTE,
       });
-      if (target === null) throw new UsageError(`queue ${queue.id} was deleted`);
+      if (target === null) throw new CommandError(`queue ${queue.id} was deleted`);
       if (target === 'too_many')
-        throw new UsageError(`at most ${PER_MINUTE} checks a minute and account: wait a moment`);
+        throw new CommandError(`at most ${PER_MINUTE} checks a minute and account: wait a moment`);
       const sender = openSender(config, MAX_SOCKETS);
       try {
         const examine = createExaminer(config, sender);
         const findings = await examine({ ...target, accountId: queue.accountId, payload });
         const isFailure = findings.some(({ status }) => status === 'failed');
-        const head = `Receiver of ${printable(queue.name)}: ${printable(target.webhookUrl)}`;
         const json = { ok: !isFailure, queueId: queue.id, webhookUrl: target.webhookUrl, findings };
-        return { json, text: [head, ...findings.map(line)].join('\n'), isFailure };
+        return {
+          json,
+          text: examinationText({ name: queue.name, webhookUrl: target.webhookUrl }, findings),
+          isFailure,
+        };
       } finally {
         await sender.close();
       }
     }),
 });
+
+export function examinationText(
+  { name, webhookUrl }: { name: string; webhookUrl: string },
+  findings: readonly ExaminationFinding[],
+): string {
+  return [`Receiver of ${printable(name)}: ${printable(webhookUrl)}`, ...findings.map(line)].join('\n');
+}
 
 const WIDTH = 'missing signature'.length;
 

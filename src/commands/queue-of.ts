@@ -3,7 +3,7 @@ import { processFacts } from '../db/operator/facts.ts';
 import { findQueue, type NamedQueue, queuesNamed, type ShownQueue } from '../db/operator/queues.ts';
 import { hasWorker } from '../domain/doctor-releases.ts';
 import { isId } from '../domain/id.ts';
-import { UsageError } from './command.ts';
+import { CommandError, UsageError } from './command.ts';
 import { idOf } from './database.ts';
 import { printable, time } from './output.ts';
 
@@ -28,7 +28,7 @@ export async function queueOf(db: Database, text: string, account: string | unde
   const owners = new Set(named.map((one) => one.accountId));
   if (owners.size > 1) throw new UsageError(severalQueues(text, named));
   const shown = named[0] === undefined ? null : await findQueue(db, named[0].id);
-  if (shown === null) throw new UsageError(noQueue(text, accountId));
+  if (shown === null) throw new CommandError(noQueue(text, accountId));
   return shown;
 }
 

@@ -6,11 +6,13 @@ import { endHold, pauseQueue, resumeQueue } from '../db/queues/operations.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
-import { command, UsageError } from './command.ts';
+import { CommandError, command } from './command.ts';
 import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
+import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
 import { QUEUE_CHECK } from './queue-check.ts';
 import { isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
+import { throughApi } from './through-api.ts';
 
 const QUEUE = { name: 'QUEUE', what: 'the id or the name of the queue' };
 
@@ -81,7 +83,7 @@ const resume = command({
       const { id, by, name } = await liveQueue(db, argument, options.account);
       const account = await findAccount(db, by.accountId);
       if (account?.suspendedAt != null)
-        throw new UsageError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
+        throw new CommandError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
       const changed = await resumeQueue(db, by, id, jobLifetimeMs);
       return { json: { id, changed }, text: changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.` };
     }),
@@ -114,7 +116,7 @@ function ownHolds(held: number): string {
 /** @throws UsageError */
 async function liveQueue(db: Database, argument: string, account: string | undefined) {
   const { queue, held } = await queueOf(db, argument, account);
-  if (queue.deletedAt !== null) throw new UsageError(`queue ${queue.id} was deleted at ${time(queue.deletedAt)}`);
+  if (queue.deletedAt !== null) throw new CommandError(`queue ${queue.id} was deleted at ${time(queue.deletedAt)}`);
   return { id: queue.id, name: printable(queue.name), by: { accountId: queue.accountId, actor: OPERATOR }, held };
 }
 
@@ -185,4 +187,11 @@ function atMost(counted: number): string {
   return counted > MAX_COUNTED ? `more than ${MAX_COUNTED}` : String(counted);
 }
 
-export const QUEUE_COMMANDS = [list, show, QUEUE_CHECK, pause, resume, releaseHold];
+export const QUEUE_COMMANDS = [
+  throughApi(list, listThroughApi),
+  throughApi(show, showThroughApi),
+  throughApi(QUEUE_CHECK, checkThroughApi),
+  throughApi(pause, changeThroughApi('pause')),
+  throughApi(resume, changeThroughApi('resume')),
+  throughApi(releaseHold, changeThroughApi('endHold')),
+];

@@ -1,10 +1,12 @@
 import { parseConfig } from '../config.ts';
+import { meantBy } from '../domain/spelling.ts';
 import { createLevelSwitch, createLog, logProcessWarnings } from '../log.ts';
 import { doubtsAbout, withSecretFiles } from '../variables.ts';
 import { BUILD } from '../version.ts';
 import { helpOf, readArguments, usageOf } from './arguments.ts';
 import { type Command, type Environment, UsageError } from './command.ts';
-import { COMMANDS } from './index.ts';
+import { BUILDING, COMMANDS, OPERATING } from './index.ts';
+import { printable } from './output.ts';
 
 /**
  * Runs the command that the arguments name.
@@ -17,7 +19,7 @@ export async function runCommand(given: readonly string[], variables: NodeJS.Pro
   if (argv.length === 0 || argv[0] === 'help' || argv.includes('--help') || argv.includes('-h')) {
     return print(named === undefined ? overview(groupOf(argv)) : helpOf(named));
   }
-  if (named === undefined) throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${overview(groupOf(argv))}`);
+  if (named === undefined) throw new UsageError(`${unknown(argv)}\n\n${overview(groupOf(argv))}`);
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
   const result = await named.run(read, environmentOf(variables));
   if (result === null) return null;
@@ -45,23 +47,40 @@ function commandOf(argv: readonly string[]): Command | undefined {
   return COMMANDS.find(({ name }) => words.includes(name));
 }
 
-/** The commands that begin with the same word; all commands if none does. */
-function groupOf([word]: readonly string[]): readonly Command[] {
-  const group = COMMANDS.filter(({ name }) => name.split(' ')[0] === word);
-  return group.length > 0 ? group : COMMANDS;
+/** The error is of the words that the command would have, and not of what may be a secret behind them. */
+function unknown(argv: readonly string[]): string {
+  const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
+  const names = COMMANDS.flatMap(({ name }) => [name, name.split(' ')[0] ?? name]);
+  const meant = meantBy(words.join(' '), names) ?? meantBy(words[0] ?? '', names);
+  const isNew = meant !== null && meant !== words.join(' ') && meant !== words[0];
+  return `unknown command "${printable(words.join(' '))}"${isNew ? `: did you mean "${meant}"?` : ''}`;
 }
 
-function overview(commands: readonly Command[]): string {
-  const rows = commands.map((one) => [usageOf(one), one.summary] as const);
-  const lines = rows.map(([usage, summary]) => `  ${usage}\n      ${summary}`);
+/** The commands that begin with the same word; null if none does. */
+function groupOf([word]: readonly string[]): readonly Command[] | null {
+  const group = COMMANDS.filter(({ name }) => name.split(' ')[0] === word);
+  return group.length > 0 ? group : null;
+}
+
+/** @param group null for all commands */
+function overview(group: readonly Command[] | null): string {
+  const listed =
+    group === null
+      ? ['To build with Jobferry:', '', ...linesOf(BUILDING), '', 'To run it:', '', ...linesOf(OPERATING)]
+      : linesOf(group);
   return [
     'jobferry <command>',
     '',
-    ...lines,
+    ...listed,
     '',
-    'Commands print for people, and with --json for programs. `jobferry COMMAND --help` explains one command,',
-    '`jobferry --version` prints the version. All other settings are environment variables, see docs/configuration.md.',
+    'Commands print for people, and with --json for programs. They end with 1 when they fail, and with 2 when they are not used',
+    'as they should be. `jobferry COMMAND --help` explains one command, `jobferry --version` prints the version. All other',
+    'settings are environment variables, see docs/configuration.md.',
   ].join('\n');
+}
+
+function linesOf(commands: readonly Command[]): string[] {
+  return commands.map((one) => `  ${usageOf(one)}\n      ${one.summary}`);
 }
 
 function environmentOf(variables: NodeJS.ProcessEnv): Environment {

@@ -1,15 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config, Role } from '../config.ts';
 import { removeDataDir } from '../db/embedded/cluster.ts';
+import { URL_FILE } from '../dev/run.ts';
 import { localUrl } from '../domain/listening-address.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
-import { DEV } from './dev.ts';
-import { LISTEN } from './listen.ts';
 import { migrate } from './migrate.ts';
 import { listOfPlaces } from './places.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
-import { TIME } from './time.ts';
 
 const serve = command({
   name: 'serve',
@@ -27,6 +27,7 @@ const serve = command({
     });
     stopOnSignal(starting, log);
     const service = await starting;
+    if (service.address !== null) await rememberAddress(config, service.url);
     // stdout is for people; the log is on stderr.
     console.log(`Jobferry is listening on ${service.url}\n${listOfPlaces(service)}`);
     if (mayShowSecrets(config) && config.oidc?.only !== true) await showLink(service, log);
@@ -47,6 +48,12 @@ const demo = command({
     return null;
   },
 });
+
+/** Commands of this folder find the API by it, as they find that of `dev`. */
+async function rememberAddress({ databaseUrl, dataDir }: Config, url: string): Promise<void> {
+  const local = localUrl(url);
+  if (databaseUrl === undefined && local !== null) await writeFile(join(dataDir, URL_FILE), `${local}\n`);
+}
 
 /** In production the output usually goes to a log that many people can read: `sign-in-link` and `key create` print there on request. */
 function mayShowSecrets({ environment }: Config): boolean {
@@ -89,4 +96,4 @@ Try it:
 `);
 }
 
-export const SERVICE_COMMANDS = [serve, DEV, LISTEN, TIME, migrate, demo];
+export const SERVICE_COMMANDS = [serve, migrate, demo];

@@ -1,8 +1,8 @@
 import { createDevClient, type DevClient, type WireClock, type WireEvent } from '../dev/client.ts';
 import { DATA_DIR } from '../dev/run.ts';
 import { readDuration } from '../domain/duration.ts';
-import { command, UsageError } from './command.ts';
-import { devAddress } from './dev-address.ts';
+import { addressIn } from './api.ts';
+import { CommandError, command, UsageError } from './command.ts';
 import { type Column, table } from './output.ts';
 
 const COLUMNS: readonly Column<WireEvent>[] = [
@@ -68,6 +68,7 @@ function describe({ now, aheadSeconds }: WireClock): string {
 }
 
 async function clientOf(folder: string): Promise<DevClient> {
-  const { url, apiKey } = await devAddress(folder, 'start it, or name its folder by --data');
-  return createDevClient(url, apiKey);
+  const address = await addressIn(folder);
+  if (address !== null) return createDevClient(address.url, address.apiKey);
+  throw new CommandError(`no jobferry dev runs with its data in ${folder}: start it, or name its folder by --data`);
 }

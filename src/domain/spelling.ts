@@ -17,3 +17,9 @@ export function distance(a: string, b: string): number {
 export function isMisspelt(name: string, known: string): boolean {
   return distance(name, known) <= (known.length < 8 ? 1 : 2);
 }
+
+/** Returns the known name that differs least by mistakes of spelling; null if none is near. */
+export function meantBy(name: string, known: readonly string[]): string | null {
+  const near = known.filter((one) => isMisspelt(name.toLowerCase(), one.toLowerCase()));
+  return near.sort((a, b) => distance(name, a) - distance(name, b))[0] ?? null;
+}

@@ -302,7 +302,7 @@ describe.concurrent('queue check', () => {
     const { api } = await newAccount();
     const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
     expect(await runCheck([queue.id, '--payload', payload])).toMatchObject({
-      code: 1,
+      code: 2,
       out: expect.stringContaining('--payload must'),
     });
   });

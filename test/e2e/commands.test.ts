@@ -61,11 +61,13 @@ describe.concurrent('the admin commands', () => {
 });
 
 describe.concurrent('a command that cannot be done', () => {
-  it.each<[args: string[], said: RegExp]>([
+  it.each<[args: string[], said: RegExp, code?: 1 | 2]>([
     [['frobnicate'], /unknown command "frobnicate"[\s\S]*serve/],
     [['account', 'frobnicate'], /unknown command "account frobnicate"[\s\S]*account create/],
     [['serve', '--role', 'boss'], /--role must be all, api or worker/],
-    [['serve', '--rule', 'api'], /unknown option --rule: the command takes --role$/m],
+    [['serve', '--rule', 'api'], /unknown option --rule: did you mean --role\?$/m],
+    [['queue', 'shwo', 'x'], /unknown command "queue shwo": did you mean "queue show"\?[\s\S]*queue show QUEUE/],
+    [['pubish', 'x'], /unknown command "pubish x": did you mean "publish"\?[\s\S]*To build/],
     [['serve', 'api'], /unexpected argument "api"/],
     [['migrate', '--dry-run'], /unknown option --dry-run: the command takes --grant-to, --status and --json$/m],
     [['migrate', '-n'], /unknown option -n: the command takes --grant-to, --status and --json$/m],
@@ -80,18 +82,18 @@ describe.concurrent('a command that cannot be done', () => {
     [['key', 'create'], /--account is missing/],
     [['key', 'create', '--account', "'; drop table account; --"], /account/],
     [['key', 'revoke'], /id of the key is missing/],
-    [['key', 'revoke', UNKNOWN_ID], new RegExp(`key ${UNKNOWN_ID} does not exist`)],
+    [['key', 'revoke', UNKNOWN_ID], new RegExp(`key ${UNKNOWN_ID} does not exist`), 1],
     [['account', 'create', '--plan', 'free', '--name', 'x'.repeat(65)], /--name must have 1 to 64 characters/],
     [['account', 'list', '--after', 'zzz'], /--after must be an id/],
     [['job', 'list', '--queue', 'x', '--status', 'FAILED'], /--status must be one of .*dead \(did you mean dead\?\)/],
     [['sign-in-link', '--account', 'zzz'], /account zzz does not exist: an id has 24 hexadecimal digits/],
-    [['sign-in-link', '--account', UNKNOWN_ID], new RegExp(`account ${UNKNOWN_ID} does not exist`)],
+    [['sign-in-link', '--account', UNKNOWN_ID], new RegExp(`account ${UNKNOWN_ID} does not exist`), 1],
     [['--account', UNKNOWN_ID, 'queue', 'list'], /options follow the command, as in: jobferry COMMAND --account …$/m],
-    [['restore', '/nowhere/backup'], /^jobferry: \/nowhere\/backup cannot be read: there is no such file$/m],
-    [['restore', '/dev/null', '--check'], /^jobferry: \/dev\/null is not a file$/m],
-  ])('%j ends with 1 and a line with the reason', async (args, said) => {
+    [['restore', '/nowhere/backup'], /^jobferry: \/nowhere\/backup cannot be read: there is no such file$/m, 1],
+    [['restore', '/dev/null', '--check'], /^jobferry: \/dev\/null is not a file$/m, 1],
+  ])('%j ends with 2, or with 1 if it was used well, and a line with the reason', async (args, said, expected = 2) => {
     const { code, stdout, stderr } = await run(...args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr).toMatch(/^jobferry: /m);
     expect(stderr).toMatch(said);
     expect(stderr, 'no stack').not.toMatch(/^\s+at /m);

@@ -30,7 +30,7 @@ const LONG = [
   'test/chaos/surviving',
   'test/client/package',
   'test/db/embedded',
-  'test/e2e/(backing-up|commands|connections-used-up|demo|doctor-pooler|failing-starts|full-disk|oidc-people|package)',
+  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|doctor-pooler|failing-starts|full-disk|oidc-people|package)',
   'test/e2e/(pooler|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
   'test/graphql/stream-memory',
   'test/services/backup\\.',

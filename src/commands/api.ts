@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient, type JobferryClient, JobferryConnectionError, unwrap } from '../client/index.ts';
+import { DATA_DIR, URL_FILE } from '../dev/run.ts';
+import { meantBy } from '../domain/spelling.ts';
+import { CommandError, type Environment, UsageError } from './command.ts';
+import { printable } from './output.ts';
+
+/** Address and key of a Jobferry. */
+export interface ApiAddress {
+  url: string;
+  apiKey: string;
+}
+
+/** Where a command finds the API, for its help. */
+export const WHICH_API =
+  'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.';
+
+/** Folders with the data of a service that brings its database along: of `dev`, and of `serve` by default. */
+const FOLDERS = [DATA_DIR, '.data'];
+
+/** Both are of one place, so that a key never goes to another service. @throws UsageError */
+export async function apiAddress({ variables }: Pick<Environment, 'variables'>): Promise<ApiAddress> {
+  const { JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey, DATA_DIR: own } = variables;
+  if (url === undefined && apiKey === undefined) {
+    for (const folder of own === undefined ? FOLDERS : [own]) {
+      const found = await addressIn(folder);
+      if (found !== null) return found;
+    }
+    throw new UsageError(
+      'no Jobferry runs in this folder: start `jobferry dev`, or set JOBFERRY_URL and JOBFERRY_API_KEY',
+    );
+  }
+  if (url === undefined || apiKey === undefined) throw new UsageError('set both JOBFERRY_URL and JOBFERRY_API_KEY');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError('JOBFERRY_URL must be a URL such as https://jobs.example.com');
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw new UsageError('JOBFERRY_API_KEY must be an API key');
+  return { url: url.replace(/\/+$/, ''), apiKey: apiKey.trim() };
+}
+
+/** Returns address and key of the service that has its data in the folder; null if none has run there. */
+export async function addressIn(folder: string): Promise<ApiAddress | null> {
+  const read = async (name: string) => (await readFile(join(folder, name), 'utf8')).trim();
+  try {
+    const [url, apiKey] = await Promise.all([read(URL_FILE), read('api-key')]);
+    return { url: url.replace(/\/+$/, ''), apiKey };
+  } catch {
+    return null;
+  }
+}
+
+/** Gives a client of the API to a command. */
+export async function withApi<T>(environment: Environment, work: (client: JobferryClient) => Promise<T>): Promise<T> {
+  const { url, apiKey } = await apiAddress(environment);
+  try {
+    return await work(createClient({ baseUrl: url, apiKey }));
+  } catch (error) {
+    if (!(error instanceof JobferryConnectionError)) throw error;
+    throw new Error(`no Jobferry answers at ${url}: ${error.message}`, { cause: error });
+  }
+}
+
+/** @returns the queue with this name or id. @throws CommandError if there is none */
+export async function queueByNameOrId(client: JobferryClient, text: string) {
+  const queues = await unwrap(client.queues.list());
+  const found = queues.find(({ name }) => name === text) ?? queues.find(({ id }) => id === text);
+  if (found !== undefined) return found;
+  throw new CommandError(
+    noQueue(
+      text,
+      queues.map(({ name }) => name),
+    ),
+  );
+}
+
+function noQueue(text: string, names: readonly string[]): string {
+  const meant = meantBy(text, names);
+  return `queue ${printable(text)} does not exist${meant === null ? '' : `: did you mean ${meant}?`}`;
+}

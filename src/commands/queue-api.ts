@@ -1,0 +1,143 @@
+import type { JobferryClient } from '../client/index.ts';
+import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
+import { queueByNameOrId } from './api.ts';
+import type { Given, OptionTable, Result } from './command.ts';
+import { nextPage, pageOf } from './database.ts';
+import { type Column, facts, printable, table } from './output.ts';
+import { examinationText } from './queue-check.ts';
+
+/** Commands about queues through the API. */
+
+interface WireQueue {
+  id: string;
+  name: string;
+  webhookUrl: string;
+  mode: string;
+  concurrency: number;
+  inFlight: number | null;
+  oldestDueSeconds: number | null;
+  pause: { by: string; since: string } | null;
+  hold: { until: string; reason: string | null } | null;
+}
+
+const FIELDS = 'id name webhookUrl mode concurrency inFlight oldestDueSeconds pause { by since } hold { until reason }';
+
+const COLUMNS: readonly Column<WireQueue>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'STATE', of: stateOf },
+  { title: 'IN FLIGHT', of: ({ inFlight, concurrency }) => `${inFlight ?? 0}/${concurrency}`, isNumber: true },
+  { title: 'OLDEST DUE', of: ({ oldestDueSeconds }) => sinceSeconds(oldestDueSeconds) },
+];
+
+/** GraphQL has pages of 100. */
+const PAGE = 100;
+
+export async function listThroughApi(client: JobferryClient, { options }: Given<OptionTable>): Promise<Result> {
+  const given = options as unknown as Record<'limit' | 'after' | 'name', string | undefined>;
+  const page = pageOf(given);
+  const query = `query ($after: String, $search: String) { queues(first: ${PAGE}, after: $after, search: $search) {
+    nodes { ${FIELDS} } pageInfo { endCursor hasNextPage } } }`;
+  const queues: WireQueue[] = [];
+  let cursor: string | null = null;
+  let isReached = page.after === null;
+  do {
+    const variables = { after: cursor, search: given.name ?? null };
+    type Data = { queues: { nodes: WireQueue[]; pageInfo: { endCursor: string; hasNextPage: boolean } } };
+    const read: Data = await client.graphql<Data>(query, variables);
+    for (const queue of read.queues.nodes) {
+      if (isReached) queues.push(queue);
+      isReached ||= queue.id === page.after;
+    }
+    cursor = read.queues.pageInfo.hasNextPage ? read.queues.pageInfo.endCursor : null;
+  } while (cursor !== null && queues.length < page.limit);
+  const rows = queues.slice(0, page.limit);
+  return { json: rows, text: table(COLUMNS, rows, 'No queues.') + nextPage(rows, page) };
+}
+
+interface WireDepth {
+  due: number;
+  scheduled: number;
+  retrying: number;
+  held: number;
+  processing: number;
+  awaitingAck: number;
+  dead: number;
+}
+
+export async function showThroughApi(client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> {
+  const { id } = await queueByNameOrId(client, argument);
+  const query = `query ($id: ID!) { queue(id: $id) { ${FIELDS} maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow
+    health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead } } }`;
+  type Shown = WireQueue & {
+    maxAttempts: number;
+    backoffType: string;
+    backoffDelay: number;
+    rateLimitMax: number | null;
+    rateLimitWindow: number;
+    health: { warnings: { message: string }[] } | null;
+    depth: WireDepth | null;
+  };
+  const { queue } = await client.graphql<{ queue: Shown }>(query, { id });
+  const { depth, rateLimitMax } = queue;
+  const text = facts([
+    ['id', queue.id],
+    ['name', queue.name],
+    ['webhook', queue.webhookUrl],
+    ['mode', queue.mode.toLowerCase()],
+    ['state', stateOf(queue)],
+    ['paused by', queue.pause?.by],
+    ['reason of the hold', queue.hold?.reason ?? undefined],
+    ...(queue.health?.warnings.map(({ message }) => ['warning', message] as const) ?? []),
+    ['due', depth?.due],
+    ['oldest due', sinceSeconds(queue.oldestDueSeconds)],
+    ['waiting for later', depth === null ? undefined : depth.scheduled + depth.retrying + depth.held],
+    ['in flight', `${queue.inFlight ?? 0} of ${queue.concurrency}`],
+    ['dead', depth?.dead],
+    ['rate limit', rateLimitMax === null ? null : `${rateLimitMax} in ${queue.rateLimitWindow} s`],
+    ['attempts of a job', queue.maxAttempts],
+    ['back-off', `${queue.backoffType.toLowerCase()}, ${queue.backoffDelay} s`],
+  ]);
+  return { json: { queue }, text };
+}
+
+type QueueVerb = 'pause' | 'resume' | 'endHold';
+
+const DONE: Readonly<Record<QueueVerb, string>> = {
+  pause: 'is paused. Deliveries in progress end.',
+  resume: 'is resumed.',
+  endHold: 'is not held any more.',
+};
+
+export function changeThroughApi(verb: QueueVerb) {
+  return async (client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> => {
+    const { id, name } = await queueByNameOrId(client, argument);
+    await client.queues[verb](name);
+    return { json: { id }, text: `Queue ${printable(name)} ${DONE[verb]}` };
+  };
+}
+
+export async function checkThroughApi(
+  client: JobferryClient,
+  { argument, options }: Given<OptionTable>,
+): Promise<Result> {
+  const { payload = TEST_PAYLOAD } = options as unknown as { payload: string | undefined };
+  const queue = await queueByNameOrId(client, argument);
+  const seen = await client.queues.examineReceiver(queue.name, { payload });
+  const findings = seen.map((finding) => ({
+    ...finding,
+    status: finding.status.toLowerCase() as 'ok' | 'warning' | 'failed' | 'skipped',
+  }));
+  const isFailure = findings.some(({ status }) => status === 'failed');
+  const json = { ok: !isFailure, queueId: queue.id, webhookUrl: queue.webhookUrl, findings };
+  return { json, text: examinationText(queue, findings), isFailure };
+}
+
+function stateOf({ pause, hold }: WireQueue): string {
+  if (pause !== null) return 'paused';
+  return hold === null ? 'running' : `held until ${hold.until}`;
+}
+
+function sinceSeconds(seconds: number | null): string | null {
+  return seconds === null ? null : `${Math.round(seconds)} s ago`;
+}

@@ -1,0 +1,119 @@
+import { unwrap } from '../client/index.ts';
+import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
+import { queueByNameOrId, WHICH_API, withApi } from './api.ts';
+import { command, type Option, UsageError } from './command.ts';
+import { facts, printable } from './output.ts';
+import { secondsOf } from './publish.ts';
+
+/** An option for each setting of the contract, such as `--max-attempts`. */
+const OPTIONS: Readonly<Record<string, Option>> = Object.fromEntries(
+  QUEUE_SETTINGS.map((setting) => [optionOf(setting), { value: placeholderOf(setting), help: setting.meaning }]),
+);
+
+const URL_HELP = 'where jobs are delivered';
+
+export const CREATE = command({
+  name: 'queue create',
+  summary: `Create a queue, and print its signing secret, which is shown once. ${WHICH_API}`,
+  options: {
+    url: { value: 'URL', required: true, help: URL_HELP },
+    template: { value: 'NAME', help: 'template whose values replace the defaults' },
+    ...OPTIONS,
+  },
+  argument: { name: 'NAME', what: 'name of the queue' },
+  run: ({ argument: name, options }, environment) => {
+    const { url: webhookUrl, template } = options;
+    const body = { name, webhookUrl, ...settingsOf(options), ...(template === undefined ? {} : { template }) };
+    return withApi(environment, async (client) => {
+      const created = await client.queues.create({ body });
+      const queue = await unwrap(created);
+      const warning = created.headers.get('x-jobferry-warning');
+      const text = facts([
+        ['id', queue.id],
+        ['name', queue.name],
+        ['webhook', queue.webhookUrl],
+        ['signing secret', queue.signingSecret],
+        ['warning', warning ?? undefined],
+      ]);
+      return { json: { ...queue, warning }, text };
+    });
+  },
+});
+
+export const UPDATE = command({
+  name: 'queue update',
+  summary: `Change settings of a queue. ${WHICH_API}`,
+  options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS },
+  argument: { name: 'QUEUE', what: 'name or id of the queue' },
+  run: ({ argument, options }, environment) => {
+    const body = { ...settingsOf(options), ...(options.url === undefined ? {} : { webhookUrl: options.url }) };
+    if (Object.keys(body).length === 0) throw new UsageError('give at least one setting, such as --concurrency 5');
+    return withApi(environment, async (client) => {
+      const { id } = await queueByNameOrId(client, argument);
+      const queue = await unwrap(client.queues.update({ params: { id }, body }));
+      return { json: queue, text: `Queue ${printable(queue.name)} is changed.` };
+    });
+  },
+});
+
+export const ROTATE = command({
+  name: 'queue rotate',
+  summary: `Create the next signing secret of a queue, and print it. Until it takes over, deliveries have both signatures. ${WHICH_API}`,
+  options: {
+    overlap: { value: 'TIME', help: 'time until it takes over, such as 12h, or 0s for at once; one day by default' },
+    finish: { help: 'create none: let the next secret of a rotation take over now' },
+  },
+  argument: { name: 'QUEUE', what: 'name or id of the queue' },
+  run: ({ argument, options: { overlap, finish } }, environment) => {
+    if (finish && overlap !== undefined) throw new UsageError('give --overlap or --finish, not both');
+    const overlapSeconds = overlap === undefined ? {} : { overlapSeconds: secondsOf(overlap, '--overlap') };
+    return withApi(environment, async (client) => {
+      const { name } = await queueByNameOrId(client, argument);
+      if (finish) {
+        await client.queues.finishSecretRotation(name);
+        return { json: { name, finished: true }, text: `Queue ${printable(name)} signs with its latest secret.` };
+      }
+      const rotated = await client.queues.rotateSecret(name, overlapSeconds);
+      const text = facts([
+        ['next signing secret', rotated.signingSecret],
+        ['takes over at', rotated.takesOverAt],
+      ]);
+      return { json: rotated, text };
+    });
+  },
+});
+
+function optionOf({ name }: Setting): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function placeholderOf({ kind }: Setting): string {
+  if (typeof kind !== 'string') return kind.join('|');
+  return { number: 'N', seconds: 'TIME', boolean: 'yes|no' }[kind];
+}
+
+/** @throws UsageError for a value of another kind. The service checks the bounds. */
+function settingsOf(options: Readonly<Record<string, string | boolean | undefined>>): Record<string, unknown> {
+  const given = QUEUE_SETTINGS.flatMap((setting) => {
+    const text = options[optionOf(setting)];
+    return typeof text === 'string' ? [[setting.name, readSetting(setting, text)]] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+function readSetting(setting: Setting, text: string): unknown {
+  const { kind, isNullable } = setting;
+  const option = `--${optionOf(setting)}`;
+  if (isNullable && text === 'none') return null;
+  if (kind === 'seconds') return secondsOf(text, option);
+  if (kind === 'number') {
+    if (!/^\d+$/.test(text)) throw new UsageError(`${option} must be a whole number${isNullable ? ', or none' : ''}`);
+    return Number(text);
+  }
+  if (kind === 'boolean') {
+    if (text !== 'yes' && text !== 'no') throw new UsageError(`${option} must be yes or no`);
+    return text === 'yes';
+  }
+  if (!kind.includes(text)) throw new UsageError(`${option} must be ${kind.join(' or ')}`);
+  return text;
+}

@@ -1,0 +1,67 @@
+import { type BulkAction, unwrap } from '../client/index.ts';
+import { queueByNameOrId, WHICH_API, withApi } from './api.ts';
+import { command, UsageError } from './command.ts';
+import { printable } from './output.ts';
+
+const QUEUE = { name: 'QUEUE', what: 'name or id of the queue' };
+const DRY_RUN = { help: 'change nothing: count what would be changed' };
+
+export const DELETE = command({
+  name: 'queue delete',
+  summary: `Delete a queue. Its pending jobs die, and its dead letters are removed. ${WHICH_API}`,
+  options: { confirm: { value: 'NAME', required: true, help: 'the name of the queue, to confirm' } },
+  argument: QUEUE,
+  run: ({ argument, options: { confirm } }, environment) =>
+    withApi(environment, async (client) => {
+      const { id, name } = await queueByNameOrId(client, argument);
+      if (confirm !== name)
+        throw new UsageError(`--confirm must be the name of the queue, which is ${printable(name)}`);
+      await unwrap(client.queues.delete({ params: { id } }));
+      return { json: { id, deleted: true }, text: `Queue ${printable(name)} is deleted.` };
+    }),
+});
+
+export const PURGE = command({
+  name: 'queue purge',
+  summary: `Cancel all pending jobs of a queue, and wait until it is done. ${WHICH_API}`,
+  options: { 'dry-run': DRY_RUN },
+  argument: QUEUE,
+  run: ({ argument, options: { 'dry-run': dryRun } }, environment) =>
+    withApi(environment, async (client) => {
+      const { name } = await queueByNameOrId(client, argument);
+      const { matched, action } = await client.queues.purge(name, { dryRun });
+      return finished(matched, action === null ? null : await client.bulkActions.waitForEnd(action.id), 'cancelled');
+    }),
+});
+
+export const REPLAY_ALL = command({
+  name: 'queue replay',
+  summary: `Replay the dead letters of a queue that were not replayed, oldest first, and wait until it is done. ${WHICH_API}`,
+  options: {
+    'dry-run': DRY_RUN,
+    rate: { value: 'N', help: 'most replays per second; no limit by default' },
+    canary: { help: 'replay one first, and the others only when its job has completed' },
+  },
+  argument: QUEUE,
+  run: ({ argument, options: { 'dry-run': dryRun, rate, canary } }, environment) => {
+    const ratePerSecond = rate === undefined ? {} : { ratePerSecond: Number(rate) };
+    if (rate !== undefined && !/^[1-9]\d*$/.test(rate)) throw new UsageError('--rate must be a whole number from 1');
+    return withApi(environment, async (client) => {
+      const { id } = await queueByNameOrId(client, argument);
+      const options = { dryRun, canary, ...ratePerSecond };
+      const { matched, action } = await client.deadLetters.replayMatching({ queueIds: [id], replayed: false }, options);
+      return finished(matched, action === null ? null : await client.bulkActions.waitForEnd(action.id), 'replayed');
+    });
+  },
+});
+
+function finished(matched: number, action: BulkAction | null, done: string) {
+  if (action === null) return { json: { matched, action }, text: `${matched} would be ${done}.` };
+  const { succeeded, skipped, status, error } = action;
+  const rest = skipped === 0 ? '' : `; ${skipped} had changed meanwhile`;
+  const text =
+    status === 'COMPLETED'
+      ? `${succeeded} ${done}${rest}.`
+      : `${status.toLowerCase()}: ${error ?? `${succeeded} ${done}`}`;
+  return { json: { matched, action }, text, isFailure: status !== 'COMPLETED' };
+}

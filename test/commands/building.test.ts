@@ -1,0 +1,303 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wordsAfter } from '../../src/commands/completion.ts';
+import { COMMANDS } from '../../src/commands/index.ts';
+import { stepsOf } from '../../src/commands/receiver.ts';
+import { openCommands } from '../support/operator.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { openReceiver, type Service, startService } from '../support/service.ts';
+import { ID, UNKNOWN_ID } from '../support/shapes.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** The commands of people who build with Jobferry, through the API of a service. */
+
+let service: Service;
+let receiver: Receiver;
+let folder: string;
+let cli: ReturnType<typeof openCommands>;
+
+beforeAll(async () => {
+  service = await startService();
+  receiver = await openReceiver((request) => ({ status: request.path === '/dead' ? 500 : 200 }));
+  folder = await mkdtemp(join(tmpdir(), 'jobferry-commands-'));
+  const variables = { JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: service.apiKey };
+  cli = openCommands(service.databaseUrl, { ...variables, SIGNING_SECRET: 'secret-of-the-laptop' });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const newQueue = (name: string, path = '/', ...options: string[]) =>
+  cli.json<{ id: string; signingSecret: string }>(
+    ...['queue', 'create', name, '--url', `${receiver.url}${path}`, ...options],
+  );
+const publish = async (queue: string, ...options: string[]) =>
+  (await cli.json<{ id: string }>('publish', queue, '--payload', '{"n":1}', ...options)).id;
+
+describe('queue create, update and rotate', () => {
+  it('take each setting of the contract', async () => {
+    const created = await newQueue('mails', '/', '--mode', 'ack', '--ack-timeout', '2m', '--rate-limit-max', '10');
+    expect(created).toMatchObject({
+      ...{ id: ID, signingSecret: expect.stringMatching(/^whsec_/), mode: 'ack', ackTimeout: 120, rateLimitMax: 10 },
+    });
+    const changed = [
+      '--rate-limit-max',
+      'none',
+      '--dlq-enabled',
+      'no',
+      '--backoff-type',
+      'fixed',
+      '--max-attempts',
+      '1',
+    ];
+    expect(await cli.json('queue', 'update', 'mails', ...changed)).toMatchObject({
+      ...{ id: created.id, rateLimitMax: null, dlqEnabled: false, backoffType: 'fixed', maxAttempts: 1 },
+    });
+    expect(await cli.text('queue', 'update', created.id, '--concurrency', '2')).toBe('Queue mails is changed.');
+    expect(await cli.json('queue', 'rotate', 'mails', '--overlap', '12h')).toMatchObject({
+      signingSecret: expect.stringMatching(/^whsec_/),
+    });
+    expect(await cli.text('queue', 'rotate', 'mails', '--finish')).toMatch(/latest secret/);
+  });
+
+  it.each<[string[], RegExp]>([
+    [['queue', 'update', 'mails'], /at least one setting/],
+    [['queue', 'update', 'mial', '--concurrency', '2'], /queue mial does not exist$/],
+    [['queue', 'update', 'mail', '--concurrency', '2'], /queue mail does not exist: did you mean mails\?/],
+    [['queue', 'update', 'mails', '--concurrency', 'two'], /--concurrency must be a whole number$/],
+    [['queue', 'update', 'mails', '--rate-limit-max', 'x'], /must be a whole number, or none$/],
+    [['queue', 'update', 'mails', '--mode', 'fast'], /--mode must be standard or ack/],
+    [['queue', 'update', 'mails', '--dlq-enabled', 'true'], /--dlq-enabled must be yes or no/],
+    [['queue', 'update', 'mails', '--ack-timeout', 'soon'], /--ack-timeout must be a time such as/],
+    [['queue', 'update', 'mails', '--max-attempts', '99'], /maxAttempts: must be 1 to 25/],
+    [['queue', 'create', 'mails', '--url', 'http://127.0.0.1:9/'], /name: .*already/],
+    [['queue', 'rotate', 'mails', '--finish', '--overlap', '1h'], /not both/],
+  ])('%j is refused', async (argv, said) => {
+    await expect(cli.run(...argv)).rejects.toThrow(said);
+  });
+});
+
+describe('publish', () => {
+  it('sends the payload byte for byte, and waits for the outcome', async () => {
+    await newQueue('bytes');
+    const text = '{"n":9007199254740993, "n":1e400}';
+    const { json, text: said } = await cli.run('publish', 'bytes', '--payload', text, '--key', 'k', '--wait');
+    const { id } = json as { id: string };
+    expect(said).toBe(`${id} is completed`);
+    expect(receiver.requests.map(({ raw }) => String(raw)).find((raw) => raw.includes(id))).toContain(text);
+    expect(await publish('bytes', '--key', 'k')).toBe(id);
+  });
+
+  it('ends with 1 for a job that died', async () => {
+    await newQueue('dying', '/dead', '--max-attempts', '1');
+    const { text, isFailure } = await cli.run('publish', 'dying', '--payload', '{}', '--wait');
+    expect([text, isFailure]).toEqual([expect.stringMatching(/ is dead: HTTP 500$/), true]);
+  });
+
+  it.each<[string[], RegExp]>([
+    [['publish', 'bytes', '--payload', '{'], /the payload is not JSON: it ends too early/],
+    [['publish', 'bytes', '--payload', '[]'], /must be a JSON object/],
+    [['publish', 'bytes', '--payload', '{}', '--delay', 'x'], /--delay must be a time/],
+    [['publish', 'none', '--payload', '{}'], /jobs\.publish\(none\): queue not found/],
+    [['publish', 'bytes', '--lines', '--payload', '{}'], /--lines takes no --payload/],
+  ])('%j is refused', async (argv, said) => {
+    await expect(cli.run(...argv)).rejects.toThrow(said);
+  });
+});
+
+describe('job replay, cancel and run', () => {
+  it('do what the dashboard does', async () => {
+    await newQueue('verbs', '/dead', '--max-attempts', '1');
+    const late = await publish('verbs', '--delay', '1h');
+    expect(await cli.text('job', 'run', late)).toBe(`Job ${late} is due now.`);
+    await waitFor(async () => ((await cli.text('job', 'show', late)).includes('dead') ? true : null));
+    const { id, replayOf } = await cli.json<{ id: string; replayOf: string }>('job', 'replay', late);
+    expect([id, replayOf]).toEqual([ID, late]);
+    await expect(cli.run('job', 'replay', late)).rejects.toThrow(/already/);
+
+    const other = await publish('verbs', '--delay', '1h');
+    expect(await cli.text('job', 'cancel', other)).toBe(`Job ${other} is cancelled.`);
+    await expect(cli.run('job', 'cancel', other)).rejects.toThrow(/dead/);
+    await expect(cli.run('job', 'replay', other)).rejects.toThrow(/has no dead letter/);
+    await expect(cli.run('job', 'replay', UNKNOWN_ID)).rejects.toThrow(/does not exist/);
+    await expect(cli.run('job', 'cancel', 'x')).rejects.toThrow(/24 hexadecimal digits/);
+  });
+});
+
+describe('reports of a worker that is a script', () => {
+  it('ack, nack, defer and extend', async () => {
+    await newQueue('scripts', '/', '--mode', 'ack', '--max-attempts', '1', '--concurrency', '10');
+    const awaiting = async () => {
+      const id = await publish('scripts');
+      await waitFor(async () => ((await cli.text('job', 'show', id)).includes('awaiting_ack') ? true : null));
+      return id;
+    };
+    const [one, two, three] = [await awaiting(), await awaiting(), await awaiting()];
+    expect(await cli.json('job', 'extend', one, '--by', '10m', '--progress', 'half')).toMatchObject({ id: one });
+    expect(await cli.text('job', 'show', one)).toMatch(/^progress +half$/m);
+    expect(await cli.text('job', 'ack', one, '--attempt', '1')).toBe(`Job ${one} is completed.`);
+    expect(await cli.text('job', 'nack', two, '--final', '--reason', 'no such picture')).toBe(`Job ${two} is dead.`);
+    expect(await cli.text('job', 'show', two)).toMatch(/nacked \(.*no such picture\)/);
+    expect(await cli.text('job', 'defer', three, '--for', '1h', '--job-only')).toBe(`Job ${three} is pending.`);
+    await expect(cli.run('job', 'ack', one)).rejects.toThrow(/awaiting/);
+    await expect(cli.run('job', 'ack', three, '--attempt', 'x')).rejects.toThrow(/--attempt must be/);
+    await cli.run('job', 'cancel', three);
+  });
+});
+
+describe('what operators do with the database, people with a key do through the API', () => {
+  it('list, show, check, pause, resume, end a hold, purge, replay and delete', async () => {
+    const { id } = await newQueue('through', '/dead', '--max-attempts', '1');
+    expect(await cli.json('queue', 'list', '--name', 'throu')).toMatchObject([{ id, name: 'through' }]);
+    const all = await cli.json<{ id: string }[]>('queue', 'list');
+    const [first] = all;
+    const rest = await cli.json<{ id: string }[]>('queue', 'list', '--after', first?.id ?? '', '--limit', '2');
+    expect(rest.map((queue) => queue.id)).toEqual(all.slice(1, 3).map((queue) => queue.id));
+
+    expect(await cli.text('queue', 'pause', 'through')).toBe('Queue through is paused. Deliveries in progress end.');
+    expect(await cli.text('queue', 'show', 'through')).toMatch(/^state +paused$/m);
+    const purged = await publish('through', '--key', 'k');
+    expect(await cli.text('queue', 'purge', 'through', '--dry-run')).toBe('1 would be cancelled.');
+    expect(await cli.text('queue', 'purge', 'through')).toBe('1 cancelled.');
+    expect(await cli.text('job', 'show', '--queue', 'through', '--key', 'k')).toMatch(
+      new RegExp(`^id +${purged}$`, 'm'),
+    );
+    await expect(cli.run('job', 'show', '--queue', 'through', '--key', 'x')).rejects.toThrow(
+      /has no job with the key x/,
+    );
+
+    expect(await cli.text('queue', 'release-hold', id)).toBe('Queue through is not held any more.');
+    expect(await cli.text('queue', 'resume', id)).toBe('Queue through is resumed.');
+    const { json } = await cli.run('publish', 'through', '--payload', '{}', '--wait');
+    const dead = (json as { id: string }).id;
+    expect(await cli.json('job', 'list', '--queue', 'through', '--status', 'dead')).toMatchObject([
+      ...[{ id: dead }, { id: purged }],
+    ]);
+    expect(await cli.text('job', 'list', '--queue', 'through', '--status', 'processing')).toMatch(
+      /has no jobs that are/,
+    );
+    const check = await cli.run('queue', 'check', 'through');
+    expect([check.isFailure, check.text]).toEqual([true, expect.stringMatching(/^Receiver of through: http/)]);
+
+    expect(await cli.text('queue', 'replay', 'through', '--dry-run')).toBe('1 would be replayed.');
+    expect(await cli.text('queue', 'replay', 'through', '--rate', '10')).toBe('1 replayed.');
+    await expect(cli.run('queue', 'delete', 'through', '--confirm', 'x')).rejects.toThrow(/--confirm must be the name/);
+    expect(await cli.text('queue', 'delete', 'through', '--confirm', 'through')).toBe('Queue through is deleted.');
+    await expect(cli.run('queue', 'list', '--account', UNKNOWN_ID)).rejects.toThrow(
+      /--account is not for JOBFERRY_URL/,
+    );
+  });
+});
+
+describe('send and pull', () => {
+  it('send a delivery of a text, or of a job, with the secret of this machine', async () => {
+    const { json } = await cli.run('send', receiver.url, '--payload', '{"to":"ada"}', '--attempt', '2');
+    expect(json).toMatchObject({ status: 200 });
+    const sent = receiver.requests.at(-1);
+    expect(JSON.parse(String(sent?.raw))).toMatchObject({ queue: 'test', payload: { to: 'ada' }, attempt: 2 });
+    expect(sent?.headers['x-service-signature']).toMatch(/^sha256=/);
+
+    await newQueue('pulled');
+    const id = await publish('pulled', '--delay', '1h');
+    const pulled = await cli.run('pull', id, '--forward', `${receiver.url}/dead`);
+    expect([pulled.text, pulled.isFailure]).toEqual([expect.stringMatching(/^500 in \d+ ms/), true]);
+    const raw = String(receiver.requests.at(-1)?.raw);
+    expect(JSON.parse(raw)).toMatchObject({ id, queue: 'pulled', payload: { n: 1 }, attempt: 1 });
+  });
+
+  it.each<[string[], RegExp]>([
+    [['send', 'nowhere', '--payload', '{}'], /URL must be a URL such as/],
+    [['send', 'http://127.0.0.1:9/', '--payload', '{}'], /no answer of http:\/\/127\.0\.0\.1:9\/: /],
+    [['send', 'http://127.0.0.1:9/', '--payload', '{}', '--attempt', '0'], /--attempt must be/],
+    [['send', 'http://127.0.0.1:9/', '--payload', '{}', '--id', 'x'], /--id must have/],
+    [['pull', UNKNOWN_ID, '--forward', 'http://127.0.0.1:9/'], /does not exist/],
+    [['pull', 'x', '--forward', 'http://127.0.0.1:9/'], /JOB must be the id/],
+  ])('%j is refused', async (argv, said) => {
+    await expect(cli.run(...argv)).rejects.toThrow(said);
+  });
+});
+
+describe('apply', () => {
+  const fileOf = async (text: string) => {
+    const path = join(folder, 'queues.json');
+    await writeFile(path, text);
+    return path;
+  };
+  const queueOf = (name: string, settings: object = {}) => ({ name, webhookUrl: `${receiver.url}/`, ...settings });
+
+  it('creates and changes queues, and the second time nothing', async () => {
+    const path = await fileOf(
+      JSON.stringify({
+        queues: [
+          queueOf('one', { concurrency: 3, mode: 'ack' }),
+          queueOf('two', { backoffType: 'fixed', signingSecret: 'a-secret-of-thirty-two-characters' }),
+        ],
+      }),
+    );
+    expect(await cli.text('apply', path, '--dry-run')).toBe('one: to be created\ntwo: to be created');
+    expect(await cli.json('queue', 'list', '--name', 'one')).toEqual([]);
+    const { json } = await cli.run('apply', path);
+    const { secrets } = json as { secrets: Record<string, string> };
+    expect(secrets).toEqual({ one: expect.stringMatching(/^whsec_/), two: 'a-secret-of-thirty-two-characters' });
+    expect(await cli.text('apply', path)).toBe('one: no change\ntwo: no change');
+
+    const changed = await fileOf(JSON.stringify({ queues: [queueOf('one', { concurrency: 4, mode: 'ack' })] }));
+    expect(await cli.text('apply', changed, '--dry-run')).toBe('one: to be changed: concurrency 3 → 4');
+    expect(await cli.text('apply', changed)).toBe('one: changed: concurrency 3 → 4');
+    expect(await cli.text('apply', changed)).toBe('one: no change');
+    expect(await cli.json('queue', 'show', 'two')).toMatchObject({ queue: { backoffType: 'FIXED' } });
+  });
+
+  it('says what is done when it is interrupted, and goes on the next time', async () => {
+    const broken = await fileOf(
+      JSON.stringify({ queues: [queueOf('first'), queueOf('second', { template: 'none' })] }),
+    );
+    await expect(cli.run('apply', broken)).rejects.toThrow(
+      /^queue second: .*template: must be one of[\s\S]*first: created/,
+    );
+    const mended = await fileOf(JSON.stringify({ queues: [queueOf('first'), queueOf('second')] }));
+    expect(await cli.text('apply', mended)).toMatch(/^first: no change\nsecond: created/);
+    const weak = await fileOf(JSON.stringify({ queues: [queueOf('weak', { signingSecret: 'short' })] }));
+    await expect(cli.run('apply', weak)).rejects.toThrow('queue weak: signingSecret: must be 24 to 128 printable');
+  });
+
+  it('takes no file with a mistake, and none that is not there', async () => {
+    const path = await fileOf(`{"queues":[\n${JSON.stringify(queueOf('fine'))},\n{"name":"bad","webhookUrl":"x"}]}`);
+    await expect(cli.run('apply', path)).rejects.toThrow(`${path}:3: webhookUrl: must be`);
+    expect(await cli.json('queue', 'list', '--name', 'fine')).toEqual([]);
+    await expect(cli.run('apply', '/nowhere')).rejects.toThrow('/nowhere cannot be read: there is no such file');
+  });
+});
+
+describe('the API of a command', () => {
+  it.each<[Record<string, string>, RegExp]>([
+    [{ JOBFERRY_URL: 'http://127.0.0.1:9', JOBFERRY_API_KEY: 'k' }, /no Jobferry answers at http:\/\/127\.0\.0\.1:9: /],
+    [{ JOBFERRY_URL: 'http://127.0.0.1:9' }, /set both JOBFERRY_URL and JOBFERRY_API_KEY/],
+    [{ JOBFERRY_URL: 'jobs', JOBFERRY_API_KEY: 'k' }, /JOBFERRY_URL must be a URL/],
+    [{ DATA_DIR: '/nowhere' }, /no Jobferry runs in this folder/],
+  ])('a command says why it has no API with %j', async (variables, said) => {
+    const other = openCommands(service.databaseUrl, variables);
+    await expect(other.run('job', 'cancel', UNKNOWN_ID)).rejects.toThrow(said);
+  });
+});
+
+describe('the script of a receiver', () => {
+  it('is a list of steps', () => {
+    expect(stepsOf('500,429:5, slow:20s,200')).toEqual([
+      { status: 500, waitMs: 0, retryAfter: null },
+      { status: 429, waitMs: 0, retryAfter: 5 },
+      { status: 200, waitMs: 20_000, retryAfter: null },
+      { status: 200, waitMs: 0, retryAfter: null },
+    ]);
+    for (const wrong of ['', '199', 'slow', 'slow:x', '200,,']) expect(() => stepsOf(wrong)).toThrow(/--script/);
+  });
+});
+
+describe('tab completion', () => {
+  it('has the words of each command', () => {
+    const words = wordsAfter(COMMANDS);
+    expect(words.get('')).toEqual(expect.arrayContaining(['dev', 'queue', 'publish', 'completion']));
+    expect(words.get('queue')).toEqual(expect.arrayContaining(['create', 'list', 'rotate']));
+    expect(words.get('queue create')).toEqual(expect.arrayContaining(['--url', '--max-attempts', '--json', '--help']));
+  });
+});

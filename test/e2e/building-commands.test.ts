@@ -1,0 +1,191 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { builtService } from '../support/built.ts';
+import { runJobferry } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startJobferry } from '../support/process.ts';
+import { type Service, startService } from '../support/service.ts';
+import { ID } from '../support/shapes.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Commands of people who build with Jobferry that read the standard input, or go on running, and the file of queues at a start. */
+
+let service: Service;
+let env: Record<string, string>;
+let folder: string;
+
+beforeAll(async () => {
+  service = await startService();
+  env = { JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: service.apiKey };
+  folder = await mkdtemp(join(tmpdir(), 'jobferry-building-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Begins a command that goes on running, and returns what it prints. */
+function begin(...args: string[]) {
+  const child = spawn(process.execPath, [builtService(), ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const stop = () =>
+    new Promise<number | null>((resolve) => {
+      child.on('close', resolve);
+      child.kill('SIGTERM');
+    });
+  return {
+    lines,
+    line: (has: RegExp) => waitFor(() => lines.find((line) => has.test(line)), { message: `${has}` }),
+    stop,
+  };
+}
+
+/** Runs a command with this on its standard input. */
+async function pipe(input: string, ...args: string[]): Promise<{ code: number; out: string }> {
+  const running = promisify(execFile)(process.execPath, [builtService(), ...args], {
+    env: { PATH: process.env.PATH, ...env },
+  });
+  running.child.stdin?.end(input);
+  return running.then(
+    ({ stdout }) => ({ code: 0, out: stdout }),
+    (error: { code: number; stdout: string; stderr: string }) => ({
+      code: error.code,
+      out: error.stdout + error.stderr,
+    }),
+  );
+}
+
+describe('publish', () => {
+  it('takes a payload, or one in each line, from the standard input', async () => {
+    await service.api.createQueue({ name: 'piped', webhookUrl: 'http://127.0.0.1:9/' });
+    expect(await pipe('{"n": 1}\n', 'publish', 'piped')).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^[0-9a-f]{24}\n$/),
+    });
+    const many = Array.from({ length: 1200 }, (_, n) => JSON.stringify({ n })).join('\n');
+    const { code, out } = await pipe(many, 'publish', 'piped', '--lines', '--delay', '1h', '--json');
+    expect(code).toBe(0);
+    expect(new Set((JSON.parse(out) as { ids: string[] }).ids).size).toBe(1200);
+
+    expect(await pipe('{"n":1}\n\n[2]\n', 'publish', 'piped', '--lines')).toEqual({
+      ...{ code: 2, out: expect.stringContaining('line 3: the payload must be a JSON object; nothing was published') },
+    });
+    expect((await pipe('', 'publish', 'piped')).out).toMatch(/the payload is not JSON/);
+    expect(await pipe('{}\n', 'publish', 'none', '--lines')).toEqual({
+      ...{ code: 1, out: expect.stringContaining('line 1: queue not found') },
+    });
+  });
+});
+
+describe('receiver and job tail', () => {
+  it('show what happens to a job', async () => {
+    const receiver = begin('receiver', '--script', '500,429:1,200', '--port', '0', '--json');
+    const { url } = JSON.parse(await receiver.line(/"ready"/)) as { url: string };
+    const queue = await service.api.createQueue({ webhookUrl: url, backoffType: 'fixed', backoffDelay: 0 });
+    const tail = begin('job', 'tail', '--queue', queue.name, '--json');
+    const failures = begin('job', 'tail', '--failed', '--queue', queue.name);
+    // An attempt that ends before the command has asked for the time is not shown.
+    const { id } = await service.api.publish(queue.name, { payload: { to: 'ada' }, delay: 3 });
+    const deliveries = await waitFor(() => (receiver.lines.length === 4 ? receiver.lines.slice(1) : null), {
+      message: 'three deliveries',
+    });
+    expect(deliveries.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { id, attempt: 1, payload: { to: 'ada' }, status: 500 },
+      { id, status: 429 },
+      { id, status: 200 },
+    ]);
+    await tail.line(/"SUCCESS"/);
+    expect(tail.lines.map((line) => (JSON.parse(line) as { status: string }).status)).toEqual([
+      ...['FAILED', 'DEFERRED', 'SUCCESS'],
+    ]);
+    expect(await failures.line(/ 500 in /)).toContain(id);
+    expect(failures.lines).toHaveLength(1);
+    expect(await Promise.all([receiver.stop(), tail.stop(), failures.stop()])).toEqual([0, 0, 0]);
+  });
+
+  it('a receiver with a secret refuses other signatures, and a port in use is named', async () => {
+    const receiver = begin('receiver', '--port', '0', '--secret', 'the right one');
+    const [url = ''] = /http:\S+/.exec(await receiver.line(/listening on/)) ?? [];
+    const port = new URL(url).port;
+    const args = ['send', url, '--payload', '{}', '--secret'];
+    expect(await runJobferry([...args, 'the right one'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^200 in/),
+    });
+    expect(await runJobferry([...args, 'another'])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^401 in/),
+    });
+    const second = await runJobferry(['receiver', '--port', port]);
+    expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`port ${port} is in use`) });
+  });
+});
+
+describe('completion', () => {
+  it('completes commands and options in bash', async () => {
+    const complete = async (...words: string[]) => {
+      const script = `source <("$0" "$1" completion bash); COMP_WORDS=(jobferry "\${@:2}"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ));
+        _jobferry; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const args = ['-c', script, process.execPath, builtService(), ...words];
+      return (await promisify(execFile)('bash', args)).stdout.trim().split('\n');
+    };
+    expect(await complete('pu')).toEqual(['publish', 'pull']);
+    expect(await complete('queue', 'ro')).toEqual(['rotate']);
+    expect(await complete('queue', 'create', 'emails', '--max-a')).toEqual(['--max-attempts']);
+    expect(await complete('dev', '--f')).toEqual(['--forward', '--fresh']);
+    expect(await runJobferry(['completion', 'tcsh'])).toMatchObject({ code: 2 });
+  });
+
+  it('has a script for each shell', async () => {
+    expect((await runJobferry(['completion', 'zsh'])).stdout).toContain('compdef _jobferry jobferry');
+    expect((await runJobferry(['completion', 'fish'])).stdout).toMatch(
+      /^complete -c jobferry .* -a dev -d 'Run Jobferry/m,
+    );
+  });
+});
+
+describe('QUEUES_FILE', () => {
+  it('gives the first account its queues at each start, of several processes at once', async () => {
+    const file = join(folder, 'queues.yaml');
+    const write = (concurrency: number) =>
+      writeFile(
+        file,
+        `queues:\n  - { name: declared, webhookUrl: "https://\${HOOK}/", concurrency: ${concurrency}, signingSecret: "\${SECRET}" }\n`,
+      );
+    await write(3);
+    const { url: databaseUrl } = await createTestDatabase();
+    const variables = {
+      ...{ BOOTSTRAP_API_KEY: service.apiKey, QUEUES_FILE: file, HOOK: 'shop.example', SECRET: 's'.repeat(32) },
+    };
+    const started = await Promise.all([1, 2].map(() => startJobferry({ databaseUrl, env: variables })));
+    const [first] = started;
+    const list = async () => {
+      const response = await fetch(`${first?.baseUrl}/v1/queues`, {
+        headers: { authorization: `Bearer ${service.apiKey}` },
+      });
+      return response.json();
+    };
+    expect(await list()).toMatchObject([
+      { id: ID, name: 'declared', webhookUrl: 'https://shop.example/', concurrency: 3 },
+    ]);
+
+    await write(4);
+    const third = await startJobferry({ databaseUrl, env: variables });
+    expect(await list()).toMatchObject([{ concurrency: 4 }]);
+    await Promise.all([...started, third].map((process) => process.kill()));
+
+    await write(-1);
+    const refused = await runJobferry(['serve'], { DATABASE_URL: databaseUrl, ...variables });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('queues.yaml:2: concurrency: must be') });
+    await rm(file);
+    const missing = await runJobferry(['serve'], { DATABASE_URL: databaseUrl, ...variables });
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('QUEUES_FILE cannot be read') });
+  });
+});
