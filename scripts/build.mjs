@@ -7,12 +7,15 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, filesBelow, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
+import { makeGuide } from './guide/build.mjs';
+import { pagesOf, picturesOf } from './guide/pages.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The inputs of a build. The lock file names the version of each package. */
 const INPUTS = [
   ...['src', 'prisma', 'schema.graphql', 'tsconfig.json', 'package.json', 'package-lock.json'],
-  ...['scripts/build.mjs', 'scripts/generate.mjs', 'scripts/dashboard'],
+  ...['scripts/build.mjs', 'scripts/generate.mjs', 'scripts/dashboard', 'scripts/guide'],
+  ...[...pagesOf(ROOT), ...picturesOf(ROOT)],
 ];
 /** A program has failed, and has printed why. */
 const FAILED = new Error('failed');
@@ -31,9 +34,11 @@ if (process.argv.includes('--real')) unlink(ROOT, copyFiles);
 async function make(folder) {
   await run('scripts/generate.mjs');
   const dist = join(folder, 'dist');
+  const compiled = run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist);
   await Promise.all([
-    run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist),
+    compiled,
     makeDashboard(join(dist, 'dashboard'), join(ROOT, 'dist/dashboard')),
+    compiled.then(() => makeGuide(join(dist, 'guide'), dist)),
   ]);
   // Their sources are types, and the code of Prisma's client is one line each.
   const generated = join(dist, 'db/generated');

@@ -15,6 +15,7 @@ import type { ReplicaReads } from './graphql/replica.ts';
 import {
   createApp,
   type Dashboard,
+  findGuide,
   type Places,
   placesOf,
   readDashboard,
@@ -165,11 +166,12 @@ async function startParts(
   const metrics = startMetrics(foundations, {
     ...{ listener, worker, clock, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
   });
-  const onFront = metricsFront === null ? metrics : null;
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
-  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard, metrics: onFront, onChange });
+  const guide = development === null ? null : findGuide();
+  const parts = { services, graphql, dashboard, guide, metrics: metricsFront === null ? metrics : null };
+  const app = createApp({ ...parts, config, log, readiness, signIn, onChange });
   const addressNow = () => addressOf(config, front.url);
-  const stopHeartbeat = startHeartbeat(db, log, () => ({
+  const facts = () => ({
     role: config.role,
     version: VERSION,
     inFlight: worker?.inFlight() ?? 0,
@@ -177,10 +179,9 @@ async function startParts(
     clockOffsetSeconds: clock.offsetSeconds(),
     address: dashboard === null ? null : (addressNow()?.href ?? null),
     ignored: counts.ignored.recent(),
-  }));
-  started.add(stopHeartbeat);
-  const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openOwnSender(foundations, 0, { timeoutMs }));
-  release.onRefused(stopAlerts);
+  });
+  started.add(startHeartbeat(db, log, facts));
+  release.onRefused(startAlertsOf(foundations, (timeoutMs) => openOwnSender(foundations, 0, { timeoutMs })));
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
   await front.open();
@@ -189,7 +190,7 @@ async function startParts(
   return {
     url: front.url,
     address,
-    places: placesOf({ services, graphql, dashboard, metrics: onFront }),
+    places: placesOf(parts),
     signInLink: async () => (dashboard === null || address === null ? null : createLink(db, null, address)),
     stop: async () => {
       isStopping = true;

@@ -52,7 +52,8 @@ function plainPrint(isQuiet: boolean): Print {
   return {
     ready: (facts) => {
       const lines = facts.queues.map(({ name, url }) => `  ${name} → ${url}`);
-      console.log(['Jobferry for development', '', ...lines, '', ...envLines(facts)].join('\n'));
+      const guide = `  guide: ${facts.url}/guide/`;
+      console.log(['Jobferry for development', '', ...lines, guide, '', ...envLines(facts)].join('\n'));
     },
     attempt: (_attempt, line) => {
       if (!isQuiet) console.log(line);

@@ -4,6 +4,7 @@ const LABELS: Readonly<Record<string, string>> = {
   dashboard: 'dashboard',
   documentation: 'REST API',
   graphql: 'GraphQL',
+  guide: 'guide',
 };
 
 /** Addresses that people can open, one line each; nothing for a worker. */

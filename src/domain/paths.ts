@@ -3,6 +3,7 @@ export const OWN_PATHS: readonly string[] = [
   'v1',
   'graphql',
   'docs',
+  'guide',
   'openapi.json',
   'healthz',
   'readyz',

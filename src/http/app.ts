@@ -17,6 +17,7 @@ import { keyRights } from './guards/route-scopes.ts';
 import { UnreadAnswers } from './guards/unread-answers.ts';
 import { type Dashboard, mountDashboard } from './pages/dashboard.ts';
 import { mountDocumentation } from './pages/docs.ts';
+import { mountGuide } from './pages/guide.ts';
 import type { OpenApiOptions } from './pages/openapi/index.ts';
 import { mountPlaces, placesOf } from './pages/places.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
@@ -53,6 +54,8 @@ export interface AppOptions {
   signIn?: SignIn | null;
   /** Null if the process does not serve the dashboard. */
   dashboard?: Dashboard | null;
+  /** Folder of the built guide; null if the process does not serve it. */
+  guide?: string | null;
   /** Serves `/metrics`; null if these are on another port. */
   metrics?: RequestListener | null;
   /** Called when a request that may have changed something has been answered. */
@@ -67,7 +70,7 @@ export interface AppOptions {
  */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
-  const { onChange, hasShortWays = true } = options;
+  const { onChange, hasShortWays = true, guide = null } = options;
   const { maxBodyBytes } = config;
   const app = express();
   app.disable('x-powered-by');
@@ -130,6 +133,7 @@ export function createApp(options: AppOptions): Express {
   app.get('/readyz', readyz(readiness));
   if (metrics !== null) app.get('/metrics', metrics);
   if (signIn !== null) mountSignIn(app, signIn);
+  if (guide !== null) mountGuide(app, guide);
   if (dashboard !== null) mountDashboard(app, dashboard);
   mountPlaces(app, placesOf(options), basePath);
   app.use((req, _res, next) => next(unknownPath(req)));

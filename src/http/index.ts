@@ -3,6 +3,7 @@
 export { type AppOptions, createApp } from './app.ts';
 export type { GraphQLEndpoint } from './graphql.ts';
 export { type Dashboard, readDashboard } from './pages/dashboard.ts';
+export { findGuide } from './pages/guide.ts';
 export { type Places, placesOf } from './pages/places.ts';
 export { createAccessLog } from './server/access-log.ts';
 export { TrustedProxies } from './server/client-address.ts';

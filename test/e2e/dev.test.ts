@@ -135,6 +135,10 @@ describe('jobferry dev', () => {
     const { url, apiKey, queues } = (await dev.event('ready')) as unknown as Ready;
     expect(queues[0].name).toBe('dev');
     expect(apiKey).not.toBe(before.apiKey);
+    const guide = await fetch(`${url}/guide/ack-mode.html`);
+    expect([guide.status, guide.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+    expect(await guide.text()).toContain('<title>Ack mode');
+    expect((await fetch(`${url}/guide/nothing`)).status).toBe(404);
     const { id } = await createApi(url, apiKey).publish('dev');
     expect(await dev.event('attempt')).toMatchObject({ jobId: id, queue: 'dev', statusCode: 200, answer: 'received' });
 

@@ -4,7 +4,7 @@ import type { Express } from 'express';
 export type Places = Readonly<Record<string, string>>;
 
 /** The parts of a process; null or undefined for those that it does not have. */
-type Parts = Readonly<Partial<Record<'services' | 'graphql' | 'dashboard' | 'metrics', unknown>>>;
+type Parts = Readonly<Partial<Record<'services' | 'graphql' | 'dashboard' | 'guide' | 'metrics', unknown>>>;
 
 /** Returns what people and programs can open. A process without the API has only its health and its metrics. */
 export function placesOf(parts: Parts): Places {
@@ -13,6 +13,7 @@ export function placesOf(parts: Parts): Places {
     ...(has(parts.dashboard) && { dashboard: '' }),
     ...(has(parts.services) && { documentation: 'docs', openapi: 'openapi.json' }),
     ...(has(parts.graphql) && { graphql: 'graphql' }),
+    ...(has(parts.guide) && { guide: 'guide/' }),
     health: 'healthz',
     readiness: 'readyz',
     ...(has(parts.metrics) && { metrics: 'metrics' }),
