@@ -85,7 +85,7 @@ const USE = `
   }));`;
 
 const USED = {
-  groups: ['queues', 'jobs', 'deadLetters'],
+  groups: ['queues', 'jobs', 'deadLetters', 'bulkActions', 'keys', 'graphql'],
   isError: true,
   verified: true,
   handlers: ['function', 'function', 'function'],

@@ -19,7 +19,15 @@ export async function use(email: Email): Promise<string> {
   await client.jobs.publish({ params, body: { payload: [1] } });
   // @ts-expect-error nor is a Map, which JSON would make {} of
   await client.jobs.publish({ params, body: { payload: new Map([['to', 'ada']]) } });
+  // @ts-expect-error JSON would leave a function out
+  await client.jobs.publish({ params, body: { payload: () => email } });
+  // @ts-expect-error JSON would write a date as text
+  await client.jobs.publish({ params, body: { payload: new Date() } });
   await client.jobs.publish({ params, body: { payload: { to: 'ada', length: 3 } } });
+  const { signingSecret } = await client.queues.ensure({ name: 'emails', webhookUrl: 'https://shop.example/' });
+  const secretOrNull: string | null = signingSecret;
+  // @ts-expect-error there is no such state
+  await client.jobs.cancelMany({ states: ['FAILED'] }, { dryRun: secretOrNull === null });
   await client.jobs.ack({ params: { id: 'a' } });
   await client.jobs.ack({ params: { id: 'a' }, body: { attempt: 2 } });
   // @ts-expect-error there is no such status of a job

@@ -21,6 +21,7 @@ declare global {
   const header: string | null;
   const app: any;
   const queue: any;
+  const job: { id: string };
   const run: (delivery: any) => Promise<void>;
   const signUp: (client: JobferryClient, address: string) => Promise<void>;
   const handle: (request: Request) => Promise<Response>;
