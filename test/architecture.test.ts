@@ -56,7 +56,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   client: ['contract', 'domain/duration', 'domain/envelope-text', 'domain/report-url'],
   declared: ['client/models', 'client/verbs/queues', 'contract'],
   demo: ['config'],
-  dev: ['config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
+  dev: ['client', 'config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
   config: ['domain', 'log'],
   variables: ['config', 'domain'],
   log: ['log-pretty', 'log-repeats', 'domain'],

@@ -12,10 +12,6 @@ export interface ApiAddress {
   apiKey: string;
 }
 
-/** Where a command finds the API, for its help. */
-export const WHICH_API =
-  'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.';
-
 /** Folders with the data of a service that brings its database along: of `dev`, and of `serve` by default. */
 const FOLDERS = [DATA_DIR, '.data'];
 

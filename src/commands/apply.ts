@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { type JobferryClient, unwrap } from '../client/index.ts';
 import { applyTo, type Change, changesTo, type DeclaredQueue, type QueueStore } from '../declared/apply.ts';
-import { WHICH_API, withApi } from './api.ts';
+import { withApi } from './api.ts';
 import { CommandError, command } from './command.ts';
 import { printable } from './output.ts';
 
 export const APPLY = command({
   name: 'apply',
-  summary: `Create the queues of a file, and change the settings that differ. Queues that it does not have stay as they are. ${WHICH_API}`,
+  summary:
+    'Create the queues of a file, and change the settings that differ. Queues that it does not have stay as they are.',
+  reach: 'api',
   options: { 'dry-run': { help: 'change nothing: show the differences' } },
   argument: {
     name: 'FILE',

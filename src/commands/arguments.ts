@@ -28,6 +28,12 @@ export function readArguments(command: Command, args: string[]): Given<OptionTab
   return { options: Object.fromEntries(complete), argument, json: values.json === true };
 }
 
+/** Where a command finds the service. */
+const REACH = {
+  api: 'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.',
+  either: 'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; otherwise it reads the database.',
+} as const;
+
 /** The usage of one command, with its options. */
 export function helpOf(command: Command): string {
   const { summary, argument } = command;
@@ -38,7 +44,8 @@ export function helpOf(command: Command): string {
   const rows = argument === undefined ? options : [[argument.name, argument.what], ...options];
   const width = Math.max(0, ...rows.map(([left = '']) => left.length));
   const lines = rows.map(([left = '', help]) => `  ${left.padEnd(width)}  ${help}`);
-  return [`jobferry ${usageOf(command)}`, '', summary, ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
+  const text = command.reach === undefined ? summary : `${summary} ${REACH[command.reach]}`;
+  return [`jobferry ${usageOf(command)}`, '', text, ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
 }
 
 /** The name of a command with its argument and its own options, as in `key create --account ID [--name N]`. */

@@ -56,6 +56,8 @@ interface Definition<T extends OptionTable> {
   readonly name: string;
   readonly summary: string;
   readonly options: T;
+  /** `api`: the command needs no database, but the API of a Jobferry. `either`: it takes the API if JOBFERRY_URL is set. */
+  readonly reach?: 'api' | 'either';
   readonly argument?: {
     readonly name: string;
     readonly what: string;

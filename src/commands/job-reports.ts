@@ -1,5 +1,5 @@
 import { unwrap } from '../client/index.ts';
-import { WHICH_API, withApi } from './api.ts';
+import { withApi } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { jobId } from './job-verbs.ts';
 import { secondsOf } from './publish.ts';
@@ -14,7 +14,8 @@ const REASON = { value: 'TEXT', help: 'reason, for the history of the job' } as 
 
 export const ACK = command({
   name: 'job ack',
-  summary: `Report that a job which awaits an ack succeeded. ${WHICH_API}`,
+  summary: 'Report that a job which awaits an ack succeeded.',
+  reach: 'api',
   options: ATTEMPT,
   argument: JOB,
   run: ({ argument, options }, environment) => {
@@ -28,7 +29,8 @@ export const ACK = command({
 
 export const NACK = command({
   name: 'job nack',
-  summary: `Report that a job which awaits an ack failed. ${WHICH_API}`,
+  summary: 'Report that a job which awaits an ack failed.',
+  reach: 'api',
   options: { ...ATTEMPT, reason: REASON, final: { help: 'do not try again: the job is dead' } },
   argument: JOB,
   run: ({ argument, options }, environment) => {
@@ -44,7 +46,8 @@ export const NACK = command({
 
 export const DEFER = command({
   name: 'job defer',
-  summary: `Report that the receiver is busy: hold the queue of a job which awaits an ack, or this job only. ${WHICH_API}`,
+  summary: 'Report that the receiver is busy: hold the queue of a job which awaits an ack, or this job only.',
+  reach: 'api',
   options: {
     ...ATTEMPT,
     for: { value: 'TIME', required: true, help: 'length of the hold, such as 30s' },
@@ -68,7 +71,8 @@ export const DEFER = command({
 
 export const EXTEND = command({
   name: 'job extend',
-  summary: `Move the ack deadline of a job, and report its progress. ${WHICH_API}`,
+  summary: 'Move the ack deadline of a job, and report its progress.',
+  reach: 'api',
   options: {
     ...ATTEMPT,
     by: { value: 'TIME', required: true, help: 'time from now to the new deadline, such as 10m' },

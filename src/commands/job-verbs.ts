@@ -3,7 +3,7 @@ import { JobferryApiError, type JobferryClient, JobferryConnectionError } from '
 import { attemptLine } from '../dev/attempts.ts';
 import { isId } from '../domain/id.ts';
 import { createLog } from '../log.ts';
-import { queueByNameOrId, WHICH_API, withApi } from './api.ts';
+import { queueByNameOrId, withApi } from './api.ts';
 import { CommandError, command, UsageError } from './command.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
@@ -11,7 +11,8 @@ const JOB = { name: 'ID', what: 'id of the job' };
 
 export const REPLAY = command({
   name: 'job replay',
-  summary: `Replay a dead job: create a new one with its payload and the present settings of its queue. ${WHICH_API}`,
+  summary: 'Replay a dead job: create a new one with its payload and the present settings of its queue.',
+  reach: 'api',
   options: {},
   argument: JOB,
   run: ({ argument }, environment) => {
@@ -36,7 +37,8 @@ export const REPLAY = command({
 
 export const CANCEL = command({
   name: 'job cancel',
-  summary: `Cancel a job that is pending or awaiting an ack. ${WHICH_API}`,
+  summary: 'Cancel a job that is pending or awaiting an ack.',
+  reach: 'api',
   options: {},
   argument: JOB,
   run: ({ argument }, environment) => {
@@ -50,7 +52,8 @@ export const CANCEL = command({
 
 export const RUN = command({
   name: 'job run',
-  summary: `Make a job due now that waits for a time. ${WHICH_API}`,
+  summary: 'Make a job due now that waits for a time.',
+  reach: 'api',
   options: {},
   argument: JOB,
   run: ({ argument }, environment) => {
@@ -67,7 +70,8 @@ const MAX_ROWS = 100;
 
 export const TAIL = command({
   name: 'job tail',
-  summary: `Print each attempt as it ends, with the beginning of the answer. ${WHICH_API}`,
+  summary: 'Print each attempt as it ends, with the beginning of the answer.',
+  reach: 'api',
   options: {
     queue: { value: 'QUEUE', help: 'name or id of the queue; all if it is left out' },
     failed: { help: 'only attempts that failed or were nacked' },

@@ -1,13 +1,15 @@
 import { attemptLine } from '../dev/attempts.ts';
 import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
-import { apiAddress, WHICH_API } from './api.ts';
+import { apiAddress } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 export const LISTEN = command({
   name: 'listen',
-  summary: `Forward the deliveries of a queue to a URL on this machine, signed and retried as always. ${WHICH_API} The key needs the scope \`manage\`.`,
+  summary:
+    'Forward the deliveries of a queue to a URL on this machine, signed and retried as always. The key needs the scope `manage`.',
+  reach: 'api',
   options: {
     forward: { value: 'URL', help: 'where deliveries go, such as http://localhost:3000/jobs' },
     tap: { help: 'get copies of deliveries, which go to the webhook as before; nothing is answered' },

@@ -2,15 +2,16 @@ import { text as readAll } from 'node:stream/consumers';
 import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../client/index.ts';
 import { readDuration } from '../domain/duration.ts';
 import { jsonErrorIn } from '../domain/json-error.ts';
-import { WHICH_API, withApi } from './api.ts';
+import { withApi } from './api.ts';
 import { command, type Result, UsageError } from './command.ts';
 
-/** Jobs that one request publishes. */
-const BATCH = 500;
+/** A request has at most so many jobs and characters. The service takes a thousand, and by default bodies of a mebibyte. */
+const BATCH = { jobs: 500, characters: 256 * 1024 };
 
 export const PUBLISH = command({
   name: 'publish',
-  summary: `Publish a job, or with --lines many. ${WHICH_API}`,
+  summary: 'Publish a job, or with --lines many.',
+  reach: 'api',
   options: {
     payload: {
       value: 'JSON',
@@ -69,16 +70,31 @@ export function payloadOf(text: string): object {
   return rawJson(text.trim());
 }
 
+/** @returns the number of jobs of the next request, at least one */
+function batchOf(jobs: readonly { characters: number }[]): number {
+  let characters = 0;
+  const count = jobs.findIndex((job, at) => {
+    characters += job.characters;
+    return at > 0 && (at >= BATCH.jobs || characters > BATCH.characters);
+  });
+  return count === -1 ? jobs.length : count;
+}
+
 /** Nothing is published unless each line can be. A publish that breaks off says how far it came. */
 async function publishLines(client: JobferryClient, queue: string, options: { delay?: number }): Promise<Result> {
   const texts = (await piped('--lines')).split('\n').map((line, at) => ({ line: line.trim(), number: at + 1 }));
   const jobs = texts
     .filter(({ line }) => line !== '')
-    .map(({ line, number }) => ({ number, job: { payload: payloadOfLine(line, number), ...options } }));
+    .map(({ line, number }) => ({
+      number,
+      characters: line.length,
+      job: { payload: payloadOfLine(line, number), ...options },
+    }));
   const ids: string[] = [];
   const refused: { line: number; error: string }[] = [];
-  for (let at = 0; at < jobs.length; at += BATCH) {
-    const batch = jobs.slice(at, at + BATCH);
+  for (let rest = jobs; rest.length > 0; ) {
+    const batch = rest.slice(0, batchOf(rest));
+    rest = rest.slice(batch.length);
     const answers = await client.jobs
       .publishMany(
         queue,

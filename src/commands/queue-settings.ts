@@ -1,6 +1,6 @@
 import { unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
-import { queueByNameOrId, WHICH_API, withApi } from './api.ts';
+import { queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';
 import { secondsOf } from './publish.ts';
@@ -14,7 +14,8 @@ const URL_HELP = 'where jobs are delivered';
 
 export const CREATE = command({
   name: 'queue create',
-  summary: `Create a queue, and print its signing secret, which is shown once. ${WHICH_API}`,
+  summary: 'Create a queue, and print its signing secret, which is shown once.',
+  reach: 'api',
   options: {
     url: { value: 'URL', required: true, help: URL_HELP },
     template: { value: 'NAME', help: 'template whose values replace the defaults' },
@@ -42,7 +43,8 @@ export const CREATE = command({
 
 export const UPDATE = command({
   name: 'queue update',
-  summary: `Change settings of a queue. ${WHICH_API}`,
+  summary: 'Change settings of a queue.',
+  reach: 'api',
   options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS },
   argument: { name: 'QUEUE', what: 'name or id of the queue' },
   run: ({ argument, options }, environment) => {
@@ -58,7 +60,9 @@ export const UPDATE = command({
 
 export const ROTATE = command({
   name: 'queue rotate',
-  summary: `Create the next signing secret of a queue, and print it. Until it takes over, deliveries have both signatures. ${WHICH_API}`,
+  summary:
+    'Create the next signing secret of a queue, and print it. Until it takes over, deliveries have both signatures.',
+  reach: 'api',
   options: {
     overlap: { value: 'TIME', help: 'time until it takes over, such as 12h, or 0s for at once; one day by default' },
     finish: { help: 'create none: let the next secret of a rotation take over now' },

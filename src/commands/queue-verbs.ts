@@ -1,5 +1,5 @@
 import { type BulkAction, unwrap } from '../client/index.ts';
-import { queueByNameOrId, WHICH_API, withApi } from './api.ts';
+import { queueByNameOrId, withApi } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { printable } from './output.ts';
 
@@ -8,7 +8,8 @@ const DRY_RUN = { help: 'change nothing: count what would be changed' };
 
 export const DELETE = command({
   name: 'queue delete',
-  summary: `Delete a queue. Its pending jobs die, and its dead letters are removed. ${WHICH_API}`,
+  summary: 'Delete a queue. Its pending jobs die, and its dead letters are removed.',
+  reach: 'api',
   options: { confirm: { value: 'NAME', required: true, help: 'the name of the queue, to confirm' } },
   argument: QUEUE,
   run: ({ argument, options: { confirm } }, environment) =>
@@ -23,7 +24,8 @@ export const DELETE = command({
 
 export const PURGE = command({
   name: 'queue purge',
-  summary: `Cancel all pending jobs of a queue, and wait until it is done. ${WHICH_API}`,
+  summary: 'Cancel all pending jobs of a queue, and wait until it is done.',
+  reach: 'api',
   options: { 'dry-run': DRY_RUN },
   argument: QUEUE,
   run: ({ argument, options: { 'dry-run': dryRun } }, environment) =>
@@ -36,7 +38,8 @@ export const PURGE = command({
 
 export const REPLAY_ALL = command({
   name: 'queue replay',
-  summary: `Replay the dead letters of a queue that were not replayed, oldest first, and wait until it is done. ${WHICH_API}`,
+  summary: 'Replay the dead letters of a queue that were not replayed, oldest first, and wait until it is done.',
+  reach: 'api',
   options: {
     'dry-run': DRY_RUN,
     rate: { value: 'N', help: 'most replays per second; no limit by default' },

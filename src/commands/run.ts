@@ -62,11 +62,16 @@ function groupOf([word]: readonly string[]): readonly Command[] | null {
   return group.length > 0 ? group : null;
 }
 
+const BUILDERS = [
+  'To build with Jobferry. Most of these go to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or else to the `jobferry dev` or `serve`',
+  'of this folder:',
+];
+
 /** @param group null for all commands */
 function overview(group: readonly Command[] | null): string {
   const listed =
     group === null
-      ? ['To build with Jobferry:', '', ...linesOf(BUILDING), '', 'To run it:', '', ...linesOf(OPERATING)]
+      ? [...BUILDERS, '', ...linesOf(BUILDING), '', 'To run it:', '', ...linesOf(OPERATING)]
       : linesOf(group);
   return [
     'jobferry <command>',

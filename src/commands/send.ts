@@ -2,7 +2,7 @@ import { rawJson } from '../client/index.ts';
 import { type SignedDelivery, signedDelivery } from '../client/testing/signed-delivery.ts';
 import { isId } from '../domain/id.ts';
 import { secretOf } from '../listen/forward.ts';
-import { apiAddress, WHICH_API, withApi } from './api.ts';
+import { apiAddress, withApi } from './api.ts';
 import { CommandError, command, type Environment, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
 import { payloadOf } from './publish.ts';
@@ -40,7 +40,9 @@ export const SEND = command({
 
 export const PULL = command({
   name: 'pull',
-  summary: `Deliver a job of any Jobferry once more, to a URL on this machine: the same bytes of the payload, signed with a secret of this machine. The job does not change. ${WHICH_API}`,
+  summary:
+    'Deliver a job of any Jobferry once more, to a URL on this machine: the same bytes of the payload, signed with a secret of this machine. The job does not change.',
+  reach: 'api',
   options: {
     forward: { value: 'URL', required: true, help: 'where it goes, such as http://localhost:3000/jobs' },
     secret: {

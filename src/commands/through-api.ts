@@ -12,7 +12,7 @@ export function throughApi(
 ): Command {
   return {
     ...command,
-    summary: `${command.summary} With JOBFERRY_URL, through that API.`,
+    reach: 'either',
     run: (given, environment) => {
       if (environment.variables.JOBFERRY_URL === undefined) return command.run(given, environment);
       if (given.options.account !== undefined)

@@ -1,3 +1,5 @@
+import { createClient, unwrap } from '../client/index.ts';
+
 /** The parts of the API that `dev` uses: it is a normal client with the first account's key. */
 export interface DevClient {
   /** Creates the queue, or lets the present one deliver to the URL. */
@@ -42,30 +44,12 @@ export interface WireTravel {
 const EVENT = '{ at reason message queue jobId }';
 const CLOCK = `{ now aheadSeconds next ${EVENT} }`;
 
-interface Queue {
-  id: string;
-  name: string;
-  webhookUrl: string;
-}
-
 /** For a developer, who waits: the defaults are for receivers that are down for longer. */
-const DEV_SETTINGS = { backoffType: 'exponential', backoffDelay: 1 };
+const DEV_SETTINGS = { backoffType: 'exponential', backoffDelay: 1 } as const;
 
 export function createDevClient(url: string, apiKey: string): DevClient {
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-  const call = async <T>(method: string, path: string, body?: object): Promise<T> => {
-    const response = await fetch(`${url}${path}`, { method, headers, body: body ? JSON.stringify(body) : null });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`);
-    return JSON.parse(text) as T;
-  };
-  const ask = async <T>(query: string, variables: object = {}): Promise<T> => {
-    const { data, errors } = await call<{ data?: T; errors?: { message: string }[] }>('POST', '/graphql', {
-      ...{ query, variables },
-    });
-    if (data == null) throw new Error(errors?.map(({ message }) => message).join('; ') ?? 'no answer');
-    return data;
-  };
+  const client = createClient({ baseUrl: url, apiKey });
+  const ask = client.graphql;
 
   const runNow = async (id: string): Promise<string> => {
     const query = 'mutation ($id: ID!) { runNow(id: $id) { __typename ... on Error { message } } }';
@@ -75,10 +59,10 @@ export function createDevClient(url: string, apiKey: string): DevClient {
 
   return {
     async ensureQueue(name, webhookUrl) {
-      const present = (await call<Queue[]>('GET', '/v1/queues')).find((queue) => queue.name === name);
-      if (present === undefined) return call<Queue>('POST', '/v1/queues', { name, webhookUrl, ...DEV_SETTINGS });
-      if (present.webhookUrl !== webhookUrl) await call('PUT', `/v1/queues/${present.id}`, { webhookUrl });
-      return present;
+      const isThere = (await unwrap(client.queues.list())).some((queue) => queue.name === name);
+      // Settings that were changed in the dashboard stay.
+      const settings = isThere ? {} : DEV_SETTINGS;
+      return (await client.queues.ensure({ name, webhookUrl, ...settings })).queue;
     },
 
     async retry(id) {

@@ -87,6 +87,7 @@ import {
 } from './indexed-cases.ts';
 import { backUp, deletionCases, operatorCases, type SeenWithOthers } from './operator-cases.ts';
 import { LARGE_ACTION, type Others, SMALL_ACTION, seed } from './seed.ts';
+import { tunnelCases } from './tunnel-cases.ts';
 
 /**
  * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
@@ -513,7 +514,7 @@ async function check([name, bound, work]: Case): Promise<void> {
 }
 
 describe(`with ${JOBS} jobs`, () => {
-  it.each([...indexedCases(seen), ...CASES, ...operatorCases(seen)])('%s', (...one) => check(one));
+  it.each([...indexedCases(seen), ...CASES, ...tunnelCases(seen), ...operatorCases(seen)])('%s', (...one) => check(one));
 
   it('rolls up the rest', async () => {
     while (await rollUp(db, RETENTION_MS)) {

@@ -90,7 +90,7 @@ async function using(server: TestServer, key: string): Promise<TestJobferry> {
     throw error;
   });
   const client = createClient({ baseUrl: url, apiKey });
-  const time = timeOf(url, apiKey);
+  const time = timeOf(client);
   const attempts = server.watch(accountId);
   let hasStopped = false;
   return {

@@ -1,4 +1,5 @@
 import { readDuration } from '../../domain/duration.ts';
+import type { JobferryClient } from '../types.ts';
 
 /** Something that happened to a job, or will, because a time has come. */
 export interface TimeEvent {
@@ -47,19 +48,9 @@ const TRAVEL = `mutation ($input: TravelInput!) {
 
 type WireEvent = Omit<TimeEvent, 'at'> & { at: string };
 
-/** Returns the clock of the service at the URL. */
-export function timeOf(url: string, apiKey: string): TestTime {
+/** Returns the clock of the service of a client. */
+export function timeOf({ graphql: ask }: Pick<JobferryClient, 'graphql'>): TestTime {
   let hasMoved = false;
-  async function ask<T>(query: string, variables: object = {}): Promise<T> {
-    const response = await fetch(`${url}/graphql`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
-    });
-    const { data, errors } = (await response.json()) as { data?: T; errors?: { message: string }[] };
-    if (data == null) throw new Error(errors?.map(({ message }) => message).join('; ') ?? `HTTP ${response.status}`);
-    return data;
-  }
 
   async function travel(input: object): Promise<TimeEvent[]> {
     hasMoved = true;
