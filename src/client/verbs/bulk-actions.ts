@@ -4,7 +4,7 @@ import { sleep } from '../exchange.ts';
 import { ACTION, type Ask, ERROR } from './ask.ts';
 import type { BulkAction } from './types.ts';
 
-/** Work on many jobs that was started. The API key needs the scope `manage`. Each method throws a `JobferryApiError` for a refusal. */
+/** Work on many jobs that was started. The API key needs the scopes `read` and `manage`. Each method throws a `JobferryApiError` for a refusal. */
 export interface BulkActionVerbs {
   /** Returns a bulk action as it is now. */
   get(id: string, options?: CallOptions): Promise<BulkAction>;

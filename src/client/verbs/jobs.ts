@@ -33,13 +33,14 @@ export interface ExtendInput {
 }
 
 /**
- * Verbs of jobs that REST does not have. They return the result, and throw a `JobferryApiError` for a refusal. The API key
- * must not be limited to queues.
+ * Verbs of jobs that REST does not have. They return the result, and throw a `JobferryApiError` for a refusal. The API key needs the
+ * scopes `read` and `manage` unless a method says otherwise, and must not be limited to queues.
  */
 export interface JobVerbs {
   /**
    * Publishes up to 1000 jobs with one request, whose body may be as large as the service's `MAX_BODY_BYTES`. Each is accepted or
-   * refused on its own; the answers have the order of the jobs. Retried if each job has an `idempotencyKey`.
+   * refused on its own; the answers have the order of the jobs. Retried if each job has an `idempotencyKey`. Needs the scopes
+   * `read` and `publish`.
    */
   publishMany(queueName: string, jobs: readonly PublishInput[], options?: CallOptions): Promise<PublishManyAnswer[]>;
   /** Cancels a job that is pending or awaiting an ack. It becomes dead, and leaves no dead letter. */
@@ -53,9 +54,9 @@ export interface JobVerbs {
     filter: JobFilter,
     options?: CallOptions & ManyOptions & { ratePerSecond?: number },
   ): Promise<StartedAction>;
-  /** Moves the ack deadline of a job, and stores its progress. Needs the scope `report`. Returns the new deadline. */
+  /** Moves the ack deadline of a job, and stores its progress. Needs the scopes `read` and `report`. Returns the new deadline. */
   extend(id: string, input: ExtendInput, options?: CallOptions): Promise<{ deadline: string }>;
-  /** Returns the progress that the worker of a job has reported; null for none. Needs the scope `read`. */
+  /** Returns the progress that the worker of a job has reported; null for none. The scope `read` is enough. */
   progress(id: string, options?: CallOptions): Promise<JobProgress | null>;
   /**
    * Waits until a job is completed or dead, and returns it. It reads the job again and again, at intervals that grow to two

@@ -48,13 +48,13 @@ export interface ReceiverFinding {
 
 /**
  * Verbs of queues that REST does not have. They name a queue by its `name`, return the result, and throw a
- * `JobferryApiError` for a refusal. The API key needs the scope `manage`, and must not be limited to queues.
+ * `JobferryApiError` for a refusal. The API key needs the scopes `read` and `manage`, and must not be limited to queues.
  */
 export interface QueueVerbs {
   /**
    * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not given, and
-   * the template of a queue that exists, stay as they are. So a program can call it at each start. The scope `manage` is
-   * enough, also for a key that is limited to queues.
+   * the template of a queue that exists, stay as they are. So a program can call it at each start. It goes
+   * over REST, so the key may be limited to queues.
    */
   ensure(settings: QueueCreateInput, options?: CallOptions): Promise<EnsuredQueue>;
   /** Starts no more deliveries until `resume`. Publishes are accepted. */
