@@ -21,7 +21,7 @@ const ID = '01a1cfa459463c7ed8a1f07c';
 const rights = (mayViewPayloads: boolean) => ({ role: 'VIEWER', mayViewPayloads }) as const;
 
 describe('suggestions for jobs', () => {
-  const offers = (text: string, known = KNOWN) => suggestionsFor(JOBS, text, known);
+  const offers = (text: string, known = KNOWN) => suggestionsFor(JOBS, text, known, { now: 0 });
   const labels = (text: string) => offers(text).map(({ label }) => label);
 
   it('begin with the words', () => {
@@ -81,7 +81,9 @@ describe('suggestions for jobs', () => {
 
 describe('suggestions for dead letters', () => {
   const terms = (text: string, known: Partial<Known> = {}) =>
-    suggestionsFor(DEAD_LETTERS, text, { ...NONE, ...known }).map((offer) => completionOf(DEAD_LETTERS, offer));
+    suggestionsFor(DEAD_LETTERS, text, { ...NONE, ...known }, { now: 0 }).map((offer) =>
+      completionOf(DEAD_LETTERS, offer),
+    );
 
   it('begin with the words, and then have queues and the error', () => {
     expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:', 'payload.']);
@@ -98,7 +100,7 @@ describe('suggestions for dead letters', () => {
   it('are values that contain the text, with their hints', () => {
     expect(terms('reason:exhausted')).toEqual(['reason:attempts-exhausted', 'reason:holds-exhausted']);
     expect(terms('died:2h')).toEqual(['died:>-2h']);
-    const [first] = suggestionsFor(DEAD_LETTERS, 'replayed:n', NONE);
+    const [first] = suggestionsFor(DEAD_LETTERS, 'replayed:n', NONE, { now: 0 });
     expect(first).toMatchObject({ label: 'replayed:no', hint: 'wait for a person' });
   });
 });
@@ -110,7 +112,7 @@ describe.each<[name: string, table: Table]>([
   it('are conditions that the filter can read', () => {
     const words = Object.keys(table.words).map((word) => `${word}:`);
     const known = { ...NONE, queues: ['a b'] };
-    const found = [...words, 'error:pool', 'queue:a'].flatMap((text) => suggestionsFor(table, text, known));
+    const found = [...words, 'error:pool', 'queue:a'].flatMap((text) => suggestionsFor(table, text, known, { now: 0 }));
     expect(found.length).toBeGreaterThan(15);
     const chips = found.map((offer) => parseTerm(table, completionOf(table, offer) ?? ''));
     expect(chips.filter((chip) => 'problem' in chip)).toEqual([]);
@@ -118,18 +120,20 @@ describe.each<[name: string, table: Table]>([
   });
 
   it.each(['constructor:', '__proto__:', 'toString:'])('are none for %s, which every object inherits', (text) => {
-    expect(suggestionsFor(table, text, NONE)).toEqual([]);
+    expect(suggestionsFor(table, text, NONE, { now: 0 })).toEqual([]);
   });
 
   it('open a job by its id', () => {
-    expect(suggestionsFor(table, ID, KNOWN)).toMatchObject([{ label: 'Open job …1f07c', does: { job: ID } }]);
+    expect(suggestionsFor(table, ID, KNOWN, { now: 0 })).toMatchObject([
+      { label: 'Open job …1f07c', does: { job: ID } },
+    ]);
   });
 
   it('have no condition on payloads or errors without the right to see payloads', () => {
     const all = ['', 'e', 'p', 'ti', 'customer', 'payload.customer.id:', 'error:', '42'];
     const known = { ...KNOWN, values: [{ value: '42', count: 1 }] };
     const offered = (mayViewPayloads: boolean) =>
-      all.flatMap((text) => suggestionsFor(table, text, known, rights(mayViewPayloads)));
+      all.flatMap((text) => suggestionsFor(table, text, known, { rights: rights(mayViewPayloads), now: 0 }));
     const isHidden = (offer: object) => /payload|error|"word":"text"|"text":"text:/.test(JSON.stringify(offer));
     expect(offered(true).filter(({ does }) => isHidden(does)).length).toBeGreaterThan(5);
     // All else stays.

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
 import {
   addChip,
@@ -18,6 +18,17 @@ import { NUMBERS, PART, PART_OR_WHOLE, TEXTS, TIMES, WHOLE } from '../../src/das
 import { PAYLOAD } from '../../src/dashboard/filter/payload.ts';
 import { toSearch } from '../../src/dashboard/filter/search.ts';
 import type { Chip, Filter, Table } from '../../src/dashboard/filter/table.ts';
+
+const zone = process.env.TZ;
+// Chips show times of the reader's zone as well.
+beforeAll(() => {
+  process.env.TZ = 'UTC';
+});
+afterAll(() => {
+  if (zone === undefined) delete process.env.TZ;
+  else process.env.TZ = zone;
+});
+
 import { NO_SEARCH } from '../../src/dashboard/words/rights.ts';
 
 const CONTEXT = { now: Date.parse('2026-11-12T12:00:00Z'), queueIds: ['id1'] };
@@ -160,8 +171,8 @@ describe('a chip', () => {
     ['jobs', 'holds:many', 'holds are such as 3, >2 or 2..4.'],
     ['jobs', 'attempts:4..2', 'A range is such as 2..4.'],
     ['jobs', 'attempts:<0', 'No job has fewer than 0 attempts.'],
-    ['jobs', 'created:noon', 'A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
-    ['jobs', 'created:2026-02-30', 'A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
+    ['jobs', 'created:noon', 'A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
+    ['jobs', 'created:2026-02-30', 'A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
     ['jobs', 'created:2026-11-13..2026-11-12', 'The second time is before the first one.'],
     ['dead', 'died:-1h..-2h', 'The second time is before the first one.'],
     ['jobs', '-state:dead', 'A condition cannot be negated.'],
@@ -182,7 +193,7 @@ describe('a chip', () => {
     ['dead', 'cause:xyz', 'A cause is 16 hexadecimal digits.'],
     ['dead', 'code:5xx', 'A code of dead letters is such as 500 or 500,502.'],
     ['dead', 'code:0', 'A code of dead letters is such as 500 or 500,502.'],
-    ['dead', 'died:noon', 'A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
+    ['dead', 'died:noon', 'A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.'],
     ['dead', 'answer:"a', 'The quotes are not closed.'],
   ])('a filter of %s keeps the text %s that is no condition, and says: %s', (list, text, problem) => {
     const table: Table = TABLES[list];

@@ -81,7 +81,9 @@ describe('the sources', () => {
 describe('without the right to see payloads', () => {
   it('the palette offers no jobs by their error', () => {
     const ids = (rights: Rights) => paletteItems('timeout', [], [], rights).map(({ id }) => id);
-    expect(ids(VIEWER)).toEqual(['jobs key']);
-    expect(ids(rightsOf('VIEWER', true))).toEqual(['jobs key', 'jobs error']);
+    expect(ids(VIEWER)).toEqual(['jobs key:~timeout']);
+    expect(ids(rightsOf('VIEWER', true))).toEqual([
+      ...['jobs text:~timeout', 'jobs error:~timeout', 'jobs key:~timeout'],
+    ]);
   });
 });

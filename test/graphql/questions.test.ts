@@ -260,6 +260,19 @@ describe('jobs', () => {
     expect(await hintOf('total', 1)).toBeNull();
     expect(await hintOf('zzz')).toBe('no recent payload has the path zzz');
   });
+
+  it('a search in a queue that there is not says so', async () => {
+    const hintOf = async (name: string) => {
+      const query =
+        'query H($filter: JobFilter!) { jobs(filter: $filter) { hint totalCount } count(filter: $filter) { hint } }';
+      const { jobs, count } = await graphql.query(query, { filter: { queueNames: [name], idempotencyKey: 'none' } });
+      expect([jobs.totalCount, count.hint]).toEqual([0, jobs.hint]);
+      return jobs.hint;
+    };
+    expect(await hintOf(`${mails.name}x`)).toBe(`there is no queue ${mails.name}x: did you mean ${mails.name}?`);
+    expect(await hintOf('quite-another')).toBe('there is no queue quite-another');
+    expect(await hintOf(mails.name)).toBeNull();
+  });
 });
 
 describe('attempts', () => {

@@ -1,3 +1,4 @@
+import { meantBy } from '../../domain/spelling.ts';
 import { visible } from '../words/format.ts';
 import { NO_SEARCH, type Rights } from '../words/rights.ts';
 import type { PayloadCondition } from './payload.ts';
@@ -24,19 +25,24 @@ export function parseTerm<T extends Table>(table: T, term: string): Chip<T> {
   if (mark !== (row?.kind.mark ?? ':')) {
     if (row !== undefined && mark === ':')
       return unknown(term, 'A path has a point before it, as in payload.customer.id:42.');
-    if (mark === ':') return unknown(term, `There is no word “${word}”.`);
+    if (mark === ':') return unknown(term, noWord(table, word));
     if (/^[-!][a-z]+[:.]/.test(term)) return unknown(term, 'A condition cannot be negated.');
     return unknown(term, `“${term}” has no word before it, such as error: or code:`);
   }
   if (row === undefined) {
     const isOther = table.others?.includes(word) === true;
-    return unknown(term, isOther ? `${table.name} cannot be filtered by “${word}”.` : `There is no word “${word}”.`);
+    return unknown(term, isOther ? `${table.name} cannot be filtered by “${word}”.` : noWord(table, word));
   }
   try {
     return { word, value: row.kind.parse(rest, word) } as Chip<T>;
   } catch (error) {
     return unknown(term, error instanceof Unreadable ? error.message : 'No such condition.');
   }
+}
+
+function noWord(table: Table, word: string): string {
+  const meant = meantBy(word, Object.keys(table.words));
+  return `There is no word “${word}”.${meant === null ? '' : ` Did you mean ${meant}:?`}`;
 }
 
 /** The text of a filter, as it stands in the address: `state:dead queue:orders payload.customer.id:42`. */

@@ -17,6 +17,21 @@ const STATES = {
 } as const;
 export type StateName = keyof typeof STATES;
 
+/** States in the words of people, each for one state or more. */
+const OTHER_STATES = {
+  pending: ['due', 'scheduled', 'retrying', 'held'],
+  waiting: ['due', 'scheduled', 'retrying', 'held'],
+  queued: ['due', 'scheduled', 'retrying', 'held'],
+  delayed: ['scheduled'],
+  ack: ['awaiting-ack'],
+  failed: ['dead', 'retrying'],
+  failing: ['retrying'],
+  running: ['processing', 'awaiting-ack'],
+  active: ['processing', 'awaiting-ack'],
+  done: ['completed'],
+  succeeded: ['completed'],
+} as const satisfies Record<string, readonly StateName[]>;
+
 /** Why jobs died and why they wait, with their names in the API. */
 export const DEAD_REASONS = {
   'attempts-exhausted': 'ATTEMPTS_EXHAUSTED',
@@ -49,6 +64,12 @@ export const JOBS = {
   name: 'Jobs',
   bare: { payload: '', text: 'payload', error: 'error', key: 'idempotency key' },
   bareIsValue: true,
+  terms: {
+    ...Object.fromEntries(Object.entries(OTHER_STATES).map(([name, states]) => [name, `state:${states.join(',')}`])),
+    cancelled: 'reason:cancelled',
+    'timed out': 'error:~timeout',
+  },
+  time: 'created',
   placeholder: (isEmpty, seesPayloads) => {
     if (!isEmpty) return 'Add a condition';
     return `Filter: ${seesPayloads ? 'state, queue, error, code, time, payload path' : 'state, queue, code, time'}`;
@@ -56,7 +77,7 @@ export const JOBS = {
   others: ['cause', 'answer', 'died', 'replayed'],
   words: {
     state: {
-      kind: names(STATES, 'state', { pending: ['due', 'scheduled', 'retrying', 'held'], ack: ['awaiting-ack'] }),
+      kind: names(STATES, 'state', OTHER_STATES),
       api: 'states',
       hint: 'due, held, dead …',
       examples: Object.keys(STATES),

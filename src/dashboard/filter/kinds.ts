@@ -1,3 +1,4 @@
+import { meantBy } from '../../domain/spelling.ts';
 import { visible } from '../words/format.ts';
 import { isJobId } from '../words/job-id.ts';
 import type { Context, Kind } from './table.ts';
@@ -36,7 +37,9 @@ export function names<Name extends string>(
     const name = text.toLowerCase().replaceAll('_', '-');
     if (Object.hasOwn(table, name)) return [name as Name];
     if (Object.hasOwn(synonyms, name)) return synonyms[name] ?? [];
-    throw new Unreadable(`There is no ${what} “${text}”. There is ${Object.keys(table).join(', ')}.`);
+    const meant = meantBy(name, [...Object.keys(table), ...Object.keys(synonyms)]);
+    const others = meant === null ? `There is ${Object.keys(table).join(', ')}.` : `Did you mean ${meant}?`;
+    throw new Unreadable(`There is no ${what} “${text}”. ${others}`);
   };
   const label = (name: Name) => name.replaceAll('-', ' ');
   return list(read, label, (name) => table[name]);
@@ -150,8 +153,18 @@ const UNITS: Readonly<Record<string, string>> = { s: 's', m: 'min', h: 'h', d: '
 const spanOf = (bound: string) => `${bound.slice(1, -1)} ${UNITS[bound.slice(-1)] ?? ''}`;
 const boundText = (bound: TimeBound) => {
   if (bound.startsWith('-')) return `${spanOf(bound)} ago`;
-  return bound.startsWith('+') ? `in ${spanOf(bound)}` : `${bound.replace('T', ' ').replace(/Z$/, '')} UTC`;
+  if (bound.startsWith('+')) return `in ${spanOf(bound)}`;
+  const utc = `${bound.replace('T', ' ').replace(/Z$/, '')} UTC`;
+  const here = bound.includes('T') ? localMinute(Date.parse(bound)) : null;
+  return here === null ? utc : `${here} (${utc})`;
 };
+
+/** In the zone of the reader; null where that is UTC. */
+function localMinute(at: number): string | null {
+  const offset = new Date(at).getTimezoneOffset();
+  if (offset === 0) return null;
+  return new Date(at - offset * 60_000).toISOString().slice(0, 16).replace('T', ' ');
+}
 
 /** Whether a range has no moment, whenever it is used: of a time of the calendar and one before now, that is not known. */
 function isReversed(from: string, to: string): boolean {
@@ -168,7 +181,7 @@ export const TIMES: Kind<TimeRange> = {
         ? { from: first, to: last }
         : { from: op === '>' ? single : null, to: op === '<' ? single : null };
     if (more.length > 0 || [range.from, range.to].some((bound) => bound !== null && !isTimeBound(bound))) {
-      throw new Unreadable('A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.');
+      throw new Unreadable('A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.');
     }
     if (range.from !== null && range.to !== null && isReversed(range.from, range.to)) {
       throw new Unreadable('The second time is before the first one.');

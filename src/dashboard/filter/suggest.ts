@@ -1,11 +1,13 @@
 import { visible } from '../words/format.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
-import { formatChip, parseTerm } from './engine.ts';
+import { formatChip, labelOf, parseTerm } from './engine.ts';
 import { isExactNumber } from './exact-number.ts';
+import { TIMES } from './kinds.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText } from './text.ts';
+import { timeInWords } from './time-in-words.ts';
 
 /** An offer of a filter box for the text in it. */
 export interface Suggestion<C extends Chip = Chip> {
@@ -40,6 +42,8 @@ export function lookUpsFor(
   const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
   const queue = isBareQueue ? text : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
   const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
+  // The thing may be anywhere in a path, so the most frequent ones are wanted.
+  if (THING.test(text) && mayUse(table, 'payload', rights)) return { path: '', valuesOf: null, value: '', queue };
   const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
   if (isWord || text === '' || !mayUse(table, 'payload', rights))
     return { path: null, valuesOf: null, value: '', queue };
@@ -48,20 +52,20 @@ export function lookUpsFor(
 
 /**
  * The offers for a text, best first.
- * @param rights conditions that the person may not use are not offered
+ * @param options `rights`: conditions that the person may not use are not offered; `now`: for times in words
  */
 export function suggestionsFor<T extends Table>(
   table: T,
   text: string,
   known: Known,
-  rights: Rights | null = null,
+  { rights = null, now }: { rights?: Rights | null; now: number },
 ): Suggestion<Chip<T>>[] {
   const isOffered = ({ does }: Suggestion) =>
     'job' in does || mayUse(table, 'chip' in does ? does.chip.word : does.text.replace(/\W.*$/s, ''), rights);
-  return offersFor(table, text.trim(), known).filter(isOffered) as Suggestion<Chip<T>>[];
+  return offersFor(table, text.trim(), known, now).filter(isOffered) as Suggestion<Chip<T>>[];
 }
 
-function offersFor(table: Table, text: string, known: Known): Suggestion[] {
+function offersFor(table: Table, text: string, known: Known, now: number): Suggestion[] {
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest = ''] = text.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word !== undefined) {
@@ -69,9 +73,15 @@ function offersFor(table: Table, text: string, known: Known): Suggestion[] {
     const others = contains(table, word, /^[="]/.test(rest) ? '' : rest);
     return [...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
   }
-  if (text.startsWith('payload.') || text.includes(':')) return payloadOffers(table, text, known);
+  const inWords =
+    text === ''
+      ? []
+      : [...termOffers(table, text), ...timeOffers(table, text, now), ...thingOffers(table, text, known)];
+  if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
+    return payloadOffers(table, text, known);
   if (text === '') return words(table, '');
   return [
+    ...inWords,
     ...words(table, text),
     ...Object.keys(table.bare ?? {}).flatMap((one) => bareOffers(table, one, text, known)),
   ];
@@ -123,6 +133,54 @@ function bareOffers(table: Table, word: string, text: string, known: Known): Sug
   if (word === 'payload') return [...payloadOffers(table, text, known), ...valuesOfPaths(table, text, known)];
   if (word !== 'queue') return contains(table, word, text);
   return known.queues.slice(0, MAX_QUEUES).map((name) => chipOffer(table, 'Queues', { word, value: [name] }, name));
+}
+
+/** Words that a filter does not have, such as `failed`. */
+function termOffers(table: Table, text: string): Suggestion[] {
+  return Object.entries(table.terms ?? {})
+    .filter(([word]) => text.length > 2 && word.startsWith(text.toLowerCase()))
+    .map(([word, term]) => {
+      const offer = chipOffer(table, 'In other words', parseTerm(table, term), word);
+      return { ...offer, id: `term ${word}`, hint: term };
+    });
+}
+
+function timeOffers(table: Table, text: string, now: number): Suggestion[] {
+  const range = timeInWords(text, now);
+  if (range === null || table.time === undefined) return [];
+  const chip: Chip = parseTerm(table, `${table.time}:${range}`);
+  const { key, value } = labelOf(table, chip);
+  return [{ ...chipOffer(table, 'Time', chip, text), hint: `${key} ${value}` }];
+}
+
+/** The term with a time in words as moments: `created:yesterday`, `created:>monday`. Other terms stay as they are. */
+export function inMoments(table: Table, term: string, now: number): string {
+  const [, word = '', op = '', words = ''] = term.match(/^([a-z]+):([><]?)(.+)$/) ?? [];
+  if (rowOf(table, word)?.kind !== TIMES) return term;
+  const range = timeInWords(op === '' ? words : `since ${words}`, now);
+  return range === null ? term : `${word}:${op === '<' ? range.replace('>', '<') : range}`;
+}
+
+/** A thing and its number, such as `customer 42`: the paths in which a name is that thing, or its id. */
+const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
+
+function thingOffers(table: Table, text: string, { paths }: Known): Suggestion[] {
+  const [, thing = '', typed = ''] = text.match(THING) ?? [];
+  if (typed === '' || rowOf(table, 'payload') === undefined) return [];
+  const plain = (name: string) => name.toLowerCase().replace(/[_-]|ids?$|s$/g, '');
+  const scalar = scalarOf(typed);
+  // A number may be stored as text.
+  const values = typeof scalar === 'number' ? [scalar, typed] : [scalar ?? typed];
+  return paths
+    .filter(({ value: path }) => path.split('.').some((name) => plain(name) === plain(thing)))
+    .slice(0, MAX_PATHS)
+    .map(({ value: path, count }) => {
+      const chip = { word: 'payload', value: { path, op: 'EQ', values } };
+      return {
+        ...chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${typed}`),
+        hint: `in ${count}`,
+      };
+    });
 }
 
 /** Paths that begin with the text, and values of the path that it is. */

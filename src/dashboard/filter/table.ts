@@ -57,6 +57,10 @@ export interface Table {
   bare?: Readonly<Record<string, string>>;
   /** Text without a word is offered as the value of a path in recent payloads too. */
   bareIsValue?: true;
+  /** Words of people, each with the condition that it means. */
+  terms?: Readonly<Record<string, string>>;
+  /** The word that a time in words is about, such as `yesterday`. */
+  time?: string;
   placeholder?: (isEmpty: boolean, seesPayloads: boolean) => string;
 }
 

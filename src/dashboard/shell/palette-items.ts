@@ -1,8 +1,8 @@
 import type { SavedView } from '../api/operations/saved-views.ts';
-import { JOBS, type JobChip } from '../filter/jobs.ts';
+import { JOBS } from '../filter/jobs.ts';
 import { jobsPath, queuePath } from '../filter/links.ts';
 import { pathOfView } from '../filter/saved-views.ts';
-import { mayUse } from '../filter/table.ts';
+import { type Known, suggestionsFor } from '../filter/suggest.ts';
 import type { Command } from '../parts/page/keys.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
@@ -18,6 +18,12 @@ interface Item {
 }
 export type PaletteItem = Item & ({ path: string } | { run: () => void });
 
+/** The server's knowledge of the text, and the moment to which times in words refer. */
+interface Asked {
+  known: Known;
+  now: number;
+}
+
 /** The offers of the palette for a text, best first: at most a screenful. */
 export function paletteItems(
   text: string,
@@ -25,6 +31,7 @@ export function paletteItems(
   queues: readonly { name: string; paused: boolean }[],
   rights: Rights | null,
   views: readonly SavedView[] = [],
+  asked: Asked = { known: { queues: [], paths: [], values: [] }, now: 0 },
 ): PaletteItem[] {
   const isCommandsOnly = text.trimStart().startsWith('>');
   const wanted = text.replace('>', '').trim().toLowerCase();
@@ -56,7 +63,7 @@ export function paletteItems(
       hint: paused ? 'paused' : '',
       path: queuePath(name),
     }));
-  return [...jobOf(wanted), ...deeds, ...places, ...saved, ...found, ...jobsWith(text.trim(), rights)];
+  return [...jobOf(wanted), ...deeds, ...places, ...saved, ...found, ...jobsWith(text.trim(), asked, rights)];
 }
 
 function jobOf(text: string): PaletteItem[] {
@@ -66,20 +73,21 @@ function jobOf(text: string): PaletteItem[] {
   ];
 }
 
-/** A word that is no name may be in a key or in an error. */
-function jobsWith(text: string, rights: Rights | null): PaletteItem[] {
+/** Conditions as the filter of jobs offers them: values of payloads, states and times in words, keys and errors. */
+function jobsWith(text: string, { known, now }: Asked, rights: Rights | null): PaletteItem[] {
   if (text.length < 2 || isJobId(text)) return [];
-  const chips: JobChip[] = [
-    { word: 'key', value: { text } },
-    { word: 'error', value: text },
-  ];
-  const permitted = chips.filter(({ word }) => mayUse(JOBS, word, rights));
-  return permitted.map((chip) => ({
-    id: `jobs ${chip.word}`,
-    group: 'Jobs',
-    label: `Jobs whose ${chip.word} contains “${text}”`,
-    icon: 'search',
-    hint: '',
-    path: jobsPath([chip]),
-  }));
+  return suggestionsFor(JOBS, text, known, { rights, now }).flatMap(({ id, label, hint, does }): PaletteItem[] =>
+    'chip' in does
+      ? [
+          {
+            id: `jobs ${id}`,
+            group: 'Jobs',
+            label: `Jobs: ${label}`,
+            icon: 'search',
+            hint,
+            path: jobsPath([does.chip]),
+          },
+        ]
+      : [],
+  );
 }

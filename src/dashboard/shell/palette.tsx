@@ -5,10 +5,13 @@ import { useLocation } from 'wouter';
 import { SearchQueues } from '../api/operations/suggest.ts';
 import { keepOld, query } from '../api/query.ts';
 import { useRights } from '../api/rights.ts';
+import { serverNow } from '../base/clock.ts';
 import { useSettled } from '../base/use-settled.ts';
+import { JOBS } from '../filter/jobs.ts';
 import { useCombobox } from '../parts/filter/combobox.ts';
 import { useSavedViews } from '../parts/filter/saved-views.tsx';
 import { SuggestList } from '../parts/filter/suggest-list.tsx';
+import { useKnown } from '../parts/filter/use-known.ts';
 import { Icon } from '../parts/icon.tsx';
 import { typedMeanwhile } from '../parts/page/coming.tsx';
 import { activeCommands } from '../parts/page/keys.ts';
@@ -25,9 +28,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const queues = useFoundQueues(text);
   const rights = useRights();
   const views = useSavedViews().data?.savedViews;
+  const known = useKnown(JOBS, text.startsWith('>') ? '' : text);
   const items = useMemo(
-    () => paletteItems(text, screenCommands, queues, rights, views),
-    [text, screenCommands, queues, rights, views],
+    () => paletteItems(text, screenCommands, queues, rights, views, { known, now: serverNow() }),
+    [text, screenCommands, queues, rights, views, known],
   );
 
   useModal(dialog);
@@ -64,7 +68,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         <input
           {...combobox.inputProps}
           aria-label="Find or do anything"
-          placeholder="A queue, a job’s id, a screen, a command"
+          placeholder="A queue, a job’s id, a value of a payload, a command"
           spellCheck={false}
           value={text}
         />

@@ -5,6 +5,7 @@ import { connectionOf, pageOf, placed } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { Job } from '../refs.ts';
 import { Selection } from '../selection.ts';
+import { hintOf } from './hint.ts';
 
 export const JobConnection = connectionOf(
   Job,
@@ -35,5 +36,5 @@ export async function jobPage(
     loaders.selectOfJobs(Selection.of(info).items);
     return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, hint: () => services.jobs.payloadHint(account, filter) };
+  return { ...page, hint: () => hintOf(context, filter) };
 }

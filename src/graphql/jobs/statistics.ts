@@ -7,6 +7,7 @@ import { PRICE } from '../prices.ts';
 import { inTurn, timelineArgs } from '../timeline.ts';
 import { toTimeline } from '../timeline-range.ts';
 import { JobFilterInput, toJobFilter } from './filter.ts';
+import { hintOf } from './hint.ts';
 
 interface HintedCount extends BoundedCount {
   hint: () => Promise<string | null>;
@@ -20,8 +21,7 @@ const Count = builder.objectRef<HintedCount>('Count').implement({
     hint: t.string({
       complexity: PRICE.payloadSuggestions,
       nullable: true,
-      description:
-        'Why the payload condition of the filter may match nothing, as in `JobConnection`. Null if jobs match.',
+      description: 'Why the filter may match nothing, as in `JobConnection`. Null if jobs match.',
       resolve: ({ count, hint }) => (count === 0 ? hint() : null),
     }),
   }),
@@ -64,10 +64,10 @@ builder.queryFields((t) => ({
         description: 'The maximum at which counting stops; 1 to 10 000.',
       }),
     },
-    resolve: async (_root, { filter: input, max }, { services, account }) => {
+    resolve: async (_root, { filter: input, max }, context) => {
       const filter = toJobFilter(input);
-      const counted = await services.jobs.count(account, filter, max);
-      return { ...counted, hint: () => services.jobs.payloadHint(account, filter) };
+      const counted = await context.services.jobs.count(context.account, filter, max);
+      return { ...counted, hint: () => hintOf(context, filter) };
     },
   }),
   jobTimeline: t.field({

@@ -1,8 +1,9 @@
 import { type KeyboardEvent, useEffect, useMemo } from 'react';
 import { useLocation } from 'wouter';
 import { useRights } from '../../api/rights.ts';
+import { serverNow } from '../../base/clock.ts';
 import { addChip, formatChip, isValid, parseTerm, removeChip, shownChips } from '../../filter/engine.ts';
-import { completionOf, type Suggestion, suggestionsFor } from '../../filter/suggest.ts';
+import { completionOf, inMoments, type Suggestion, suggestionsFor } from '../../filter/suggest.ts';
 import type { Filter } from '../../filter/table.ts';
 import { termsOf } from '../../filter/text.ts';
 import { useCombobox } from './combobox.ts';
@@ -15,7 +16,10 @@ export default function FilterInput(props: FilterInputProps) {
   const { table, filter, onChange, text, onText, inputRef, hadFocus } = props;
   const rights = useRights();
   const known = useKnown(table, text);
-  const offers = useMemo(() => suggestionsFor(table, text, known, rights), [table, text, known, rights]);
+  const offers = useMemo(
+    () => suggestionsFor(table, text, known, { rights, now: serverNow() }),
+    [table, text, known, rights],
+  );
   const inputProps = useInputProps(props);
   const [, navigate] = useLocation();
   useEffect(() => {
@@ -46,7 +50,7 @@ export default function FilterInput(props: FilterInputProps) {
     if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
       event.preventDefault();
       // A full condition is added as it is; a bare word adds the first offer. Else the chip says what is wrong.
-      const typed = termsOf(text).map((term) => parseTerm(table, term));
+      const typed = termsOf(text).map((term) => parseTerm(table, inMoments(table, term, serverNow())));
       if (first === undefined || isValid(typed)) add(typed);
       else choose(first);
     } else if (event.key === 'Tab' && !event.shiftKey && isOpen && text !== '') {

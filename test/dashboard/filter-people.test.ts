@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatChip, parseTerm } from '../../src/dashboard/filter/engine.ts';
+import { JOBS } from '../../src/dashboard/filter/jobs.ts';
+import { inMoments, type Known, lookUpsFor, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { timeInWords } from '../../src/dashboard/filter/time-in-words.ts';
+
+/** Words that people type into a filter box, and not those of the filter. */
+
+const zone = process.env.TZ;
+/** A Thursday, 14:30 in Berlin. */
+const NOW = Date.parse('2026-11-26T13:30:00Z');
+
+beforeAll(() => {
+  process.env.TZ = 'Europe/Berlin';
+});
+afterAll(() => {
+  if (zone === undefined) delete process.env.TZ;
+  else process.env.TZ = zone;
+});
+
+const NONE: Known = { queues: [], paths: [], values: [] };
+const first = (text: string, known: Partial<Known> = {}) => {
+  const [offer] = suggestionsFor(JOBS, text, { ...NONE, ...known }, { now: NOW });
+  if (offer === undefined || !('chip' in offer.does)) return null;
+  return { label: offer.label, hint: offer.hint, term: formatChip(JOBS, offer.does.chip) };
+};
+
+describe('a time in words', () => {
+  it.each([
+    ['today', '>2026-11-25T23:00Z'],
+    ['yesterday', '2026-11-24T23:00Z..2026-11-25T23:00Z'],
+    ['Monday', '2026-11-22T23:00Z..2026-11-23T23:00Z'],
+    ['since monday 9:00', '>2026-11-23T08:00Z'],
+    ['since thursday', '>2026-11-18T23:00Z'],
+    ['since 9:15', '>2026-11-26T08:15Z'],
+    ['since 20:00', '>2026-11-25T19:00Z'],
+    ['since yesterday', '>2026-11-24T23:00Z'],
+    ['last hour', '>-1h'],
+    ['the last 15 minutes', '>-15m'],
+    ['past 3 days', '>-3d'],
+  ])('%j is %s', (text, range) => expect(timeInWords(text, NOW)).toBe(range));
+
+  it.each(['', 'customer 42', 'since', 'since 25:00', '9:00', 'order', 'monday 9:00', 'last', '2026-11-12'])(
+    '%j is none',
+    (text) => expect(timeInWords(text, NOW)).toBeNull(),
+  );
+
+  it('counts days by the calendar, also when the clock changes', () => {
+    const afterTheChange = Date.parse('2026-10-26T12:00:00Z');
+    expect(timeInWords('yesterday', afterTheChange)).toBe('2026-10-24T22:00Z..2026-10-25T23:00Z');
+  });
+
+  it('is offered, and read behind a word', () => {
+    expect(first('yesterday')).toEqual({
+      label: 'yesterday',
+      hint: 'created 2026-11-25 00:00 (2026-11-24 23:00 UTC) to 2026-11-26 00:00 (2026-11-25 23:00 UTC)',
+      term: 'created:2026-11-24T23:00Z..2026-11-25T23:00Z',
+    });
+    expect(inMoments(JOBS, 'created:yesterday', NOW)).toBe('created:2026-11-24T23:00Z..2026-11-25T23:00Z');
+    expect(inMoments(JOBS, 'created:>yesterday', NOW)).toBe('created:>2026-11-24T23:00Z');
+    expect(inMoments(JOBS, 'scheduled:<today', NOW)).toBe('scheduled:<2026-11-25T23:00Z');
+    for (const term of ['created:>-2h', 'error:today', 'today']) expect(inMoments(JOBS, term, NOW)).toBe(term);
+  });
+});
+
+describe('a state in the words of people', () => {
+  it.each([
+    ['failed', 'state:dead,retrying'],
+    ['fail', 'state:dead,retrying'],
+    ['running', 'state:processing,awaiting-ack'],
+    ['done', 'state:completed'],
+    ['cancelled', 'reason:cancelled'],
+  ])('%j offers %s first', (text, term) => expect(first(text)?.term).toBe(term));
+
+  it('is read behind its word, and a misspelt one is told which was meant', () => {
+    expect(formatChip(JOBS, parseTerm(JOBS, 'state:failed'))).toBe('state:dead,retrying');
+    expect(parseTerm(JOBS, 'state:compelted')).toMatchObject({
+      problem: 'There is no state “compelted”. Did you mean completed?',
+    });
+    expect(parseTerm(JOBS, 'stat:dead')).toMatchObject({ problem: 'There is no word “stat”. Did you mean state:?' });
+  });
+});
+
+describe('a thing and its number', () => {
+  const paths = [
+    { value: 'amount', count: 99 },
+    { value: 'customer.id', count: 80 },
+    { value: 'order.customerId', count: 20 },
+  ];
+
+  it('offers the paths of the thing, with the number and its text', () => {
+    expect(first('customer 42', { paths })).toEqual({
+      ...{ label: 'customer.id = 42', hint: 'in 80', term: 'payload.customer.id:42,"42"' },
+    });
+    const all = suggestionsFor(JOBS, 'customer #42', { ...NONE, paths }, { now: NOW }).map(({ label }) => label);
+    expect(all.slice(0, 2)).toEqual(['customer.id = 42', 'order.customerId = 42']);
+    expect(first('customer ada', { paths })?.term).toBe('payload.customer.id:ada');
+    expect(lookUpsFor(JOBS, 'customer 42')).toEqual({ path: '', valuesOf: null, value: '', queue: null });
+  });
+
+  it('is not offered where payloads may not be seen', () => {
+    const rights = { role: 'VIEWER', mayViewPayloads: false } as const;
+    const offers = suggestionsFor(JOBS, 'customer 42', { ...NONE, paths }, { rights, now: NOW });
+    expect(offers.filter(({ label }) => label.includes('='))).toEqual([]);
+  });
+});
