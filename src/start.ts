@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { counts } from './counts/counts.ts';
 import { checkClock } from './db/connection/clock-watch.ts';
@@ -12,16 +11,7 @@ import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
 import { localUrl } from './domain/listening-address.ts';
 import type { ReplicaReads } from './graphql/replica.ts';
-import {
-  createApp,
-  type Dashboard,
-  findGuide,
-  type Places,
-  placesOf,
-  readDashboard,
-  type SignIn,
-  TrustedProxies,
-} from './http/index.ts';
+import { createApp, findGuide, type Places, placesOf, type SignIn, TrustedProxies } from './http/index.ts';
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
@@ -42,7 +32,8 @@ import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
 import { createExaminer, openSender } from './start/open-sender.ts';
-import { applyQueuesFile } from './start/queues-file.ts';
+import { openDashboard } from './start/pages.ts';
+import { applyDeclaredQueues, readDeclaredQueues } from './start/queues-file.ts';
 import { startReplica } from './start/replica.ts';
 import { createTunnels } from './start/tunnels.ts';
 import {
@@ -58,9 +49,6 @@ import type { Tracing } from './tracing/tracing.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
 import { VERSION } from './version.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
-
-/** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
-const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
 
 export interface Service {
   /** Address on which the process listens. */
@@ -98,12 +86,13 @@ export async function startService(config: Config, log: Logger, options: StartOp
   const started = new StartedParts();
   try {
     const trustedProxies = new TrustedProxies(config.trustedProxies);
+    const declared = await readDeclaredQueues(config.queuesFile);
     const fronts = await bindFronts(config, log, { started, trustedProxies });
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, fronts.front.url);
     const migrates = config.autoMigrate ? 'always' : 'never';
     const database = await openDatabase(config, log, { guest: false, migrates, onNewApiKey });
     started.add(() => database.close());
-    const foundations = { config, log, database, started, trustedProxies };
+    const foundations = { config, log, database, started, trustedProxies, declared };
     const service = await startParts(foundations, fronts, options.development ?? null);
     log.info({ url: service.url, role: config.role, metricsUrl: fronts.metricsFront?.url }, 'listening');
     return service;
@@ -152,7 +141,7 @@ async function startParts(
   await warnOfConnections(foundations);
   warnOfUntrustedProxy(config, log);
   const services = config.role === 'worker' ? null : createServices(context);
-  if (services !== null) await applyQueuesFile(foundations, services);
+  if (services !== null) await applyDeclaredQueues(foundations, services);
   const replica = services === null ? null : startReplica(foundations, context);
   const graphql =
     services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);
@@ -167,8 +156,8 @@ async function startParts(
     ...{ listener, worker, clock, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
   });
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
-  const guide = development === null ? null : findGuide();
-  const parts = { services, graphql, dashboard, guide, metrics: metricsFront === null ? metrics : null };
+  const onFront = metricsFront === null ? metrics : null;
+  const parts = { services, graphql, dashboard, guide: development && findGuide(), metrics: onFront };
   const app = createApp({ ...parts, config, log, readiness, signIn, onChange });
   const addressNow = () => addressOf(config, front.url);
   const facts = () => ({
@@ -339,12 +328,4 @@ function signInOf(
   const provider = new OidcProvider({ ...oidc, redirectUri: new URL('session/oidc/callback', url) });
   const people = createOidcSignIn(context, provider, oidc.roles);
   return { ...signIn, oidc: { name: oidc.issuer.hostname, people, log } };
-}
-
-/** Reads the dashboard if it is switched on. It is absent from a checkout that was not built. */
-function openDashboard({ dashboard, publicUrl }: Config, log: Logger): Dashboard | null {
-  if (!dashboard) return null;
-  const files = readDashboard(DASHBOARD, publicUrl?.pathname ?? '/');
-  if (files === null) log.warn({ folder: DASHBOARD }, 'the dashboard is not served: it has not been built');
-  return files;
 }

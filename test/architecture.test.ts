@@ -54,7 +54,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   metrics: ['db', 'counts', 'domain', 'log'],
   alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
   client: ['contract', 'domain/duration', 'domain/envelope-text', 'domain/report-url'],
-  declared: ['client/models', 'client/verbs/queues', 'contract'],
+  declared: ['client/models', 'client/verbs/queues', 'contract', 'domain'],
   demo: ['config'],
   dev: ['client', 'config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
   config: ['domain', 'log'],
@@ -70,7 +70,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // The dashboard knows the service only by schema.graphql, and nothing of the service knows it. Each of its rooms is a part.
   'dashboard/schema': ['dashboard/generated'],
   'dashboard/words': ['dashboard/schema'],
-  'dashboard/filter': ['dashboard/schema', 'dashboard/words'],
+  'dashboard/filter': ['dashboard/schema', 'dashboard/words', 'domain/spelling'],
   'dashboard/base': ['dashboard/words'],
   'dashboard/api': ['dashboard/schema', 'dashboard/base', 'dashboard/words'],
   'dashboard/parts': ['dashboard/schema', 'dashboard/api', 'dashboard/base', 'dashboard/filter', 'dashboard/words'],

@@ -22,7 +22,14 @@ export type { BulkActionVerbs } from './verbs/bulk-actions.ts';
 export type { DeadLetterVerbs, ReplayOptions } from './verbs/dead-letters.ts';
 export type { ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
 export type { ApiKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
-export type { EnsuredQueue, QueueVerbs, ReceiverCheck, ReceiverFinding, RotatedSecret } from './verbs/queues.ts';
+export type {
+  EnsuredQueue,
+  QueueDeclaration,
+  QueueVerbs,
+  ReceiverCheck,
+  ReceiverFinding,
+  RotatedSecret,
+} from './verbs/queues.ts';
 export type * from './verbs/types.ts';
 export { contract };
 

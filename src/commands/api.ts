@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient, type JobferryClient, JobferryConnectionError, unwrap } from '../client/index.ts';
-import { DATA_DIR, URL_FILE } from '../dev/run.ts';
+import { addressOf } from '../dev/address-file.ts';
+import { DATA_DIR } from '../dev/run.ts';
 import { meantBy } from '../domain/spelling.ts';
 import { CommandError, type Environment, UsageError } from './command.ts';
 import { printable } from './output.ts';
@@ -23,7 +24,7 @@ export async function apiAddress({ variables }: Pick<Environment, 'variables'>):
       const found = await addressIn(folder);
       if (found !== null) return found;
     }
-    throw new UsageError(
+    throw new CommandError(
       'no Jobferry runs in this folder: start `jobferry dev`, or set JOBFERRY_URL and JOBFERRY_API_KEY',
     );
   }
@@ -35,15 +36,11 @@ export async function apiAddress({ variables }: Pick<Environment, 'variables'>):
   return { url: url.replace(/\/+$/, ''), apiKey: apiKey.trim() };
 }
 
-/** Returns address and key of the service that has its data in the folder; null if none has run there. */
+/** Returns address and key of the service that runs with its data in the folder; null if none does. */
 export async function addressIn(folder: string): Promise<ApiAddress | null> {
-  const read = async (name: string) => (await readFile(join(folder, name), 'utf8')).trim();
-  try {
-    const [url, apiKey] = await Promise.all([read(URL_FILE), read('api-key')]);
-    return { url: url.replace(/\/+$/, ''), apiKey };
-  } catch {
-    return null;
-  }
+  const url = await addressOf(folder);
+  const apiKey = await readFile(join(folder, 'api-key'), 'utf8').catch(() => null);
+  return url === null || apiKey === null ? null : { url, apiKey: apiKey.trim() };
 }
 
 /** Gives a client of the API to a command. */
@@ -60,7 +57,7 @@ export async function withApi<T>(environment: Environment, work: (client: Jobfer
 /** @returns the queue with this name or id. @throws CommandError if there is none */
 export async function queueByNameOrId(client: JobferryClient, text: string) {
   const queues = await unwrap(client.queues.list());
-  const found = queues.find(({ name }) => name === text) ?? queues.find(({ id }) => id === text);
+  const found = queues.find(({ id }) => id === text) ?? queues.find(({ name }) => name === text);
   if (found !== undefined) return found;
   throw new CommandError(
     noQueue(

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { type JobferryClient, unwrap } from '../client/index.ts';
-import { applyTo, type Change, changesTo, type DeclaredQueue, type QueueStore } from '../declared/apply.ts';
+import { unwrap } from '../client/index.ts';
+import { applyTo, type Change, changesTo, type QueueStore } from '../declared/apply.ts';
 import { withApi } from './api.ts';
 import { CommandError, command } from './command.ts';
 import { printable } from './output.ts';
@@ -26,7 +26,7 @@ export const APPLY = command({
     return withApi(environment, async (client) => {
       const store: QueueStore = {
         list: () => unwrap(client.queues.list()),
-        create: (queue) => create(client, queue),
+        create: async (queue) => (await client.queues.ensure(queue)).signingSecret ?? '',
         update: (id, body) => unwrap(client.queues.update({ params: { id }, body })),
       };
       const present = await store.list();
@@ -47,31 +47,6 @@ export const APPLY = command({
     });
   },
 });
-
-const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
-  __typename ... on CreateQueuePayload { signingSecret } ... on Error { message }
-  ... on ValidationError { fieldErrors { field messages } } } }`;
-
-interface Created {
-  signingSecret?: string;
-  message?: string;
-  fieldErrors?: { field: string; messages: string[] }[];
-}
-
-/** REST takes no secret. */
-async function create(client: JobferryClient, queue: DeclaredQueue): Promise<string> {
-  const { signingSecret, ...settings } = queue;
-  if (signingSecret === undefined) return (await unwrap(client.queues.create({ body: settings }))).signingSecret;
-  const enumerations = ['mode', 'ackTimeoutAction', 'backoffType'];
-  const inCapitals = ([name, value]: [string, unknown]) => [
-    ...[name, enumerations.includes(name) ? String(value).toUpperCase() : value],
-  ];
-  const input = { ...Object.fromEntries(Object.entries(settings).map(inCapitals)), signingSecret };
-  const { result } = await client.graphql<{ result: Created }>(CREATE, { input });
-  if (result.signingSecret !== undefined) return result.signingSecret;
-  const fields = result.fieldErrors?.map(({ field, messages }) => `${field}: ${messages.join(', ')}`);
-  throw new CommandError(fields?.join('; ') ?? result.message ?? '');
-}
 
 /** The changes so far stay, and their secrets are shown, because no later run can show them. */
 function interrupted(error: unknown, { queue }: Change, lines: readonly string[]): CommandError {

@@ -31,7 +31,8 @@ export function readArguments(command: Command, args: string[]): Given<OptionTab
 /** Where a command finds the service. */
 const REACH = {
   api: 'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.',
-  either: 'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; otherwise it reads the database.',
+  either:
+    'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; without it to the `jobferry dev` of this folder, unless a variable names a database; otherwise it reads the database.',
 } as const;
 
 /** The usage of one command, with its options. */

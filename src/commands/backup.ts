@@ -65,7 +65,7 @@ const restoring = command({
       help: 'accept a file without a signature of a key of ENCRYPTION_KEY, because no one else could write it',
     },
     check: {
-      help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged, with 2 if it cannot',
+      help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged, with 3 if it cannot',
     },
   },
   argument: FILE,
@@ -115,7 +115,7 @@ async function check(
       json: { file, refusal: checked.refusal, ...jsonOf(checked) },
       text: `${facts([['file', file], ...factsOf(checked)])}\n\n${verdicts(checked.refusal, isEmpty)}`,
       isFailure: checked.refusal !== null,
-      exitCode: 2,
+      exitCode: 3,
     };
   } finally {
     await database.close();

@@ -42,7 +42,7 @@ export interface Result {
   /** Whether the process ends with 1, although the command did its work: it found something wrong. */
   readonly isFailure?: boolean;
   /** The exit code of such a process, if programs must be able to tell this from other failures. */
-  readonly exitCode?: 2;
+  readonly exitCode?: 3;
 }
 
 export interface Environment {

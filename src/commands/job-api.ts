@@ -8,24 +8,25 @@ import { type Column, facts, printable, table } from './output.ts';
 
 /** `job list` and `job show` through the API. */
 
+/** The members are those of the database's form, where both have them. */
 interface WireJob {
   id: string;
-  state: string;
+  status: string;
   createdAt: string;
   scheduledFor: string;
-  attemptsMade: number;
+  attempts: number;
   maxAttempts: number;
   lastError: string | null;
 }
 
-const FIELDS = 'id state createdAt scheduledFor attemptsMade maxAttempts lastError';
+const FIELDS = 'id status createdAt scheduledFor attempts: attemptsMade maxAttempts lastError';
 
 const COLUMNS: readonly Column<WireJob>[] = [
   { title: 'ID', of: ({ id }) => id },
-  { title: 'STATE', of: ({ state }) => state.toLowerCase() },
+  { title: 'STATUS', of: ({ status }) => status },
   { title: 'CREATED', of: ({ createdAt }) => new Date(createdAt) },
   { title: 'DUE', of: ({ scheduledFor }) => new Date(scheduledFor) },
-  { title: 'ATTEMPTS', of: ({ attemptsMade, maxAttempts }) => `${attemptsMade}/${maxAttempts}`, isNumber: true },
+  { title: 'ATTEMPTS', of: ({ attempts, maxAttempts }) => `${attempts}/${maxAttempts}`, isNumber: true },
   { title: 'LAST ERROR', of: ({ lastError }) => lastError },
 ];
 
@@ -48,7 +49,7 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
     type Data = { jobs: { nodes: WireJob[]; pageInfo: { endCursor: string; hasNextPage: boolean } } };
     const variables = { filter, orderBy, after, first: Math.min(PAGE, limit - jobs.length) };
     const page: Data = await client.graphql<Data>(query, variables);
-    jobs.push(...page.jobs.nodes);
+    jobs.push(...page.jobs.nodes.map((job) => ({ ...job, status: job.status.toLowerCase() })));
     after = page.jobs.pageInfo.hasNextPage ? page.jobs.pageInfo.endCursor : null;
   } while (after !== null && jobs.length < limit);
   const which = status === null ? '' : ` that are ${status}`;
@@ -56,6 +57,7 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
 }
 
 interface ShownJob extends WireJob {
+  state: string;
   queue: { name: string };
   waiting: { message: string } | null;
   deferCount: number;
@@ -63,11 +65,11 @@ interface ShownJob extends WireJob {
   ackDeadline: string | null;
   progress: { text: string | null } | null;
   deadLetter: { id: string } | null;
-  attempts: { at: string; attempt: number; status: string; error: string | null; webhookStatusCode: number | null }[];
+  history: { at: string; attempt: number; status: string; error: string | null; webhookStatusCode: number | null }[];
 }
 
-const SHOWN = `${FIELDS} queue { name } waiting { message } deferCount idempotencyKey ackDeadline progress { text } deadLetter { id }
-  attempts { at attempt status error webhookStatusCode }`;
+const SHOWN = `${FIELDS} state queue { name } waiting { message } deferCount idempotencyKey ackDeadline progress { text } deadLetter { id }
+  history: attempts { at attempt status error webhookStatusCode }`;
 
 export async function showThroughApi(
   client: JobferryClient,
@@ -84,7 +86,7 @@ export async function showThroughApi(
     ['queue', job.queue.name],
     ['state', job.state.toLowerCase()],
     ['waits', job.waiting?.message],
-    ['attempts', `${job.attemptsMade} of ${job.maxAttempts}`],
+    ['attempts', `${job.attempts} of ${job.maxAttempts}`],
     ['holds', job.deferCount],
     ['idempotency key', job.idempotencyKey ?? undefined],
     ['published', new Date(job.createdAt)],
@@ -94,11 +96,12 @@ export async function showThroughApi(
     ['last error', job.lastError ?? undefined],
     ['dead letter', job.deadLetter?.id],
   ]);
-  const lines = job.attempts.map(({ at, attempt, status, error, webhookStatusCode }) => {
+  const lines = job.history.map(({ at, attempt, status, error, webhookStatusCode }) => {
     const details = [webhookStatusCode === null ? null : `status ${webhookStatusCode}`, error].filter(Boolean);
     return `${at}  delivery ${attempt} ended: ${status.toLowerCase()}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
   });
-  return { json: { job }, text: [text, '', ...lines.map(printable)].join('\n').trimEnd() };
+  const json = { job: { ...job, status: job.status.toLowerCase() }, queue: job.queue.name, waiting: job.waiting };
+  return { json, text: [text, '', ...lines.map(printable)].join('\n').trimEnd() };
 }
 
 async function wantedId(

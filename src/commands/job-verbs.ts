@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { JobferryApiError, type JobferryClient, JobferryConnectionError } from '../client/index.ts';
+import type { JobferryClient } from '../client/index.ts';
+import { mayPass } from '../client/verbs/poll.ts';
 import { attemptLine } from '../dev/attempts.ts';
 import { isId } from '../domain/id.ts';
 import { createLog } from '../log.ts';
@@ -153,8 +154,7 @@ async function pageOf(client: JobferryClient, filter: object, after: string | nu
   try {
     return (await client.graphql<Page>(ATTEMPTS, { filter, after }, { signal })).attempts;
   } catch (error) {
-    if (error instanceof JobferryConnectionError || signal.aborted) return null;
-    if (error instanceof JobferryApiError && (error.status >= 500 || error.status === 429)) return null;
+    if (mayPass(error) || signal.aborted) return null;
     throw error;
   }
 }

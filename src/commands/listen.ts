@@ -2,7 +2,8 @@ import { attemptLine } from '../dev/attempts.ts';
 import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
 import { apiAddress } from './api.ts';
-import { command, UsageError } from './command.ts';
+import { command } from './command.ts';
+import { urlOf } from './send.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 export const LISTEN = command({
@@ -23,10 +24,7 @@ export const LISTEN = command({
   argument: { name: 'QUEUE', what: 'name or id of the queue' },
   isService: true,
   run: async ({ argument, options }, environment) => {
-    const forward = URL.canParse(options.forward ?? '') ? new URL(options.forward ?? '') : null;
-    if (forward === null || !/^https?:$/.test(forward.protocol)) {
-      throw new UsageError('--forward must be a URL such as http://localhost:3000/jobs');
-    }
+    const forward = urlOf(options.forward ?? '', '--forward');
     const listening = listen({
       ...(await apiAddress(environment)),
       ...{ queue: argument, forward, isTap: options.tap, isOnce: options.once, isForced: options.force },

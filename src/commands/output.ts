@@ -1,3 +1,7 @@
+import { printable } from '../domain/text.ts';
+
+export { printable };
+
 /** Text for people in a terminal. */
 
 /** Longest text of a cell; the rest is cut off. `--json` has all of it. */
@@ -46,13 +50,6 @@ function shown(value: Cell): string {
 /** A time in UTC, to the millisecond. */
 export function time(at: Date): string {
   return at.toISOString().replace('T', ' ');
-}
-
-/** Names and errors come from clients and receivers. Control characters in them could rewrite the terminal's text. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
-    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
-  });
 }
 
 function cut(text: string): string {

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../client/index.ts';
 import { readDuration } from '../domain/duration.ts';
 import { jsonErrorIn } from '../domain/json-error.ts';
 import { withApi } from './api.ts';
-import { command, type Result, UsageError } from './command.ts';
+import { CommandError, command, type Result, UsageError } from './command.ts';
+import { printable } from './output.ts';
 
 /** A request has at most so many jobs and characters. The service takes a thousand, and by default bodies of a mebibyte. */
 const BATCH = { jobs: 500, characters: 256 * 1024 };
@@ -20,7 +22,7 @@ export const PUBLISH = command({
     delay: { value: 'TIME', help: 'time until the first delivery, such as 30s or 2h' },
     key: { value: 'KEY', help: 'idempotency key: a second publish with it returns the first job' },
     lines: { help: 'publish each line of the standard input as a payload' },
-    wait: { help: 'wait until the job is completed or dead; exit code 1 if it is dead' },
+    wait: { help: 'wait until the job is completed or dead; its id is on stderr at once; exit code 1 if it is dead' },
   },
   argument: { name: 'QUEUE', what: 'name of the queue' },
   run: ({ argument: queueName, options }, environment) => {
@@ -34,11 +36,19 @@ export const PUBLISH = command({
         ...{ payload: payloadOf(payload ?? (await piped('--payload'))), ...delay },
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
-      const { id } = await unwrap(client.jobs.publish({ params: { queueName }, body }));
-      if (!wait) return { json: { id }, text: id };
+      const answer = await client.jobs.publish({ params: { queueName }, body });
+      const { id } = await unwrap(answer);
+      const created = answer.status === 201;
+      const differs = answer.headers.get('x-jobferry-payload') === 'differs';
+      // The result of a publish is on stdout, and a job that waits has to be known before its end.
+      if (differs)
+        console.error(`jobferry: the key belongs to job ${id}, which has another payload: nothing was published`);
+      else if (wait) console.error(`published ${id}`);
+      if (!wait) return { json: { id, created, payloadDiffers: differs }, text: id, isFailure: differs };
       const { status, lastError } = await client.jobs.waitForOutcome(id);
-      const why = status === 'dead' && lastError !== null ? `: ${lastError}` : '';
-      return { json: { id, status, lastError }, text: `${id} is ${status}${why}`, isFailure: status === 'dead' };
+      const why = status === 'dead' && lastError !== null ? `: ${printable(lastError)}` : '';
+      const isFailure = status === 'dead' || differs;
+      return { json: { id, created, status, lastError }, text: `${id} is ${status}${why}`, isFailure };
     });
   },
 });
@@ -80,39 +90,39 @@ function batchOf(jobs: readonly { characters: number }[]): number {
   return count === -1 ? jobs.length : count;
 }
 
-/** Nothing is published unless each line can be. A publish that breaks off says how far it came. */
+/**
+ * Nothing is published unless each line can be. Each job has a key of this run, so a request whose answer was lost is repeated, and
+ * makes no job twice.
+ */
 async function publishLines(client: JobferryClient, queue: string, options: { delay?: number }): Promise<Result> {
-  const texts = (await piped('--lines')).split('\n').map((line, at) => ({ line: line.trim(), number: at + 1 }));
-  const jobs = texts
-    .filter(({ line }) => line !== '')
-    .map(({ line, number }) => ({
-      number,
-      characters: line.length,
-      job: { payload: payloadOfLine(line, number), ...options },
-    }));
+  const run = randomUUID();
+  const jobs = (await piped('--lines')).split('\n').flatMap((text, at) => {
+    const line = text.trim();
+    const number = at + 1;
+    if (line === '') return [];
+    const job = { payload: payloadOfLine(line, number), idempotencyKey: `${run}-${number}`, ...options };
+    return [{ number, characters: line.length, job }];
+  });
   const ids: string[] = [];
   const refused: { line: number; error: string }[] = [];
+  const soFar = () => [
+    ...[`published ${ids.length} of ${jobs.length}`],
+    ...refused.map(({ line, error }) => `line ${line}: ${printable(error)}`),
+  ];
   for (let rest = jobs; rest.length > 0; ) {
     const batch = rest.slice(0, batchOf(rest));
     rest = rest.slice(batch.length);
-    const answers = await client.jobs
-      .publishMany(
-        queue,
-        batch.map(({ job }) => job),
-      )
-      .catch((error: unknown) => {
-        const line = batch[0]?.number;
-        throw new Error(`published ${ids.length} of ${jobs.length}; from line ${line} on: ${messageOf(error)}`);
-      });
-    answers.forEach((answer, n) => {
-      const line = batch[n]?.number ?? 0;
-      if (answer.status === 200 || answer.status === 201) ids.push(answer.body.id);
-      else refused.push({ line, error: new JobferryApiError(answer).message });
+    const sent = batch.map(({ job }) => job);
+    const answers = await client.jobs.publishMany(queue, sent).catch((error: unknown) => {
+      const from = batch[0]?.number;
+      throw new CommandError(`${messageOf(error)}; lines from ${from} on may be missing\n${soFar().join('\n')}`);
     });
+    for (const [n, answer] of answers.entries()) {
+      if (answer.status === 200 || answer.status === 201) ids.push(answer.body.id);
+      else refused.push({ line: batch[n]?.number ?? 0, error: new JobferryApiError(answer).message });
+    }
   }
-  const lines = refused.map(({ line, error }) => `line ${line}: ${error}`);
-  const text = [`published ${ids.length} of ${jobs.length}`, ...lines].join('\n');
-  return { json: { ids, refused }, text, isFailure: refused.length > 0 };
+  return { json: { ids, refused }, text: soFar().join('\n'), isFailure: refused.length > 0 };
 }
 
 function payloadOfLine(text: string, line: number): object {

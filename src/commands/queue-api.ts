@@ -1,7 +1,7 @@
 import type { JobferryClient } from '../client/index.ts';
 import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { queueByNameOrId } from './api.ts';
-import type { Given, OptionTable, Result } from './command.ts';
+import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';
 import { type Column, facts, printable, table } from './output.ts';
 import { examinationText } from './queue-check.ts';
@@ -51,6 +51,7 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
     }
     cursor = read.queues.pageInfo.hasNextPage ? read.queues.pageInfo.endCursor : null;
   } while (cursor !== null && queues.length < page.limit);
+  if (!isReached) throw new CommandError(`--after ${page.after}: there is no such queue, or no such queue any more`);
   const rows = queues.slice(0, page.limit);
   return { json: rows, text: table(COLUMNS, rows, 'No queues.') + nextPage(rows, page) };
 }
@@ -109,11 +110,20 @@ const DONE: Readonly<Record<QueueVerb, string>> = {
   endHold: 'is not held any more.',
 };
 
+const NOT_DONE: Readonly<Record<QueueVerb, string>> = {
+  pause: 'was paused already.',
+  resume: 'is not paused.',
+  endHold: 'is not held.',
+};
+
 export function changeThroughApi(verb: QueueVerb) {
   return async (client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> => {
     const { id, name } = await queueByNameOrId(client, argument);
+    const query = 'query ($id: ID!) { queue(id: $id) { paused hold { until } } }';
+    const { queue } = await client.graphql<{ queue: { paused: boolean; hold: object | null } }>(query, { id });
     await client.queues[verb](name);
-    return { json: { id }, text: `Queue ${printable(name)} ${DONE[verb]}` };
+    const changed = { pause: !queue.paused, resume: queue.paused, endHold: queue.hold !== null }[verb];
+    return { json: { id, changed }, text: `Queue ${printable(name)} ${(changed ? DONE : NOT_DONE)[verb]}` };
   };
 }
 

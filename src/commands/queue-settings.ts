@@ -1,4 +1,4 @@
-import { unwrap } from '../client/index.ts';
+import { type JobferryClient, unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
 import { queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, UsageError } from './command.ts';
@@ -9,6 +9,21 @@ import { secondsOf } from './publish.ts';
 const OPTIONS: Readonly<Record<string, Option>> = Object.fromEntries(
   QUEUE_SETTINGS.map((setting) => [optionOf(setting), { value: placeholderOf(setting), help: setting.meaning }]),
 );
+
+const YES_OR_NO = 'yes|no';
+
+/** Settings beside the contract. */
+const SWITCHES = {
+  'standard-webhooks': { value: YES_OR_NO, help: 'whether deliveries have the headers of Standard Webhooks, too' },
+  'encrypt-payloads': { value: YES_OR_NO, help: 'whether payloads of later jobs are stored encrypted' },
+  production: { value: YES_OR_NO, help: 'whether only a forced `listen` may take its deliveries' },
+} as const satisfies Readonly<Record<string, Option>>;
+
+const SWITCH: Record<keyof typeof SWITCHES, (client: JobferryClient, name: string, isOn: boolean) => Promise<void>> = {
+  'standard-webhooks': (client, name, isOn) => client.queues.setStandardWebhooks(name, isOn),
+  'encrypt-payloads': (client, name, isOn) => client.queues.setPayloadEncryption(name, isOn),
+  production: (client, name, isOn) => client.queues.markProduction(name, isOn),
+};
 
 const URL_HELP = 'where jobs are delivered';
 
@@ -45,14 +60,21 @@ export const UPDATE = command({
   name: 'queue update',
   summary: 'Change settings of a queue.',
   reach: 'api',
-  options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS },
+  options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS, ...SWITCHES },
   argument: { name: 'QUEUE', what: 'name or id of the queue' },
   run: ({ argument, options }, environment) => {
     const body = { ...settingsOf(options), ...(options.url === undefined ? {} : { webhookUrl: options.url }) };
-    if (Object.keys(body).length === 0) throw new UsageError('give at least one setting, such as --concurrency 5');
+    const switches = Object.keys(SWITCHES).flatMap((name) => {
+      const text = (options as Readonly<Record<string, string | boolean | undefined>>)[name];
+      return typeof text === 'string' ? [[name as keyof typeof SWITCHES, isYes(text, `--${name}`)] as const] : [];
+    });
+    if (Object.keys(body).length === 0 && switches.length === 0)
+      throw new UsageError('give at least one setting, such as --concurrency 5');
     return withApi(environment, async (client) => {
-      const { id } = await queueByNameOrId(client, argument);
-      const queue = await unwrap(client.queues.update({ params: { id }, body }));
+      const found = await queueByNameOrId(client, argument);
+      const params = { id: found.id };
+      const queue = Object.keys(body).length === 0 ? found : await unwrap(client.queues.update({ params, body }));
+      for (const [name, isOn] of switches) await SWITCH[name](client, queue.name, isOn);
       return { json: queue, text: `Queue ${printable(queue.name)} is changed.` };
     });
   },
@@ -105,6 +127,11 @@ function settingsOf(options: Readonly<Record<string, string | boolean | undefine
   return Object.fromEntries(given);
 }
 
+function isYes(text: string, option: string): boolean {
+  if (text !== 'yes' && text !== 'no') throw new UsageError(`${option} must be yes or no`);
+  return text === 'yes';
+}
+
 function readSetting(setting: Setting, text: string): unknown {
   const { kind, isNullable } = setting;
   const option = `--${optionOf(setting)}`;
@@ -114,10 +141,7 @@ function readSetting(setting: Setting, text: string): unknown {
     if (!/^\d+$/.test(text)) throw new UsageError(`${option} must be a whole number${isNullable ? ', or none' : ''}`);
     return Number(text);
   }
-  if (kind === 'boolean') {
-    if (text !== 'yes' && text !== 'no') throw new UsageError(`${option} must be yes or no`);
-    return text === 'yes';
-  }
+  if (kind === 'boolean') return isYes(text, option);
   if (!kind.includes(text)) throw new UsageError(`${option} must be ${kind.join(' or ')}`);
   return text;
 }

@@ -1,4 +1,4 @@
-import { type BulkAction, unwrap } from '../client/index.ts';
+import { type BulkAction, type JobferryClient, unwrap } from '../client/index.ts';
 import { queueByNameOrId, withApi } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { printable } from './output.ts';
@@ -32,7 +32,7 @@ export const PURGE = command({
     withApi(environment, async (client) => {
       const { name } = await queueByNameOrId(client, argument);
       const { matched, action } = await client.queues.purge(name, { dryRun });
-      return finished(matched, action === null ? null : await client.bulkActions.waitForEnd(action.id), 'cancelled');
+      return finished(matched, await ended(client, action), 'cancelled');
     }),
 });
 
@@ -53,10 +53,17 @@ export const REPLAY_ALL = command({
       const { id } = await queueByNameOrId(client, argument);
       const options = { dryRun, canary, ...ratePerSecond };
       const { matched, action } = await client.deadLetters.replayMatching({ queueIds: [id], replayed: false }, options);
-      return finished(matched, action === null ? null : await client.bulkActions.waitForEnd(action.id), 'replayed');
+      return finished(matched, await ended(client, action), 'replayed');
     });
   },
 });
+
+/** The action goes on when the command is interrupted, so its id is told first. */
+async function ended(client: JobferryClient, action: BulkAction | null): Promise<BulkAction | null> {
+  if (action === null) return null;
+  console.error(`bulk action ${action.id}: the dashboard shows how far it is`);
+  return client.bulkActions.waitForEnd(action.id);
+}
 
 function finished(matched: number, action: BulkAction | null, done: string) {
   if (action === null) return { json: { matched, action }, text: `${matched} would be ${done}.` };

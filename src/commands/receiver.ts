@@ -1,11 +1,10 @@
-import { createServer } from 'node:http';
-import { buffer } from 'node:stream/consumers';
+import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifySignature } from '../client/webhook/signature.ts';
 import { readDuration } from '../domain/duration.ts';
 import { isId } from '../domain/id.ts';
 import { createLog } from '../log.ts';
-import { command, UsageError } from './command.ts';
+import { CommandError, command, UsageError } from './command.ts';
 import { printable } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
@@ -72,8 +71,8 @@ async function startReceiver({ port, steps, secret, json }: ReceiverOptions) {
   let taken = 0;
   const stopping = new AbortController();
   const server = createServer(async (req, res) => {
-    const body = await buffer(req).catch(() => null);
-    if (body === null || body.length > MAX_BODY) return void res.writeHead(413).end();
+    const body = await readBody(req);
+    if (body === null) return void res.writeHead(413, { connection: 'close' }).end();
     const given = String(req.headers['x-service-signature'] ?? '');
     const genuine = secret === undefined || (await verifySignature(body, given, secret));
     const step = genuine
@@ -89,7 +88,7 @@ async function startReceiver({ port, steps, secret, json }: ReceiverOptions) {
   });
   await new Promise<void>((resolve, reject) => {
     server.on('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? new UsageError(`port ${port} is in use: give another --port`) : error),
+      reject(error.code === 'EADDRINUSE' ? new CommandError(`port ${port} is in use: give another --port`) : error),
     );
     server.listen(port, '127.0.0.1', resolve);
   });
@@ -105,6 +104,22 @@ async function startReceiver({ port, steps, secret, json }: ReceiverOptions) {
   };
 }
 
+/** @returns null for a body that is too large, or that breaks off */
+async function readBody(req: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of req as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > MAX_BODY) return null;
+      chunks.push(chunk);
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks);
+}
+
 interface Delivery {
   id: string | null;
   queue: string | null;
@@ -115,8 +130,9 @@ interface Delivery {
 /** The receiver is for a first look, so it takes every body. */
 function deliveryIn(body: string): Delivery {
   try {
-    const { id, queue, attempt, payload } = JSON.parse(body) as Partial<Delivery>;
-    if (typeof id === 'string' && isId(id)) return { id, queue: queue ?? null, attempt: attempt ?? null, payload };
+    const { id, queue, attempt, payload } = JSON.parse(body) as Record<string, unknown>;
+    const isEnvelope = typeof id === 'string' && isId(id) && typeof queue === 'string' && typeof attempt === 'number';
+    if (isEnvelope) return { id, queue, attempt, payload };
   } catch {
     // No envelope.
   }
@@ -127,6 +143,6 @@ function line({ id, queue, attempt, payload }: Delivery, status: number): string
   const time = new Date().toTimeString().slice(0, 8);
   const text = JSON.stringify(payload) ?? '';
   const shown = text.length > SHOWN_PAYLOAD ? `${text.slice(0, SHOWN_PAYLOAD - 1)}…` : text;
-  const which = id === null ? 'no envelope' : `${printable(String(queue))}  attempt ${attempt} of ${id}`;
+  const which = id === null ? 'no envelope' : `${printable(queue ?? '')}  attempt ${attempt} of ${id}`;
   return `${time}  ${status}  ${which}  ${printable(shown)}`;
 }

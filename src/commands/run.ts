@@ -12,7 +12,7 @@ import { printable } from './output.ts';
  * Runs the command that the arguments name.
  * @returns the exit code; null for a command that goes on running
  */
-export async function runCommand(given: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | 2 | null> {
+export async function runCommand(given: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | 3 | null> {
   const argv = commandFirst(given);
   if (argv[0] === '--version' || argv[0] === '-v') return print(`jobferry ${BUILD}`);
   const named = commandOf(argv);

@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Config, Role } from '../config.ts';
 import { removeDataDir } from '../db/embedded/cluster.ts';
-import { URL_FILE } from '../dev/run.ts';
+import { forgetAddress, rememberAddress } from '../dev/address-file.ts';
 import { localUrl } from '../domain/listening-address.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
@@ -24,10 +22,9 @@ const serve = command({
     const { startService } = await import('../start.ts');
     const starting = startService({ ...config, role: role as Role }, log, {
       onNewApiKey: (key, url) => showKey(key, url, config),
-    });
+    }).then((service) => withAddress(service, config, log));
     stopOnSignal(starting, log);
     const service = await starting;
-    if (service.address !== null) await rememberAddress(config, service.url);
     // stdout is for people; the log is on stderr.
     console.log(`Jobferry is listening on ${service.url}\n${listOfPlaces(service)}`);
     if (mayShowSecrets(config) && config.oidc?.only !== true) await showLink(service, log);
@@ -50,9 +47,15 @@ const demo = command({
 });
 
 /** Commands of this folder find the API by it, as they find that of `dev`. */
-async function rememberAddress({ databaseUrl, dataDir }: Config, url: string): Promise<void> {
-  const local = localUrl(url);
-  if (databaseUrl === undefined && local !== null) await writeFile(join(dataDir, URL_FILE), `${local}\n`);
+async function withAddress(service: Service, { databaseUrl, dataDir }: Config, log: Logger): Promise<Service> {
+  const url = service.address === null ? null : localUrl(service.url);
+  if (databaseUrl !== undefined || url === null) return service;
+  await rememberAddress(dataDir, url).catch((err: unknown) => log.warn({ err }, 'the address could not be stored'));
+  const stop = async () => {
+    await forgetAddress(dataDir).catch(() => undefined);
+    await service.stop();
+  };
+  return { ...service, stop };
 }
 
 /** In production the output usually goes to a log that many people can read: `sign-in-link` and `key create` print there on request. */

@@ -1,10 +1,11 @@
 import type { JobferryClient } from '../client/index.ts';
-import { withApi } from './api.ts';
-import { type Command, type Given, type OptionTable, type Result, UsageError } from './command.ts';
+import { DATA_DIR as DEV_FOLDER } from '../dev/run.ts';
+import { addressIn, withApi } from './api.ts';
+import { type Command, type Environment, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 
 /**
  * Lets a command of operators, which reads the database, also do its work through the API: for people who have a key and no
- * database. They set JOBFERRY_URL.
+ * database, and for the `dev` of this folder.
  */
 export function throughApi(
   command: Command,
@@ -13,11 +14,18 @@ export function throughApi(
   return {
     ...command,
     reach: 'either',
-    run: (given, environment) => {
-      if (environment.variables.JOBFERRY_URL === undefined) return command.run(given, environment);
-      if (given.options.account !== undefined)
-        throw new UsageError('--account is not for JOBFERRY_URL: the key has one');
+    run: async (given, environment) => {
+      if (!(await hasApi(environment))) return command.run(given, environment);
+      if (given.options.account !== undefined) throw new UsageError('--account is not for an API: the key has one');
       return withApi(environment, (client) => run(client, given));
     },
   };
+}
+
+/** An operator names the database, so a `dev` in the same folder is not meant then. */
+async function hasApi({ variables }: Environment): Promise<boolean> {
+  const { JOBFERRY_URL, DATABASE_URL, DATABASE_URL_FILE, DATA_DIR } = variables;
+  if (JOBFERRY_URL !== undefined) return true;
+  const isNamed = [DATABASE_URL, DATABASE_URL_FILE, DATA_DIR].some((variable) => variable !== undefined);
+  return !isNamed && (await addressIn(DEV_FOLDER)) !== null;
 }

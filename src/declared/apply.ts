@@ -1,15 +1,9 @@
-import type { QueueCreateInput, QueueUpdateInput } from '../client/models.ts';
-import { differences } from '../client/verbs/queues.ts';
+import type { QueueUpdateInput } from '../client/models.ts';
+import { differences, type QueueDeclaration } from '../client/verbs/queues.ts';
 
 /** A file that cannot be applied. The message has a line for each mistake, with its place. */
 export class QueuesFileError extends Error {
   override readonly name = 'QueuesFileError';
-}
-
-/** A queue as a file declares it. */
-export interface DeclaredQueue extends QueueCreateInput {
-  /** Used when the queue is created: Jobferry shows no present secret, so it cannot be compared. */
-  signingSecret?: string;
 }
 
 /** A queue that there is, with its settings under the names of the contract. */
@@ -22,7 +16,7 @@ export interface PresentQueue {
 export interface QueueStore {
   list(): Promise<readonly PresentQueue[]>;
   /** @returns the signing secret */
-  create(queue: DeclaredQueue): Promise<string>;
+  create(queue: QueueDeclaration): Promise<string>;
   update(id: string, settings: QueueUpdateInput): Promise<unknown>;
 }
 
@@ -35,31 +29,39 @@ export interface Change {
 }
 
 /** Compares declared queues with those that there are. Queues that are not declared are left alone. */
-export function changesTo(present: readonly PresentQueue[], declared: readonly DeclaredQueue[]): Change[] {
+export function changesTo(present: readonly PresentQueue[], declared: readonly QueueDeclaration[]): Change[] {
   return declared.map((wanted) => {
     const queue = present.find(({ name }) => name === wanted.name);
     if (queue === undefined) return { queue: wanted.name, kind: 'create', settings: [] };
     const settings = Object.entries(differences(queue, settingsOf(wanted))).map(([name, to]) => ({
-      ...{ name, from: (queue as unknown as Record<string, unknown>)[name], to },
+      ...{ name, from: shown((queue as unknown as Record<string, unknown>)[name]), to: shown(to) },
     }));
     return { queue: wanted.name, kind: settings.length > 0 ? 'update' : 'none', settings };
   });
 }
 
-/** Makes one queue as it is declared. @returns its signing secret if it was created, null otherwise */
+/** The query of a URL may be a secret of the environment, and changes are printed and logged. */
+function shown(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/\?.*$/s, '?…') : value;
+}
+
+/** Makes one queue as it is declared. @returns its signing secret if Jobferry made one, null otherwise */
 export async function applyTo(
   store: QueueStore,
   present: readonly PresentQueue[],
-  wanted: DeclaredQueue,
+  wanted: QueueDeclaration,
 ): Promise<string | null> {
   const queue = present.find(({ name }) => name === wanted.name);
-  if (queue === undefined) return store.create(wanted);
+  if (queue === undefined) {
+    const secret = await store.create(wanted);
+    return wanted.signingSecret === undefined ? secret : null;
+  }
   const settings = differences(queue, settingsOf(wanted));
   if (Object.keys(settings).length > 0) await store.update(queue.id, settings);
   return null;
 }
 
 /** The others are for the creation only. */
-function settingsOf({ template: _template, signingSecret: _secret, ...settings }: DeclaredQueue): QueueUpdateInput {
+function settingsOf({ template: _template, signingSecret: _secret, ...settings }: QueueDeclaration): QueueUpdateInput {
   return settings;
 }

@@ -1,7 +1,10 @@
 import { isMap, isPair, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
+import type { QueueDeclaration } from '../client/verbs/queues.ts';
 import { ignoredIn } from '../contract/ignored.ts';
 import { contract } from '../contract/index.ts';
-import { type DeclaredQueue, QueuesFileError } from './apply.ts';
+import { signingSecretProblem } from '../domain/signing-secret.ts';
+import { printable } from '../domain/text.ts';
+import { QueuesFileError } from './apply.ts';
 
 /** A file that declares queues: `{"queues": [{"name": "emails", "webhookUrl": "https://…", "concurrency": 5}]}`. */
 
@@ -18,13 +21,13 @@ interface Source {
 }
 
 /** Reads the declared queues. @throws QueuesFileError with every mistake, so that a file is taken as a whole or not at all */
-export function readQueuesFile({ name, text, variables }: Source): DeclaredQueue[] {
+export function readQueuesFile({ name, text, variables }: Source): QueueDeclaration[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const mistakes: string[] = [];
   const at = (offset: number | undefined, message: string) => {
     const line = offset === undefined ? 1 : lines.linePos(offset).line;
-    mistakes.push(`${name}:${line}: ${message}`);
+    mistakes.push(`${name}:${line}: ${printable(message)}`);
   };
   for (const { pos, message } of document.errors) at(pos[0], message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '');
   const queues = mistakes.length > 0 ? [] : queuesIn(document.contents, variables, at);
@@ -34,7 +37,7 @@ export function readQueuesFile({ name, text, variables }: Source): DeclaredQueue
 
 type At = (offset: number | undefined, message: string) => void;
 
-function queuesIn(root: ParsedNode | null, variables: Source['variables'], at: At): DeclaredQueue[] {
+function queuesIn(root: ParsedNode | null, variables: Source['variables'], at: At): QueueDeclaration[] {
   const list = isMap(root) ? root.get('queues', true) : undefined;
   if (isMap(root)) {
     for (const { key } of root.items) {
@@ -56,7 +59,7 @@ function queuesIn(root: ParsedNode | null, variables: Source['variables'], at: A
 }
 
 /** @returns null after a mistake */
-function queueIn(item: unknown, variables: Source['variables'], at: At): DeclaredQueue | null {
+function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDeclaration | null {
   if (!isMap(item)) {
     at(placeOf(item), 'a queue must be an object');
     return null;
@@ -82,7 +85,8 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): Declare
     }
   }
   const { [SECRET]: secret, ...settings } = given;
-  if (secret !== undefined && typeof secret !== 'string') wrong(placeOfMember(SECRET), `${SECRET}: must be a text`);
+  const problem = secret === undefined ? null : signingSecretProblem(String(secret));
+  if (problem !== null) wrong(placeOfMember(SECRET), `${SECRET}: ${problem}`);
   const checked = contract.queues.create.body.safeParse(settings);
   if (!checked.success) {
     for (const { path, message } of checked.error.issues) {
@@ -92,14 +96,15 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): Declare
       if (!isSaid) wrong(placeOfMember(member), `${member}: ${message}`);
     }
   }
-  return isWrong ? null : (given as unknown as DeclaredQueue);
+  return isWrong ? null : (given as unknown as QueueDeclaration);
 }
 
 /** Replaces `${NAME}` in a text by the value of the variable. */
 function filled(value: unknown, variables: Source['variables']): { value: unknown } | { missing: string } {
   if (typeof value !== 'string') return { value };
   const names = [...value.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
-  const missing = names.find((name) => variables[name] === undefined);
+  // A secret that a pipeline does not have is an empty text there.
+  const missing = names.find((name) => (variables[name] ?? '') === '');
   if (missing !== undefined) return { missing };
   return { value: value.replace(/\$\{(\w+)\}/g, (_, name: string) => variables[name] ?? '') };
 }

@@ -25,7 +25,7 @@ function shapeOf(schema: unknown): z.ZodRawShape {
 }
 
 function settingOf(name: string, schema: z.ZodTypeAny): Setting {
-  const meaning = firstSentence(descriptionOf(schema));
+  const meaning = firstSentence(descriptionOf(schema)).replace(', in seconds', '').replace('; null if', '; none if');
   let inner = schema;
   let isNullable = false;
   for (;;) {

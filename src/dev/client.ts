@@ -44,6 +44,9 @@ export interface WireTravel {
 const EVENT = '{ at reason message queue jobId }';
 const CLOCK = `{ now aheadSeconds next ${EVENT} }`;
 
+/** Each step of a travel may wait 20 s for a receiver, and there may be many. */
+const TRAVEL_MS = 3_600_000;
+
 /** For a developer, who waits: the defaults are for receivers that are down for longer. */
 const DEV_SETTINGS = { backoffType: 'exponential', backoffDelay: 1 } as const;
 
@@ -112,7 +115,11 @@ export function createDevClient(url: string, apiKey: string): DevClient {
     async travel(input) {
       const query = `mutation ($input: TravelInput!) { travelInTime(input: $input) {
         ... on TravelPayload { isSettled passed ${EVENT} clock ${CLOCK} } ... on Error { message } } }`;
-      const { travelInTime: result } = await ask<{ travelInTime: WireTravel & { message?: string } }>(query, { input });
+      const { travelInTime: result } = await ask<{ travelInTime: WireTravel & { message?: string } }>(
+        query,
+        { input },
+        { timeoutMs: TRAVEL_MS },
+      );
       if (result.message !== undefined) throw new Error(result.message);
       return result;
     },

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { clockAheadMs } from '../db/clock-travel.ts';
@@ -9,6 +9,7 @@ import { listAccounts } from '../db/operator/accounts.ts';
 import { signingSecretOf } from '../db/operator/queues.ts';
 import type { Sender } from '../delivery/send.ts';
 import { accountsInTurn } from './accounts.ts';
+import { forgetAddress, rememberAddress } from './address-file.ts';
 import { type AttemptSeen, attemptLine, watchSender } from './attempts.ts';
 import { createDevClient, type DevClient } from './client.ts';
 import { type ForwardedQueue, TargetPauses } from './pauses.ts';
@@ -17,8 +18,6 @@ import { type Target, targetsOf } from './targets.ts';
 
 /** Folder of the database and the key, in the present folder. It is not that of `serve`, which `--fresh` must not delete. */
 export const DATA_DIR = '.jobferry';
-/** File with the address of the service, beside that of the key. */
-export const URL_FILE = 'url';
 /** The entries of a folder of data. */
 const OWN_FILES = /^(?:postgres(?:ql-.*|\.new-.*)?|jobferry-postgresql\.new-.*|api-key|url|\.gitignore)$/;
 /** Rows past retention are removed this soon after the clock was moved. */
@@ -89,14 +88,14 @@ export async function startDev(
     await watch.stop();
     await service.stop();
     await echo?.close();
-    await rm(join(dataDir, URL_FILE), { force: true });
+    await forgetAddress(dataDir);
     if (isDiscarded) await removeData(dataDir);
   };
   try {
     const db = watch.database();
     // Not over a file of the folder's owner.
     await writeFile(join(dataDir, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => undefined);
-    await writeFile(join(dataDir, URL_FILE), `${service.url}\n`);
+    await rememberAddress(dataDir, service.url);
     const apiKey = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
     const accounts = await accountsInTurn(db, config.bootstrapPlan);
     const client = createDevClient(service.url, apiKey);

@@ -14,3 +14,10 @@ export function shortened(message: string): string {
   const end = message.slice(MESSAGE_HEAD - MAX_MESSAGE);
   return `${message.slice(0, MESSAGE_HEAD).toWellFormed()} … ${end.toWellFormed()}`;
 }
+
+/** Names and errors come from clients and receivers. Control characters in them could rewrite the terminal's text. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+  });
+}

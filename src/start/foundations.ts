@@ -1,3 +1,4 @@
+import type { QueueDeclaration } from '../client/verbs/queues.ts';
 import type { Config } from '../config.ts';
 import type { TrustedProxies } from '../http/index.ts';
 import type { Logger } from '../log.ts';
@@ -10,6 +11,8 @@ export interface Foundations {
   database: OpenDatabase;
   started: StartedParts;
   trustedProxies: TrustedProxies;
+  /** The queues of QUEUES_FILE. */
+  declared: readonly QueueDeclaration[];
 }
 
 /** The started parts, and how to stop them. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { QueueDeclaration } from '../client/verbs/queues.ts';
 import { listAccounts } from '../db/operator/accounts.ts';
 import { applyTo, type Change, changesTo, type QueueStore, QueuesFileError } from '../declared/apply.ts';
 import type { Account } from '../domain/account.ts';
@@ -8,23 +9,31 @@ import type { Services } from '../services/services.ts';
 import type { Foundations } from './foundations.ts';
 
 /**
- * Gives the first account the queues of QUEUES_FILE. Secrets of queues that are created are not logged: the file names a variable
- * for each that a receiver has to know.
- * @throws QueuesFileError, which ends the start: a process must not run with half of its queues
+ * Reads QUEUES_FILE. To be called first: a file with a mistake must end the start before anything is claimed.
+ * @returns no queues without the variable
+ * @throws QueuesFileError
  */
-export async function applyQueuesFile(
-  { config: { queuesFile: name }, log, database: { db } }: Foundations,
-  { queues }: Pick<Services, 'queues'>,
-): Promise<void> {
-  if (name === null) return;
+export async function readDeclaredQueues(name: string | null): Promise<QueueDeclaration[]> {
+  if (name === null) return [];
   const text = await readFile(name, 'utf8').catch((error: unknown) => {
-    throw new QueuesFileError(`QUEUES_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new QueuesFileError(`QUEUES_FILE cannot be read: ${messageOf(error)}`);
   });
   // Loaded only here: few processes have such a file.
   const { readQueuesFile } = await import('../declared/queues-file.ts');
-  const declared = readQueuesFile({ name, text, variables: process.env });
+  return readQueuesFile({ name, text, variables: process.env });
+}
+
+/**
+ * Gives the first account its declared queues. A refusal, such as that of a plan, is logged, and does not end the start: the process also
+ * serves other accounts.
+ */
+export async function applyDeclaredQueues(
+  { declared, log, database: { db } }: Foundations,
+  { queues }: Pick<Services, 'queues'>,
+): Promise<void> {
+  if (declared.length === 0) return;
   const [first] = await listAccounts(db, { limit: 1, after: null });
-  if (first === undefined) throw new QueuesFileError('QUEUES_FILE: there is no account yet');
+  if (first === undefined) return log.error('QUEUES_FILE was not applied: there is no account');
   const account: Account = { id: first.id, name: first.name, plan: first.plan, actor: OPERATOR };
   const store: QueueStore = {
     list: () => queues.list(account),
@@ -33,17 +42,20 @@ export async function applyQueuesFile(
     update: (id, settings) => queues.update(account, id, settings as Partial<CreateQueueInput>),
   };
   for (const wanted of declared) {
-    const change = await applyOne(store, wanted).catch((error: unknown) => {
-      throw new QueuesFileError(
-        `${name}: queue ${wanted.name}: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    });
-    if (change.kind !== 'none') log.info({ queue: wanted.name, change }, 'a queue of QUEUES_FILE was applied');
+    const queue = wanted.name;
+    await applyOne(store, wanted).then(
+      ({ kind, settings }) => {
+        // Without values: a URL may have a secret.
+        const names = settings.map(({ name }) => name);
+        if (kind !== 'none') log.info({ queue, kind, settings: names }, 'a queue of QUEUES_FILE was applied');
+      },
+      (error: unknown) => log.error({ queue, reason: messageOf(error) }, 'a queue of QUEUES_FILE could not be applied'),
+    );
   }
 }
 
 /** Several processes may start at once: a queue that another one has created meanwhile is compared. */
-async function applyOne(store: QueueStore, wanted: Parameters<typeof applyTo>[2]): Promise<Change> {
+async function applyOne(store: QueueStore, wanted: QueueDeclaration): Promise<Change> {
   const apply = async (): Promise<Change> => {
     const present = await store.list();
     const [change] = changesTo(present, [wanted]);
@@ -55,4 +67,8 @@ async function applyOne(store: QueueStore, wanted: Parameters<typeof applyTo>[2]
     if (!isThere) throw error;
     return apply();
   });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -48,6 +48,17 @@ describe('queues.ensure', () => {
     expect(new Set(results.map(({ queue }) => queue.id)).size).toBe(1);
   });
 
+  it('takes the secret of a receiver that has one already', async () => {
+    const settings = { name: 'own-secret', webhookUrl: receiver.url, mode: 'ack' as const, rateLimitMax: null };
+    const signingSecret = 'a-secret-of-thirty-two-characters';
+    const created = await client.queues.ensure({ ...settings, signingSecret });
+    expect(created).toMatchObject({ outcome: 'created', signingSecret, queue: { mode: 'ack', rateLimitMax: null } });
+    const again = await client.queues.ensure({ ...settings, signingSecret: 'another-secret-of-enough-length' });
+    expect(again).toMatchObject({ outcome: 'unchanged', signingSecret: null });
+    const weak = client.queues.ensure({ ...settings, name: 'weak', signingSecret: 'short' });
+    await expect(weak).rejects.toMatchObject({ status: 400, fieldErrors: { signingSecret: [expect.any(String)] } });
+  });
+
   it('throws what the service refuses', async () => {
     const refused = client.queues.ensure({ name: 'ensured', webhookUrl: 'http://127.0.0.1:9/', maxAttempts: -1 });
     await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { maxAttempts: [expect.any(String)] } });
@@ -125,7 +136,7 @@ describe('verbs of jobs', () => {
     const answers = await client.jobs.publishMany(name, jobs);
     expect(answers).toMatchObject([
       { status: 201, body: { id: ID, status: expect.any(String), createdAt: DATE_TIME } },
-      { status: 200 },
+      { status: 200, payloadDiffers: true },
       { status: 400, body: { error: { fieldErrors: { delay: [expect.any(String)] } } } },
     ]);
     const [first] = answers;
@@ -166,6 +177,7 @@ describe('verbs of jobs', () => {
     expect(await client.jobs.progress(id)).toEqual({ text: 'half', at: DATE_TIME });
     await unwrap(client.jobs.ack({ params: { id } }));
     await expect(client.jobs.extend(id, { seconds: 1 })).rejects.toMatchObject({ status: 400 });
+    await expect(client.jobs.progress(UNKNOWN_ID)).rejects.toMatchObject({ status: 404 });
   });
 
   it('stop waiting for an outcome when the signal says so', async () => {

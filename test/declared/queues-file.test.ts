@@ -35,6 +35,7 @@ queues:
     expect(read(text, variables)).toEqual([
       { name: 'a', webhookUrl: 'https://shop.example/t', signingSecret: 's'.repeat(24) },
     ]);
+    expect(() => read(text, { ...variables, TOKEN: '' })).toThrow('webhookUrl: the variable TOKEN is not set');
     expect(mistakesIn(text)).toEqual([
       'queues.json:1: webhookUrl: the variable HOST is not set',
       'queues.json:1: signingSecret: the variable SECRET is not set',
@@ -70,6 +71,7 @@ queues:
     ['[]', /^queues\.json:1: must be an object with a list "queues"$/],
     ['', /must be an object/],
     ['{"queue": []}', /^queues\.json:1: queue is not known/],
+    ['"\\e[2J": 1', /^queues\.json:1: \\u001b\[2J is not known/],
     ['{"queues": [{"name": "a", "name": "b"}]}', /^queues\.json:1: .*unique/],
     ['{"queues": [\n{"name": "a",,}]}', /^queues\.json:2: /],
     ['{"queues": [{"webhookUrl": "https://shop.example/"}]}', /^queues\.json:1: name: Required$/],
@@ -79,6 +81,14 @@ queues:
 });
 
 describe('the changes to a queue', () => {
+  it('hide the query of a URL, which may be a secret', () => {
+    const present = { id: '1', name: 'a', webhookUrl: 'https://shop.example/?token=old' };
+    const [change] = changesTo([present], [{ name: 'a', webhookUrl: 'https://shop.example/?token=new' }]);
+    expect(change?.settings).toEqual([
+      { name: 'webhookUrl', from: 'https://shop.example/?…', to: 'https://shop.example/?…' },
+    ]);
+  });
+
   it('are the settings that differ', () => {
     const present = { id: '1', name: 'a', webhookUrl: 'https://shop.example/', concurrency: 5, maxAttempts: 3 };
     const declared = [

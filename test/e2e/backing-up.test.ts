@@ -121,7 +121,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     expect(await done(['restore', file, '--operator', '--check'], env)).toMatchObject({ refusal: null });
     const here = await runJobferry(['restore', file, '--check'], { DATABASE_URL: databaseUrl });
     expect(here, 'a check where it was made').toMatchObject({
-      code: 2,
+      code: 3,
       stdout: expect.stringMatching(/\n\nThe file is whole\.\nIt cannot be restored here: /),
     });
     const restored = await done<{ accounts: Row[] }>(['restore', file, '--operator'], env);

@@ -110,6 +110,21 @@ describe('receiver and job tail', () => {
     expect(await Promise.all([receiver.stop(), tail.stop(), failures.stop()])).toEqual([0, 0, 0]);
   });
 
+  it('a receiver takes what is no envelope, and prints no control characters', async () => {
+    const receiver = begin('receiver', '--port', '0');
+    const [url = ''] = /http:\S+/.exec(await receiver.line(/listening on/)) ?? [];
+    const bodies = [
+      '{"id":"0123456789abcdef01234567","queue":{"toString":1}}',
+      '{"id":1,"attempt":"\u001b[2J"}',
+      '\u001b[2J',
+    ];
+    for (const body of bodies) expect((await fetch(url, { method: 'POST', body })).status).toBe(200);
+    const lines = await waitFor(() => (receiver.lines.length === 4 ? receiver.lines.slice(1) : null), {
+      message: 'three lines',
+    });
+    for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]+no envelope[\x20-\x7e]+$/);
+  });
+
   it('a receiver with a secret refuses other signatures, and a port in use is named', async () => {
     const receiver = begin('receiver', '--port', '0', '--secret', 'the right one');
     const [url = ''] = /http:\S+/.exec(await receiver.line(/listening on/)) ?? [];
@@ -124,7 +139,7 @@ describe('receiver and job tail', () => {
       stdout: expect.stringMatching(/^401 in/),
     });
     const second = await runJobferry(['receiver', '--port', port]);
-    expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`port ${port} is in use`) });
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} is in use`) });
   });
 });
 
@@ -151,6 +166,9 @@ describe('completion', () => {
   });
 });
 
+/** Two of these are all that an account may have in flight. */
+const HUGE = { webhookUrl: 'https://shop.example/', concurrency: 498 };
+
 describe('QUEUES_FILE', () => {
   it('gives the first account its queues at each start, of several processes at once', async () => {
     const file = join(folder, 'queues.yaml');
@@ -166,8 +184,8 @@ describe('QUEUES_FILE', () => {
     };
     const started = await Promise.all([1, 2].map(() => startJobferry({ databaseUrl, env: variables })));
     const [first] = started;
-    const list = async () => {
-      const response = await fetch(`${first?.baseUrl}/v1/queues`, {
+    const list = async (of = first) => {
+      const response = await fetch(`${of?.baseUrl}/v1/queues`, {
         headers: { authorization: `Bearer ${service.apiKey}` },
       });
       return response.json();
@@ -180,6 +198,12 @@ describe('QUEUES_FILE', () => {
     const third = await startJobferry({ databaseUrl, env: variables });
     expect(await list()).toMatchObject([{ concurrency: 4 }]);
     await Promise.all([...started, third].map((process) => process.kill()));
+
+    // A refusal of the service, such as more than an account may have, does not keep the process from serving.
+    await writeFile(file, JSON.stringify({ queues: ['a', 'b', 'c'].map((name) => ({ ...HUGE, name })) }));
+    const over = await startJobferry({ databaseUrl, env: variables });
+    expect(await list(over)).toHaveLength(2);
+    expect(await over.kill()).toMatchObject({ code: 0 });
 
     await write(-1);
     const refused = await runJobferry(['serve'], { DATABASE_URL: databaseUrl, ...variables });

@@ -514,7 +514,9 @@ async function check([name, bound, work]: Case): Promise<void> {
 }
 
 describe(`with ${JOBS} jobs`, () => {
-  it.each([...indexedCases(seen), ...CASES, ...tunnelCases(seen), ...operatorCases(seen)])('%s', (...one) => check(one));
+  it.each([...indexedCases(seen), ...CASES, ...tunnelCases(seen), ...operatorCases(seen)])('%s', (...one) =>
+    check(one),
+  );
 
   it('rolls up the rest', async () => {
     while (await rollUp(db, RETENTION_MS)) {

@@ -46,6 +46,9 @@ const EVENT = '{ at reason message queue jobId }';
 const TRAVEL = `mutation ($input: TravelInput!) {
   travelInTime(input: $input) { ... on TravelPayload { isSettled passed ${EVENT} } ... on Error { message } } }`;
 
+/** Each step may wait 20 s for a receiver, and there may be many. */
+const TRAVEL_MS = 3_600_000;
+
 type WireEvent = Omit<TimeEvent, 'at'> & { at: string };
 
 /** Returns the clock of the service of a client. */
@@ -56,7 +59,7 @@ export function timeOf({ graphql: ask }: Pick<JobferryClient, 'graphql'>): TestT
     hasMoved = true;
     const { travelInTime: result } = await ask<{
       travelInTime: { message?: string; isSettled?: boolean; passed?: WireEvent[] };
-    }>(TRAVEL, { input });
+    }>(TRAVEL, { input }, { timeoutMs: TRAVEL_MS });
     if (result.message !== undefined) throw new Error(result.message);
     if (result.isSettled !== true) {
       throw new Error('time stands still: after 20 s deliveries were still in flight, or due jobs were not claimed');

@@ -15,6 +15,8 @@ export const ACTION = 'id kind status matched processed succeeded skipped error'
 export interface AskOptions extends CallOptions {
   /** Whether the request can be sent twice with the effect of one. */
   isRepeatable?: boolean;
+  /** Time-out of a call that takes longer than others. */
+  timeoutMs?: number | undefined;
 }
 
 export interface Ask {
@@ -32,10 +34,10 @@ interface Setup {
   retries: number;
 }
 
-export function createAsk({ fetch, baseUrl, apiKey, timeoutMs, retries }: Setup): Ask {
+export function createAsk({ fetch, baseUrl, apiKey, timeoutMs: usualMs, retries }: Setup): Ask {
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const ask = async (call: string, query: string, variables: object, options: AskOptions = {}) => {
-    const { signal, isRepeatable = false } = options;
+    const { signal, isRepeatable = false, timeoutMs = usualMs } = options;
     const outgoing = { method: 'POST', url: `${baseUrl}/graphql`, headers, signal };
     const body = JSON.stringify({ query, variables });
     const answer = await sendRepeatedly(

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../calls.ts';
 import { JobferryApiError } from '../errors.ts';
-import { sleep } from '../exchange.ts';
 import { ACTION, type Ask, ERROR } from './ask.ts';
+import { poll } from './poll.ts';
 import type { BulkAction } from './types.ts';
 
 /** Work on many jobs that was started. The API key needs the scopes `read` and `manage`. Each method throws a `JobferryApiError` for a refusal. */
@@ -18,8 +18,6 @@ export interface BulkActionVerbs {
   waitForEnd(id: string, options?: CallOptions): Promise<BulkAction>;
 }
 
-const POLL_MS = 500;
-
 export function bulkActionVerbs(ask: Ask): BulkActionVerbs {
   const get = async (id: string, { signal }: CallOptions = {}): Promise<BulkAction> => {
     const call = `bulkActions.get(${id})`;
@@ -35,13 +33,12 @@ export function bulkActionVerbs(ask: Ask): BulkActionVerbs {
     pause: (id, options) => change('pause', PAUSE, id, options),
     resume: (id, options) => change('resume', RESUME, id, options),
     cancel: (id, options) => change('cancel', CANCEL, id, options),
-    async waitForEnd(id, options = {}) {
-      for (;;) {
-        const action = await get(id, options);
-        if (action.status !== 'RUNNING' && action.status !== 'PAUSED') return action;
-        await sleep(POLL_MS, options.signal);
-      }
-    },
+    waitForEnd: (id, options = {}) =>
+      poll(
+        () => get(id, options),
+        ({ status }) => status !== 'RUNNING' && status !== 'PAUSED',
+        options.signal,
+      ),
   };
 }
 

@@ -20,9 +20,10 @@ export interface Verbs {
   /** API keys of the account. */
   keys: KeyVerbs;
   /**
-   * Sends any document of GraphQL, and returns its `data`. It is sent once. @throws JobferryApiError also if only a part of it failed
+   * Sends any document of GraphQL, and returns its `data`. It is sent once; `timeoutMs` replaces the time-out of the client.
+   * @throws JobferryApiError also if only a part of it failed
    */
-  graphql<Data>(query: string, variables?: object, options?: CallOptions): Promise<Data>;
+  graphql<Data>(query: string, variables?: object, options?: CallOptions & { timeoutMs?: number }): Promise<Data>;
 }
 
 export function createVerbs(routes: RouteCalls, ask: Ask): Verbs {
@@ -32,6 +33,7 @@ export function createVerbs(routes: RouteCalls, ask: Ask): Verbs {
     deadLetters: deadLetterVerbs(ask),
     bulkActions: bulkActionVerbs(ask),
     keys: keyVerbs(ask),
-    graphql: (query, variables = {}, { signal } = {}) => ask.document('graphql()', query, variables, { signal }),
+    graphql: (query, variables = {}, { signal, timeoutMs } = {}) =>
+      ask.document('graphql()', query, variables, { signal, timeoutMs }),
   };
 }

@@ -1,16 +1,16 @@
 import { writeJson } from '../../contract/verbatim-json.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
-import { ofCall, unwrap } from '../errors.ts';
-import { sleep } from '../exchange.ts';
+import { JobferryApiError, ofCall, unwrap } from '../errors.ts';
 import { refusalIn } from '../graphql-answer.ts';
 import type { Job, PublishedJob, PublishInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import { poll } from './poll.ts';
 import type { JobFilter, ManyOptions, StartedAction } from './types.ts';
 
 /** The answer to one job of `jobs.publishMany`, for `unwrap`. */
 export type PublishManyAnswer =
-  /** 201: created. 200: an earlier job has the idempotency key. */
-  | { status: 200 | 201; body: PublishedJob }
+  /** 201: created. 200: an earlier job has the idempotency key; `payloadDiffers`: with another payload. */
+  | { status: 200 | 201; body: PublishedJob; payloadDiffers: boolean }
   /** Refused, as by REST. */
   | { status: 400 | 402 | 404 | 503; body: { error: unknown } };
 
@@ -60,13 +60,11 @@ export interface JobVerbs {
   progress(id: string, options?: CallOptions): Promise<JobProgress | null>;
   /**
    * Waits until a job is completed or dead, and returns it. It reads the job again and again, at intervals that grow to two
-   * seconds. Give a `signal` such as `AbortSignal.timeout(60_000)`: without one it waits for as long as the job does.
+   * seconds, also while Jobferry does not answer for up to five minutes. Give a `signal` such as `AbortSignal.timeout(60_000)`: without
+   * one it waits for as long as the job does.
    */
   waitForOutcome(id: string, options?: CallOptions): Promise<Job>;
 }
-
-const FIRST_POLL_MS = 100;
-const LAST_POLL_MS = 2000;
 
 export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
   const change = async (call: string, query: string, id: string, { signal }: CallOptions = {}): Promise<void> =>
@@ -95,14 +93,14 @@ export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
       const query = 'query ($id: ID!) { job(id: $id) { progress { text at } } }';
       const options = { signal, isRepeatable: true };
       type Data = { job: { progress: JobProgress | null } | null };
-      return (await ask.document<Data>(`jobs.progress(${id})`, query, { id }, options)).job?.progress ?? null;
+      const call = `jobs.progress(${id})`;
+      const { job } = await ask.document<Data>(call, query, { id }, options);
+      if (job === null) throw new JobferryApiError({ status: 404, body: { error: 'job not found' } }, call);
+      return job.progress;
     },
     async waitForOutcome(id, { signal } = {}) {
-      for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LAST_POLL_MS)) {
-        const job = await unwrap(routes.jobs.get({ params: { id }, signal }));
-        if (job.status === 'completed' || job.status === 'dead') return job;
-        await sleep(pauseMs, signal);
-      }
+      const isOver = ({ status }: Job) => status === 'completed' || status === 'dead';
+      return poll(() => unwrap(routes.jobs.get({ params: { id }, signal })), isOver, signal);
     },
   };
 }
@@ -114,20 +112,21 @@ function inputOf({ payload, ...job }: PublishInput) {
 
 interface WireAnswer {
   created?: boolean;
+  payloadDiffers?: boolean;
   job?: { id: string; status: string; createdAt: string };
 }
 
 function answerOf(answer: WireAnswer): PublishManyAnswer {
-  const { created, job } = answer;
+  const { created, job, payloadDiffers = false } = answer;
   const refused = refusalIn(answer);
   if (refused !== null || job === undefined) return refused as { status: 400; body: { error: unknown } };
   const body = { ...job, status: job.status.toLowerCase() } as PublishedJob;
-  return { status: created === true ? 201 : 200, body };
+  return { status: created === true ? 201 : 200, body, payloadDiffers };
 }
 
 const PUBLISH_MANY = `mutation ($jobs: [PublishJobsInput!]!) {
   result: publishJobs(jobs: $jobs) { ${ERROR} ${FIELDS} ... on PublishJobsPayload {
-    answers { ${ERROR} ${FIELDS} ... on PublishJobPayload { created job { id status createdAt } } } } } }`;
+    answers { ${ERROR} ${FIELDS} ... on PublishJobPayload { created payloadDiffers job { id status createdAt } } } } } }`;
 const CANCEL = `mutation ($id: ID!) { result: cancelJob(id: $id) { ${ERROR} } }`;
 const CANCEL_MANY = `mutation ($filter: JobFilter!, $dryRun: Boolean, $all: Boolean) {
   result: cancelJobs(filter: $filter, dryRun: $dryRun, all: $all) {

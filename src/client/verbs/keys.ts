@@ -59,8 +59,7 @@ export function keyVerbs(ask: Ask): KeyVerbs {
       const { apiKey, key } = await ask.result<Created>('keys.create()', CREATE, settings, { signal });
       return { ...apiKey, key };
     },
-    revoke: async (id, { signal } = {}) =>
-      void (await ask.result(`keys.revoke(${id})`, REVOKE, { id }, { signal, isRepeatable: true })),
+    revoke: async (id, { signal } = {}) => void (await ask.result(`keys.revoke(${id})`, REVOKE, { id }, { signal })),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CallOptions, RouteCalls } from '../calls.ts';
-import { unwrap } from '../errors.ts';
+import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
 import type { StartedAction } from './types.ts';
@@ -10,8 +10,17 @@ export interface EnsuredQueue {
   outcome: 'created' | 'updated' | 'unchanged';
   /** The queue as it is now. */
   queue: Queue;
-  /** Signs the deliveries. Jobferry shows it once, so it is null unless the queue was created. */
+  /** Signs the deliveries. Jobferry shows it once, so it is null unless the queue was created by this call. */
   signingSecret: string | null;
+}
+
+/** A queue as `queues.ensure` takes it. */
+export interface QueueDeclaration extends QueueCreateInput {
+  /**
+   * The signing secret, if the receiver has one already: 24 to 128 printable ASCII characters. It is used when the queue is created;
+   * a present secret is never shown, so it cannot be compared.
+   */
+  signingSecret?: string | undefined;
 }
 
 /** Result of `queues.rotateSecret`. */
@@ -54,9 +63,9 @@ export interface QueueVerbs {
   /**
    * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not given, and
    * the template of a queue that exists, stay as they are. So a program can call it at each start. It goes
-   * over REST, so the key may be limited to queues.
+   * over REST, so the key may be limited to queues, unless `signingSecret` is given.
    */
-  ensure(settings: QueueCreateInput, options?: CallOptions): Promise<EnsuredQueue>;
+  ensure(settings: QueueDeclaration, options?: CallOptions): Promise<EnsuredQueue>;
   /** Starts no more deliveries until `resume`. Publishes are accepted. */
   pause(name: string, options?: CallOptions): Promise<void>;
   /** Ends the pause. */
@@ -96,12 +105,13 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
     const call = `queues.${name}(${queue})`;
     const id = await idOf(call, queue, options);
     const isRepeatable = !SENT_ONCE.includes(name);
-    return ask.result<T>(call, document, { id, ...values }, { signal: options.signal, isRepeatable });
+    const timeoutMs = TRIALS.includes(name) ? TRIAL_MS : undefined;
+    return ask.result<T>(call, document, { id, ...values }, { signal: options.signal, isRepeatable, timeoutMs });
   };
   const change = async (...args: Parameters<typeof verb>): Promise<void> => void (await verb(...args));
 
   return {
-    ensure: (settings, options) => ensure(routes, settings, options),
+    ensure: (settings, options) => ensure({ routes, ask }, settings, options),
     pause: (name, options) => change('pause', name, PAUSE, options),
     resume: (name, options) => change('resume', name, RESUME, options),
     endHold: (name, options) => change('endHold', name, END_HOLD, options),
@@ -125,7 +135,11 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
 const NO_QUEUE = '0'.repeat(24);
 
 /** A second request would do more than one does. */
-const SENT_ONCE = ['purge', 'rotateSecret', 'checkReceiver', 'examineReceiver'];
+const TRIALS = ['checkReceiver', 'examineReceiver'];
+const SENT_ONCE = ['purge', 'rotateSecret', ...TRIALS];
+
+/** A receiver may take 15 s for each of the requests, some of which follow each other. */
+const TRIAL_MS = 300_000;
 
 const PAUSE = `mutation ($id: ID!) { result: pauseQueue(id: $id) { ${ERROR} } }`;
 const RESUME = `mutation ($id: ID!) { result: resumeQueue(id: $id) { ${ERROR} } }`;
@@ -150,22 +164,41 @@ const PRODUCTION = `mutation ($id: ID!, $production: Boolean!) {
   result: markProduction(queueId: $id, production: $production) { ${ERROR} } }`;
 
 async function ensure(
-  { queues }: RouteCalls,
-  settings: QueueCreateInput,
+  { routes: { queues }, ask }: { routes: RouteCalls; ask: Ask },
+  { signingSecret: given, ...settings }: QueueDeclaration,
   options: CallOptions = {},
 ): Promise<EnsuredQueue> {
   const find = async () => (await unwrap(queues.list(options))).find(({ name }) => name === settings.name);
   const present = await find();
   if (present !== undefined) return adjust(queues, present, settings, options);
-  const created = await queues.create({ body: settings, ...options });
-  if (created.status === 400) {
+  try {
+    if (given !== undefined) {
+      await createWithSecret(ask, { ...settings, signingSecret: given }, options);
+      const queue = await find();
+      if (queue !== undefined) return { outcome: 'created', queue, signingSecret: given };
+    }
+    const { signingSecret, ...queue } = await unwrap(queues.create({ body: settings, ...options }));
+    return { outcome: 'created', queue, signingSecret };
+  } catch (error) {
+    if (!(error instanceof JobferryApiError) || error.status !== 400) throw error;
     // Two programs may start at once.
     const other = await find();
-    if (other !== undefined) return adjust(queues, other, settings, options);
+    if (other === undefined) throw error;
+    return adjust(queues, other, settings, options);
   }
-  const { signingSecret, ...queue } = await unwrap(created);
-  return { outcome: 'created', queue, signingSecret };
 }
+
+/** REST takes no secret. GraphQL has the names of enumerations in capitals. */
+async function createWithSecret(ask: Ask, settings: QueueDeclaration, { signal }: CallOptions): Promise<void> {
+  const inCapitals = ([name, value]: [string, unknown]) => [
+    ...[name, ['mode', 'ackTimeoutAction', 'backoffType'].includes(name) ? String(value).toUpperCase() : value],
+  ];
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const input = Object.fromEntries(given.map(inCapitals));
+  await ask.result(`queues.ensure(${settings.name})`, CREATE, { input }, { signal });
+}
+
+const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) { ${ERROR} ${FIELDS} } }`;
 
 async function adjust(
   queues: RouteCalls['queues'],

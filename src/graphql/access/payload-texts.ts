@@ -80,7 +80,7 @@ export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths'
 /** Arguments and input fields by the name of the field or input type. */
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   CreateAlertRuleInput: ['webhookUrl'],
-  CreateQueueInput: ['name', 'template', 'webhookUrl'],
+  CreateQueueInput: ['name', 'signingSecret', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
   JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames'],
   'Mutation.createApiKey': ['name', 'queues'],
