@@ -14,10 +14,10 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** Beside the references of commands and variables, which are documents. */
 const REFERENCE = [
-  { title: 'REST', page: 'docs/reference/rest.md', hash: '', what: 'every operation, field and answer of REST' },
+  { title: 'REST', page: 'reference/rest.md', hash: '', what: 'every operation, field and answer of REST' },
   {
     title: 'GraphQL',
-    page: 'docs/reference/graphql.md',
+    page: 'reference/graphql.md',
     hash: '',
     what: 'every query, mutation, type and field of GraphQL',
   },

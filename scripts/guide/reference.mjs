@@ -14,8 +14,8 @@ export async function referencesOf(root, dist) {
   const openApi = openApiDocument({ signatureHeader: 'x-service-signature', templates: {} });
   const schema = buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8'));
   return new Map([
-    ['docs/reference/rest.md', restReference(openApi)],
-    ['docs/reference/graphql.md', graphqlReference(schema)],
+    ['reference/rest.md', restReference(openApi)],
+    ['reference/graphql.md', graphqlReference(schema)],
   ]);
 }
 

@@ -20,8 +20,8 @@ export type { Routes } from './routes.ts';
 export type { JobferryClient } from './types.ts';
 export type { BulkActionVerbs } from './verbs/bulk-actions.ts';
 export type { DeadLetterVerbs, ReplayOptions } from './verbs/dead-letters.ts';
-export type { ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
-export type { ApiKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
+export type { Extended, ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
+export type { ApiKey, CreatedKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
 export type {
   EnsuredQueue,
   QueueDeclaration,

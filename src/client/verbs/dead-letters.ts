@@ -1,9 +1,8 @@
-import type { CallOptions } from '../calls.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
 import type { DeadLetterFilter, ManyOptions, StartedAction } from './types.ts';
 
 /** Options of `deadLetters.replayMatching`. */
-export interface ReplayOptions extends CallOptions, ManyOptions {
+export interface ReplayOptions extends ManyOptions {
   /** Most replays per second; no limit by default. */
   ratePerSecond?: number;
   /** Replays one first, and the others only when its job has completed. */

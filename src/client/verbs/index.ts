@@ -1,11 +1,12 @@
 /** The verbs beyond REST: sent over GraphQL, with plain arguments, a plain result, and errors that are thrown. */
-import type { CallOptions, RouteCalls } from '../calls.ts';
+import type { RouteCalls } from '../calls.ts';
 import type { Ask } from './ask.ts';
 import { type BulkActionVerbs, bulkActionVerbs } from './bulk-actions.ts';
 import { type DeadLetterVerbs, deadLetterVerbs } from './dead-letters.ts';
 import { type JobVerbs, jobVerbs } from './jobs.ts';
 import { type KeyVerbs, keyVerbs } from './keys.ts';
 import { type QueueVerbs, queueVerbs } from './queues.ts';
+import type { GraphQLOptions } from './types.ts';
 
 /** Verbs beside the routes of REST, in the same groups and in others. */
 export interface Verbs {
@@ -23,7 +24,7 @@ export interface Verbs {
    * Sends any document of GraphQL, and returns its `data`. It is sent once; `timeoutMs` replaces the time-out of the client.
    * @throws JobferryApiError also if only a part of it failed
    */
-  graphql<Data>(query: string, variables?: object, options?: CallOptions & { timeoutMs?: number }): Promise<Data>;
+  graphql<Data>(query: string, variables?: object, options?: GraphQLOptions): Promise<Data>;
 }
 
 export function createVerbs(routes: RouteCalls, ask: Ask): Verbs {

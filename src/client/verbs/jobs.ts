@@ -5,7 +5,7 @@ import { refusalIn } from '../graphql-answer.ts';
 import type { Job, PublishedJob, PublishInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
 import { poll } from './poll.ts';
-import type { JobFilter, ManyOptions, StartedAction } from './types.ts';
+import type { JobFilter, ManyOptions, RunManyOptions, StartedAction } from './types.ts';
 
 /** The answer to one job of `jobs.publishMany`, for `unwrap`. */
 export type PublishManyAnswer =
@@ -20,6 +20,12 @@ export interface JobProgress {
   text: string | null;
   /** Time of the report. */
   at: string;
+}
+
+/** Result of `jobs.extend`. */
+export interface Extended {
+  /** Time at which the job now times out without a report. */
+  deadline: string;
 }
 
 /** Argument of `jobs.extend`. */
@@ -46,16 +52,13 @@ export interface JobVerbs {
   /** Cancels a job that is pending or awaiting an ack. It becomes dead, and leaves no dead letter. */
   cancel(id: string, options?: CallOptions): Promise<void>;
   /** Cancels all jobs that match and are pending or awaiting an ack. */
-  cancelMany(filter: JobFilter, options?: CallOptions & ManyOptions): Promise<StartedAction>;
+  cancelMany(filter: JobFilter, options?: ManyOptions): Promise<StartedAction>;
   /** Makes a pending job due now. */
   runNow(id: string, options?: CallOptions): Promise<void>;
   /** Makes all jobs due that match and wait for a time, up to `ratePerSecond`. */
-  runManyNow(
-    filter: JobFilter,
-    options?: CallOptions & ManyOptions & { ratePerSecond?: number },
-  ): Promise<StartedAction>;
+  runManyNow(filter: JobFilter, options?: RunManyOptions): Promise<StartedAction>;
   /** Moves the ack deadline of a job, and stores its progress. Needs the scopes `read` and `report`. Returns the new deadline. */
-  extend(id: string, input: ExtendInput, options?: CallOptions): Promise<{ deadline: string }>;
+  extend(id: string, input: ExtendInput, options?: CallOptions): Promise<Extended>;
   /** Returns the progress that the worker of a job has reported; null for none. The scope `read` is enough. */
   progress(id: string, options?: CallOptions): Promise<JobProgress | null>;
   /**

@@ -26,6 +26,12 @@ export interface ApiKey {
   lastUsedAt: string | null;
 }
 
+/** Result of `keys.create`. */
+export interface CreatedKey extends ApiKey {
+  /** The text of the key, which no later answer contains. */
+  key: string;
+}
+
 /** Argument of `keys.create`. What is left out is not limited. */
 export interface NewKey {
   /** Name for people, such as the purpose. */
@@ -43,7 +49,7 @@ export interface KeyVerbs {
   /** Returns the keys that were not revoked, newest first. */
   list(options?: CallOptions): Promise<ApiKey[]>;
   /** Creates a key. No later answer contains its text, `key`. */
-  create(settings: NewKey, options?: CallOptions): Promise<ApiKey & { key: string }>;
+  create(settings: NewKey, options?: CallOptions): Promise<CreatedKey>;
   /** Revokes a key, which every process then refuses within a second. */
   revoke(id: string, options?: CallOptions): Promise<void>;
 }

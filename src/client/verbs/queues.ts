@@ -2,7 +2,7 @@ import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
-import type { StartedAction } from './types.ts';
+import type { ExamineOptions, PurgeOptions, RotateOptions, StartedAction } from './types.ts';
 
 /** Result of `queues.ensure`. */
 export interface EnsuredQueue {
@@ -73,18 +73,18 @@ export interface QueueVerbs {
   /** Ends a hold that the receiver asked for. */
   endHold(name: string, options?: CallOptions): Promise<void>;
   /** Cancels every pending job that was published before now. `dryRun` only counts them. */
-  purge(name: string, options?: CallOptions & { dryRun?: boolean }): Promise<StartedAction>;
+  purge(name: string, options?: PurgeOptions): Promise<StartedAction>;
   /**
    * Creates the next signing secret, which takes over after `overlapSeconds` (a day by default; 0: at once). Until then
    * deliveries have signatures of both.
    */
-  rotateSecret(name: string, options?: CallOptions & { overlapSeconds?: number }): Promise<RotatedSecret>;
+  rotateSecret(name: string, options?: RotateOptions): Promise<RotatedSecret>;
   /** Lets the next signing secret take over now. */
   finishSecretRotation(name: string, options?: CallOptions): Promise<void>;
   /** Sends one signed test request to the webhook, and returns the answer. */
   checkReceiver(name: string, options?: CallOptions): Promise<ReceiverCheck>;
   /** Sends up to thirty test requests to the webhook, and judges the answers. `payload` is what it takes, as JSON text. */
-  examineReceiver(name: string, options?: CallOptions & { payload?: string }): Promise<ReceiverFinding[]>;
+  examineReceiver(name: string, options?: ExamineOptions): Promise<ReceiverFinding[]>;
   /** Adds the headers of Standard Webhooks to deliveries, or leaves them out. */
   setStandardWebhooks(name: string, enabled: boolean, options?: CallOptions): Promise<void>;
   /** Stores payloads that are published from now on encrypted, or as they are. */

@@ -1,3 +1,5 @@
+import type { CallOptions } from '../calls.ts';
+
 /** Arguments and results of the verbs, as in GraphQL: names of enumerations in capitals, timestamps as ISO 8601 strings. */
 
 /** A range of time; each end is left out for none. */
@@ -142,12 +144,42 @@ export interface BulkAction {
   error: string | null;
 }
 
+/** Options of `queues.purge`. */
+export interface PurgeOptions extends CallOptions {
+  /** Only counts what would be cancelled. */
+  dryRun?: boolean;
+}
+
+/** Options of `queues.rotateSecret`. */
+export interface RotateOptions extends CallOptions {
+  /** Time until the next secret takes over, in seconds; a day by default, 0 for at once. */
+  overlapSeconds?: number;
+}
+
+/** Options of `queues.examineReceiver`. */
+export interface ExamineOptions extends CallOptions {
+  /** Payload that the receiver takes, as JSON text; `{"jobferry":"check"}` by default. */
+  payload?: string;
+}
+
+/** Options of `graphql`. */
+export interface GraphQLOptions extends CallOptions {
+  /** Time-out of this request in milliseconds, in place of the client's. */
+  timeoutMs?: number;
+}
+
 /** Options of verbs that work on all that matches a filter. */
-export interface ManyOptions {
+export interface ManyOptions extends CallOptions {
   /** Only counts what matches. */
   dryRun?: boolean;
   /** Confirms that an empty filter, which matches everything, is meant. */
   all?: boolean;
+}
+
+/** Options of `jobs.runManyNow`. */
+export interface RunManyOptions extends ManyOptions {
+  /** Most jobs per second; no limit by default. */
+  ratePerSecond?: number;
 }
 
 /** A bulk action that was started, or the count of a dry run. */
