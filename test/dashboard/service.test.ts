@@ -8,8 +8,15 @@ import {
   targetOf,
   wordsOfDeed,
 } from '../../src/dashboard/features/activity/model/audit.ts';
-import { headOfKeys, isUnused, revokeLead } from '../../src/dashboard/features/settings/model/api-keys.ts';
+import {
+  endsSoon,
+  headOfKeys,
+  isUnused,
+  mayText,
+  revokeLead,
+} from '../../src/dashboard/features/settings/model/api-keys.ts';
 import { displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
+import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
 import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
@@ -116,8 +123,8 @@ describe('the first line of System', () => {
 });
 
 describe('the first line of the settings', () => {
-  const key = (lastUsedAt: string | null, revokedAt: string | null = null) => ({
-    ...{ createdAt: '2026-03-03T00:00:00Z', lastUsedAt, revokedAt },
+  const key = (lastUsedAt: string | null, revokedAt: string | null = null, expiresAt: string | null = null) => ({
+    ...{ createdAt: '2026-03-03T00:00:00Z', lastUsedAt, revokedAt, expiresAt },
   });
   const used = key('2026-11-12T11:59:00Z');
 
@@ -128,7 +135,25 @@ describe('the first line of the settings', () => {
     );
     expect(plain(headOfKeys([key(null), key(null)], NOW))).toBe('2 active keys. 2 have not been used for 3 months.');
     expect(headOfKeys([], NOW)).toBe('No active key.');
+    expect(headOfKeys([key(null, null, '2026-11-01T00:00:00Z')], NOW)).toBe('No active key.');
+    const ends = (at: string) => endsSoon(key(null, null, at), NOW);
+    expect([ends('2026-11-20T00:00:00Z'), ends('2027-01-01T00:00:00Z')]).toEqual([true, false]);
     expect([isUnused(used, NOW), isUnused(key(null), NOW)]).toEqual([false, true]);
+  });
+
+  it('gives a new key the least rights, and no two that exclude each other', () => {
+    expect(inputOf(NEW_KEY, NOW)).toMatchObject({ name: null, scopes: ['PUBLISH'], queues: null });
+    const all = withScope(withScope(NEW_KEY, 'READ', true), 'ADMIN', true);
+    expect(all.scopes).toEqual(['ADMIN']);
+    expect(withScope(all, 'READ', true).scopes).toEqual(['READ']);
+    expect(problemOf({ ...all, queues: 'emails' })).toMatch(/cannot be limited to queues/);
+    expect(problemOf(withScope(NEW_KEY, 'PUBLISH', false))).toMatch(/choose one/);
+    const input = inputOf({ ...NEW_KEY, name: ' shop ', queues: 'emails, images', end: '30' }, NOW);
+    expect(input).toMatchObject({ name: 'shop', queues: ['emails', 'images'] });
+    expect(Date.parse(input.expiresAt ?? '') - NOW).toBe(30 * 86_400_000);
+    expect(inputOf({ ...NEW_KEY, end: '' }, NOW).expiresAt).toBeNull();
+    expect(mayText({ scopes: ['PUBLISH', 'READ'], queues: ['emails'] })).toBe('publish, read · emails');
+    expect(mayText({ scopes: ['ADMIN'], queues: null })).toBe('everything');
   });
 
   it('warns of one’s own key', () => {

@@ -15,8 +15,8 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Table, unseen } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { many } from '../../words/format.ts';
-import { headOfKeys, isUnused, keyText, revokeLead } from './model/api-keys.ts';
+import { day, many } from '../../words/format.ts';
+import { endsSoon, headOfKeys, isUnused, keyText, mayText, revokeLead } from './model/api-keys.ts';
 import { KeyOnce, type MadeKey, NewKeyDialog } from './new-key.tsx';
 import { type ApiKeyRow, Keys as KeysOperation, RevokeKey } from './operations.ts';
 
@@ -84,7 +84,7 @@ function Head({
       title="API keys"
       crumbs={[{ label: 'Settings' }, { label: 'API keys' }]}
       h1={keys === undefined ? 'API keys' : headOfKeys(keys, view.now)}
-      lead="A key may do everything in this account. A revoked key is refused within a second, everywhere."
+      lead="Give each program a key of its own, with no more rights than it needs. A revoked key is refused within a second, everywhere."
       actions={actions}
     >
       {children}
@@ -108,7 +108,7 @@ function KeyTable({
     <Table
       className="cards keys"
       caption="API keys"
-      columns={['Name', 'Key', ['Made', 'lo1'], 'Last used', unseen('What you can do')]}
+      columns={['Name', 'Key', 'May', ['Made', 'lo1'], 'Last used', 'Ends', unseen('What you can do')]}
     >
       {keys.map((key) => {
         const isOld = key.revokedAt === null && isUnused(key, view.now);
@@ -120,11 +120,15 @@ function KeyTable({
               {key.id === mine && <span className="tag">this session</span>}
             </td>
             <td className="c3 mono q">{keyText(key)}</td>
+            <td className="q">{mayText(key)}</td>
             <td className="lo1 q">
               <Ago at={key.createdAt} />
             </td>
             <td className={isOld ? 'c4 worry' : 'c4 q'}>
               {key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} />}
+            </td>
+            <td className={key.revokedAt === null && endsSoon(key, view.now) ? 'worry' : 'q'}>
+              {key.expiresAt === null ? 'never' : day(Date.parse(key.expiresAt), view)}
             </td>
             <td className="n c2">
               {key.revokedAt === null ? (

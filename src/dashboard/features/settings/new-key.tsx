@@ -2,8 +2,10 @@ import { useId, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { queryClient } from '../../api/query.ts';
+import { serverNow } from '../../base/clock.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
+import { ENDS, type End, inputOf, type KeyDraft, NEW_KEY, problemOf, SCOPES, withScope } from './model/new-key.ts';
 import { NewKey } from './operations.ts';
 
 /** A key in full. It is nowhere but in the state of one component, and gone when that is closed. */
@@ -15,29 +17,32 @@ export interface MadeKey {
 
 export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => void; onClose: () => void }) {
   const id = useId();
-  const [name, setName] = useState('');
-  const [problem, setProblem] = useState<string | null>(null);
+  const [draft, setDraft] = useState(NEW_KEY);
+  const [refusal, setRefusal] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const edit = (change: Partial<KeyDraft>) => setDraft({ ...draft, ...change });
+  const problem = refusal ?? problemOf(draft);
   const make = async () => {
-    const outcome = outcomeOf((await request(NewKey, { name: name.trim() === '' ? null : name.trim() })).createApiKey);
-    if (!outcome.ok) return setProblem(outcome.fieldErrors.get('name') ?? outcome.message);
+    const outcome = outcomeOf((await request(NewKey, inputOf(draft, serverNow()))).createApiKey);
+    if (!outcome.ok) return setRefusal([...outcome.fieldErrors.values()][0] ?? outcome.message);
     const { key, apiKey } = outcome.value;
     onMade({ ...apiKey, key });
     onClose();
     void queryClient.invalidateQueries({ queryKey: ['Keys'] });
   };
   const run = () => {
-    if (isBusy) return;
+    if (isBusy || problemOf(draft) !== null) return;
     setBusy(true);
+    setRefusal(null);
     make()
-      .catch((error: Error) => setProblem(error.message))
+      .catch((error: Error) => setRefusal(error.message))
       .finally(() => setBusy(false));
   };
   return (
     <Dialog
       title="Make an API key?"
-      lead="One for each program, so that each can be revoked alone. It is shown once."
-      deed={{ label: isBusy ? 'Making…' : 'Make the key', run, isDisabled: isBusy }}
+      lead="One for each program, with no more rights than it needs. It is shown once."
+      deed={{ label: isBusy ? 'Making…' : 'Make the key', run, isDisabled: isBusy || problemOf(draft) !== null }}
       onClose={onClose}
     >
       <div className="field">
@@ -45,22 +50,62 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
         <input
           id={id}
           className="input"
-          value={name}
+          value={draft.name}
           maxLength={64}
           placeholder="shop backend"
           autoComplete="off"
-          aria-invalid={problem !== null}
-          aria-describedby={`${id}-note`}
-          onChange={({ target: { value } }) => setName(value)}
+          onChange={({ target }) => edit({ name: target.value })}
         />
-        <small
-          id={`${id}-note`}
-          className={problem === null ? undefined : 'bad'}
-          role={problem === null ? undefined : 'alert'}
-        >
-          {problem ?? 'What uses it. At most 64 characters.'}
-        </small>
       </div>
+      <fieldset className="field">
+        <legend>It may</legend>
+        {SCOPES.map(({ name, label, hint }) => (
+          <label key={name} className="choice">
+            <input
+              type="checkbox"
+              checked={draft.scopes.includes(name)}
+              onChange={({ target }) => setDraft(withScope(draft, name, target.checked))}
+            />
+            <span>
+              {label}
+              {hint !== '' && <small>{hint}</small>}
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <div className="field">
+        <label htmlFor={`${id}-queues`}>Only in these queues</label>
+        <input
+          id={`${id}-queues`}
+          className="input"
+          value={draft.queues}
+          placeholder="all queues"
+          autoComplete="off"
+          spellCheck={false}
+          onChange={({ target }) => edit({ queues: target.value })}
+        />
+        <small>Names, with spaces between them. Such a key uses REST only.</small>
+      </div>
+      <div className="field">
+        <label htmlFor={`${id}-end`}>It ends</label>
+        <select
+          id={`${id}-end`}
+          className="input"
+          value={draft.end}
+          onChange={({ target }) => edit({ end: target.value as End })}
+        >
+          {ENDS.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      {problem !== null && (
+        <p className="bad" role="alert">
+          {problem}
+        </p>
+      )}
     </Dialog>
   );
 }

@@ -4,7 +4,7 @@ import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 export const Keys = graphql(`
   query Keys {
-    account { apiKeys(includeRevoked: true) { id name prefix lastFour createdAt lastUsedAt revokedAt } }
+    account { apiKeys(includeRevoked: true) { id name prefix lastFour scopes queues createdAt expiresAt lastUsedAt revokedAt } }
   }
 `);
 export type ApiKeyRow = ResultOf<typeof Keys>['account']['apiKeys'][number];
@@ -20,8 +20,8 @@ export const PlanUse = graphql(`
 `);
 
 export const NewKey = graphql(`
-  mutation NewKey($name: String) {
-    createApiKey(name: $name) {
+  mutation NewKey($name: String, $scopes: [ApiKeyScope!], $queues: [String!], $expiresAt: DateTime) {
+    createApiKey(name: $name, scopes: $scopes, queues: $queues, expiresAt: $expiresAt) {
       ... on CreateApiKeyPayload { key apiKey { id name } }
       ... on Error { message }
       ... on ValidationError { formErrors fieldErrors { field messages } }
