@@ -48,7 +48,7 @@ export function idOf(text: string, what: string): string {
   return text;
 }
 
-const MAX_ROWS = 1000;
+export const MAX_ROWS = 1000;
 
 export const ROWS = { value: 'N', help: `number of rows, up to ${MAX_ROWS}; 100 by default` } as const;
 

@@ -1,8 +1,10 @@
-import type { JobferryClient } from '../client/index.ts';
+import { type JobferryClient, unwrap } from '../client/index.ts';
 import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
+import { isAtHost } from '../domain/receiver-host.ts';
 import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';
+import { assertOne, forEach, noReceiver } from './many-queues.ts';
 import { type Column, facts, printable, table } from './output.ts';
 import { examinationText } from './queue-check.ts';
 
@@ -117,14 +119,24 @@ const NOT_DONE: Readonly<Record<QueueVerb, string>> = {
 };
 
 export function changeThroughApi(verb: QueueVerb) {
-  return async (client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> => {
-    const { id, name } = await queueByNameOrId(client, argument);
-    const query = 'query ($id: ID!) { queue(id: $id) { paused hold { until } } }';
-    const { queue } = await client.graphql<{ queue: { paused: boolean; hold: object | null } }>(query, { id });
-    await client.queues[verb](name);
-    const changed = { pause: !queue.paused, resume: queue.paused, endHold: queue.hold !== null }[verb];
-    return { json: { id, changed }, text: `Queue ${printable(name)} ${(changed ? DONE : NOT_DONE)[verb]}` };
+  return async (client: JobferryClient, { argument, options }: Given<OptionTable>): Promise<Result> => {
+    const { receiver } = options as unknown as { receiver: string | undefined };
+    assertOne(argument, receiver);
+    return forEach(await chosen(client, argument, receiver), receiver, async ({ id, name }) => {
+      const query = 'query ($id: ID!) { queue(id: $id) { paused hold { until } } }';
+      const { queue } = await client.graphql<{ queue: { paused: boolean; hold: object | null } }>(query, { id });
+      await client.queues[verb](name);
+      const changed = { pause: !queue.paused, resume: queue.paused, endHold: queue.hold !== null }[verb];
+      return [changed, `Queue ${printable(name)} ${(changed ? DONE : NOT_DONE)[verb]}`];
+    });
   };
+}
+
+async function chosen(client: JobferryClient, argument: string, receiver: string | undefined) {
+  if (receiver === undefined) return [await queueByNameOrId(client, argument)];
+  const found = (await unwrap(client.queues.list())).filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
+  if (found.length === 0) throw new CommandError(noReceiver(receiver));
+  return found;
 }
 
 export async function checkThroughApi(

@@ -6,8 +6,10 @@ import { endHold, pauseQueue, resumeQueue } from '../db/queues/operations.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
+import { isAtHost } from '../domain/receiver-host.ts';
 import { CommandError, command } from './command.ts';
-import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { idOf, MAX_ROWS, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { assertOne, forEach, noReceiver } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
 import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
 import { QUEUE_CHECK } from './queue-check.ts';
@@ -57,50 +59,62 @@ const show = command({
     }),
 });
 
+/** One queue, or all of a receiver. */
+const OF_QUEUES = {
+  ...OF_QUEUE,
+  receiver: { value: 'HOST', help: 'all queues that deliver to this host, such as api.partner.com, in place of one' },
+} as const;
+const ONE_OR_MANY = { ...QUEUE, optional: true } as const;
+
 const pause = command({
   name: 'queue pause',
   summary: 'Pause a queue: publishes are accepted, and no delivery starts until it is resumed.',
-  options: OF_QUEUE,
-  argument: QUEUE,
-  run: ({ argument, options: { account } }, environment) =>
-    withDatabase(environment, async ({ db }) => {
-      const { id, by, name } = await liveQueue(db, argument, account);
-      const changed = await pauseQueue(db, by, id);
-      const text = changed
-        ? `Queue ${name} is paused. Deliveries in progress end.`
-        : `Queue ${name} was paused already.`;
-      return { json: { id, changed }, text };
-    }),
+  options: OF_QUEUES,
+  argument: ONE_OR_MANY,
+  run: ({ argument, options }, environment) =>
+    withDatabase(environment, async ({ db }) =>
+      forEach(await chosen(db, argument, options), options.receiver, async ({ id, by, name }) => {
+        const changed = await pauseQueue(db, by, id);
+        return [
+          changed,
+          changed ? `Queue ${name} is paused. Deliveries in progress end.` : `Queue ${name} was paused already.`,
+        ];
+      }),
+    ),
 });
 
 const resume = command({
   name: 'queue resume',
   summary: 'End the pause of a queue. Its waiting jobs get their full delivery lifetime again.',
-  options: OF_QUEUE,
-  argument: QUEUE,
+  options: OF_QUEUES,
+  argument: ONE_OR_MANY,
   run: ({ argument, options }, environment) =>
-    withDatabase(environment, async ({ db }, { jobLifetimeMs }) => {
-      const { id, by, name } = await liveQueue(db, argument, options.account);
-      const account = await findAccount(db, by.accountId);
-      if (account?.suspendedAt != null)
-        throw new CommandError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
-      const changed = await resumeQueue(db, by, id, jobLifetimeMs);
-      return { json: { id, changed }, text: changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.` };
-    }),
+    withDatabase(environment, async ({ db }, { jobLifetimeMs }) =>
+      forEach(await chosen(db, argument, options), options.receiver, async ({ id, by, name }) => {
+        const account = await findAccount(db, by.accountId);
+        if (account?.suspendedAt != null)
+          throw new CommandError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
+        const changed = await resumeQueue(db, by, id, jobLifetimeMs);
+        return [changed, changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.`];
+      }),
+    ),
 });
 
 const releaseHold = command({
   name: 'queue release-hold',
   summary: 'End the hold of a queue. Up to 1000 of its held jobs become due at once.',
-  options: OF_QUEUE,
-  argument: QUEUE,
-  run: ({ argument, options: { account } }, environment) =>
-    withDatabase(environment, async ({ db }) => {
-      const { id, by, name, held } = await liveQueue(db, argument, account);
-      const changed = await endHold(db, by, id);
-      const text = changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.${ownHolds(held)}`;
-      return { json: { id, changed }, text };
-    }),
+  options: OF_QUEUES,
+  argument: ONE_OR_MANY,
+  run: ({ argument, options }, environment) =>
+    withDatabase(environment, async ({ db }) =>
+      forEach(await chosen(db, argument, options), options.receiver, async ({ id, by, name, held }) => {
+        const changed = await endHold(db, by, id);
+        return [
+          changed,
+          changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.${ownHolds(held)}`,
+        ];
+      }),
+    ),
 });
 
 /** The receiver of a single job can ask for a delay, too. The queue goes on meanwhile. */
@@ -113,8 +127,39 @@ function ownHolds(held: number): string {
   );
 }
 
-/** @throws UsageError */
-async function liveQueue(db: Database, argument: string, account: string | undefined) {
+interface Chosen {
+  id: string;
+  name: string;
+  by: { accountId: string; actor: typeof OPERATOR };
+  held: number;
+}
+
+/** The queue of the argument, or the live queues of a receiver. @throws UsageError, CommandError if there is none */
+async function chosen(
+  db: Database,
+  argument: string,
+  { account, receiver }: { account: string | undefined; receiver: string | undefined },
+): Promise<Chosen[]> {
+  assertOne(argument, receiver);
+  if (receiver === undefined) return [await liveQueue(db, argument, account)];
+  const accountId = account === undefined ? null : idOf(account, 'account');
+  const found: Chosen[] = [];
+  for (let after: string | null = null; ; ) {
+    const rows: QueueSummary[] = await listQueues(db, accountId, { after, limit: MAX_ROWS });
+    const those = rows.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
+    for (const row of those) {
+      const by = { accountId: row.accountId, actor: OPERATOR };
+      found.push({ id: row.id, name: printable(row.name), by, held: 0 });
+    }
+    if (rows.length < MAX_ROWS) break;
+    after = rows.at(-1)?.id ?? null;
+  }
+  if (found.length === 0) throw new CommandError(noReceiver(receiver));
+  return found;
+}
+
+/** @throws CommandError */
+async function liveQueue(db: Database, argument: string, account: string | undefined): Promise<Chosen> {
   const { queue, held } = await queueOf(db, argument, account);
   if (queue.deletedAt !== null) throw new CommandError(`queue ${queue.id} was deleted at ${time(queue.deletedAt)}`);
   return { id: queue.id, name: printable(queue.name), by: { accountId: queue.accountId, actor: OPERATOR }, held };

@@ -183,6 +183,9 @@ describe('what operators do with the database, people with a key do through the 
     expect(await cli.json('queue', 'resume', id)).toEqual({ id, changed: true });
     expect(await cli.text('queue', 'resume', id)).toBe('Queue through is not paused.');
     await expect(cli.run('queue', 'list', '--after', UNKNOWN_ID)).rejects.toThrow(/no such queue/);
+    const { host } = new URL(receiver.url);
+    const { queues } = await cli.json<{ queues: { id: string }[] }>('queue', 'release-hold', '--receiver', host);
+    expect(queues.map((queue) => queue.id)).toContain(id);
     const { json } = await cli.run('publish', 'through', '--payload', '{}', '--wait');
     const dead = (json as { id: string }).id;
     expect(await cli.json('job', 'list', '--queue', 'through', '--status', 'dead')).toMatchObject([

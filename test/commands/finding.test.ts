@@ -79,6 +79,32 @@ describe('a queue', () => {
     expect(await operator.json('queue', 'show', 'again')).toMatchObject({ queue: { id: next.id } });
   });
 
+  it('is paused and resumed with all others of its receiver', async () => {
+    const to = (name: string, webhookUrl: string, of = account) => op.queues.create(of, { name, webhookUrl });
+    const [one, two] = [
+      await to('at-one', 'https://api.partner.com/a'),
+      await to('at-two', 'https://API.partner.com:8443/b'),
+    ];
+    await to('elsewhere', 'https://api.partner.com.example/');
+    expect(await operator.json('queue', 'pause', '--receiver', 'api.partner.com')).toEqual({
+      queues: [
+        { id: one.id, changed: true },
+        { id: two.id, changed: true },
+      ],
+    });
+    expect(await operator.text('queue', 'pause', '--receiver', 'API.partner.com:8443')).toBe(
+      'Queue at-two was paused already.',
+    );
+    expect(await operator.text('queue', 'resume', '--receiver', 'api.partner.com', '--account', account.id)).toBe(
+      'Queue at-one is resumed.\nQueue at-two is resumed.',
+    );
+    await expect(operator.run('queue', 'pause', '--receiver', 'nowhere.example')).rejects.toThrow(
+      'no queue delivers to',
+    );
+    await expect(operator.run('queue', 'pause')).rejects.toThrow('the id or the name of the queue is missing');
+    await expect(operator.run('queue', 'pause', 'at-one', '--receiver', 'x')).rejects.toThrow('not both');
+  });
+
   it('is listed by a part of its name', async () => {
     const { id } = await newQueue('mails-eu_west');
     await newQueue('mails-euxwest');

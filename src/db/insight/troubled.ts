@@ -26,7 +26,7 @@ const TROUBLED: Statement = {
             from queue_stats s
            where (s.queue_id, s.bucket) >= (q.id, jobferry_bucket(clock.now - interval '1 hour'))
              and (s.queue_id, s.bucket) <= (q.id, 'infinity')) hour
-       where q.account_id = $1 and q.deleted_at is null and ($2::text is null or q.name ilike $2)
+       where q.account_id = $1 and q.deleted_at is null and ($2::text is null or q.name ilike $2 or q.webhook_url ilike $2)
     ), ranked as (
       select id, due_for, case
                when paused then 1
@@ -42,15 +42,15 @@ const TROUBLED: Statement = {
 };
 
 /**
- * Returns the queues of an account that may need a hand, of all live ones whose name is like `name`.
- * @param name a pattern of `ilike`; null for all
+ * Returns the queues of an account that may need a hand, of all live ones whose name or webhook URL is like `text`.
+ * @param text a pattern of `ilike`; null for all
  * @param slowFrom element of the histogram of durations from which on a delivery is slow
  */
 export async function troubledQueues(
   db: Database,
   accountId: string,
-  name: string | null,
+  text: string | null,
   slowFrom: number,
 ): Promise<string[]> {
-  return (await db.query<{ id: string }>(TROUBLED, [accountId, name, slowFrom])).map(({ id }) => id);
+  return (await db.query<{ id: string }>(TROUBLED, [accountId, text, slowFrom])).map(({ id }) => id);
 }

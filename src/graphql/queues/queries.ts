@@ -46,7 +46,7 @@ builder.queryFields((t) => ({
         args.orderBy === 'trouble' ? { ...pagePrice(args), field: PRICE.sorted } : pagePrice(args),
       description: 'The live queues, oldest first by default.',
       args: {
-        search: t.arg.string({ description: 'Text that the name contains, ignoring case.' }),
+        search: t.arg.string({ description: 'Text that the name or the webhook URL contains, ignoring case.' }),
         orderBy: t.arg({
           type: QueueOrder,
           required: true,
@@ -64,7 +64,9 @@ builder.queryFields((t) => ({
         const where: Prisma.QueueWhereInput = {
           accountId: account.id,
           deletedAt: null,
-          ...(args.search == null ? {} : { name: { contains: literally(args.search), mode: 'insensitive' } }),
+          ...(args.search == null
+            ? {}
+            : { OR: [{ name: containing(args.search) }, { webhookUrl: containing(args.search) }] }),
         };
         const count = () => countRows((take) => prisma.queue.count({ where, take }));
         return pageOf({ args, info, count }, async (slice) => {
@@ -77,8 +79,8 @@ builder.queryFields((t) => ({
                 orderBy: { id: more.descending ? 'desc' : 'asc' },
                 ...(more.take === undefined ? {} : { take: more.take }),
               });
-            const name = args.search == null ? null : `%${literally(args.search)}%`;
-            const troubled = await services.insight.troubled(account, name);
+            const text = args.search == null ? null : `%${literally(args.search)}%`;
+            const troubled = await services.insight.troubled(account, text);
             const reading = {
               these: (ids: readonly string[]) => find({ in: [...ids] }),
               others: (ids: readonly string[], { limit: take, inverted: descending, ...range }: OtherQueues) =>
@@ -100,6 +102,10 @@ builder.queryFields((t) => ({
     QueueConnection,
   ),
 }));
+
+function containing(text: string) {
+  return { contains: literally(text), mode: 'insensitive' } as const;
+}
 
 /** Prisma passes the text to LIKE as it is, where `%`, `_` and a backslash have a meaning. */
 function literally(text: string): string {
