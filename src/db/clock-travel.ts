@@ -53,8 +53,8 @@ const MOMENTS: Statement = {
     union all
     select 'lifetime', j.id, mine.name, greatest(j.deliver_by, mine.lifetime_floor)
       from mine cross join lateral (
-        select id, deliver_by from job where queue_id = mine.id and status = 'pending'
-         order by queue_id, deliver_by limit 1) j
+        select id, deliver_by from job where queue_id || '' = mine.id and status = 'pending'
+         order by queue_id || '', deliver_by limit 1) j
      where mine.paused_at is null`,
 };
 

@@ -15,12 +15,14 @@ import * as actions from '../../src/db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../src/db/bulk/batches.ts';
 import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../src/db/bulk/changes.ts';
 import * as selection from '../../src/db/bulk/selection.ts';
+import { nextMoments } from '../../src/db/clock-travel.ts';
 import { databaseTime } from '../../src/db/connection/clock.ts';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { notify } from '../../src/db/connection/notifications.ts';
 import { SAMPLE } from '../../src/db/connection/replica.ts';
 import { isWritable } from '../../src/db/connection/server.ts';
 import { replay } from '../../src/db/dead-letters.ts';
+import { ackJobs } from '../../src/db/delivery/ack.ts';
 import { accountsOfQueues } from '../../src/db/delivery/claim.ts';
 import { forgetConfirmations, leaseLocks } from '../../src/db/delivery/lease-locks.ts';
 import { publishAudited } from '../../src/db/delivery/publish.ts';
@@ -48,6 +50,7 @@ import { listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { encryptedJobs, payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
+import { isJobOf, reportHolder } from '../../src/db/jobs/report-holder.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
@@ -327,6 +330,16 @@ const CASES: Case[] = [
   ['whether a limit is reached', 50, () => isLimitReached(db, by().accountId, 1000)],
   ['a bulk action from start to end', 15_000, bulkAction],
   ['idle bulk actions', 2000, () => actions.idleBulkActions(db, 5000)],
+  ['an ack', 500, () => ackJobs(db, [{ id: job.id, accountId: by().accountId, attempt: undefined }])],
+  [
+    'the account and the queue of a report without a key, and its job',
+    60,
+    async () => {
+      await reportHolder(db, q.small.id);
+      await isJobOf(db, job.id, q.small.id);
+    },
+  ],
+  ['the next moments of a clock that is moved', 5000, () => nextMoments(db, by().accountId)],
   ['run a job now', 500, () => runJobNow(db, by(), { ...job, id: NONE })],
   ['extend an ack', 500, () => extendAckDeadline(db, { ...job, id: NONE }, { ms: 1, progress: null })],
   ['cancel a job', 500, () => settleCancelled(db, by(), cancellation())],
