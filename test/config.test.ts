@@ -24,6 +24,7 @@ describe('defaults (docs/configuration.md)', () => {
       role: 'all',
       autoMigrate: true,
       listenWhen: 'starting',
+      queuesFile: null,
       host: '127.0.0.1',
       port: 8080,
       shutdownDelayMs: 0,

@@ -362,7 +362,7 @@ describe('jobferry listen', () => {
     const nothing = await runJobferry(['listen', queue.name, '--forward', 'http://127.0.0.1:9/']);
     expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('JOBFERRY_URL') });
     const bad = await runJobferry(['listen', queue.name, '--forward', 'here']);
-    expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining('--forward must be a URL') });
+    expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('--forward must be a URL') });
     const env = { JOBFERRY_URL: jobferry.baseUrl, JOBFERRY_API_KEY: KEY };
     const unknown = await runJobferry(['listen', 'nowhere', '--forward', 'http://127.0.0.1:9/'], env);
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no queue nowhere') });
