@@ -43,7 +43,7 @@ const WAITING = [
   'test/db/connections',
   'test/e2e/(alerts|bounds|bulk-actions|deleting-accounts|encryption|endless-bodies|fair-shares)',
   'test/e2e/(graphql-live|lease-locks|limits|live|outage|pausing|plans|proxy|recovering|refusing|retention|search|secrets)',
-  'test/e2e/(sessions|starting|statistics|time-limits|tracing)',
+  'test/e2e/(sessions|starting|statistics|time-limits|tracing|tunnels)',
   'test/live/live',
 ];
 
