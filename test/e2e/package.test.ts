@@ -50,7 +50,9 @@ describe("the server's package", () => {
       /^(dist\/.+|deploy\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?|docs\/(cli|configuration)\.md)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
-    expect(files.filter((file) => file.startsWith('dist/client/'))).toEqual([]);
+    // Commands call the API with the client; its handlers for receivers and its testing library run elsewhere.
+    const unused = /^dist\/client\/(webhook\/(?!signature\.)|testing\/(?!signed-delivery\.))/;
+    expect(files.filter((file) => unused.test(file))).toEqual([]);
     for (const file of [
       'dist/main.js',
       'prisma/functions/claim.sql',
