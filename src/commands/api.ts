@@ -6,6 +6,7 @@ import { DATA_DIR } from '../dev/run.ts';
 import { meantBy } from '../domain/spelling.ts';
 import { CommandError, type Environment, UsageError } from './command.ts';
 import { printable } from './output.ts';
+import { urlOf } from './values.ts';
 
 /** Address and key of a Jobferry. */
 export interface ApiAddress {
@@ -29,9 +30,7 @@ export async function apiAddress({ variables }: Pick<Environment, 'variables'>):
     );
   }
   if (url === undefined || apiKey === undefined) throw new UsageError('set both JOBFERRY_URL and JOBFERRY_API_KEY');
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError('JOBFERRY_URL must be a URL such as https://jobs.example.com');
-  }
+  urlOf(url, 'JOBFERRY_URL', 'https://jobs.example.com');
   if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw new UsageError('JOBFERRY_API_KEY must be an API key');
   return { url: url.replace(/\/+$/, ''), apiKey: apiKey.trim() };
 }
@@ -53,6 +52,8 @@ export async function withApi<T>(environment: Environment, work: (client: Jobfer
     throw new Error(`no Jobferry answers at ${url}: ${error.message}`, { cause: error });
   }
 }
+
+export const QUEUE_ARGUMENT = { name: 'QUEUE', what: 'name or id of the queue' };
 
 /** @returns the queue with this name or id. @throws CommandError if there is none */
 export async function queueByNameOrId(client: JobferryClient, text: string) {

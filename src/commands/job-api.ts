@@ -3,8 +3,8 @@ import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 import { pageOf } from './database.ts';
 import { statusOf } from './job.ts';
-import { jobId } from './job-verbs.ts';
 import { type Column, facts, printable, table } from './output.ts';
+import { jobId } from './values.ts';
 
 /** `job list` and `job show` through the API. */
 

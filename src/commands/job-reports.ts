@@ -1,12 +1,10 @@
 import { unwrap } from '../client/index.ts';
 import { withApi } from './api.ts';
-import { command, UsageError } from './command.ts';
-import { jobId } from './job-verbs.ts';
-import { secondsOf } from './publish.ts';
+import { command, type Result } from './command.ts';
+import { JOB_ARGUMENT, jobId, secondsOf, wholeFromOne } from './values.ts';
 
 /** Reports on jobs in ack mode, for workers that are scripts. */
 
-const JOB = { name: 'ID', what: 'id of the job' };
 const ATTEMPT = {
   attempt: { value: 'N', help: 'attempt of the delivery: a report on an earlier one is refused' },
 } as const;
@@ -17,13 +15,12 @@ export const ACK = command({
   summary: 'Report that a job which awaits an ack succeeded.',
   reach: 'api',
   options: ATTEMPT,
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument, options }, environment) => {
     const [id, attempt] = [jobId(argument), attemptOf(options.attempt)];
-    return withApi(environment, async (client) => {
-      const { status } = await unwrap(client.jobs.ack({ params: { id }, body: attempt }));
-      return { json: { id, status }, text: `Job ${id} is ${status}.` };
-    });
+    return withApi(environment, async (client) =>
+      outcome(await unwrap(client.jobs.ack({ params: { id }, body: attempt }))),
+    );
   },
 });
 
@@ -32,15 +29,12 @@ export const NACK = command({
   summary: 'Report that a job which awaits an ack failed.',
   reach: 'api',
   options: { ...ATTEMPT, reason: REASON, final: { help: 'do not try again: the job is dead' } },
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument, options }, environment) => {
     const [id, attempt] = [jobId(argument), attemptOf(options.attempt)];
     const { reason, final } = options;
     const body = { ...attempt, retryable: !final, ...(reason === undefined ? {} : { reason }) };
-    return withApi(environment, async (client) => {
-      const { status } = await unwrap(client.jobs.nack({ params: { id }, body }));
-      return { json: { id, status }, text: `Job ${id} is ${status}.` };
-    });
+    return withApi(environment, async (client) => outcome(await unwrap(client.jobs.nack({ params: { id }, body }))));
   },
 });
 
@@ -54,7 +48,7 @@ export const DEFER = command({
     'job-only': { help: 'hold this job, and let the queue go on' },
     reason: REASON,
   },
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument, options }, environment) => {
     const [id, attempt] = [jobId(argument), attemptOf(options.attempt)];
     const body = {
@@ -62,10 +56,7 @@ export const DEFER = command({
       ...{ scope: options['job-only'] ? ('job' as const) : ('queue' as const) },
       ...(options.reason === undefined ? {} : { reason: options.reason }),
     };
-    return withApi(environment, async (client) => {
-      const { status } = await unwrap(client.jobs.defer({ params: { id }, body }));
-      return { json: { id, status }, text: `Job ${id} is ${status}.` };
-    });
+    return withApi(environment, async (client) => outcome(await unwrap(client.jobs.defer({ params: { id }, body }))));
   },
 });
 
@@ -78,7 +69,7 @@ export const EXTEND = command({
     by: { value: 'TIME', required: true, help: 'time from now to the new deadline, such as 10m' },
     progress: { value: 'TEXT', help: 'text about the progress, for the dashboard' },
   },
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument, options: { attempt, by, progress } }, environment) => {
     const id = jobId(argument);
     const input = { seconds: secondsOf(by, '--by'), progress, ...attemptOf(attempt) };
@@ -90,7 +81,9 @@ export const EXTEND = command({
 });
 
 function attemptOf(text: string | undefined): { attempt?: number } {
-  if (text === undefined) return {};
-  if (!/^[1-9]\d*$/.test(text)) throw new UsageError('--attempt must be a whole number from 1');
-  return { attempt: Number(text) };
+  return text === undefined ? {} : { attempt: wholeFromOne(text, '--attempt') };
+}
+
+function outcome({ id, status }: { id: string; status: string }): Result {
+  return { json: { id, status }, text: `Job ${id} is ${status}.` };
 }

@@ -2,20 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobferryClient } from '../client/index.ts';
 import { mayPass } from '../client/verbs/poll.ts';
 import { attemptLine } from '../dev/attempts.ts';
-import { isId } from '../domain/id.ts';
 import { createLog } from '../log.ts';
 import { queueByNameOrId, withApi } from './api.ts';
-import { CommandError, command, UsageError } from './command.ts';
+import { CommandError, command } from './command.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
-
-const JOB = { name: 'ID', what: 'id of the job' };
+import { JOB_ARGUMENT, jobId } from './values.ts';
 
 export const REPLAY = command({
   name: 'job replay',
   summary: 'Replay a dead job: create a new one with its payload and the present settings of its queue.',
   reach: 'api',
   options: {},
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument }, environment) => {
     const id = jobId(argument);
     return withApi(environment, async (client) => {
@@ -41,7 +39,7 @@ export const CANCEL = command({
   summary: 'Cancel a job that is pending or awaiting an ack.',
   reach: 'api',
   options: {},
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument }, environment) => {
     const id = jobId(argument);
     return withApi(environment, async (client) => {
@@ -56,7 +54,7 @@ export const RUN = command({
   summary: 'Make a job due now that waits for a time.',
   reach: 'api',
   options: {},
-  argument: JOB,
+  argument: JOB_ARGUMENT,
   run: ({ argument }, environment) => {
     const id = jobId(argument);
     return withApi(environment, async (client) => {
@@ -166,10 +164,4 @@ function printLine({ at, job, attempt, webhookStatusCode, error, durationMs, res
     ...{ error, durationMs: durationMs ?? 0, answer: responseBody },
   };
   console.log(attemptLine(seen, queue.length));
-}
-
-/** @throws UsageError */
-export function jobId(text: string): string {
-  if (!isId(text)) throw new UsageError('ID must be the id of a job: 24 hexadecimal digits');
-  return text;
 }

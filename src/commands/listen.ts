@@ -1,10 +1,10 @@
 import { attemptLine } from '../dev/attempts.ts';
 import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
-import { apiAddress } from './api.ts';
+import { apiAddress, QUEUE_ARGUMENT } from './api.ts';
 import { command } from './command.ts';
-import { urlOf } from './send.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
+import { urlOf } from './values.ts';
 
 export const LISTEN = command({
   name: 'listen',
@@ -21,7 +21,7 @@ export const LISTEN = command({
     },
     json: { help: 'print one JSON object for each event' },
   },
-  argument: { name: 'QUEUE', what: 'name or id of the queue' },
+  argument: QUEUE_ARGUMENT,
   isService: true,
   run: async ({ argument, options }, environment) => {
     const forward = urlOf(options.forward ?? '', '--forward');

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
-import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../client/index.ts';
-import { readDuration } from '../domain/duration.ts';
-import { jsonErrorIn } from '../domain/json-error.ts';
+import { JobferryApiError, type JobferryClient, unwrap } from '../client/index.ts';
 import { withApi } from './api.ts';
 import { CommandError, command, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
+import { payloadOf, secondsOf } from './values.ts';
 
 /** A request has at most so many jobs and characters. The service takes a thousand, and by default bodies of a mebibyte. */
 const BATCH = { jobs: 500, characters: 256 * 1024 };
@@ -58,26 +57,6 @@ async function piped(option: string): Promise<string> {
   if (process.stdin.isTTY)
     throw new UsageError(`${option} needs something on the standard input, or --payload is missing`);
   return readAll(process.stdin);
-}
-
-/** @throws UsageError unless it is a duration, or a number of seconds */
-export function secondsOf(text: string, option: string): number {
-  const ms = readDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
-  if (ms === null) throw new UsageError(`${option} must be a time such as 30s, 5m or 2h`);
-  return ms / 1000;
-}
-
-/** @throws UsageError unless it is the JSON text of an object */
-export function payloadOf(text: string): object {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new UsageError(`the payload is not JSON: ${jsonErrorIn(text)}`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError('the payload must be a JSON object');
-  return rawJson(text.trim());
 }
 
 /** @returns the number of jobs of the next request, at least one */

@@ -1,16 +1,16 @@
 import { type JobferryClient, unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
-import { queueByNameOrId, withApi } from './api.ts';
+import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';
-import { secondsOf } from './publish.ts';
+import { secondsOf } from './values.ts';
+
+const YES_OR_NO = 'yes|no';
 
 /** An option for each setting of the contract, such as `--max-attempts`. */
 const OPTIONS: Readonly<Record<string, Option>> = Object.fromEntries(
   QUEUE_SETTINGS.map((setting) => [optionOf(setting), { value: placeholderOf(setting), help: setting.meaning }]),
 );
-
-const YES_OR_NO = 'yes|no';
 
 /** Settings beside the contract. */
 const SWITCHES = {
@@ -61,7 +61,7 @@ export const UPDATE = command({
   summary: 'Change settings of a queue.',
   reach: 'api',
   options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS, ...SWITCHES },
-  argument: { name: 'QUEUE', what: 'name or id of the queue' },
+  argument: QUEUE_ARGUMENT,
   run: ({ argument, options }, environment) => {
     const body = { ...settingsOf(options), ...(options.url === undefined ? {} : { webhookUrl: options.url }) };
     const switches = Object.keys(SWITCHES).flatMap((name) => {
@@ -89,7 +89,7 @@ export const ROTATE = command({
     overlap: { value: 'TIME', help: 'time until it takes over, such as 12h, or 0s for at once; one day by default' },
     finish: { help: 'create none: let the next secret of a rotation take over now' },
   },
-  argument: { name: 'QUEUE', what: 'name or id of the queue' },
+  argument: QUEUE_ARGUMENT,
   run: ({ argument, options: { overlap, finish } }, environment) => {
     if (finish && overlap !== undefined) throw new UsageError('give --overlap or --finish, not both');
     const overlapSeconds = overlap === undefined ? {} : { overlapSeconds: secondsOf(overlap, '--overlap') };
@@ -115,7 +115,7 @@ function optionOf({ name }: Setting): string {
 
 function placeholderOf({ kind }: Setting): string {
   if (typeof kind !== 'string') return kind.join('|');
-  return { number: 'N', seconds: 'TIME', boolean: 'yes|no' }[kind];
+  return { number: 'N', seconds: 'TIME', boolean: YES_OR_NO }[kind];
 }
 
 /** @throws UsageError for a value of another kind. The service checks the bounds. */

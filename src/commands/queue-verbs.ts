@@ -1,9 +1,9 @@
 import { type BulkAction, type JobferryClient, unwrap } from '../client/index.ts';
-import { queueByNameOrId, withApi } from './api.ts';
+import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { printable } from './output.ts';
+import { wholeFromOne } from './values.ts';
 
-const QUEUE = { name: 'QUEUE', what: 'name or id of the queue' };
 const DRY_RUN = { help: 'change nothing: count what would be changed' };
 
 export const DELETE = command({
@@ -11,7 +11,7 @@ export const DELETE = command({
   summary: 'Delete a queue. Its pending jobs die, and its dead letters are removed.',
   reach: 'api',
   options: { confirm: { value: 'NAME', required: true, help: 'the name of the queue, to confirm' } },
-  argument: QUEUE,
+  argument: QUEUE_ARGUMENT,
   run: ({ argument, options: { confirm } }, environment) =>
     withApi(environment, async (client) => {
       const { id, name } = await queueByNameOrId(client, argument);
@@ -27,7 +27,7 @@ export const PURGE = command({
   summary: 'Cancel all pending jobs of a queue, and wait until it is done.',
   reach: 'api',
   options: { 'dry-run': DRY_RUN },
-  argument: QUEUE,
+  argument: QUEUE_ARGUMENT,
   run: ({ argument, options: { 'dry-run': dryRun } }, environment) =>
     withApi(environment, async (client) => {
       const { name } = await queueByNameOrId(client, argument);
@@ -45,10 +45,9 @@ export const REPLAY_ALL = command({
     rate: { value: 'N', help: 'most replays per second; no limit by default' },
     canary: { help: 'replay one first, and the others only when its job has completed' },
   },
-  argument: QUEUE,
+  argument: QUEUE_ARGUMENT,
   run: ({ argument, options: { 'dry-run': dryRun, rate, canary } }, environment) => {
-    const ratePerSecond = rate === undefined ? {} : { ratePerSecond: Number(rate) };
-    if (rate !== undefined && !/^[1-9]\d*$/.test(rate)) throw new UsageError('--rate must be a whole number from 1');
+    const ratePerSecond = rate === undefined ? {} : { ratePerSecond: wholeFromOne(rate, '--rate') };
     return withApi(environment, async (client) => {
       const { id } = await queueByNameOrId(client, argument);
       const options = { dryRun, canary, ...ratePerSecond };

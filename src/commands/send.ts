@@ -5,7 +5,7 @@ import { secretOf } from '../listen/forward.ts';
 import { apiAddress, withApi } from './api.ts';
 import { CommandError, command, type Environment, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
-import { payloadOf } from './publish.ts';
+import { jobId, payloadOf, urlOf } from './values.ts';
 
 /** Time limit of an answer, as that of a delivery. */
 const ANSWER_MS = 15_000;
@@ -51,8 +51,8 @@ export const PULL = command({
     },
   },
   argument: { name: 'JOB', what: 'id of the job' },
-  run: async ({ argument: id, options: { forward, secret } }, environment) => {
-    if (!isId(id)) throw new UsageError('JOB must be the id of a job: 24 hexadecimal digits');
+  run: async ({ argument, options: { forward, secret } }, environment) => {
+    const id = jobId(argument, 'JOB');
     const url = urlOf(forward, '--forward');
     const { job, own } = await readJob(environment, id);
     const delivery = await signedDelivery(rawJson(job.payloadText), {
@@ -81,13 +81,6 @@ async function readJob(environment: Environment, id: string): Promise<{ job: Wir
   if (payloadText === null) throw new CommandError('the API key may not see payloads, or it cannot be decrypted');
   const { apiKey } = await apiAddress(environment);
   return { job: { ...job, payloadText }, own: secretOf(apiKey, job.queue.name) };
-}
-
-/** @throws UsageError */
-export function urlOf(text: string, name: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && /^https?:$/.test(url.protocol)) return url;
-  throw new UsageError(`${name} must be a URL such as http://localhost:3000/jobs`);
 }
 
 async function post(url: URL, { id, ...request }: SignedDelivery): Promise<Result> {
