@@ -274,7 +274,7 @@ function createContext(
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
     newJobs: worker?.newJobs ?? null,
-    readStandardWebhooks: worker?.readStandardWebhooks ?? null,
+    followQueues: worker?.followQueues ?? null,
     sendTest: createTestSender(testSender),
     examine: createExaminer(config, testSender),
     reportUrl: config.reportUrl,

@@ -207,7 +207,7 @@ begin
     perform from job where job.id = q.probe_job_id and job.status in ('processing', 'awaiting_ack');
     if not found then
       q.probe_job_id := null;
-      if q.hold_until <= p_at then q.hold_until := null; end if;
+      if q.hold_until <= p_at and q.breaker_opened_at is null then q.hold_until := null; end if;
       update queue set probe_job_id = null, hold_until = q.hold_until where queue.id = q.id;
     end if;
   end if;

@@ -171,8 +171,8 @@ begin
 end
 $$;
 
--- Holds queues that a receiver has asked to slow down, and releases queues whose probe has ended. p_effects: objects with
--- queue_id, id of the job, effect, ms and error.
+-- Holds queues that a receiver has asked to slow down, releases queues whose probe has ended, and tells breakers of answers.
+-- p_effects: objects with queue_id, id of the job, effect, ms and error. Queues are locked in the order of their ids.
 create or replace function jobferry_settle_holds(p_effects json, p_now timestamptz) returns void
 language plpgsql
 as $$
@@ -181,9 +181,17 @@ declare
   v_until timestamptz;
 begin
   for v_row in
-    select * from json_to_recordset(p_effects) as e(queue_id text, id text, effect text, ms float8, error text) order by 1, 2
+    select e.queue_id, e.effect, min(e.id) as id, array_agg(e.id) as jobs, max(e.ms) as ms, min(e.error) as error
+      from json_to_recordset(p_effects) as e(queue_id text, id text, effect text, ms float8, error text)
+     group by 1, 2, case when e.effect in ('hold', 'resume') then e.id end
+     -- Of answers that are settled together an accepted one comes last: nobody knows their order.
+     order by 1, e.effect not in ('hold', 'resume'), e.effect <> 'failing', 3
   loop
-    if v_row.effect = 'hold' then
+    if v_row.effect = 'failing' then
+      perform jobferry_breaker_failing(v_row.queue_id, v_row.jobs, v_row.ms, v_row.error, p_now);
+    elsif v_row.effect in ('alive', 'accepted') then
+      perform jobferry_breaker_alive(v_row.queue_id, v_row.jobs, v_row.effect = 'alive', p_now);
+    elsif v_row.effect = 'hold' then
       v_until := p_now + v_row.ms * interval '1 millisecond';
       -- The hold that ends last counts.
       update queue set hold_until = greatest(hold_until, v_until),
@@ -193,7 +201,9 @@ begin
                        probe_job_id = nullif(probe_job_id, v_row.id)
        where id = v_row.queue_id;
     else
-      update queue set hold_until = case when hold_until > p_now then hold_until end, probe_job_id = null
+      -- The hold of an open breaker ends when it closes: another probe follows.
+      update queue set hold_until = case when hold_until > p_now or breaker_opened_at is not null then hold_until end,
+                       probe_job_id = null
        where id = v_row.queue_id and probe_job_id = v_row.id;
     end if;
   end loop;

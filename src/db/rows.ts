@@ -49,6 +49,10 @@ export const QUEUE_ROW: RowShape<QueueRow> = shapeOf(
     nextSigningSecretAt: true,
     signingSecretSince: true,
     formerSecretSince: true,
+    breakerFailedSince: true,
+    breakerOpenedAt: true,
+    breakerUntil: true,
+    breakerClosedAt: true,
   },
 );
 

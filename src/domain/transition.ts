@@ -1,4 +1,5 @@
 import { backoffMs } from './backoff.ts';
+import { type BreakerEffect, tellBreaker } from './breaker.ts';
 import type { AttemptStatus, DeadReason, JobStatus } from './job.ts';
 import { type AttemptOutcome, DEFAULT_HOLD_MS, type OwnFailure } from './outcome.ts';
 import type { AckTimeoutAction, BackoffType, QueueMode } from './queue.ts';
@@ -43,6 +44,8 @@ export interface DeliveryRules {
   ackTimeoutAction: AckTimeoutAction;
   /** The claim released this job alone, to test whether the held queue may resume (D14). */
   isProbe: boolean;
+  /** The queue has a breaker, which counts its answers; undefined if it has none. */
+  hasBreaker?: boolean;
 }
 
 export type DeferScope = 'queue' | 'job';
@@ -72,7 +75,8 @@ type QueueEffect =
   /** Deliveries of the whole queue stop, and the next one is a probe. The hold that ends later wins (D14). */
   | { kind: 'hold'; ms: number }
   /** The probe has ended: the queue returns to its concurrency, unless another hold was set meanwhile. */
-  | { kind: 'resume' };
+  | { kind: 'resume' }
+  | BreakerEffect;
 
 export interface Transition {
   status: JobStatus;
@@ -121,7 +125,7 @@ export function transition(job: JobState, rules: DeliveryRules, event: JobEvent,
   if (!EXPECTED_STATUS[event.type].includes(job.status)) return null;
   switch (event.type) {
     case 'answered':
-      return applyAnswer(job, rules, event.outcome, moment);
+      return tellBreaker(applyAnswer(job, rules, event.outcome, moment), job, rules, event.outcome, moment);
     case 'unsent':
       return putBack(job, rules, event);
     case 'acked':

@@ -80,10 +80,10 @@ export interface Context {
   /** Claims new jobs for the worker of this process; null or undefined if it has none. */
   newJobs?: NewJobClaims | null;
   /**
-   * Lets the worker of this process follow a change of the queues with Standard Webhooks headers; null or undefined if it has
-   * none. Other processes poll (docs/decisions/0050).
+   * Lets the worker of this process follow a change of Standard Webhooks headers or of a breaker; null or undefined if it has
+   * none. Other processes poll.
    */
-  readStandardWebhooks?: (() => Promise<void>) | null;
+  followQueues?: (() => Promise<void>) | null;
   /** Sends a test request to a receiver, within the limits of a delivery. */
   sendTest(request: TestRequest): Promise<TestAnswer>;
   /** Sends test requests to a receiver, and judges its answers. */

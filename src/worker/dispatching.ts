@@ -8,7 +8,7 @@ import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { StandardWebhookQueues } from './dispatch/standard-webhook-queues.ts';
+import { FollowedQueues } from './dispatch/followed-queues.ts';
 import { Liveness } from './lease/liveness.ts';
 
 export interface DispatchingOptions {
@@ -26,16 +26,16 @@ export interface DispatchingOptions {
 /** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
 const LEASE_MARGIN_MS = 5000;
 
-/** From the end of a read to the next, in milliseconds: docs/receivers.md promises that a change of another process is found within 2 s. */
-const STANDARD_WEBHOOKS_MS = 1900;
+/** From the end of a read to the next, in milliseconds: a change of another process is promised to be found within 2 s. */
+const FOLLOW_MS = 1900;
 
 /** Starts what claims and delivers: a dispatcher, and the lease lock that its claims need. */
 export async function startDispatching(db: Database, sender: Sender, log: Logger, options: DispatchingOptions) {
   const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver } = options;
   let dispatcher: Dispatcher | null = null;
-  // The first delivery of the process has the headers, too.
-  const standardWebhooks = new StandardWebhookQueues(db);
-  await standardWebhooks.read();
+  // The first delivery of the process follows the settings, too.
+  const followed = new FollowedQueues(db);
+  await followed.read();
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
     onConfirmedAgain: () => dispatcher?.resume(),
@@ -49,7 +49,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
       log,
       changes,
       tracing,
-      standardWebhooks,
+      followed,
       workerId,
       capacity,
       leaseMs,
@@ -63,13 +63,11 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     whoLocks: () => lockHolders(db.reading('locks')),
   });
   dispatcher = dispatching;
-  const reading = repeat(STANDARD_WEBHOOKS_MS, log, 'reading the queues with Standard Webhooks headers', () =>
-    standardWebhooks.read(),
-  );
+  const reading = repeat(FOLLOW_MS, log, 'reading the settings of queues that a worker follows', () => followed.read());
   return {
     liveness,
     dispatching,
-    readStandardWebhooks: () => standardWebhooks.read(),
+    followQueues: () => followed.read(),
     /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
     drain: () => Promise.all([reading.stop(), dispatching.drain()]),
   };

@@ -27,8 +27,8 @@ export interface Worker {
   wake(queueId: string, reason: WakeReason): boolean;
   /** Claims jobs that this process publishes. */
   readonly newJobs: NewJobClaims;
-  /** Follows a change of the queues whose deliveries have the headers of Standard Webhooks, at once. */
-  readStandardWebhooks(): Promise<void>;
+  /** Follows a change of Standard Webhooks headers or of a breaker at once. */
+  followQueues(): Promise<void>;
   /** Does at once what is due, because the database's clock has moved. */
   lookAgain(): void;
   /** For operators: why the worker does not deliver as it should; null when it does. */
@@ -46,7 +46,7 @@ export interface Worker {
 /** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { capacity, plans, periods, changes, listener } = options;
-  const { liveness, dispatching, readStandardWebhooks, drain } = await startDispatching(db, sender, log, options);
+  const { liveness, dispatching, followQueues, drain } = await startDispatching(db, sender, log, options);
   const { workerId } = liveness;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
   const deadlines = new Deadlines(db, log, wake, changes);
@@ -82,7 +82,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       wake(queueId, reason);
       return hasRoom;
     },
-    readStandardWebhooks,
+    followQueues,
     lookAgain: () => maintenance.lookAgain(),
     problem: () => {
       if (!runner.running) return 'restarting';

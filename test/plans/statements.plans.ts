@@ -55,6 +55,7 @@ import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
+import { followedQueues } from '../../src/db/queues/followed.ts';
 import * as standard from '../../src/db/queues/standard-webhooks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
@@ -359,7 +360,7 @@ const CASES: Case[] = [
   ['encrypt payloads', 200, () => operations.switchQueue(db, by(), NONE, 'payloadsEncrypted', false)],
   ['switch Standard Webhooks headers', 200, () => operations.switchQueue(db, by(), NONE, 'standardWebhooks', false)],
   ['signing secrets of a queue', 200, () => standard.signingSecretsOf(db, by().accountId, q.small.id)],
-  ['queues with Standard Webhooks headers', 50, () => standard.standardWebhookIds(db, null)],
+  ['queues whose settings a worker follows', 50, () => followedQueues(db, null)],
   ['delete a queue', 200, () => deleteQueue(db, by(), NONE)],
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
   ['ignored names', 50, () => ignoredNames(db, by().accountId, ['a'])],

@@ -59,11 +59,11 @@ describe('the switch', () => {
   it('lets the worker of the process follow when it has changed something, and is stored although that fails', async () => {
     const queue = await createQueue();
     let reads = 0;
-    const readStandardWebhooks = async () => {
+    const followQueues = async () => {
       reads += 1;
       throw new Error('on purpose');
     };
-    const own = createQueueOperations({ ...op.context, readStandardWebhooks });
+    const own = createQueueOperations({ ...op.context, followQueues });
     for (const enabled of [false, true, true, false, true]) await own.setStandardWebhooks(account, queue.id, enabled);
     expect(reads).toBe(3);
     expect(await isOn(queue.id)).toBe(true);

@@ -3,7 +3,7 @@ import type { PublishAnswer } from '../../src/db/delivery/publish-items.ts';
 import type { DeadReason, JobStatus } from '../../src/domain/job.ts';
 import { JobShadow } from './job-shadow.ts';
 import type { AckAsked } from './model/ack.ts';
-import { itemsOf } from './model/settle.ts';
+import { itemsOf, type SettleItem } from './model/settle.ts';
 import type { JobRow, QueueRow, Tables } from './model/tables.ts';
 import type { Process } from './process.ts';
 import { QueueShadow } from './queue-shadow.ts';
@@ -115,7 +115,8 @@ export class Checker {
     this.#check(!isUncapped, 'D2 poison', `${where}: interrupted ${job.interruptions} times`);
     const isOnWire = name === 'settle-audited' && before.status === 'processing';
     this.#check(!isOnWire, 'I-19 Transitions', `${where}: cancelled while it is delivered`);
-    this.#shadow(job.id).historyGrows(where, job, before);
+    const queue = this.queue(job.queueId);
+    this.#shadow(job.id).historyGrows(where, job, before, queue.hasBreaker && queue.lastProbe === job.id);
     if (job.status === 'dead') this.#hasDied(where, job, before, now);
     if (SETTLES.has(name)) this.#inTime(name, where, job, before, now, by);
     if (job.status === 'completed' || job.status === 'dead') this.open -= 1;
@@ -195,6 +196,7 @@ export class Checker {
   #settled(values: unknown[], applied: string[], now: number): void {
     const items = itemsOf(values[0]);
     const touched = new Set([...this.#tables.before.keys()].map(({ id }) => id));
+    const told: [queueId: string, item: SettleItem][] = [];
     for (const item of items) {
       const job = this.#tables.jobs.get(item.id);
       if (job === undefined) continue;
@@ -204,10 +206,15 @@ export class Checker {
       if (isCurrent && touched.delete(item.id)) {
         this.#hasEnded(job, item.expected, item.token);
         this.queue(job.queueId).affected(item, now);
+        told.push([job.queueId, item]);
       } else {
         this.#reached('a late result changes nothing');
         if (job.token > Number(item.token)) this.#reached('a late result comes after a new claim');
       }
+    }
+    for (const queueId of new Set(told.map(([id]) => id))) {
+      const ofQueue = told.filter(([id]) => id === queueId).map(([, item]) => item);
+      this.queue(queueId).told(ofQueue, now);
     }
     const [changed] = touched;
     this.#check(changed === undefined, 'I-24 Fencing', `${changed} was changed by a result of another claim`);

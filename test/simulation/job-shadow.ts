@@ -18,14 +18,19 @@ export class JobShadow {
   readonly answers: { attempt: number; answer: Answer }[] = [];
   readonly #check: (holds: boolean, invariant: string, detail: string) => void;
   #history: readonly HistoryRow[];
+  /** Probes of a breaker that failed: they used up nothing. */
+  #spared = 0;
 
   constructor(job: JobRow, check: (holds: boolean, invariant: string, detail: string) => void) {
     this.#history = job.history;
     this.#check = check;
   }
 
-  /** One entry per ended attempt, none for an attempt given back after an interruption. */
-  historyGrows(where: string, job: JobRow, before: JobRow): void {
+  /**
+   * One entry per ended attempt, none for an attempt given back after an interruption.
+   * @param isProbe the job was the probe of a queue with a breaker
+   */
+  historyGrows(where: string, job: JobRow, before: JobRow, isProbe: boolean): void {
     const { history } = job;
     const isKept = this.#history.every((entry, n) => history[n] === entry);
     this.#check(isKept && history.length - this.#history.length <= 1, 'I-22 History', `${where}: not one entry more`);
@@ -34,7 +39,17 @@ export class JobShadow {
     const hasEnded = IN_FLIGHT.includes(before.status) && !IN_FLIGHT.includes(job.status);
     const grows = history.length > this.#history.length;
     this.#check(grows === (hasEnded && !isTakenBack), 'I-22 History', `${where}: ${grows ? 'an' : 'no'} entry`);
-    if (grows && before.status === 'processing') this.#isTrue(where, job, history.at(-1) as HistoryRow);
+    const isSpared =
+      grows &&
+      history.at(-1)?.status === 'deferred' &&
+      before.status === 'processing' &&
+      job.status === 'pending' &&
+      job.deferCount === before.deferCount;
+    if (isSpared) {
+      this.#check(isProbe, 'I-54 Breaker', `${where}: no probe of a breaker, and spared`);
+      this.#spared += 1;
+    }
+    if (grows && before.status === 'processing') this.#isTrue(where, job, history.at(-1) as HistoryRow, isSpared);
     if (grows && history.at(-1)?.status === 'deferred') {
       this.#check(job.attempts === before.attempts - 1, 'I-8 BackpressureFree', `${where}: ${job.attempts} attempts`);
     }
@@ -47,11 +62,15 @@ export class JobShadow {
       `${where}: ${job.attempts} attempts, ${counted} in the history`,
     );
     const killing = job.status === 'dead' && history.at(-1)?.status === 'deferred' && grows && isDefer(job) ? 1 : 0;
-    this.#check(job.deferCount === deferred - killing, 'I-23 Counts', `${where}: deferCount ${job.deferCount}`);
+    this.#check(
+      job.deferCount === deferred - killing - this.#spared,
+      'I-23 Counts',
+      `${where}: deferCount ${job.deferCount}`,
+    );
   }
 
   /** The entry has the webhook's answer, and the wait is as long as its `Retry-After`. */
-  #isTrue(where: string, job: JobRow, entry: HistoryRow): void {
+  #isTrue(where: string, job: JobRow, entry: HistoryRow, isSpared: boolean): void {
     const statusCode = entry.webhookStatusCode;
     if (statusCode === null) return;
     const told = this.answers.filter(
@@ -60,7 +79,7 @@ export class JobShadow {
     this.#check(told.length > 0, 'I-22 History', `${where}: the webhook did not answer ${statusCode}`);
     const pushesBack = statusCode === 429 || statusCode === 503 || statusCode === 529;
     const accepts = statusCode >= 200 && statusCode <= 299;
-    const expected = accepts ? 'success' : pushesBack ? 'deferred' : 'failed';
+    const expected = accepts ? 'success' : pushesBack || isSpared ? 'deferred' : 'failed';
     this.#check(entry.status === expected, 'I-22 History', `${where}: ${statusCode} became ${entry.status}`);
     if (pushesBack && job.status === 'pending') {
       const least = Math.min(...told.map(({ answer }) => answer.retryAfterMs ?? 0));

@@ -1,3 +1,4 @@
+import type { BreakerSettings } from '../../src/domain/breaker.ts';
 import type { QueueSettings } from '../../src/domain/queue.ts';
 import { Random } from './random.ts';
 
@@ -61,6 +62,8 @@ export interface Options {
   connectMs: number;
   thinkMs: number;
   queues: Omit<QueueSettings, 'webhookUrl'>[];
+  /** The breaker of each queue. */
+  breakers: BreakerSettings[];
   /** How long the first queue is held from the start; 0: not at all. */
   heldMs: number;
   behaviour: Behaviour;
@@ -135,9 +138,11 @@ export function expand(seed: number): Options {
       nacks: random.pick([0, 0.2]),
       extensions: random.pick([0, 0, 0.5, 1]),
     },
+    breakers: [], // of a fourth of the seeds
     heldMs: random.chance(0.2) ? random.int(1, stormMs) : 0,
     reconciler: !hasOnly(faults) || random.chance(0.5),
   };
+  if (seed % 8 === 3 || seed % 8 === 6) addBreakers(options);
   return random.chance(0.002) ? poisoned(options) : options;
 }
 
@@ -188,6 +193,21 @@ function anyQueue(random: Random): Options['queues'][number] {
     backoffType: random.pick(['fixed', 'exponential']),
     backoffDelay: random.pick([0, 0.2, 2]),
   };
+}
+
+/** Drawn apart, so that the other seeds go on to mean what they meant. */
+function addBreakers(options: Options): void {
+  const random = new Random(options.seed ^ 0xb4ea);
+  options.breakers = options.queues.map(() =>
+    random.pick([
+      { failures: 2, seconds: null },
+      { failures: 3, seconds: 2 },
+      { failures: null, seconds: 1 },
+    ]),
+  );
+  // Long enough for a probe to fail.
+  if (random.chance(0.2))
+    Object.assign(options, { stormMs: 25_000, lifetimeMs: 40_000, behaviour: { ...HEALTHY, fails: 5 } });
 }
 
 function anyBehaviour(random: Random): Behaviour {

@@ -39,6 +39,7 @@ export interface ProcessSetup {
   lifetimeMs: number;
   reconciler: boolean;
   senderOf(process: Process): Sender;
+  hasBreaker(queueId: string): boolean;
   /** A bug: an open socket is taken for a lock that is held. */
   believesInSocket: boolean;
   /** As `WakeNotifier`: notifies the workers of all other processes. */
@@ -97,6 +98,7 @@ export class Process implements Host {
     this.dispatcher = new Dispatcher({
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
       ...{ workerId, capacity, leaseMs: this.leaseMs },
+      followed: { of: (queueId) => ({ standardWebhooks: false, breaker: setup.hasBreaker(queueId) }) },
       mayClaim: () => this.lock.confirmed,
       mayStart: (claimedAt) => Promise.resolve(this.lock.covers(claimedAt)),
       stillHolds: (claimedAt) => this.lock.stillHolds(claimedAt),

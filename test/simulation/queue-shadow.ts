@@ -1,3 +1,4 @@
+import { BreakerShadow } from './breaker-shadow.ts';
 import type { SettleItem } from './model/settle.ts';
 import type { JobRow, QueueRow } from './model/tables.ts';
 import type { Arrival } from './receiver.ts';
@@ -19,13 +20,19 @@ export class QueueShadow {
   /** The highest concurrency that was in force: a lower one takes effect when the jobs in flight have ended. */
   #concurrency: number;
   readonly #arrivals: Arrival[] = [];
+  readonly #breaker: BreakerShadow;
 
   constructor(row: QueueRow, violated: (invariant: string, detail: string) => void, reached: (state: string) => void) {
     this.#row = row;
     this.#concurrency = row.concurrency;
     this.#heldUntil = row.holdUntil;
+    this.#breaker = new BreakerShadow(row.breaker, reached);
     this.#violated = violated;
     this.#reached = reached;
+  }
+
+  get hasBreaker(): boolean {
+    return this.#breaker.has;
   }
 
   get probe(): string | null {
@@ -92,10 +99,39 @@ export class QueueShadow {
       if (this.#probe === id) this.#reached('the probe meets backpressure');
       if (this.#probe !== null && this.#probe !== id) this.#reached('a hold is requested while the probe is in flight');
     } else if (effect === 'resume' && this.#probe === id) {
-      if (this.#heldUntil !== null && this.#heldUntil <= now) this.#heldUntil = null;
-      else this.#reached('the probe succeeds and a later hold goes on');
+      if (this.#heldUntil !== null && this.#heldUntil <= now && !this.#breaker.isOpen) this.#heldUntil = null;
+      else if (!this.#breaker.isOpen) this.#reached('the probe succeeds and a later hold goes on');
     }
-    if (effect !== undefined && this.#probe === id) this.#probe = null;
+    if ((effect === 'hold' || effect === 'resume') && this.#probe === id) this.#probe = null;
+  }
+
+  /** The settlements of a statement that were applied, after `affected`: those that a breaker counts. */
+  told(items: readonly SettleItem[], now: number): void {
+    const of = (effect: SettleItem['effect']) => items.filter((item) => item.effect === effect);
+    const [failing, accepted, alive] = [of('failing'), of('accepted'), of('alive')];
+    const isAbout = (some: readonly SettleItem[]) => some.some(({ id }) => id === this.#probe);
+    if (failing.length > 0) {
+      const wasProbe = isAbout(failing);
+      const until = this.#breaker.failed(failing.length, wasProbe, { now, isHeld: this.#heldUntil !== null });
+      const holds = [until ?? 0, ...failing.map(({ effectMs }) => (effectMs === undefined ? 0 : now + effectMs))];
+      if (Math.max(...holds) > 0) this.#heldUntil = Math.max(this.#heldUntil ?? 0, ...holds);
+      else if (wasProbe) this.#probeEnds(now);
+      if (wasProbe) this.#probe = null;
+    }
+    if (accepted.length + alive.length === 0) return;
+    const { isOpen } = this.#breaker;
+    const until = this.#breaker.succeeded(now);
+    if (until !== null && until === this.#heldUntil) {
+      this.#heldUntil = null;
+      this.#probe = null;
+    } else if (isAbout(alive) || (isOpen && isAbout(accepted))) {
+      this.#probeEnds(now);
+      this.#probe = null;
+    }
+  }
+
+  #probeEnds(now: number): void {
+    if (this.#heldUntil !== null && this.#heldUntil <= now && !this.#breaker.isOpen) this.#heldUntil = null;
   }
 
   /** @param timeoutMs an older request counts as not answered, even if its process is frozen and has not reported it */

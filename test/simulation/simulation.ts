@@ -1,6 +1,7 @@
 import { Checker } from './checker.ts';
 import { Clients } from './clients.ts';
 import { Server } from './connection.ts';
+import { breakerOf, hasBreaker } from './model/breaker.ts';
 import { type Execute, execute } from './model/statements.ts';
 import { Tables } from './model/tables.ts';
 import { expand, HEALTHY, hasOnly, type Options } from './options.ts';
@@ -156,7 +157,7 @@ export class Simulation {
         ...{ ...settings, accountId: ACCOUNT.id, name: `queue-${n}`, webhookUrl: 'http://127.0.0.1:9/' },
         ...{ deletedAt: null, probeJobId: null, windowStart: null, windowUsed: 0 },
         holdUntil: n === 0 && options.heldMs > 0 ? START + options.heldMs : null,
-        ...{ pausedAt: null, lifetimeFloor: null },
+        ...{ pausedAt: null, lifetimeFloor: null, breaker: breakerOf(options.breakers[n]) },
       });
       this.checker.queue(queue.id);
     }
@@ -177,6 +178,7 @@ export class Simulation {
       ...{ scheduler, server, workerId: this.processes.length + 1, capacity, webhookTimeoutMs, lifetimeMs, reconciler },
       believesInSocket,
       senderOf: (sending) => this.receiver.senderOf(sending),
+      hasBreaker: (queueId) => hasBreaker(this.tables.queues.get(queueId)?.breaker),
       callOthers: (caller, queueId, reason) => {
         for (const other of this.processes) {
           if (other === caller || other.dead || !server.isUp || this.random.chance(this.lostWakeUps)) continue;

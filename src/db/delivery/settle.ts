@@ -145,9 +145,13 @@ export function toItems(cipher: Cipher, settlements: readonly Settlement[]): str
     // `jobferry_settle` searches for this text, so that other settlements cost nothing.
     unbilled: transition.isBilled ? undefined : true,
     effect: transition.queueEffect?.kind,
-    effectMs: transition.queueEffect?.kind === 'hold' ? transition.queueEffect.ms : undefined,
+    effectMs: effectMsOf(transition),
   }));
   return JSON.stringify(items);
+}
+
+function effectMsOf({ queueEffect }: Transition): number | undefined {
+  return queueEffect !== null && 'ms' in queueEffect ? (queueEffect.ms ?? undefined) : undefined;
 }
 
 function storedBody(cipher: Cipher, { body, encryption }: DeliveredAnswer): string | null {

@@ -1,7 +1,5 @@
 import type { Database, Statement } from '../connection/database.ts';
 
-/** The queues whose deliveries have the headers of Standard Webhooks (docs/decisions/0050). */
-
 // A secret whose time has come signs alone, as at a claim.
 const SECRETS: Statement = {
   name: 'signing-secrets-of-queue',
@@ -15,31 +13,4 @@ const SECRETS: Statement = {
 export async function signingSecretsOf(db: Database, accountId: string, queueId: string): Promise<string[]> {
   const row = await db.one<{ secrets: string[] }>(SECRETS, [queueId, accountId]);
   return (row?.secrets ?? []).map((stored) => db.cipher.decrypt(`signing-secret:${queueId}`, stored));
-}
-
-export interface StandardWebhookIds {
-  /** Differs if the ids differ. */
-  digest: string;
-  /** Null if the digest is the one that was given. */
-  ids: string[] | null;
-}
-
-// Polled by every worker process: as long as nothing changes, the answer is the digest alone, however many queues there are.
-const IDS: Statement = {
-  name: 'standard-webhook-queues',
-  text: `
-    with present as materialized (
-      select coalesce(string_agg(id, ',' order by id), '') as ids from queue where standard_webhooks and deleted_at is null
-    ), digested as materialized (
-      select ids, encode(sha256(convert_to(ids, 'UTF8')), 'hex') as digest from present
-    )
-    select digest, case when digest is distinct from $1::text then ids end as ids from digested`,
-};
-
-/** @param known the digest of the ids that the process has; null if it has none */
-export async function standardWebhookIds(db: Database, known: string | null): Promise<StandardWebhookIds> {
-  const row = await db.one<{ digest: string; ids: string | null }>(IDS, [known]);
-  if (row === null) throw new Error('the database returned no digest');
-  const { digest, ids } = row;
-  return { digest, ids: ids === null ? null : ids.split(',').filter((id) => id !== '') };
 }

@@ -110,7 +110,7 @@ export function createQueueOperations(context: Context) {
         if (enabled) assertStandard(await signingSecretsOf(db, account.id, queueId));
         if (await operations.switchQueue(db, authorOf(account), queueId, 'standardWebhooks', enabled)) {
           // It is stored: after a failure the next poll finds it.
-          await context.readStandardWebhooks?.().catch(() => undefined);
+          await context.followQueues?.().catch(() => undefined);
           changed(account, queueId);
         }
       }

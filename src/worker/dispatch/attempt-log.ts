@@ -57,7 +57,9 @@ function notableOf({ delivery }: SettledDelivery, applied: boolean): Notable | n
   if (!applied) return 'dropped';
   if (delivery.outcome === 'abandoned') return 'abandoned';
   if (transition.deadReason !== null) return 'dead';
-  return transition.queueEffect?.kind ?? null;
+  const effect = transition.queueEffect?.kind ?? null;
+  // Each answer of a queue with a breaker has one of the others.
+  return effect === 'hold' || effect === 'resume' ? effect : null;
 }
 
 function fieldsOf({ job, delivery }: SettledDelivery, applied: boolean): object {

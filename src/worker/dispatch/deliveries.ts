@@ -51,7 +51,7 @@ export class Deliveries {
 
   /** Delivers a job that this process has claimed. @param mayStart false gives the job back, and no attempt is counted */
   start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
-    const { sender, log, leaseMs, stillHolds, tracing, standardWebhooks } = this.#options;
+    const { sender, log, leaseMs, stillHolds, tracing, followed } = this.#options;
     const bytes = job.payload.length;
     let reason: LocalWakeReason | null = null;
     this.#running.begin();
@@ -61,7 +61,9 @@ export class Deliveries {
     const attempt = tracing?.startAttempt(job, claimed.startedAt.wall) ?? null;
     if (attempt !== null) job.trace = attempt.trace;
     const start = () => {
-      const additions = { attempt, standardWebhooks: standardWebhooks?.has(job.queueId) === true };
+      const { standardWebhooks = false, breaker = false } = followed?.of(job.queueId) ?? {};
+      if (breaker) job.rules.hasBreaker = true;
+      const additions = { attempt, standardWebhooks };
       return deliver(sender, job, claimed, { leaseMs, isHeld }, additions);
     };
     void new Promise<Delivery>((resolve) => this.#starts.add(queue.accountId, () => resolve(start())))

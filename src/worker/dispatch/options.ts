@@ -1,4 +1,5 @@
 import type { Database } from '../../db/connection/database.ts';
+import type { FollowedSettings } from '../../db/queues/followed.ts';
 import type { Sender } from '../../delivery/send.ts';
 import type { LockHolder } from '../../domain/doctor-locks.ts';
 import type { ChangeFeed } from '../../live/live.ts';
@@ -13,8 +14,8 @@ export interface DispatcherOptions {
   changes: ChangeFeed;
   /** Null or undefined if this process makes no spans. */
   tracing?: Tracing | null;
-  /** The queues whose deliveries have the headers of Standard Webhooks; undefined for none. */
-  standardWebhooks?: { has(queueId: string): boolean };
+  /** Settings of the queues that deliveries follow; undefined if no queue has any. */
+  followed?: { of(queueId: string): FollowedSettings };
   workerId: number;
   /** Deliveries that may run at once in this process. */
   capacity: number;

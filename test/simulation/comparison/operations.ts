@@ -34,6 +34,8 @@ export interface Side {
   queueNames: string[];
   queueIds: string[];
   jobIds: string[];
+  /** Ids of the queues that have a breaker. */
+  breakers: Set<string>;
   /** Every claim ever made, also those that were lost since. */
   claims: ClaimedJob[];
 }
@@ -83,10 +85,11 @@ const accepted: JobEvent = { type: 'answered', outcome: { kind: 'accepted', stat
 const events: ((random: Random) => JobEvent)[] = [
   () => accepted,
   () => ({ type: 'answered', outcome: { kind: 'failed', statusCode: 500, error: 'HTTP 500' } }),
-  (random) => ({
-    type: 'answered',
-    outcome: { kind: 'backpressure', statusCode: 429, retryAfterMs: random.pick([0, 1500, 40_000]) },
-  }),
+  (random) => {
+    const retryAfterMs = random.pick([0, 1500, 40_000]);
+    const statusCode = retryAfterMs === 0 ? 429 : 503;
+    return { type: 'answered', outcome: { kind: 'backpressure', statusCode, retryAfterMs } };
+  },
   () => ({ type: 'interrupted' }),
   () => ({ type: 'acked' }),
   (random) => ({ type: 'nacked', retryable: random.chance(0.5), reason: random.pick([null, 'no']) }),
@@ -100,14 +103,32 @@ const events: ((random: Random) => JobEvent)[] = [
 
 /** Settles claims, the newest ones mostly, by what they were when they were claimed. */
 function settleClaims(random: Random): Operation {
-  const chosen = Array.from({ length: random.int(1, 3) }, () => ({
-    back: random.chance(0.8) ? random.int(1, 3) : random.int(1, 20),
-    event: random.chance(0.4) ? accepted : random.pick(events.slice(0, 4))(random),
-  }));
+  return settleChosen(
+    Array.from({ length: random.int(1, 3) }, () => ({
+      back: random.chance(0.8) ? random.int(1, 3) : random.int(1, 20),
+      event: random.chance(0.4) ? accepted : random.pick(events.slice(0, 4))(random),
+    })),
+  );
+}
+
+/** Settles what was claimed last, mostly as failed. */
+function settleFailures(random: Random): Operation {
+  return settleChosen(
+    Array.from({ length: 3 }, (_, n) => ({
+      back: n + 1,
+      event: random.chance(0.2) ? accepted : random.pick(events.slice(1, 4))(random),
+    })),
+  );
+}
+
+function settleChosen(chosen: readonly { back: number; event: JobEvent }[]): Operation {
   return async (side) => {
     const settlements = chosen.flatMap(({ back, event }) => {
       const job = side.claims.at(-back);
-      const decided = job && transition(job.state, job.rules, event, { now: side.now(), random: 0.5 });
+      // A worker follows the setting by polling.
+      const hasBreaker = job !== undefined && side.breakers.has(job.queueId);
+      const decided =
+        job && transition(job.state, { ...job.rules, hasBreaker }, event, { now: side.now(), random: 0.5 });
       if (job === undefined || decided == null) return [];
       const answer = { statusCode: 200, durationMs: 5, body: null };
       return [{ id: job.id, expected: 'processing' as const, token: job.token, transition: decided, answer }];
@@ -238,6 +259,14 @@ const look: Operation = async (side) => {
   const accounts = await accountsOfQueues(side.db, [...side.queueIds, 'no queue']);
   return { pages, due: new Set(due), overdue: new Set(overdue), accounts, ...(await workers(side)) };
 };
+
+/** Of a queue whose receiver mostly fails. */
+export function failingOperation(random: Random): Operation {
+  const r = random.next();
+  if (r < 0.2) return publishSome(random);
+  if (r < 0.5) return claimSome(random);
+  return r < 0.9 ? settleFailures(random) : anyOperation(random);
+}
 
 export function anyOperation(random: Random): Operation {
   const r = random.next();

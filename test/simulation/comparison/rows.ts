@@ -33,7 +33,11 @@ export const DUMP = `
     (select json_agg(json_build_object('id', id, 'holdUntil', jobferry_ms(hold_until), 'probeJobId', probe_job_id,
               'deletedAt', jobferry_ms(deleted_at), 'pausedAt', jobferry_ms(paused_at),
               'lifetimeFloor', jobferry_ms(lifetime_floor), 'windowUsed', rate_window_used,
-              'windowStart', jobferry_ms(rate_window_start)) order by id) from queue) as queues,
+              'windowStart', jobferry_ms(rate_window_start), 'breaker', json_build_object(
+                'failures', breaker_failures, 'seconds', breaker_seconds, 'failed', breaker_failed,
+                'failedSince', jobferry_ms(breaker_failed_since), 'openedAt', jobferry_ms(breaker_opened_at),
+                'until', jobferry_ms(breaker_until), 'probes', breaker_probes,
+                'closedAt', jobferry_ms(breaker_closed_at))) order by id) from queue) as queues,
     (select coalesce(json_agg(key order by key), '[]') from graphile_worker.jobs) as wakes,
     (select coalesce(sum(attempts), 0)::int from usage) as used`;
 
@@ -44,8 +48,8 @@ export function dumpOf(tables: Tables, accountId: string): unknown {
     return { ...rest, letter: tables.letters.get(job.id) ?? null };
   };
   const queueOf = (queue: QueueRow) => {
-    const { id, holdUntil, probeJobId, deletedAt, pausedAt, lifetimeFloor, windowUsed, windowStart } = queue;
-    return { id, holdUntil, probeJobId, deletedAt, pausedAt, lifetimeFloor, windowUsed, windowStart };
+    const { id, holdUntil, probeJobId, deletedAt, pausedAt, lifetimeFloor, windowUsed, windowStart, breaker } = queue;
+    return { id, holdUntil, probeJobId, deletedAt, pausedAt, lifetimeFloor, windowUsed, windowStart, breaker };
   };
   return {
     jobs: tables.jobs.size === 0 ? null : [...tables.jobs.values()].map(jobOf),

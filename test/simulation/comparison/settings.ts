@@ -1,4 +1,5 @@
 import type { QueueSettings } from '../../../src/domain/queue.ts';
+import { type BreakerRow, breakerOf } from '../model/breaker.ts';
 import type { Tables } from '../model/tables.ts';
 import type { Random } from '../random.ts';
 import type { Side } from './operations.ts';
@@ -36,6 +37,12 @@ const COLUMNS: Record<keyof QueueSettings, string> = {
 
 export function columnsOf(settings: Partial<QueueSettings>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [COLUMNS[name as never], value]));
+}
+
+/** Half of the queues have none. */
+export function anyBreaker(random: Random): BreakerRow {
+  if (random.chance(0.5)) return breakerOf();
+  return breakerOf({ failures: random.pick([null, 2, 3]), seconds: random.pick([null, 1, 3]) });
 }
 
 export async function editBoth(sql: Side, tables: Tables, model: Side, n: number, patch: Partial<QueueSettings>) {

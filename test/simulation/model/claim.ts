@@ -93,7 +93,8 @@ function take(
       waitsForEvent = true;
     } else {
       queue.probeJobId = null;
-      if (queue.holdUntil !== null && queue.holdUntil <= now) queue.holdUntil = null;
+      const isOver = queue.holdUntil !== null && queue.holdUntil <= now && queue.breaker.openedAt === null;
+      if (isOver) queue.holdUntil = null;
     }
   }
   if (queue.probeJobId === null && queue.holdUntil !== null) {

@@ -19,7 +19,8 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
   const open = new Set(asked.filter((id, n) => mayClaimNew(tables, id, (wanted as number[])[n] as number, now)));
   const token = open.size > 0 ? tables.nextToken() : 0;
   let isClaimed = false;
-  // Existing jobs are looked up for all items before any is inserted.
+  // Existing jobs and limits are looked up for all items before any is inserted.
+  const usedBefore = new Map(tables.usage);
   const existing = resolved.map(({ item, queue }) => withKey(tables, queue, item.key));
   const dues = new Map<string, { queueId: string; due: number }>();
   const answers = resolved.map(({ item, queue }, n): PublishAnswer => {
@@ -30,7 +31,7 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
       const differs = found.payload !== item.payload;
       return { outcome: 'existing', id, status, createdAt, queueId: queue.id, differs, stored: null };
     }
-    if (item.limit !== null && (tables.usage.get(item.accountId) ?? 0) >= item.limit) {
+    if (item.limit !== null && (usedBefore.get(item.accountId) ?? 0) >= item.limit) {
       return { outcome: 'limit_reached' };
     }
     if (withKey(tables, queue, item.key) !== undefined) return { outcome: 'retry' };

@@ -1,4 +1,5 @@
 import type { AttemptStatus, DeadReason, JobStatus } from '../../../src/domain/job.ts';
+import { alive, failing } from './breaker.ts';
 import type { JobRow, QueueRow, Tables, WakeTask } from './tables.ts';
 
 /** As `toItems` of `db/delivery/settle` writes them; what is undefined there is absent. */
@@ -19,7 +20,7 @@ export interface SettleItem {
   entryError?: string | null;
   entryCode?: number | null;
   answerCode?: number | null;
-  effect?: 'hold' | 'resume';
+  effect?: 'hold' | 'resume' | 'alive' | 'accepted' | 'failing';
   effectMs?: number;
   unbilled?: true;
 }
@@ -54,9 +55,8 @@ export function settle(tables: Tables, items: readonly SettleItem[]): string[] {
   });
   for (const applied of decided) write(tables, applied, now);
   const inOrder = decided.length < 2 ? decided : decided.toSorted((a, b) => (a.job.id < b.job.id ? -1 : 1));
-  for (const { job, queue, item } of inOrder) {
-    affect(queue, job.id, item, now);
-  }
+  for (const { job, queue, item } of inOrder) affect(queue, job.id, item, now);
+  tellBreakers(inOrder, now);
   askForWakeUps(tables, decided, now);
   for (const { job, item } of decided) {
     if (item.unbilled) tables.usage.set(job.accountId, (tables.usage.get(job.accountId) ?? 0) - 1);
@@ -112,8 +112,22 @@ function affect(queue: QueueRow, jobId: string, { effect, effectMs }: SettleItem
     queue.holdUntil = Math.max(queue.holdUntil ?? 0, now + (effectMs ?? 0));
     if (queue.probeJobId === jobId) queue.probeJobId = null;
   } else if (effect === 'resume' && queue.probeJobId === jobId) {
-    if (queue.holdUntil !== null && queue.holdUntil <= now) queue.holdUntil = null;
+    if (queue.holdUntil !== null && queue.holdUntil <= now && queue.breaker.openedAt === null) queue.holdUntil = null;
     queue.probeJobId = null;
+  }
+}
+
+/** Answers that are settled together are counted together, those that were accepted last. */
+function tellBreakers(applied: readonly Applied[], now: number): void {
+  for (const queue of new Set(applied.map((one) => one.queue))) {
+    const told = (effect: SettleItem['effect']) =>
+      applied.filter((one) => one.queue === queue && one.item.effect === effect);
+    const idsOf = (some: readonly Applied[]) => ({ jobIds: some.map(({ job }) => job.id), now });
+    const [failed, accepted, ended] = [told('failing'), told('accepted'), told('alive')];
+    const holds = failed.flatMap(({ item }) => item.effectMs ?? []);
+    if (failed.length > 0) failing(queue, idsOf(failed), holds.length === 0 ? null : Math.max(...holds));
+    if (accepted.length > 0) alive(queue, idsOf(accepted), false);
+    if (ended.length > 0) alive(queue, idsOf(ended), true);
   }
 }
 

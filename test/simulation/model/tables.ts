@@ -1,5 +1,6 @@
 import type { AttemptStatus, DeadReason, JobStatus } from '../../../src/domain/job.ts';
 import type { QueueSettings } from '../../../src/domain/queue.ts';
+import type { BreakerRow } from './breaker.ts';
 
 /**
  * The database of the simulation: the tables that deliveries use, in memory, one statement at a time.
@@ -18,6 +19,7 @@ export interface QueueRow extends QueueSettings {
   windowUsed: number;
   pausedAt: number | null;
   lifetimeFloor: number | null;
+  breaker: BreakerRow;
 }
 
 export interface HistoryRow {

@@ -1,14 +1,15 @@
 import type { Database } from '../../db/connection/database.ts';
-import { standardWebhookIds } from '../../db/queues/standard-webhooks.ts';
+import { type FollowedSettings, followedQueues } from '../../db/queues/followed.ts';
+
+const NONE: FollowedSettings = { standardWebhooks: false, breaker: false };
 
 /**
- * The ids of the queues whose deliveries have the headers of Standard Webhooks, as last read. The process polls them, because
- * a claim that returned the setting would cost all queues something (docs/decisions/0050). While the database cannot be
- * reached, the last ids hold, so deliveries go on as before.
+ * The settings of queues that a worker follows, as last read. While the database cannot be reached, the last ones hold, so
+ * deliveries go on as before.
  */
-export class StandardWebhookQueues {
+export class FollowedQueues {
   readonly #db: Database;
-  #ids: ReadonlySet<string> = new Set();
+  #queues: ReadonlyMap<string, FollowedSettings> = new Map();
   #digest: string | null = null;
   /** Resolves when the last read that has begun, or waits, has ended. */
   #last: Promise<void> = Promise.resolve();
@@ -19,12 +20,12 @@ export class StandardWebhookQueues {
     this.#db = db;
   }
 
-  has(queueId: string): boolean {
-    return this.#ids.has(queueId);
+  of(queueId: string): FollowedSettings {
+    return this.#queues.get(queueId) ?? NONE;
   }
 
   /**
-   * Resolves when the ids have been read by a statement that was sent after the call. Reads follow each other, so that no older
+   * Resolves when the settings have been read by a statement that was sent after the call. Reads follow each other, so that no older
    * answer replaces a newer one, and calls that wait share one.
    * @throws the error of the statement
    */
@@ -40,8 +41,8 @@ export class StandardWebhookQueues {
   }
 
   async #readNow(): Promise<void> {
-    const { digest, ids } = await standardWebhookIds(this.#db, this.#digest);
+    const { digest, queues } = await followedQueues(this.#db, this.#digest);
     this.#digest = digest;
-    if (ids !== null) this.#ids = new Set(ids);
+    if (queues !== null) this.#queues = queues;
   }
 }

@@ -1,0 +1,96 @@
+import { backoffMs } from './backoff.ts';
+import { invalidField } from './errors.ts';
+import type { AttemptOutcome } from './outcome.ts';
+import type { DeliveryRules, JobState, Moment, Transition } from './transition.ts';
+
+/**
+ * The breaker of a queue: while every answer of its receiver fails, the queue is held and one job at a time probes the receiver
+ * (docs/decisions/0053). This module decides what each answer means; `jobferry_settle_holds` counts, opens and closes.
+ */
+
+/** When a breaker opens; at least one of both is set. */
+export interface BreakerSettings {
+  /** It opens when so many answers in a row have failed; null: not by their number. */
+  failures: number | null;
+  /** It opens when at least two answers in a row have failed, and the first of them so many seconds ago; null: not by time. */
+  seconds: number | null;
+}
+
+export const BREAKER_LIMITS = { failures: { min: 2, max: 1000 }, seconds: { min: 1, max: 3600 } } as const;
+
+/** @throws JobferryError `invalid_fields` */
+export function assertBreaker({ failures, seconds }: BreakerSettings): void {
+  if (failures === null && seconds === null) {
+    throw invalidField('breaker', 'needs failures, seconds or both');
+  }
+  for (const [field, value] of [
+    ['failures', failures],
+    ['seconds', seconds],
+  ] as const) {
+    const { min, max } = BREAKER_LIMITS[field];
+    if (value !== null && !(Number.isInteger(value) && value >= min && value <= max)) {
+      throw invalidField(`breaker.${field}`, `must be a whole number from ${min} to ${max}`);
+    }
+  }
+}
+
+export type BreakerEffect =
+  /** The receiver answered 2xx and the attempt is over: an open breaker closes, and failures are counted from 0 again. */
+  | { kind: 'alive' }
+  /** As `alive`, but the attempt goes on until its report, and so does an ordinary probe. */
+  | { kind: 'accepted' }
+  /** The answer failed. `ms`: a hold of the queue that the receiver of a probe asked for; null without one. */
+  | { kind: 'failing'; ms: number | null };
+
+/**
+ * Adds the meaning of an answer for the queue's breaker to what was decided about the job. A probe that fails does not use up an
+ * attempt or a hold of its job: otherwise a long outage would end jobs that only tested the receiver. 429 and 529 tell
+ * that the receiver is alive but busy, which is what holds are for, so they count neither way.
+ */
+export function tellBreaker(
+  decided: Transition,
+  job: JobState,
+  rules: DeliveryRules,
+  outcome: AttemptOutcome,
+  moment: Moment,
+): Transition {
+  if (rules.hasBreaker !== true) return decided;
+  if (outcome.kind === 'accepted') {
+    return { ...decided, queueEffect: { kind: decided.status === 'awaiting_ack' ? 'accepted' : 'alive' } };
+  }
+  if (outcome.kind === 'backpressure' && outcome.statusCode !== 503) return decided;
+  const effect = decided.queueEffect;
+  const told: Transition = {
+    ...decided,
+    queueEffect: { kind: 'failing', ms: effect?.kind === 'hold' ? effect.ms : null },
+  };
+  return rules.isProbe ? spare(told, job, outcome, moment) : told;
+}
+
+/** The probe's job waits and is tried again, unless its receiver says that it must not be or its lifetime would be over. */
+function spare(
+  told: Transition,
+  job: JobState,
+  outcome: Exclude<AttemptOutcome, { kind: 'accepted' }>,
+  moment: Moment,
+): Transition {
+  const isRefused = outcome.kind === 'failed' && outcome.isPermanent === true;
+  const waitMs =
+    outcome.kind === 'backpressure'
+      ? Math.max(told.waitMs, outcome.retryAfterMs)
+      : backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random);
+  if (isRefused || moment.now + waitMs >= job.deliverBy) return told;
+  const { statusCode } = outcome;
+  const error = outcome.kind === 'failed' ? outcome.error : `HTTP ${statusCode}`;
+  return {
+    ...told,
+    status: 'pending',
+    attempts: job.attempts - 1,
+    deferCount: job.deferCount,
+    interruptions: 0,
+    waitMs,
+    lastError: error,
+    deadReason: null,
+    entry: { attempt: job.attempts, status: 'deferred', error, webhookStatusCode: statusCode },
+  };
+}

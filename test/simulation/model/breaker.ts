@@ -1,0 +1,77 @@
+import type { QueueRow } from './tables.ts';
+
+/** The breaker of a queue: its settings and its state. Times are milliseconds of the database's clock. */
+export interface BreakerRow {
+  failures: number | null;
+  seconds: number | null;
+  failed: number;
+  failedSince: number | null;
+  openedAt: number | null;
+  until: number | null;
+  probes: number;
+  closedAt: number | null;
+}
+
+export function breakerOf({ failures = null, seconds = null }: Partial<BreakerRow> = {}): BreakerRow {
+  const nothing = { failed: 0, failedSince: null, openedAt: null, until: null, probes: 0, closedAt: null };
+  return { failures, seconds, ...nothing };
+}
+
+const pauseMs = (probes: number) => Math.min(10 * 2 ** probes, 300) * 1000;
+
+interface Told {
+  jobIds: readonly string[];
+  now: number;
+}
+
+/** `jobferry_breaker_failing` */
+export function failing(queue: QueueRow, { jobIds, now }: Told, holdMs: number | null): void {
+  const { breaker } = queue;
+  const endsProbe = queue.probeJobId !== null && jobIds.includes(queue.probeJobId);
+  const wasOpen = breaker.openedAt !== null && queue.holdUntil !== null;
+  if (breaker.failures !== null || breaker.seconds !== null) {
+    breaker.failed += jobIds.length;
+    breaker.failedSince ??= now;
+  }
+  const opens = !wasOpen && queue.deletedAt === null && isDue(breaker, now);
+  let holds: number | null = null;
+  if (opens) {
+    breaker.openedAt = now;
+    if (breaker.closedAt === null || now - breaker.closedAt > 600_000) breaker.probes = 0;
+  } else if (wasOpen && endsProbe) {
+    breaker.probes += 1;
+  }
+  if (opens || (wasOpen && endsProbe)) {
+    breaker.until = now + pauseMs(breaker.probes);
+    holds = breaker.until;
+  }
+  if (holdMs !== null) holds = Math.max(holds ?? 0, now + holdMs);
+  if (holds !== null) queue.holdUntil = Math.max(queue.holdUntil ?? 0, holds);
+  else if (endsProbe && !wasOpen && queue.holdUntil !== null && queue.holdUntil <= now) queue.holdUntil = null;
+  if (endsProbe) queue.probeJobId = null;
+}
+
+function isDue({ failures, seconds, failed, failedSince }: BreakerRow, now: number): boolean {
+  if (failures !== null && failed >= failures) return true;
+  return seconds !== null && failed >= 2 && failedSince !== null && now - failedSince >= seconds * 1000;
+}
+
+/** `jobferry_breaker_alive` */
+export function alive(queue: QueueRow, { jobIds, now }: Told, hasEnded: boolean): void {
+  const { breaker } = queue;
+  const wasOpen = breaker.openedAt !== null;
+  const isProbe = queue.probeJobId !== null && jobIds.includes(queue.probeJobId);
+  if (wasOpen && queue.holdUntil !== null && queue.holdUntil === breaker.until) {
+    queue.holdUntil = null;
+    queue.probeJobId = null;
+  } else if (isProbe && (hasEnded || wasOpen)) {
+    queue.probeJobId = null;
+    if (queue.holdUntil !== null && queue.holdUntil <= now) queue.holdUntil = null;
+  }
+  if (wasOpen) breaker.closedAt = now;
+  Object.assign(breaker, { failed: 0, failedSince: null, openedAt: null, until: null });
+}
+
+export function hasBreaker(breaker: BreakerRow | undefined): boolean {
+  return breaker !== undefined && (breaker.failures !== null || breaker.seconds !== null);
+}
