@@ -96,3 +96,11 @@ begin
   end if;
 end
 $$;
+
+-- The settings of a breaker, as the audit log has them; null for a queue without one.
+create or replace function jobferry_breaker_json(p_failures integer, p_seconds integer) returns jsonb
+language sql immutable
+as $$
+  select case when p_failures is not null or p_seconds is not null
+              then jsonb_build_object('failures', p_failures, 'seconds', p_seconds) end
+$$;

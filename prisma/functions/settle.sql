@@ -184,7 +184,7 @@ begin
     select e.queue_id, e.effect, min(e.id) as id, array_agg(e.id) as jobs, max(e.ms) as ms, min(e.error) as error
       from json_to_recordset(p_effects) as e(queue_id text, id text, effect text, ms float8, error text)
      group by 1, 2, case when e.effect in ('hold', 'resume') then e.id end
-     -- Of answers that are settled together an accepted one comes last: nobody knows their order.
+     -- The order of answers that are settled together is not known: an accepted one comes last.
      order by 1, e.effect not in ('hold', 'resume'), e.effect <> 'failing', 3
   loop
     if v_row.effect = 'failing' then

@@ -23,6 +23,7 @@ export type { DeadLetterVerbs, ReplayOptions } from './verbs/dead-letters.ts';
 export type { Extended, ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
 export type { ApiKey, CreatedKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
 export type {
+  Breaker,
   EnsuredQueue,
   QueueDeclaration,
   QueueVerbs,

@@ -1,9 +1,9 @@
-import { type JobferryClient, unwrap } from '../client/index.ts';
+import { type Breaker, type JobferryClient, unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';
-import { secondsOf } from './values.ts';
+import { secondsOf, wholeFromOne } from './values.ts';
 
 const YES_OR_NO = 'yes|no';
 
@@ -24,6 +24,11 @@ const SWITCH: Record<keyof typeof SWITCHES, (client: JobferryClient, name: strin
   'encrypt-payloads': (client, name, isOn) => client.queues.setPayloadEncryption(name, isOn),
   production: (client, name, isOn) => client.queues.markProduction(name, isOn),
 };
+
+const BREAKER = {
+  value: 'N|TIME|N,TIME|no',
+  help: 'hold the queue when so many answers in a row have failed, or all of so long a time, such as 10,2m',
+} as const satisfies Option;
 
 const URL_HELP = 'where jobs are delivered';
 
@@ -60,7 +65,7 @@ export const UPDATE = command({
   name: 'queue update',
   summary: 'Change settings of a queue.',
   reach: 'api',
-  options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS, ...SWITCHES },
+  options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS, ...SWITCHES, breaker: BREAKER },
   argument: QUEUE_ARGUMENT,
   run: ({ argument, options }, environment) => {
     const body = { ...settingsOf(options), ...(options.url === undefined ? {} : { webhookUrl: options.url }) };
@@ -68,13 +73,15 @@ export const UPDATE = command({
       const text = (options as Readonly<Record<string, string | boolean | undefined>>)[name];
       return typeof text === 'string' ? [[name as keyof typeof SWITCHES, isYes(text, `--${name}`)] as const] : [];
     });
-    if (Object.keys(body).length === 0 && switches.length === 0)
+    const breaker = options.breaker === undefined ? undefined : breakerOf(options.breaker);
+    if (Object.keys(body).length === 0 && switches.length === 0 && breaker === undefined)
       throw new UsageError('give at least one setting, such as --concurrency 5');
     return withApi(environment, async (client) => {
       const found = await queueByNameOrId(client, argument);
       const params = { id: found.id };
       const queue = Object.keys(body).length === 0 ? found : await unwrap(client.queues.update({ params, body }));
       for (const [name, isOn] of switches) await SWITCH[name](client, queue.name, isOn);
+      if (breaker !== undefined) await client.queues.setBreaker(queue.name, breaker);
       return { json: queue, text: `Queue ${printable(queue.name)} is changed.` };
     });
   },
@@ -108,6 +115,16 @@ export const ROTATE = command({
     });
   },
 });
+
+function breakerOf(text: string): Breaker | null {
+  if (text === 'no') return null;
+  const parts = text.split(',');
+  const failures = parts.filter((part) => /^\d+$/.test(part)).map((part) => wholeFromOne(part, '--breaker'));
+  const times = parts.filter((part) => !/^\d+$/.test(part)).map((part) => secondsOf(part, '--breaker'));
+  if (failures.length > 1 || times.length > 1)
+    throw new UsageError('--breaker must be a number of answers, a time, or both, such as 10,2m');
+  return { failures: failures[0], seconds: times[0] };
+}
 
 function optionOf({ name }: Setting): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -30,7 +30,7 @@ export function countedLetters(threshold: number): number {
 
 /** Returns the cause of an alert about a queue. It repeats no text that a receiver sent, so every role may read it. */
 export function causeOfQueue(rule: RuleOfCause, measure: QueueMeasure): string {
-  const { queueName: queue, value } = measure;
+  const { queueName: queue, value, total } = measure;
   const { threshold, windowSeconds } = rule;
   const recently = `of the last ${duration(windowSeconds)}`;
   switch (rule.kind) {
@@ -44,6 +44,8 @@ export function causeOfQueue(rule: RuleOfCause, measure: QueueMeasure): string {
       return `${share(value)} of ${measure.total} attempts of ${queue} ${recently} failed; the limit is ${share(threshold)}. Look at its causes of dead letters, and at the log of the receiver.`;
     case 'hold':
       return `${queue} has been held for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver asked for it, or answered 429 or 503.`;
+    case 'breaker':
+      return `The breaker of ${queue} has been open for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver fails: ${total} answers in a row. Nothing is lost, and one job at a time probes it.`;
     case 'signature_rejected':
       return `${share(value)} of ${measure.total} answers to ${queue} ${recently} were 401. The receiver probably verifies the signature with another secret.`;
     case 'slow_receiver':

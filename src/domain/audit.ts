@@ -3,7 +3,7 @@
 /** The person or program that requests a change. */
 export interface Actor {
   type: 'api_key' | 'member' | 'operator';
-  /** Id of the API key or of the member; null for the operator. */
+  /** Id of the API key or of the member; null for the operator. Jobferry itself is `service` in the table; its SQL writes that. */
   id: string | null;
   /** Text by which people recognise the actor, such as `jf_abc…wxyz` or an e-mail address. */
   label: string;
@@ -81,6 +81,9 @@ const AUDIT_ACTIONS = [
   'queue.examine_receiver',
   'queue.open_tunnel',
   'queue.mark_production',
+  'queue.set_breaker',
+  'queue.open_breaker',
+  'queue.close_breaker',
   'job.publish',
   'job.ack',
   'job.nack',

@@ -1,7 +1,7 @@
 import { backoffMs } from './backoff.ts';
 import { invalidField } from './errors.ts';
+import type { DeliveryRules, JobState, Moment, Transition } from './job-state.ts';
 import type { AttemptOutcome } from './outcome.ts';
-import type { DeliveryRules, JobState, Moment, Transition } from './transition.ts';
 
 /**
  * The breaker of a queue: while every answer of its receiver fails, the queue is held and one job at a time probes the receiver
@@ -33,14 +33,6 @@ export function assertBreaker({ failures, seconds }: BreakerSettings): void {
     }
   }
 }
-
-export type BreakerEffect =
-  /** The receiver answered 2xx and the attempt is over: an open breaker closes, and failures are counted from 0 again. */
-  | { kind: 'alive' }
-  /** As `alive`, but the attempt goes on until its report, and so does an ordinary probe. */
-  | { kind: 'accepted' }
-  /** The answer failed. `ms`: a hold of the queue that the receiver of a probe asked for; null without one. */
-  | { kind: 'failing'; ms: number | null };
 
 /**
  * Adds the meaning of an answer for the queue's breaker to what was decided about the job. A probe that fails does not use up an

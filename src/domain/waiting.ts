@@ -1,4 +1,4 @@
-import { adviceOn, DEFAULT_HOLD_MS, isOwnError, isOwnFailure } from './outcome.ts';
+import { adviceOn, DEFAULT_HOLD_MS, isBackpressure, isOwnError, isOwnFailure } from './outcome.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from './queue-slots.ts';
 
 /** Why a pending job is not being delivered now, in the order in which a claim checks. */
@@ -41,7 +41,7 @@ export interface WaitingJob {
 export interface WaitingQueue {
   deleted: boolean;
   paused: { since: Date; by: string } | null;
-  hold: { until: Date; jobId: string | null; reason: string | null } | null;
+  hold: { until: Date; jobId: string | null; reason: string | null; byBreaker?: boolean } | null;
   /** Id of the job that tests whether the held queue may resume; null when that job is not in flight. */
   probeJobId: string | null;
   /** Jobs that are processing or awaiting_ack, and how many of them await a report. */
@@ -140,13 +140,19 @@ function spaced(sentence: string | null): string {
 
 /** The time that a receiver asked for is not stored, so after a status code it may be the default. */
 function holdSource(lastError: string | null): string {
-  const isAnswer = lastError !== null && /^HTTP \d{3}$/.test(lastError);
-  if (!isAnswer) return 'the receiver requested a delay';
+  const code = /^HTTP (\d{3})$/.exec(lastError ?? '')?.[1];
+  if (code === undefined ? lastError !== null && isOwnError(lastError) : !isBackpressure(Number(code)))
+    return 'it was the probe of a breaker, which uses up no attempt';
+  if (code === undefined) return 'the receiver requested a delay';
   return `as its Retry-After requested, or for ${DEFAULT_HOLD_MS / 1000} s, the default without one`;
 }
 
 function holdTime({ hold }: WaitingQueue): Time | null {
   if (hold === null) return null;
+  if (hold.byBreaker === true) {
+    const message = `The queue’s breaker is open, because its receiver fails: the next probe is at ${iso(hold.until)}.`;
+    return { reason: 'queue_held', message, at: hold.until };
+  }
   const by = hold.jobId === null ? '' : `, as job ${hold.jobId} requested`;
   const why = hold.reason === null ? '' : `: “${hold.reason}”`;
   return { reason: 'queue_held', message: `The queue is held until ${iso(hold.until)}${by}${why}.`, at: hold.until };

@@ -75,6 +75,8 @@ builder.objectType(ValidationError, {
     }),
     fieldErrors: t.field({
       type: [FieldError],
+      // Made from the input, so a thousand refusals may be asked about in one request.
+      complexity: { field: 1, multiplier: 1 },
       description: 'Problems of single fields.',
       resolve: ({ fields }) => Object.entries(fields).map(([field, messages]) => ({ field, messages })),
     }),

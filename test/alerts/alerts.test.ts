@@ -225,6 +225,23 @@ describe('each kind of rule', () => {
     ]);
   });
 
+  it('finds a breaker that is open', async () => {
+    const one = await newAccount();
+    await createRule(one.graphql, { kind: 'BREAKER', threshold: 60, webhookUrl: one.receiver.url });
+    const openFor = (seconds: number) =>
+      sql(
+        `update queue set hold_until = jobferry_now() + interval '1 h', breaker_failed = 12,
+                          breaker_opened_at = jobferry_now() - $2 * interval '1 s' where id = $1`,
+        [one.queueId, seconds],
+      );
+    await openFor(30);
+    expect(await causes(one)).toEqual([]);
+    await openFor(90);
+    expect(await causes(one)).toMatchObject([
+      expect.stringMatching(/^The breaker of orders has been open for 90 s.* fails: 12 answers in a row/),
+    ]);
+  });
+
   it('finds a hold that lasts', async () => {
     const one = await newAccount();
     await createRule(one.graphql, { kind: 'HOLD', threshold: 60, webhookUrl: one.receiver.url });

@@ -114,6 +114,22 @@ describe('verbs of queues', () => {
     await expect(client.queues.setPayloadEncryption(name, true)).rejects.toThrow(/ENCRYPTION_KEY/);
   });
 
+  it('set a breaker and remove it', async () => {
+    const { name, id } = await createQueue();
+    const breakerOf = () =>
+      client.graphql('query ($id: ID!) { queue(id: $id) { breaker { failures seconds } } }', { id });
+    await client.queues.setBreaker(name, { failures: 10, seconds: 60 });
+    expect(await breakerOf()).toEqual({ queue: { breaker: { failures: 10, seconds: 60 } } });
+    await client.queues.setBreaker(name, null);
+    expect(await breakerOf()).toEqual({ queue: { breaker: null } });
+    const refused = client.queues.setBreaker(name, { failures: 1 });
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      fieldErrors: { 'breaker.failures': [expect.any(String)] },
+    });
+    await expect(client.queues.setBreaker(name, {})).rejects.toMatchObject({ status: 400 });
+  });
+
   it('say which queue does not exist', async () => {
     const error = await client.queues.pause('none').catch((refused: unknown) => refused);
     expect(error).toBeInstanceOf(JobferryApiError);
@@ -146,6 +162,8 @@ describe('verbs of jobs', () => {
     const raw = receiver.requests.map((request) => String(request.raw)).find((text) => text.includes(id));
     expect(raw).toContain('{"n":9007199254740993,"n":1e400}');
     expect(await client.jobs.publishMany('none', [{ payload: {} }])).toMatchObject([{ status: 404 }]);
+    const most = Array.from({ length: 1000 }, () => ({ payload: {} }));
+    expect(await client.jobs.publishMany('none', most)).toHaveLength(1000);
   });
 
   it('cancel and run now, one or all that match', async () => {

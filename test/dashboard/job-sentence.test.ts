@@ -86,7 +86,13 @@ const ROWS: Row[] = [
     {
       ...waits('QUEUE_HELD'),
       ...inQueue({
-        hold: { until: at('12:05:30'), reason: 'maintenance', askedBy: { id: `${'x'.repeat(19)}c31f0` }, probe: null },
+        hold: {
+          byBreaker: false,
+          until: at('12:05:30'),
+          reason: 'maintenance',
+          askedBy: { id: `${'x'.repeat(19)}c31f0` },
+          probe: null,
+        },
       }),
     },
     'Waits: its queue is held for 1 min 19 s more, until 12:05:30, because job …c31f0 said “maintenance”.',
@@ -97,7 +103,13 @@ const ROWS: Row[] = [
     {
       ...waits('PROBE_IN_FLIGHT', null),
       ...inQueue({
-        hold: { until: at('12:04:00'), reason: null, askedBy: null, probe: { id: `${'x'.repeat(19)}c31f0` } },
+        hold: {
+          byBreaker: false,
+          until: at('12:04:00'),
+          reason: null,
+          askedBy: null,
+          probe: { id: `${'x'.repeat(19)}c31f0` },
+        },
       }),
     },
     'Waits for the probe: job …c31f0 finds out whether the queue may go on.',

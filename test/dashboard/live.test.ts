@@ -221,8 +221,8 @@ describe('patch', () => {
 
   it('takes null and what was null', () => {
     const data = job('a', { waiting: { reason: 'DUE' }, hold: null });
-    expect(patch(data, updates(job('a', { waiting: null, hold: { until: 'x' } }) as never))).toEqual(
-      job('a', { waiting: null, hold: { until: 'x' } }),
+    expect(patch(data, updates(job('a', { waiting: null, hold: { byBreaker: false, until: 'x' } }) as never))).toEqual(
+      job('a', { waiting: null, hold: { byBreaker: false, until: 'x' } }),
     );
   });
 });

@@ -35,6 +35,7 @@ function state(
       paused: false,
       pause: null,
       hold: null,
+      breaker: null,
       health: null,
     },
     ...{ rateLimitWindow: 60, rateWindow: null, oldestDueSeconds: oldest, depth: { ...depth, due } },

@@ -39,7 +39,16 @@ const health: NonNullable<QueueNow['health']> = {
   ...{ duration: { p50: 200, p95: 4200 }, lastFailure: null, warnings: [] },
 };
 const queue: QueueNow = {
-  ...{ concurrency: 20, ackTimeout: 3600, inFlight: 3, paused: false, pause: null, hold: null, oldestDueSeconds: null },
+  ...{
+    concurrency: 20,
+    ackTimeout: 3600,
+    inFlight: 3,
+    paused: false,
+    pause: null,
+    hold: null,
+    breaker: null,
+    oldestDueSeconds: null,
+  },
   ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
 };
 const warned = (warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER', more = {}) => ({
@@ -68,9 +77,18 @@ const ROWS: Row[] = [
     'The receiver rejects the signature: 118 of 120 answers of the last hour were 401.',
   ],
   [
+    'breaker',
+    {
+      hold: { since: null, byBreaker: true, until: at('12:05:30'), reason: 'HTTP 502', askedBy: null, probe: null },
+      breaker: { failures: 10, seconds: null, failedInRow: 14, openedAt: at('11:58:00'), failedProbes: 4 },
+      depth: { ...depth, due: 9990 },
+    },
+    'The receiver is down. Its breaker is open since 11:58:00: 14 answers in a row failed, the last was “HTTP 502”. The next probe is at 12:05:30. 9 990 jobs wait.',
+  ],
+  [
     'held',
     {
-      hold: { since: null, until: at('12:05:30'), reason: 'maintenance', askedBy: null, probe: null },
+      hold: { since: null, byBreaker: false, until: at('12:05:30'), reason: 'maintenance', askedBy: null, probe: null },
       depth: { ...depth, due: 1 },
     },
     'Held for 1 min 19 s more, until 12:05:30: “maintenance”. 1 job waits.',
@@ -80,6 +98,7 @@ const ROWS: Row[] = [
     {
       hold: {
         since: null,
+        byBreaker: false,
         until: at('12:04:00'),
         reason: null,
         askedBy: null,
@@ -262,7 +281,7 @@ it('takes the first row that holds', () => {
   let warnings = all.map((warning) => ({ warning, message: '' }));
   let shown: QueueNow = {
     ...{ ...queue, oldestDueSeconds: 90, paused: true, deletedAt: at('11:00:00'), depth: { ...depth, due: 1 } },
-    hold: { since: null, until: at('12:05:00'), reason: null, askedBy: null, probe: { id: 'x' } },
+    hold: { since: null, byBreaker: false, until: at('12:05:00'), reason: null, askedBy: null, probe: { id: 'x' } },
   };
   const remove = (change: Partial<QueueNow>, ...gone: readonly string[]) => {
     warnings = warnings.filter(({ warning }) => !gone.includes(warning));
@@ -276,7 +295,9 @@ it('takes the first row that holds', () => {
   expect(found()).toBe('signature');
   remove({}, 'SIGNATURE_REJECTED');
   expect(found()).toBe('held');
-  remove({ hold: { since: null, until: at('12:04:00'), reason: null, askedBy: null, probe: { id: 'x' } } });
+  remove({
+    hold: { since: null, byBreaker: false, until: at('12:04:00'), reason: null, askedBy: null, probe: { id: 'x' } },
+  });
   expect(found()).toBe('probing');
   remove({ hold: null });
   expect(found()).toBe('failing');

@@ -37,13 +37,21 @@ const queue = {
     paused: false,
     pause: null,
     hold: null,
+    breaker: null,
     oldestDueSeconds: null,
   },
   ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
 };
 const SPAN = { from: Date.parse(at('11:50:00')), to: Date.parse(at('12:00:00')) };
 const job = `${'0'.repeat(19)}c31f0`;
-const hold = { since: null, until: at('12:05:30'), reason: 'tokens used up', askedBy: { id: job }, probe: null };
+const hold = {
+  since: null,
+  byBreaker: false,
+  until: at('12:05:30'),
+  reason: 'tokens used up',
+  askedBy: { id: job },
+  probe: null,
+};
 
 const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow?: Partial<Flow>][] = [
   [

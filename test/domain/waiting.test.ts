@@ -63,6 +63,17 @@ const CASES: Case[] = [
     ...([{}, 'backoff', 9, 'after “proxy_unreachable”. Jobferry cannot reach its own proxy'] as const),
   ],
   ['a hold of its own', { ...later(9), ...hold }, {}, 'held', 9, `Held until ${iso(9)} after “HTTP 429”`],
+  [
+    'a probe of a breaker that failed',
+    { ...later(9), ...hold, lastError: 'HTTP 502' },
+    ...([{}, 'held', 9, 'it was the probe of a breaker, which uses up no attempt'] as const),
+  ],
+  [
+    'a breaker that is open',
+    {},
+    { hold: { ...held(60), byBreaker: true } },
+    ...(['queue_held', 60, `its receiver fails: the next probe is at ${iso(60)}`] as const),
+  ],
   ['its hold, as long as the queue’s', { ...later(9), ...hold }, { hold: held(9) }, 'held', 9, iso(9)],
   ['a held queue', {}, { hold: held(60) }, 'queue_held', 60, `until ${iso(60)}, as job a1 requested: “busy”`],
   ['a held queue, after its backoff', { ...later(9), ...backoff }, { hold: held(60) }, 'queue_held', 60, iso(60)],

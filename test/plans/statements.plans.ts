@@ -52,10 +52,11 @@ import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { encryptedJobs, payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import { isJobOf, reportHolder } from '../../src/db/jobs/report-holder.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
+import { setBreaker } from '../../src/db/queues/breaker.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
+import { followedQueues } from '../../src/db/queues/followed.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
-import { followedQueues } from '../../src/db/queues/followed.ts';
 import * as standard from '../../src/db/queues/standard-webhooks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
@@ -358,6 +359,7 @@ const CASES: Case[] = [
   ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
   ['end a hold', 500, endHold],
   ['encrypt payloads', 200, () => operations.switchQueue(db, by(), NONE, 'payloadsEncrypted', false)],
+  ['set a breaker', 200, () => setBreaker(db, by(), NONE, null)],
   ['switch Standard Webhooks headers', 200, () => operations.switchQueue(db, by(), NONE, 'standardWebhooks', false)],
   ['signing secrets of a queue', 200, () => standard.signingSecretsOf(db, by().accountId, q.small.id)],
   ['queues whose settings a worker follows', 50, () => followedQueues(db, null)],

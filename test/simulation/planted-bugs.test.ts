@@ -29,6 +29,7 @@ import {
   settleAsked,
   silentAtOnce,
   withManyJobs,
+  withoutBreakers,
   withoutKeys,
   withoutProbes,
   withoutToken,
@@ -345,6 +346,20 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
     'resumes no queue after its probe',
     'I-16',
     bending((decided) => (decided.queueEffect?.kind === 'resume' ? { ...decided, queueEffect: null } : decided)),
+  ],
+  ['opens no breaker', 'I-16', inStatement('settle', withoutBreakers)],
+  [
+    'spares the attempts of all answers that a breaker counts',
+    'I-54',
+    bending((decided, job) =>
+      decided.queueEffect?.kind === 'failing' && decided.entry?.status === 'failed'
+        ? {
+            ...decided,
+            ...{ status: 'pending', deadReason: null, attempts: job.attempts - 1, waitMs: 1000 },
+            entry: { ...decided.entry, status: 'deferred' },
+          }
+        : decided,
+    ),
   ],
   [
     'cancels what is on the wire',

@@ -184,6 +184,15 @@ export function losing(tables: Tables, _name: string, _values: unknown[], run: (
   return run();
 }
 
+/** Runs the statement as if no queue had a breaker. */
+export function withoutBreakers(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const settings = [...tables.queues.values()].map(({ breaker }) => [breaker, { ...breaker }] as const);
+  for (const [breaker] of settings) Object.assign(breaker, { failures: null, seconds: null });
+  const rows = run();
+  for (const [breaker, { failures, seconds }] of settings) Object.assign(breaker, { failures, seconds });
+  return rows;
+}
+
 /** Runs the statement as if no job were a probe. */
 export function withoutProbes(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
   const probes = [...tables.queues.values()].map((queue) => [queue, queue.probeJobId] as const);

@@ -24,3 +24,9 @@ create index queue_followed_idx on queue (id)
 alter table audit_entry
   drop constraint audit_entry_actor_type_values,
   add constraint audit_entry_actor_type_values check (actor_type in ('api_key', 'member', 'operator', 'service')) not valid;
+
+-- A small table: an account has at most 50 rules.
+alter table alert_rule
+  drop constraint alert_rule_kind_values,
+  add constraint alert_rule_kind_values check (kind in ('oldest_due', 'dead_letters', 'failure_share', 'hold', 'breaker',
+    'signature_rejected', 'slow_receiver', 'no_worker', 'usage'));

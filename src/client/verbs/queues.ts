@@ -23,6 +23,14 @@ export interface QueueDeclaration extends QueueCreateInput {
   signingSecret?: string | undefined;
 }
 
+/** When a breaker opens; at least one of both. */
+export interface Breaker {
+  /** Number of failed answers in a row, 2 to 1000. */
+  failures?: number | undefined;
+  /** Time in seconds in which all answers have failed, at least two; 1 to 3600. */
+  seconds?: number | undefined;
+}
+
 /** Result of `queues.rotateSecret`. */
 export interface RotatedSecret {
   /** The next signing secret, which no later answer contains. */
@@ -89,6 +97,8 @@ export interface QueueVerbs {
   setStandardWebhooks(name: string, enabled: boolean, options?: CallOptions): Promise<void>;
   /** Stores payloads that are published from now on encrypted, or as they are. */
   setPayloadEncryption(name: string, enabled: boolean, options?: CallOptions): Promise<void>;
+  /** Sets when the breaker of the queue opens; null removes it. */
+  setBreaker(name: string, breaker: Breaker | null, options?: CallOptions): Promise<void>;
   /** Sets whether only a forced `jobferry listen` may take deliveries of the queue. */
   markProduction(name: string, production: boolean, options?: CallOptions): Promise<void>;
 }
@@ -127,6 +137,7 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
       change('setStandardWebhooks', name, STANDARD_WEBHOOKS, options, { enabled }),
     setPayloadEncryption: (name, enabled, options) =>
       change('setPayloadEncryption', name, ENCRYPTION, options, { enabled }),
+    setBreaker: (name, breaker, options) => change('setBreaker', name, BREAKER, options, { breaker }),
     markProduction: (name, production, options) => change('markProduction', name, PRODUCTION, options, { production }),
   };
 }
@@ -160,6 +171,8 @@ const STANDARD_WEBHOOKS = `mutation ($id: ID!, $enabled: Boolean!) {
   result: setStandardWebhooks(queueId: $id, enabled: $enabled) { ${ERROR} } }`;
 const ENCRYPTION = `mutation ($id: ID!, $enabled: Boolean!) {
   result: setPayloadEncryption(queueId: $id, enabled: $enabled) { ${ERROR} } }`;
+const BREAKER = `mutation ($id: ID!, $breaker: BreakerInput) {
+  result: setBreaker(queueId: $id, breaker: $breaker) { ${ERROR} ${FIELDS} } }`;
 const PRODUCTION = `mutation ($id: ID!, $production: Boolean!) {
   result: markProduction(queueId: $id, production: $production) { ${ERROR} } }`;
 

@@ -9,7 +9,8 @@ export const QueueNow = graphql(`
   fragment QueueNow on Queue {
     __typename id name mode concurrency ackTimeout inFlight paused oldestDueSeconds
     pause { since by }
-    hold { since until reason askedBy { id } probe { id } }
+    hold { since until reason byBreaker askedBy { id } probe { id } }
+    breaker { failures seconds failedInRow openedAt failedProbes }
     rateLimitMax rateLimitWindow rateWindow { used max resetsAt }
     depth { due scheduled retrying held processing awaitingAck nextDueAt firstAckDeadline }
     health {
@@ -41,7 +42,7 @@ export const JobCourse = graphql(`
     }
     queue {
       __typename id name mode concurrency inFlight depth { awaitingAck } rateLimitMax rateLimitWindow maxDefers ackTimeout
-      ackTimeoutAction pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
+      ackTimeoutAction pause { since by } hold { until reason byBreaker askedBy { id } probe { id } } rateWindow { used max resetsAt }
     }
   }
 `);

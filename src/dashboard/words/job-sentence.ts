@@ -65,6 +65,7 @@ function pending(job: JobWhole, context: JobContext): Phrase {
 }
 
 function holder(hold: JobWhole['queue']['hold']): string {
+  if (hold?.byBreaker === true) return ', when its breaker probes the receiver again, which fails now';
   if (hold?.askedBy == null) return hold?.reason == null ? '' : `, because its receiver said ${quote(hold.reason)}`;
   const id = shortId(hold.askedBy.id);
   return hold.reason === null ? `, because job ${id} was deferred` : `, because job ${id} said ${quote(hold.reason)}`;

@@ -57,6 +57,7 @@ export const ROLE_OF = {
   revokeApiKey: 'ADMIN',
   rotateAlertRuleSecret: 'ADMIN',
   rotateSigningSecret: 'ADMIN',
+  setBreaker: 'ADMIN',
   setPayloadEncryption: 'ADMIN',
   setStandardWebhooks: 'ADMIN',
   updateAlertRule: 'ADMIN',

@@ -33,7 +33,8 @@ const WATCHED = `
   ), w as materialized (
     select rule.id as rule_id, rule.kind, rule.threshold, rule.counted,
            clock.now, clock.now - rule."windowSeconds" * interval '1 s' as since,
-           q.id, q.name, q.concurrency, q.paused_at, q.hold_until, q.hold_since
+           q.id, q.name, q.concurrency, q.paused_at, q.hold_until, q.hold_since,
+           q.breaker_opened_at, q.breaker_failed
       from clock cross join rule join queue q on rule."queueId" is null or q.id = rule."queueId"
      where q.id = any ($3::text[]) and q.account_id = $1 and q.deleted_at is null
   )`;
@@ -82,6 +83,14 @@ const HOLD: Statement = {
     with ${WATCHED}
     select ${measured({ value: 'extract(epoch from w.now - w.hold_since)' })}
       from w where w.hold_until is not null and w.hold_since <= w.now - w.threshold * interval '1 s'`,
+};
+
+const BREAKER: Statement = {
+  name: 'alert-breaker',
+  text: `
+    with ${WATCHED}
+    select ${measured({ value: 'extract(epoch from w.now - w.breaker_opened_at)', total: 'w.breaker_failed' })}
+      from w where w.hold_until is not null and w.breaker_opened_at <= w.now - w.threshold * interval '1 s'`,
 };
 
 // The id of a dead letter has its time. Queue and id are compared together, as everywhere (docs/queries.md). The newest letters
@@ -152,6 +161,7 @@ interface AlertFacts {
 /** The statement for each kind of rule that watches queues. */
 export const ALERT_FACTS: readonly AlertFacts[] = [
   { kinds: ['oldest_due'], statement: OLDEST_DUE, ofStatistics: false, counts: false },
+  { kinds: ['breaker'], statement: BREAKER, ofStatistics: false, counts: false },
   { kinds: ['hold'], statement: HOLD, ofStatistics: false, counts: false },
   { kinds: ['dead_letters'], statement: DEAD_LETTERS, ofStatistics: false, counts: true },
   {

@@ -77,7 +77,8 @@ const END_HOLD: Statement = {
       update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id
       returning job.id
     ), ended as (
-      update queue set hold_until = null, hold_job_id = null, hold_reason = null, probe_job_id = null
+      update queue set hold_until = null, hold_job_id = null, hold_reason = null, probe_job_id = null,
+                       breaker_failed = 0, breaker_failed_since = null, breaker_opened_at = null, breaker_until = null
         from present where queue.id = present.id and (select count(*) from moved) >= 0
       returning queue.id, present.name, present.hold_until
     )

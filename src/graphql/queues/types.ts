@@ -1,4 +1,3 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import type {
   BackoffType as Backoff,
   QueueMode as Mode,
@@ -13,60 +12,12 @@ import { DeadLetterConnection, deadLetterPage, ErrorGroup, hasAttempts } from '.
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from '../jobs/filter.ts';
 import { JobConnection, jobPage } from '../jobs/page.ts';
-import type { JobRow, QueueRow } from '../loaders.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
 import { inTurn, timelineArgs } from '../timeline.ts';
+import { QueueBreaker, QueueHold } from './hold.ts';
 import { LAST_DELIVERY, QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
-
-const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
-  description: 'A hold of a whole queue, caused by a defer of queue scope. No job of the queue is delivered during it.',
-  fields: (t) => ({
-    until: t.expose('holdUntil', {
-      type: 'DateTime',
-      description: 'End of the hold. After it, one job is released as a probe.',
-    }),
-    since: t.expose('holdSince', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Start of the hold. A hold that is extended keeps its start. Null if the start was not recorded.',
-    }),
-    reason: t.exposeString('holdReason', {
-      nullable: true,
-      description: 'Reason that the receiver gave for the hold; null if it gave none.',
-    }),
-    askedBy: t.field({
-      type: Job,
-      nullable: true,
-      description: 'The job whose defer caused the hold; null if that job has been removed.',
-      resolve: (queue, _args, context, info) => jobOfHold(queue, 'askedBy', context, info),
-    }),
-    probe: t.field({
-      type: Job,
-      nullable: true,
-      description:
-        'The job that is now delivered as a probe, to find out whether the queue may resume; null if no probe is in flight.',
-      resolve: (queue, _args, context, info) => jobOfHold(queue, 'probe', context, info),
-    }),
-  }),
-});
-
-/** The id of the job alone is read with the state of the queue, which most clients select as well. */
-async function jobOfHold(
-  { id: queueId, accountId, holdJobId, probeJobId }: QueueRow,
-  which: 'askedBy' | 'probe',
-  { loaders }: GraphQLContext,
-  info: GraphQLResolveInfo,
-): Promise<JobRow | null> {
-  const jobId = which === 'askedBy' ? holdJobId : probeJobId;
-  if (jobId === null) return null;
-  const jobs = Selection.of(info).hasOnly('id') ? await loaders.holdJobs.load(queueId) : null;
-  if (jobs === null) return loaders.job.load(jobId);
-  const id = jobs[which];
-  // No other field is selected.
-  return id === null ? null : ({ id, accountId } as JobRow);
-}
 
 const QueueTunnel = builder.objectRef<OpenTunnel>('QueueTunnel').implement({
   description: 'A tunnel: a client to which deliveries of a queue go.',
@@ -167,8 +118,14 @@ Queue.implement({
       type: QueueHold,
       nullable: true,
       description:
-        'The hold of the queue, set by a defer of queue scope and removed when its probe has ended; null if the queue is not held.',
+        'The hold of the queue, set by a defer of queue scope or by its breaker, and removed when its probe has ended; null if the queue is not held.',
       resolve: (queue) => (queue.holdUntil === null ? null : { ...queue, holdUntil: queue.holdUntil }),
+    }),
+    breaker: t.field({
+      type: QueueBreaker,
+      nullable: true,
+      description: 'The breaker of the queue; null if it has none.',
+      resolve: (queue) => (queue.breakerFailures === null && queue.breakerSeconds === null ? null : queue),
     }),
     signingSecretRotatesAt: t.expose('nextSigningSecretAt', {
       type: 'DateTime',

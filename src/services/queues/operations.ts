@@ -1,6 +1,8 @@
+import { setBreaker } from '../../db/queues/breaker.ts';
 import * as operations from '../../db/queues/operations.ts';
 import { signingSecretsOf } from '../../db/queues/standard-webhooks.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
+import { assertBreaker, type BreakerSettings } from '../../domain/breaker.ts';
 import { invalidField, JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
@@ -12,7 +14,7 @@ import { generateSigningSecret } from './signing-secret.ts';
 
 /**
  * Pauses and resumes queues, ends holds, rotates signing secrets (docs/decisions/0005), and switches the encryption of
- * payloads (0007), the headers of Standard Webhooks (0050) and the mark of production (0051). GraphQL only. Each change is written to the audit log in the
+ * payloads (0007), the headers of Standard Webhooks (0050), the mark of production (0051) and the breaker (0053). GraphQL only. Each change is written to the audit log in the
  * same commit, and returns the queue as it is afterwards.
  * @throws JobferryError `not_found`, `unavailable`, and what the method names
  */
@@ -113,6 +115,21 @@ export function createQueueOperations(context: Context) {
           await context.followQueues?.().catch(() => undefined);
           changed(account, queueId);
         }
+      }
+      return liveQueue(context, account, queueId).catch(afterCommit);
+    },
+
+    /**
+     * Sets when the breaker of the queue opens, or removes it with null; one that is open then lets its queue go on. The worker
+     * of this process follows before this resolves, those of other processes within 2 s.
+     * @throws JobferryError `invalid_fields` (breaker)
+     */
+    async setBreaker(account: Account, queueId: string, breaker: BreakerSettings | null): Promise<Queue> {
+      if (breaker !== null) assertBreaker(breaker);
+      if (isId(queueId) && (await setBreaker(db, authorOf(account), queueId, breaker))) {
+        await context.followQueues?.().catch(() => undefined);
+        context.wake(queueId, 'change');
+        changed(account, queueId);
       }
       return liveQueue(context, account, queueId).catch(afterCommit);
     },

@@ -200,4 +200,20 @@ export const MUTANTS: Mutant[] = [
     to: "'true'",
     seenBy: { file: 'test/services/backup.test.ts', test: 'refers to no queue and no action of another account' },
   },
+  {
+    id: 'I-54',
+    what: 'a probe of a breaker uses up an attempt',
+    file: 'src/domain/breaker.ts',
+    from: 'attempts: job.attempts - 1,',
+    to: 'attempts: job.attempts,',
+    seenBy: { file: 'test/domain/breaker.test.ts', test: 'uses up no attempt, not even the last one' },
+  },
+  {
+    id: 'I-54',
+    what: 'an open breaker lets its queue go when its probe is lost',
+    file: 'prisma/functions/settle.sql',
+    from: 'hold_until > p_now or breaker_opened_at is not null then',
+    to: 'hold_until > p_now then',
+    seenBy: { file: 'test/db/breaker.test.ts', test: 'goes on when its probe is lost with its worker' },
+  },
 ];

@@ -260,7 +260,7 @@ const look: Operation = async (side) => {
   return { pages, due: new Set(due), overdue: new Set(overdue), accounts, ...(await workers(side)) };
 };
 
-/** Of a queue whose receiver mostly fails. */
+/** An operation on a queue whose receiver mostly fails. */
 export function failingOperation(random: Random): Operation {
   const r = random.next();
   if (r < 0.2) return publishSome(random);

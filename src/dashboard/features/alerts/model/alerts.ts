@@ -34,6 +34,7 @@ export const ALERT_KINDS: Readonly<Record<AlertKind, KindWords>> = {
     threshold: { label: PERCENT, byDefault: '50' },
   },
   HOLD: { label: 'A hold lasts', ofQueues: true, threshold: { label: SECONDS, byDefault: '600' } },
+  BREAKER: { label: 'A breaker is open', ofQueues: true, threshold: { label: SECONDS, byDefault: '60' } },
   SIGNATURE_REJECTED: {
     label: 'Signatures are rejected',
     ofQueues: true,
@@ -71,6 +72,8 @@ export function sentenceOfRule({ kind, threshold, windowSeconds, queue }: RuleFa
       return `${limit} % of the attempts of ${name} fail within ${within}.`;
     case 'HOLD':
       return `${upperFirst(name)} is held for more than ${seconds(limit)}.`;
+    case 'BREAKER':
+      return `The breaker of ${name} is open for more than ${seconds(limit)}.`;
     case 'SIGNATURE_REJECTED':
       return `${limit} % of the answers to ${name} are 401 within ${within}.`;
     case 'SLOW_RECEIVER':

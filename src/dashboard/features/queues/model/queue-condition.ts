@@ -1,7 +1,8 @@
 import { allAwaitReports, slotsInUse } from '../../../../domain/queue-slots.ts';
 import type { QueueNow as Queue } from '../../../schema/fragments.ts';
 import { sumOfAnswers } from '../../../words/answers.ts';
-import { many, minute, number, span, time, took, type View } from '../../../words/format.ts';
+import { many, minute, number, quote, span, time, took, type View } from '../../../words/format.ts';
+import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, type TimePiece } from '../../../words/phrase.ts';
 import type { Signal, Word } from '../../../words/words.ts';
 
@@ -47,6 +48,7 @@ export type Condition =
   | 'deleted'
   | 'paused'
   | 'signature'
+  | 'breaker'
   | 'held'
   | 'probing'
   | 'failing'
@@ -64,6 +66,7 @@ export const CONDITIONS: Readonly<Record<Condition, Word>> = {
   deleted: { word: 'Deleted', icon: 'deleted', signal: 'idle' },
   paused: { word: 'Paused', icon: 'paused', signal: 'idle' },
   signature: { word: 'Signature rejected', icon: 'key', signal: 'bad' },
+  breaker: { word: 'Breaker open', icon: 'failing', signal: 'bad' },
   held: { word: 'Held', icon: 'held', signal: 'hold' },
   probing: { word: 'Probing', icon: 'probe', signal: 'hold' },
   failing: { word: 'Failing', icon: 'failing', signal: 'bad' },
@@ -90,6 +93,7 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
   if (queue.deletedAt != null) return 'deleted';
   if (queue.paused) return 'paused';
   if (warnings.has('SIGNATURE_REJECTED')) return 'signature';
+  if (queue.hold?.byBreaker === true) return 'breaker';
   if (queue.hold !== null && Date.parse(queue.hold.until) > now) return 'held';
   if (queue.hold?.probe != null) return 'probing';
   if (warnings.has('FAILING')) return 'failing';
@@ -99,6 +103,17 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
   if ((flow.accepted ?? 0) > 0 || canMove(queue)) return 'moving';
   if (openJobs(queue) > 0) return 'waiting';
   return flow.moves || now - (lastAtOf(flow) ?? 0) < IDLE_AFTER_MS ? 'moving' : 'idle';
+}
+
+/** "Its breaker is open since 15:21:12: 14 answers in a row failed, the last was “HTTP 500”. The next probe is at 15:25:02." */
+export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
+  const openedAt = breaker?.openedAt ?? hold?.since ?? '';
+  const last = hold?.reason == null ? '' : `, the last was ${quote(hold.reason)}`;
+  const next =
+    hold?.probe != null
+      ? phrase`Job ${shortId(hold.probe.id)} finds out whether it is back.`
+      : phrase`The next probe is at ${momentOf(Date.parse(hold?.until ?? ''), view)}.`;
+  return phrase`Its breaker is open since ${momentOf(Date.parse(openedAt), view)}: ${many(breaker?.failedInRow ?? 0, 'answer')} in a row failed${last}. ${next}`;
 }
 
 /** The condition of a queue whose oldest due job waits for long. */

@@ -7,6 +7,7 @@ import type { Deed } from '../../../words/rights.ts';
 import {
   attemptsOf,
   awaitingText,
+  breakerText,
   type Condition,
   dueText,
   type Flow,
@@ -45,6 +46,11 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
       const said = phrase`${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
       return { lead: phrase`Signature rejected.`, rest: said };
     }
+    case 'breaker':
+      return {
+        lead: phrase`Breaker open.`,
+        rest: sentences(breakerText(queue, view), phrase`${jobsWait(queue)}; no attempt is used.`),
+      };
     case 'held': {
       const left = span(Date.parse(hold?.until ?? '') - view.now);
       const reason = hold?.reason == null ? null : phrase`The reason given is ${quote(hold.reason)}.`;

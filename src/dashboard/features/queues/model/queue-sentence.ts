@@ -5,6 +5,7 @@ import { type Phrase, phrase, type TimePiece } from '../../../words/phrase.ts';
 import {
   attemptsOf,
   awaitingText,
+  breakerText,
   canMove,
   conditionOf,
   dueText,
@@ -38,6 +39,8 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
         : phrase`Paused since ${moment(pause.since)} by ${pause.by}. ${jobsWait(queue)}, nothing is lost.`;
     case 'signature':
       return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
+    case 'breaker':
+      return phrase`The receiver is down. ${breakerText(queue, view)} ${jobsWait(queue)}.`;
     case 'held': {
       const until = hold?.until ?? '';
       const reason = hold?.reason == null ? '' : `: ${quote(hold.reason)}`;

@@ -1,4 +1,4 @@
-import { number, seconds } from '../../../words/format.ts';
+import { many, number, seconds } from '../../../words/format.ts';
 
 /** The settings of a queue as a form: their texts, their bounds, when each takes effect, and what has changed. */
 
@@ -213,4 +213,14 @@ export function sentenceOfReview({ changes, problems }: Review): string {
   });
   const head = changes.length === 1 ? 'One setting changes' : `${changes.length} settings change`;
   return parts.length === 1 ? `${head} ${parts[0]}.` : `${head}: ${parts.join(', ')}.`;
+}
+
+/** "It opens after 10 failed answers in a row, or when all of 1 min have failed." */
+export function breakerLead(breaker: { failures: number | null; seconds: number | null } | null): string {
+  if (breaker === null)
+    return 'While the receiver is down, each job is tried until its attempts are used up, and dies.';
+  const { failures, seconds: time } = breaker;
+  const byNumber = failures === null ? [] : [`after ${many(failures, 'failed answer')} in a row`];
+  const byTime = time === null ? [] : [`when all answers of ${seconds(time)} have failed`];
+  return `It opens ${[...byNumber, ...byTime].join(', or ')}.`;
 }

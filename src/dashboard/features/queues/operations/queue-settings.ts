@@ -61,6 +61,16 @@ export const SetStandardWebhooks = graphql(`
   }
 `);
 
+export const SetBreaker = graphql(`
+  mutation SetBreaker($id: ID!, $breaker: BreakerInput) {
+    setBreaker(queueId: $id, breaker: $breaker) {
+      ... on QueuePayload { queue { id } }
+      ... on ValidationError { fieldErrors { field messages } }
+      ... on Error { message }
+    }
+  }
+`);
+
 export const MarkProduction = graphql(`
   mutation MarkProduction($id: ID!, $on: Boolean!) {
     markProduction(queueId: $id, production: $on) { ... on QueuePayload { queue { id } } ... on Error { message } }

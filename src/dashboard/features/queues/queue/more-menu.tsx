@@ -10,6 +10,7 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
   { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
   { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
   { hash: 'standard-webhooks', label: 'Standard Webhooks headers…', icon: 'settings', deed: 'setStandardWebhooks' },
+  { hash: 'breaker', label: 'Breaker…', icon: 'settings', deed: 'setBreaker' },
   { hash: 'production', label: 'Mark as production…', icon: 'settings', deed: 'markProduction' },
   { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
   { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },

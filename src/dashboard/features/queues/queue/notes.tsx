@@ -125,7 +125,8 @@ function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: Non
         </May>
       }
     >
-      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} />} asked for the hold
+      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} />}{' '}
+      {hold.byBreaker ? 'failed, which opened the breaker' : 'asked for the hold'}
       {hold.since !== null && (
         <>
           {' '}

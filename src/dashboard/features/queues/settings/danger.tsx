@@ -18,6 +18,7 @@ import {
   type QueueOfSettings,
   SetStandardWebhooks,
 } from '../operations/queue-settings.ts';
+import { Breaker } from './breaker.tsx';
 import { DangerRow } from './danger-row.tsx';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
@@ -43,6 +44,7 @@ export function Danger(props: Props) {
       {may(rights, 'rotateSigningSecret') && <Secret queue={props.queue} onChanged={props.onChanged} />}
       {may(rights, 'setPayloadEncryption') && <Encryption {...props} />}
       {may(rights, 'setStandardWebhooks') && <StandardWebhooks {...props} />}
+      {may(rights, 'setBreaker') && <Breaker {...props} />}
       {may(rights, 'markProduction') && <Production {...props} />}
       <PurgeRow {...props} />
       {may(rights, 'deleteQueue') && <DeleteRow {...props} />}

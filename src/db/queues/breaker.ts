@@ -1,0 +1,48 @@
+import type { Author } from '../../domain/audit.ts';
+import type { BreakerSettings } from '../../domain/breaker.ts';
+import { actorJson } from '../audit.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+// Jobs that the breaker holds go on when it is switched off. `jobferry_settle_holds` writes the rest of its state.
+const SET_BREAKER: Statement = {
+  name: 'set-breaker',
+  text: `
+    with present as materialized (
+      select id, name, breaker_failures, breaker_seconds, $4::integer is null and $5::integer is null as goes,
+             coalesce(breaker_opened_at is not null and hold_until = breaker_until, false) as holds
+        from queue
+       where id = $1 and account_id = $2 and deleted_at is null
+         and (breaker_failures, breaker_seconds) is distinct from ($4::integer, $5::integer) for no key update
+    ), changed as (
+      update queue set
+        breaker_failures = $4, breaker_seconds = $5,
+        breaker_failed = case when goes then 0 else breaker_failed end,
+        breaker_failed_since = case when goes then null else breaker_failed_since end,
+        breaker_opened_at = case when goes then null else breaker_opened_at end,
+        breaker_until = case when goes then null else breaker_until end,
+        breaker_closed_at = case when goes then null else breaker_closed_at end,
+        hold_until = case when goes and holds then null else hold_until end,
+        probe_job_id = case when goes and holds then null else probe_job_id end
+        from present where queue.id = present.id
+      returning queue.id, queue.name, goes and holds as released,
+                jobferry_breaker_json(present.breaker_failures, present.breaker_seconds) as before
+    )
+    select case when released then jobferry_wake('deliver', id, jobferry_now()) end,
+           jobferry_audit($2, $3::json, 'queue.set_breaker', 'queue', id, name,
+             jsonb_build_object('breaker', before), jsonb_build_object('breaker', jobferry_breaker_json($4, $5)))
+      from changed`,
+};
+
+/**
+ * Sets when the breaker of a queue opens, or removes it with null.
+ * @returns false when nothing was changed: it is the same, or there is no such live queue
+ */
+export async function setBreaker(
+  db: Database,
+  by: Author,
+  queueId: string,
+  breaker: BreakerSettings | null,
+): Promise<boolean> {
+  const values = [breaker?.failures ?? null, breaker?.seconds ?? null];
+  return (await db.query(SET_BREAKER, [queueId, by.accountId, actorJson(by.actor), ...values])).length > 0;
+}

@@ -1,0 +1,207 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
+import { setBreaker } from '../../src/db/queues/breaker.ts';
+import { endHold } from '../../src/db/queues/operations.ts';
+import { OPERATOR } from '../../src/domain/audit.ts';
+import type { BreakerSettings } from '../../src/domain/breaker.ts';
+import type { JobEvent } from '../../src/domain/transition.ts';
+import {
+  DELIVERED,
+  FAILED,
+  type Fixture,
+  openFixture,
+  settlementOf,
+  takeOverClock,
+} from '../support/database-fixture.ts';
+
+/** The breaker in SQL, step by step. The simulation compares it with a model, and checks it under faults. */
+
+const START = Date.UTC(2026, 10, 21, 12);
+const SECOND = 1000;
+const UNAVAILABLE: JobEvent = {
+  type: 'answered',
+  outcome: { kind: 'backpressure', statusCode: 503, retryAfterMs: 40_000 },
+};
+
+let fixture: Fixture;
+let setClock: (ms: number) => Promise<void>;
+let queue: { id: string };
+let now = START;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  setClock = await takeOverClock(fixture.db, START);
+});
+
+beforeEach(async () => {
+  queue = await fixture.createQueue({ concurrency: 20, max_attempts: 2, backoff_delay: 0 });
+});
+
+async function after(ms: number): Promise<void> {
+  now += ms;
+  await setClock(now);
+}
+
+const by = () => ({ accountId: fixture.accountId, actor: OPERATOR });
+const set = (breaker: BreakerSettings | null) => setBreaker(fixture.db, by(), queue.id, breaker);
+
+async function claimed(): Promise<ClaimedJob[]> {
+  const { jobs } = await fixture.claim(queue as never);
+  for (const job of jobs) job.rules.hasBreaker = true;
+  return jobs;
+}
+
+async function answer(jobs: readonly ClaimedJob[], event: JobEvent): Promise<void> {
+  await settle(
+    fixture.db,
+    jobs.map((job) => settlementOf(job, event, now)),
+  );
+}
+
+interface State {
+  failed: number;
+  opened: number | null;
+  until: number | null;
+  hold: number | null;
+  probes: number;
+  probe: string | null;
+}
+
+/** Times are seconds from now. */
+async function state(): Promise<State> {
+  const at = (column: string) => `(extract(epoch from ${column} - jobferry_now()))::float8`;
+  const row = await fixture.db.one<State & Record<string, unknown>>(
+    `select breaker_failed as failed, ${at('breaker_opened_at')} as opened, ${at('breaker_until')} as until,
+            ${at('hold_until')} as hold, breaker_probes as probes, probe_job_id as probe from queue where id = $1`,
+    [queue.id],
+  );
+  if (row === null) throw new Error('no queue');
+  return row;
+}
+
+const actions = async () =>
+  (
+    await fixture.db.query<{ action: string; actor_label: string }>(
+      `select action, actor_label from audit_entry where target_id = $1 and action like 'queue.%breaker' order by id`,
+      [queue.id],
+    )
+  ).map(({ action, actor_label: label }) => `${label} ${action}`);
+
+/** Opens the breaker with three failures. */
+async function open(): Promise<void> {
+  await set({ failures: 3, seconds: null });
+  await fixture.publishJobs(queue as never, 6);
+  await answer((await claimed()).slice(0, 3), FAILED);
+}
+
+describe('a closed breaker', () => {
+  it('opens at the last of so many failed answers in a row, over any number of statements', async () => {
+    await set({ failures: 3, seconds: null });
+    await fixture.publishJobs(queue as never, 6);
+    const jobs = await claimed();
+    await answer(jobs.slice(0, 2), FAILED);
+    await answer(jobs.slice(2, 3), DELIVERED);
+    await answer(jobs.slice(3, 5), FAILED);
+    expect(await state()).toMatchObject({ failed: 2, opened: null, hold: null });
+    await answer(jobs.slice(5), FAILED);
+    expect(await state()).toEqual({ failed: 3, opened: 0, until: 10, hold: 10, probes: 0, probe: null });
+    expect(await claimed()).toEqual([]);
+    expect(await actions()).toEqual(['operator queue.set_breaker', 'Jobferry queue.open_breaker']);
+  });
+
+  it('opens by time, when all answers of so long a time have failed and there were at least two', async () => {
+    await set({ failures: null, seconds: 60 });
+    await fixture.publishJobs(queue as never, 3);
+    const jobs = await claimed();
+    await answer(jobs.slice(0, 1), FAILED);
+    await after(59 * SECOND);
+    await answer(jobs.slice(1, 2), UNAVAILABLE);
+    expect(await state()).toMatchObject({ failed: 2, opened: null });
+    await after(SECOND);
+    await answer(jobs.slice(2), FAILED);
+    expect(await state()).toMatchObject({ failed: 3, opened: 0, hold: 10 });
+  });
+
+  it('is never opened if the queue has none', async () => {
+    await fixture.publishJobs(queue as never, 3);
+    await answer(await claimed(), FAILED);
+    expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
+  });
+});
+
+describe('an open breaker', () => {
+  it('lets one job go at growing intervals, which costs no attempt', async () => {
+    await open();
+    for (const [probes, pause] of [10, 20, 40, 80, 160, 300, 300].entries()) {
+      expect(await state()).toMatchObject({ hold: pause, probes });
+      await after(pause * SECOND - 1);
+      expect(await claimed()).toEqual([]);
+      await after(1);
+      const jobs = await claimed();
+      expect(jobs).toHaveLength(1);
+      expect(await claimed()).toEqual([]);
+      await answer(jobs, FAILED);
+    }
+    const dead = await fixture.db.query(`select id from job where queue_id = $1 and status = 'dead'`, [queue.id]);
+    expect(dead).toEqual([]);
+  });
+
+  it('waits for as long as its receiver asks for', async () => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), UNAVAILABLE);
+    expect(await state()).toMatchObject({ until: 20, hold: 40, probes: 1 });
+  });
+
+  it('closes at a success of the probe, or of what was in flight, and counts from 0 again', async () => {
+    await open();
+    await after(10 * SECOND);
+    const [probe] = await claimed();
+    await answer([probe as ClaimedJob], DELIVERED);
+    expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null, probe: null });
+    expect((await claimed()).length).toBeGreaterThan(1);
+    expect((await actions()).at(-1)).toBe('Jobferry queue.close_breaker');
+  });
+
+  it('asks less often of a receiver that works for a moment only', async () => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), FAILED);
+    await after(20 * SECOND);
+    await answer(await claimed(), DELIVERED);
+    await fixture.publishJobs(queue as never, 3);
+    await answer(await claimed(), FAILED);
+    expect(await state()).toMatchObject({ opened: 0, probes: 1, hold: 20 });
+  });
+
+  it('goes on when its probe is lost with its worker', async () => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), { type: 'interrupted' });
+    expect(await state()).toMatchObject({ opened: -10, probe: null });
+    expect(await claimed()).toHaveLength(1);
+  });
+
+  it('ends when a person ends the hold or switches it off, and not by another change of it', async () => {
+    await open();
+    expect(await set({ failures: 5, seconds: 5 })).toBe(true);
+    expect(await state()).toMatchObject({ opened: 0, hold: 10 });
+    expect(await endHold(fixture.db, by(), queue.id)).toBe(true);
+    expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
+    await fixture.publishJobs(queue as never, 5);
+    await answer((await claimed()).slice(0, 5), FAILED);
+    expect(await state()).toMatchObject({ opened: 0 });
+    expect([await set(null), await set(null)]).toEqual([true, false]);
+    expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
+    expect((await claimed()).length).toBeGreaterThan(1);
+  });
+
+  it('leaves the hold that a receiver asked for when it is switched off', async () => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), UNAVAILABLE);
+    await set(null);
+    expect(await state()).toMatchObject({ opened: null, hold: 40 });
+  });
+});

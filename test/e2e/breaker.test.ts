@@ -1,0 +1,85 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startJobferry, type TestJobferry } from '../../src/client/testing/index.ts';
+import { builtService } from '../support/built.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A receiver that is down for two hours, with the clock moved (I-54). */
+
+const JOBS = 1000;
+let jobferry: TestJobferry;
+let isUp = false;
+let requests = 0;
+
+const server = createServer((req, res) => {
+  req.resume();
+  req.on('end', () => {
+    requests += 1;
+    res.writeHead(isUp ? 200 : 500).end();
+  });
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  jobferry = await startJobferry({ command: [process.execPath, builtService()] });
+});
+afterAll(async () => {
+  await jobferry.stop();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const STATE = `query { queue(name: "mails") {
+  hold { byBreaker reason } breaker { failedInRow openedAt failedProbes } depth { due processing }
+} }`;
+interface State {
+  queue: {
+    hold: { byBreaker: boolean; reason: string | null } | null;
+    breaker: { failedInRow: number; openedAt: string | null; failedProbes: number };
+    depth: { due: number; processing: number };
+  };
+}
+const state = async () => (await jobferry.client.graphql<State>(STATE, {})).queue;
+
+async function count(filter: object): Promise<number> {
+  const query = 'query ($filter: JobFilter!) { jobs(filter: $filter, first: 1) { totalCount } }';
+  const found = await jobferry.client.graphql<{ jobs: { totalCount: number } }>(query, { filter });
+  return found.jobs.totalCount;
+}
+
+it('costs few attempts and no job, and the queue goes on at the first probe after its return', async () => {
+  const { port } = server.address() as AddressInfo;
+  await jobferry.createQueue({
+    name: 'mails',
+    webhookUrl: `http://127.0.0.1:${port}/`,
+    concurrency: 10,
+    maxAttempts: 2,
+  });
+  await jobferry.client.queues.setBreaker('mails', { failures: 10 });
+  await jobferry.client.jobs.publishMany(
+    'mails',
+    Array.from({ length: JOBS }, () => ({ payload: {} })),
+  );
+  await waitFor(async () => (await state()).breaker.openedAt !== null);
+  expect(await state()).toMatchObject({ hold: { byBreaker: true, reason: 'HTTP 500' } });
+  await jobferry.time.pass('2h');
+  expect(requests).toBeLessThanOrEqual(50);
+  expect(await state()).toMatchObject({ breaker: { failedProbes: 27 } });
+  expect(await count({ states: ['DEAD'] })).toBe(0);
+
+  isUp = true;
+  const before = requests;
+  await jobferry.time.pass('5m');
+  expect(requests).toBeGreaterThan(before);
+  await waitFor(async () => (await count({ states: ['COMPLETED'] })) === JOBS);
+  expect(await state()).toMatchObject({ hold: null, breaker: { failedInRow: 0, openedAt: null, failedProbes: 0 } });
+  const query = 'query { auditLog(first: 2) { nodes { action actor } } }';
+  expect(await jobferry.client.graphql(query, {})).toMatchObject({
+    auditLog: {
+      nodes: [
+        { action: 'queue.close_breaker', actor: 'Jobferry' },
+        { action: 'queue.open_breaker', actor: 'Jobferry' },
+      ],
+    },
+  });
+});
