@@ -9,13 +9,13 @@ import type { IconName } from '../../../words/words.ts';
 const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed }[] = [
   { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
   { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
-  { hash: 'standard-webhooks', label: 'Standard Webhooks headers…', icon: 'settings', deed: 'setStandardWebhooks' },
-  { hash: 'production', label: 'Mark as production…', icon: 'settings', deed: 'markProduction' },
+  { hash: 'standard-webhooks', label: 'Standard Webhooks headers', icon: 'settings', deed: 'setStandardWebhooks' },
+  { hash: 'production', label: 'Mark of production', icon: 'settings', deed: 'markProduction' },
   { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
   { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
 ];
 
-/** Links to rare actions on a queue. They are in the settings, with their price. */
+/** Links to rare actions on a queue. They are in the settings, with their price. Behind `…` is a dialog, which opens there at once. */
 export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: () => void; onExamine: () => void }) {
   const id = useId();
   const rights = useRights();
