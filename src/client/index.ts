@@ -24,6 +24,7 @@ export type { Extended, ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } 
 export type { ApiKey, CreatedKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
 export type {
   EnsuredQueue,
+  QueueCopy,
   QueueDeclaration,
   QueueVerbs,
   ReceiverCheck,

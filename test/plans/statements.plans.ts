@@ -53,9 +53,9 @@ import { encryptedJobs, payloadHeads, payloadsWithin } from '../../src/db/jobs/p
 import { isJobOf, reportHolder } from '../../src/db/jobs/report-holder.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
+import { followedQueues } from '../../src/db/queues/followed.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
-import { followedQueues } from '../../src/db/queues/followed.ts';
 import * as standard from '../../src/db/queues/standard-webhooks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
