@@ -10,6 +10,8 @@ export const SuggestValues = graphql(`
   }
 `);
 
+export const SuggestTags = graphql(`query SuggestTags($search: String!) { queueTags(search: $search) }`);
+
 export const SearchQueues = graphql(`
   query SearchQueues($search: String!) { queues(first: 8, search: $search) { nodes { id name paused } } }
 `);

@@ -88,6 +88,7 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
             {queue.name}
           </Link>
           {queue.mode === 'ACK' && <span className="tag">ack</span>}
+          {queue.tags.length > 0 && <small className="q3 cut">{queue.tags.join(' ')}</small>}
         </span>
       </td>
       <td className="c3">

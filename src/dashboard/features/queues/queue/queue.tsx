@@ -1,12 +1,12 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
-import { lazy, Suspense, useState } from 'react';
+import { Fragment, lazy, Suspense, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
-import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
+import { jobsOfQueue, jobsPath, queuePath, queuesPath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
@@ -135,6 +135,14 @@ function QueueHead({
       lead={
         <>
           <Phrase pieces={leadOfQueue(queue, flow, view)} />
+          {queue.tags.map((tag) => (
+            <Fragment key={tag}>
+              {' '}
+              <Link className="tag" href={queuesPath(`tag:${tag}`)}>
+                {tag}
+              </Link>
+            </Fragment>
+          ))}
           {isBoundBySlots(queue) && (
             <May deed="updateQueue">
               {' '}
