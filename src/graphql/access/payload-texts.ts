@@ -51,7 +51,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   RotateSigningSecretPayload: ['signingSecret'],
   // The resolver of `query` withholds conditions on payloads.
   SavedView: ['createdBy', 'name', 'query'],
-  Server: ['environment', 'version'],
+  Server: ['environment', 'templates', 'version'],
   Session: ['label', 'userAgent'],
   UnavailableError: ['message'],
   Usage: ['month'],

@@ -5,6 +5,7 @@ import { queuePath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { type Deed, may } from '../../../words/rights.ts';
 import type { IconName } from '../../../words/words.ts';
+import { NEW_QUEUE } from '../list/new-queue.tsx';
 
 const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed }[] = [
   { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
@@ -39,6 +40,12 @@ export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: 
             <Icon name="list" />
             Examine the receiver…
           </button>
+        )}
+        {may(rights, 'createQueue') && (
+          <Link href={`${NEW_QUEUE}&copy=${encodeURIComponent(name)}`}>
+            <Icon name="copy" />
+            Copy this queue
+          </Link>
         )}
         {parts.map(({ hash, label, icon }) => (
           <Link key={hash} href={`${queuePath(name, '/edit')}#${hash}`}>
