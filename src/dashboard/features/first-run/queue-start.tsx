@@ -45,7 +45,7 @@ export function QueueStart({
 function CopiedQueue({ copyOf, problem }: { copyOf: string; problem: string | undefined }) {
   const [text, setText] = useState(copyOf);
   const search = useSettled(text);
-  const found = useQuery({ ...query(SearchQueues, { search }), ...keepOld }).data?.queues.nodes;
+  const found = useQuery({ ...query(SearchQueues, { search, tags: null }), ...keepOld }).data?.queues.nodes;
   const id = useId();
   return (
     <>

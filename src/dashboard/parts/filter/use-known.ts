@@ -26,7 +26,11 @@ export function useKnown(table: Table, text: string): Known {
     ...keepOld,
     enabled: valuesOf !== null && isExact,
   });
-  const queues = useQuery({ ...query(SearchQueues, { search: queue ?? '' }), ...keepOld, enabled: queue !== null });
+  const queues = useQuery({
+    ...query(SearchQueues, { search: queue ?? '', tags: null }),
+    ...keepOld,
+    enabled: queue !== null,
+  });
   const tag = tagIn(table, settled);
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
   return useMemo(() => {

@@ -12,7 +12,8 @@ import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { useHeld } from '../../../parts/use-calm-order.ts';
 import { number } from '../../../words/format.ts';
-import { headlineOfList, worstFirst } from '../model/overview.ts';
+import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
+import { useFavourites } from '../parts/star.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
@@ -28,6 +29,7 @@ export function QueueList() {
   const place = { search, after };
   const { asked, page, states } = useQueues(place);
   const span = useSpan();
+  const favourites = useFavourites();
   const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
   useWalk();
@@ -55,7 +57,7 @@ export function QueueList() {
         <div {...handlers} className={isOld ? 'aging' : undefined}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues that match'}
-            {...{ states: worstFirst(states), span, timelines, isHeld }}
+            {...{ states: favouritesFirst(worstFirst(states), favourites), span, timelines, isHeld }}
           />
         </div>
       )}

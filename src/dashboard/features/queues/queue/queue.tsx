@@ -11,6 +11,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
+import { togglePauseOfQueue } from '../../../parts/pause-queue.ts';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { shortSentence } from '../../../words/job-sentence.ts';
@@ -19,13 +20,13 @@ import { leadOfQueue } from '../model/queue-lead.ts';
 import { sentenceOfQueue } from '../model/queue-sentence.ts';
 import { windowOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
+import { Star } from '../parts/star.tsx';
 import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
 import { MoreMenu } from './more-menu.tsx';
 import { QueueNotes } from './notes.tsx';
 import { OpenJobs } from './open-jobs.tsx';
-import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
 import { useQueue } from './use-queue.ts';
 
@@ -174,6 +175,7 @@ function QueueHead({
               <kbd>e</kbd>
             </Link>
           </May>
+          <Star name={name} />
           <MoreMenu name={name} onCheck={onCheck} onExamine={onExamine} />
         </>
       }
