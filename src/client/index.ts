@@ -25,6 +25,7 @@ export type { ApiKey, CreatedKey, KeyScope, KeyVerbs, NewKey } from './verbs/key
 export type {
   Breaker,
   EnsuredQueue,
+  QueueCopy,
   QueueDeclaration,
   QueueVerbs,
   ReceiverCheck,

@@ -4,6 +4,7 @@ import { applyTo, type Change, changesTo, type QueueStore } from '../declared/ap
 import { withApi } from './api.ts';
 import { CommandError, command } from './command.ts';
 import { printable } from './output.ts';
+import { tagsOfQueues } from './queue-api.ts';
 
 export const APPLY = command({
   name: 'apply',
@@ -25,9 +26,16 @@ export const APPLY = command({
     const declared = readQueuesFile({ name, text, variables: environment.variables });
     return withApi(environment, async (client) => {
       const store: QueueStore = {
-        list: () => unwrap(client.queues.list()),
+        list: async () => {
+          const queues = await unwrap(client.queues.list());
+          const tags = declared.some((queue) => queue.tags !== undefined) ? await tagsOfQueues(client) : null;
+          return queues.map((queue) => ({ ...queue, tags: tags?.get(queue.id) }));
+        },
         create: async (queue) => (await client.queues.ensure(queue)).signingSecret ?? '',
-        update: (id, body) => unwrap(client.queues.update({ params: { id }, body })),
+        update: async ({ id, name }, { tags, ...body }) => {
+          if (Object.keys(body).length > 0) await unwrap(client.queues.update({ params: { id }, body }));
+          if (tags !== undefined) await client.queues.setTags(name, tags);
+        },
       };
       const present = await store.list();
       const changes = changesTo(present, declared);

@@ -58,6 +58,23 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
   return { json: rows, text: table(COLUMNS, rows, 'No queues.') + nextPage(rows, page) };
 }
 
+/** @returns the tags of all queues, by id */
+export async function tagsOfQueues(client: JobferryClient): Promise<Map<string, string[]>> {
+  const query = `query ($after: String) { queues(first: ${PAGE}, after: $after) {
+    nodes { id tags } pageInfo { endCursor hasNextPage } } }`;
+  type Data = {
+    queues: { nodes: { id: string; tags: string[] }[]; pageInfo: { endCursor: string; hasNextPage: boolean } };
+  };
+  const tags = new Map<string, string[]>();
+  let after: string | null = null;
+  do {
+    const { queues }: Data = await client.graphql<Data>(query, { after });
+    for (const queue of queues.nodes) tags.set(queue.id, queue.tags);
+    after = queues.pageInfo.hasNextPage ? queues.pageInfo.endCursor : null;
+  } while (after !== null);
+  return tags;
+}
+
 interface WireDepth {
   due: number;
   scheduled: number;
@@ -70,9 +87,10 @@ interface WireDepth {
 
 export async function showThroughApi(client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> {
   const { id } = await queueByNameOrId(client, argument);
-  const query = `query ($id: ID!) { queue(id: $id) { ${FIELDS} maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow
+  const query = `query ($id: ID!) { queue(id: $id) { ${FIELDS} tags maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow
     health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead } } }`;
   type Shown = WireQueue & {
+    tags: string[];
     maxAttempts: number;
     backoffType: string;
     backoffDelay: number;
@@ -88,6 +106,7 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
     ['name', queue.name],
     ['webhook', queue.webhookUrl],
     ['mode', queue.mode.toLowerCase()],
+    ['tags', queue.tags.join(', ') || undefined],
     ['state', stateOf(queue)],
     ['paused by', queue.pause?.by],
     ['reason of the hold', queue.hold?.reason ?? undefined],

@@ -1,7 +1,8 @@
 import { type Breaker, type JobferryClient, unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
+import { tagsProblem } from '../domain/queue-tags.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
-import { command, type Option, UsageError } from './command.ts';
+import { command, type Option, type Result, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';
 import { secondsOf, wholeFromOne } from './values.ts';
 
@@ -32,40 +33,75 @@ const BREAKER = {
 
 const URL_HELP = 'where jobs are delivered';
 
+const TAG = {
+  tag: { value: 'LIST', help: 'tags, separated by commas, in place of the present ones; none for no tag' },
+};
+
+/** @throws UsageError, before anything is changed */
+function tagsIn(list: string | undefined): string[] | undefined {
+  const tags = list === 'none' ? [] : list?.split(',').map((tag) => tag.trim());
+  const problem = tags === undefined ? null : tagsProblem(tags);
+  if (problem !== null) throw new UsageError(`--tag ${problem}`);
+  return tags;
+}
+
 export const CREATE = command({
   name: 'queue create',
   summary: 'Create a queue, and print its signing secret, which is shown once.',
   reach: 'api',
   options: {
-    url: { value: 'URL', required: true, help: URL_HELP },
+    url: { value: 'URL', help: `${URL_HELP}; needed without --copy-of` },
     template: { value: 'NAME', help: 'template whose values replace the defaults' },
+    'copy-of': { value: 'QUEUE', help: 'queue whose settings replace the defaults, all but its name and its secret' },
+    ...TAG,
     ...OPTIONS,
   },
   argument: { name: 'NAME', what: 'name of the queue' },
   run: ({ argument: name, options }, environment) => {
-    const { url: webhookUrl, template } = options;
-    const body = { name, webhookUrl, ...settingsOf(options), ...(template === undefined ? {} : { template }) };
+    const { url, template, 'copy-of': copyOf } = options;
+    if (copyOf !== undefined && template !== undefined) throw new UsageError('give --template or --copy-of, not both');
+    if (copyOf === undefined && url === undefined) throw new UsageError('--url is missing, or --copy-of');
+    const tags = tagsIn(options.tag);
+    const given = { name, ...settingsOf(options), ...(url !== undefined && { webhookUrl: url }) };
     return withApi(environment, async (client) => {
+      if (copyOf !== undefined) {
+        const other = await queueByNameOrId(client, copyOf);
+        const { queue, signingSecret } = await client.queues.copy(other.name, { ...given, tags });
+        return shownOnce({ ...queue, signingSecret: signingSecret ?? '', warning: null });
+      }
+      const body = { webhookUrl: url ?? '', ...given, ...(template !== undefined && { template }) };
       const created = await client.queues.create({ body });
       const queue = await unwrap(created);
-      const warning = created.headers.get('x-jobferry-warning');
-      const text = facts([
-        ['id', queue.id],
-        ['name', queue.name],
-        ['webhook', queue.webhookUrl],
-        ['signing secret', queue.signingSecret],
-        ['warning', warning ?? undefined],
-      ]);
-      return { json: { ...queue, warning }, text };
+      if (tags !== undefined) await client.queues.setTags(name, tags);
+      return shownOnce({ ...queue, warning: created.headers.get('x-jobferry-warning') });
     });
   },
 });
+
+interface CreatedQueue {
+  id: string;
+  name: string;
+  webhookUrl: string;
+  signingSecret: string;
+  warning: string | null;
+}
+
+function shownOnce(queue: CreatedQueue): Result {
+  const text = facts([
+    ['id', queue.id],
+    ['name', queue.name],
+    ['webhook', queue.webhookUrl],
+    ['signing secret', queue.signingSecret],
+    ['warning', queue.warning ?? undefined],
+  ]);
+  return { json: queue, text };
+}
 
 export const UPDATE = command({
   name: 'queue update',
   summary: 'Change settings of a queue.',
   reach: 'api',
-  options: { url: { value: 'URL', help: URL_HELP }, ...OPTIONS, ...SWITCHES, breaker: BREAKER },
+  options: { url: { value: 'URL', help: URL_HELP }, ...TAG, ...OPTIONS, ...SWITCHES, breaker: BREAKER },
   argument: QUEUE_ARGUMENT,
   run: ({ argument, options }, environment) => {
     const body = { ...settingsOf(options), ...(options.url === undefined ? {} : { webhookUrl: options.url }) };
@@ -73,13 +109,15 @@ export const UPDATE = command({
       const text = (options as Readonly<Record<string, string | boolean | undefined>>)[name];
       return typeof text === 'string' ? [[name as keyof typeof SWITCHES, isYes(text, `--${name}`)] as const] : [];
     });
+    const tags = tagsIn(options.tag);
     const breaker = options.breaker === undefined ? undefined : breakerOf(options.breaker);
-    if (Object.keys(body).length === 0 && switches.length === 0 && breaker === undefined)
+    if (Object.keys(body).length === 0 && switches.length === 0 && tags === undefined && breaker === undefined)
       throw new UsageError('give at least one setting, such as --concurrency 5');
     return withApi(environment, async (client) => {
       const found = await queueByNameOrId(client, argument);
       const params = { id: found.id };
       const queue = Object.keys(body).length === 0 ? found : await unwrap(client.queues.update({ params, body }));
+      if (tags !== undefined) await client.queues.setTags(queue.name, tags);
       for (const [name, isOn] of switches) await SWITCH[name](client, queue.name, isOn);
       if (breaker !== undefined) await client.queues.setBreaker(queue.name, breaker);
       return { json: queue, text: `Queue ${printable(queue.name)} is changed.` };

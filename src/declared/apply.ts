@@ -10,14 +10,18 @@ export class QueuesFileError extends Error {
 export interface PresentQueue {
   readonly id: string;
   readonly name: string;
+  readonly tags?: readonly string[] | undefined;
 }
+
+/** The settings of a change. */
+export type Settings = QueueUpdateInput & Pick<QueueDeclaration, 'tags'>;
 
 /** Where queues are: behind the API for a command, in this process at the start of the service. */
 export interface QueueStore {
   list(): Promise<readonly PresentQueue[]>;
   /** @returns the signing secret */
   create(queue: QueueDeclaration): Promise<string>;
-  update(id: string, settings: QueueUpdateInput): Promise<unknown>;
+  update(queue: PresentQueue, settings: Settings): Promise<unknown>;
 }
 
 /** The change that makes a queue as it is declared. */
@@ -57,11 +61,11 @@ export async function applyTo(
     return wanted.signingSecret === undefined ? secret : null;
   }
   const settings = differences(queue, settingsOf(wanted));
-  if (Object.keys(settings).length > 0) await store.update(queue.id, settings);
+  if (Object.keys(settings).length > 0) await store.update(queue, settings);
   return null;
 }
 
 /** The others are for the creation only. */
-function settingsOf({ template: _template, signingSecret: _secret, ...settings }: QueueDeclaration): QueueUpdateInput {
+function settingsOf({ template: _template, signingSecret: _secret, ...settings }: QueueDeclaration): Settings {
   return settings;
 }

@@ -2,14 +2,16 @@ import { isMap, isPair, isSeq, LineCounter, type Node, type ParsedNode, parseDoc
 import type { QueueDeclaration } from '../client/verbs/queues.ts';
 import { ignoredIn } from '../contract/ignored.ts';
 import { contract } from '../contract/index.ts';
+import { tagsProblem } from '../domain/queue-tags.ts';
 import { signingSecretProblem } from '../domain/signing-secret.ts';
 import { printable } from '../domain/text.ts';
 import { QueuesFileError } from './apply.ts';
 
 /** A file that declares queues: `{"queues": [{"name": "emails", "webhookUrl": "https://…", "concurrency": 5}]}`. */
 
-/** A member that the contract does not have. */
+/** Members that the contract does not have. */
 const SECRET = 'signingSecret';
+const TAGS = 'tags';
 
 interface Source {
   /** Name of the file, for errors. */
@@ -76,7 +78,9 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDe
   const given: Record<string, unknown> = {};
   for (const [member, value] of Object.entries(item.toJSON() as Record<string, unknown>)) {
     const ignored =
-      member === SECRET ? null : ignoredIn(contract.queues.create, { query: {}, body: { [member]: value } });
+      member === SECRET || member === TAGS
+        ? null
+        : ignoredIn(contract.queues.create, { query: {}, body: { [member]: value } });
     if (ignored !== null) wrong(placeOfMember(member), `${ignored} is no setting of a queue`);
     else {
       const read = filled(value, variables);
@@ -84,9 +88,11 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDe
       else given[member] = read.value;
     }
   }
-  const { [SECRET]: secret, ...settings } = given;
+  const { [SECRET]: secret, [TAGS]: tags, ...settings } = given;
   const problem = secret === undefined ? null : signingSecretProblem(String(secret));
   if (problem !== null) wrong(placeOfMember(SECRET), `${SECRET}: ${problem}`);
+  const tagProblem = tags === undefined ? null : Array.isArray(tags) ? tagsProblem(tags.map(String)) : 'must be a list';
+  if (tagProblem !== null) wrong(placeOfMember(TAGS), `${TAGS}: ${tagProblem}`);
   const checked = contract.queues.create.body.safeParse(settings);
   if (!checked.success) {
     for (const { path, message } of checked.error.issues) {

@@ -36,10 +36,13 @@ export async function applyDeclaredQueues(
   if (first === undefined) return log.error('QUEUES_FILE was not applied: there is no account');
   const account: Account = { id: first.id, name: first.name, plan: first.plan, actor: OPERATOR };
   const store: QueueStore = {
-    list: () => queues.list(account),
+    list: async () => {
+      const [all, tags] = await Promise.all([queues.list(account), queues.tags(account)]);
+      return all.map((queue) => ({ ...queue, tags: tags.get(queue.id) }));
+    },
     // The file has no member that is undefined, which is all that the types differ in.
     create: async (queue) => (await queues.create(account, queue as CreateQueueInput)).signingSecret,
-    update: (id, settings) => queues.update(account, id, settings as Partial<CreateQueueInput>),
+    update: ({ id }, settings) => queues.update(account, id, settings as Partial<CreateQueueInput>),
   };
   for (const wanted of declared) {
     const queue = wanted.name;

@@ -33,7 +33,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.keyboard.press('Escape');
     await says(page, /^3 queues: /);
     await page.keyboard.type('no such');
-    await page.getByText('No queue has “no such” in its name').waitFor();
+    await page.getByText('No queue matches “no such”').waitFor();
   });
 
   it('has pages, and the overview says of which queues it speaks', async () => {

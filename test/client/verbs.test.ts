@@ -59,6 +59,17 @@ describe('queues.ensure', () => {
     await expect(weak).rejects.toMatchObject({ status: 400, fieldErrors: { signingSecret: [expect.any(String)] } });
   });
 
+  it('tags a queue, and changes nothing for the same tags in another order', async () => {
+    const settings = { name: 'tagged', webhookUrl: 'http://127.0.0.1:9', mode: 'ack' as const };
+    const created = await client.queues.ensure({ ...settings, tags: ['mail', 'eu'] });
+    expect(created).toMatchObject({ outcome: 'created', signingSecret: expect.stringMatching(/^whsec_/) });
+    expect((await client.queues.ensure({ ...settings, tags: ['eu', 'mail', 'eu'] })).outcome).toBe('unchanged');
+    expect((await client.queues.ensure(settings)).outcome).toBe('unchanged');
+    expect((await client.queues.ensure({ ...settings, tags: [] })).outcome).toBe('updated');
+    const wrong = client.queues.ensure({ ...settings, tags: ['Mail'] });
+    await expect(wrong).rejects.toMatchObject({ status: 400, fieldErrors: { tags: [expect.any(String)] } });
+  });
+
   it('throws what the service refuses', async () => {
     const refused = client.queues.ensure({ name: 'ensured', webhookUrl: 'http://127.0.0.1:9/', maxAttempts: -1 });
     await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { maxAttempts: [expect.any(String)] } });
@@ -128,6 +139,21 @@ describe('verbs of queues', () => {
       fieldErrors: { 'breaker.failures': [expect.any(String)] },
     });
     await expect(client.queues.setBreaker(name, {})).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('tag a queue, and copy it with all but its name and its secret', async () => {
+    const { name } = await createQueue();
+    await client.queues.setTags(name, ['mail']);
+    await client.queues.setStandardWebhooks(name, true);
+    const copy = await client.queues.copy(name, { name: `${name}-copy`, backoffType: 'fixed' });
+    expect(copy).toMatchObject({ outcome: 'created', queue: { name: `${name}-copy`, backoffType: 'fixed' } });
+    const query = 'query ($id: ID!) { queue(id: $id) { webhookUrl tags standardWebhooks } }';
+    const { queue } = await client.graphql<{ queue: object }>(query, { id: copy.queue.id });
+    expect(queue).toEqual({ webhookUrl: copy.queue.webhookUrl, tags: ['mail'], standardWebhooks: true });
+    await expect(client.queues.copy('none', { name: 'x' })).rejects.toMatchObject({
+      call: 'queues.copy(none)',
+      status: 400,
+    });
   });
 
   it('say which queue does not exist', async () => {

@@ -57,7 +57,13 @@ describe('queue create, update and rotate', () => {
       ...{ id: created.id, rateLimitMax: null, dlqEnabled: false, backoffType: 'fixed', maxAttempts: 1 },
     });
     expect(await cli.text('queue', 'update', created.id, '--concurrency', '2')).toBe('Queue mails is changed.');
-    await cli.run('queue', 'update', 'mails', '--standard-webhooks', 'yes', '--production', 'yes');
+    await cli.run('queue', 'update', 'mails', '--standard-webhooks', 'yes', '--production', 'yes', '--tag', 'mail,eu');
+    const copied = ['--copy-of', 'mails', '--concurrency', '1', '--tag', 'us'];
+    expect(await cli.json('queue', 'create', 'copy', ...copied)).toMatchObject({
+      ...{ name: 'copy', maxAttempts: 1, concurrency: 1, signingSecret: expect.stringMatching(/^whsec_/) },
+    });
+    const shown = [await cli.text('queue', 'show', 'mails'), await cli.text('queue', 'show', 'copy')];
+    expect(shown).toEqual([expect.stringMatching(/^tags +eu, mail$/m), expect.stringMatching(/^tags +us$/m)]);
     const switches = 'query Q($id: ID!) { queue(id: $id) { standardWebhooks production } }';
     expect((await graphql.query(switches, { id: created.id })).queue).toEqual({
       standardWebhooks: true,
@@ -72,6 +78,9 @@ describe('queue create, update and rotate', () => {
 
   it.each<[string[], RegExp]>([
     [['queue', 'update', 'mails'], /at least one setting/],
+    [['queue', 'update', 'mails', '--tag', 'eu,Mail'], /--tag must be 1 to 32 of .*“Mail” is not$/],
+    [['queue', 'create', 'next'], /--url is missing, or --copy-of$/],
+    [['queue', 'create', 'next', '--copy-of', 'mails', '--template', 'openai'], /--template or --copy-of, not both$/],
     [['queue', 'update', 'mial', '--concurrency', '2'], /queue mial does not exist$/],
     [['queue', 'update', 'mail', '--concurrency', '2'], /queue mail does not exist: did you mean mails\?/],
     [['queue', 'update', 'mails', '--concurrency', 'two'], /--concurrency must be a whole number$/],
@@ -245,7 +254,7 @@ describe('apply', () => {
     const path = await fileOf(
       JSON.stringify({
         queues: [
-          queueOf('one', { concurrency: 3, mode: 'ack' }),
+          queueOf('one', { concurrency: 3, mode: 'ack', tags: ['mail', 'eu'] }),
           queueOf('two', { backoffType: 'fixed', signingSecret: 'a-secret-of-thirty-two-characters' }),
         ],
       }),
@@ -258,9 +267,11 @@ describe('apply', () => {
     expect(secrets).toEqual({ one: expect.stringMatching(/^whsec_/) });
     expect(await cli.text('apply', path)).toBe('one: no change\ntwo: no change');
 
-    const changed = await fileOf(JSON.stringify({ queues: [queueOf('one', { concurrency: 4, mode: 'ack' })] }));
-    expect(await cli.text('apply', changed, '--dry-run')).toBe('one: to be changed: concurrency 3 → 4');
-    expect(await cli.text('apply', changed)).toBe('one: changed: concurrency 3 → 4');
+    const settings = { concurrency: 4, mode: 'ack', tags: ['us'] };
+    const changed = await fileOf(JSON.stringify({ queues: [queueOf('one', settings)] }));
+    const said = 'concurrency 3 → 4, tags ["eu","mail"] → ["us"]';
+    expect(await cli.text('apply', changed, '--dry-run')).toBe(`one: to be changed: ${said}`);
+    expect(await cli.text('apply', changed)).toBe(`one: changed: ${said}`);
     expect(await cli.text('apply', changed)).toBe('one: no change');
     expect(await cli.json('queue', 'show', 'two')).toMatchObject({ queue: { backoffType: 'FIXED' } });
   });

@@ -68,6 +68,18 @@ describe('the crossing', () => {
     ]);
   });
 
+  it('the crossing has the whole of an error that it cuts', () => {
+    const nacked = attempt(1, '12:03:37.212', {
+      webhookStatusCode: null,
+      status: 'NACKED',
+      error: 'the model is overloaded',
+    });
+    const parts = crossingOf({ ...job, attempts: [nacked] }, context, false);
+    expect(parts).toContainEqual(
+      expect.objectContaining({ label: 'the model is over…', whole: 'the model is overloaded' }),
+    );
+  });
+
   it('the crossing of a held job repeats the same attempt', () => {
     const held = attempt(1, '12:03:38', { status: 'DEFERRED', webhookStatusCode: 429, error: 'HTTP 429' });
     const waiting = { reason: 'HELD', earliestAt: at('12:04:48') } as const;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
 import { parseTerm } from '../../src/dashboard/filter/engine.ts';
-import { JOBS } from '../../src/dashboard/filter/jobs.ts';
-import { completionOf, type Known, lookUpsFor, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { JOBS, type JobsFilter, toJobFilter } from '../../src/dashboard/filter/jobs.ts';
+import { queueSearchOf } from '../../src/dashboard/filter/queue-search.ts';
+import { completionOf, type Known, lookUpsFor, suggestionsFor, tagIn } from '../../src/dashboard/filter/suggest.ts';
 import type { Table } from '../../src/dashboard/filter/table.ts';
 
 const KNOWN: Known = {
@@ -26,10 +27,18 @@ describe('suggestions for jobs', () => {
 
   it('begin with the words', () => {
     expect(labels('')).toEqual([
-      ...['state:', 'queue:', 'code:', 'error:', 'key:', 'created:', 'attempts:', 'ever:', 'reason:', 'waits:'],
+      ...['state:', 'queue:', 'tag:', 'code:', 'error:', 'key:', 'created:', 'attempts:', 'ever:', 'reason:', 'waits:'],
       ...['holds:', 'completed:', 'scheduled:', 'text:', 'payload.'],
     ]);
     expect(labels('st')[0]).toBe('state:');
+  });
+
+  it('are the tags of queues after tag:', () => {
+    const known = { ...KNOWN, tags: ['eu', 'mail'] };
+    expect(offers('tag:m', known).map(({ label }) => label)).toEqual(['tag:mail']);
+    expect(offers('tag:eu,', known)[1]?.does).toEqual({ chip: { word: 'tag', value: ['eu', 'mail'] } });
+    expect([tagIn(JOBS, 'tag:eu,m'), tagIn(JOBS, 'tag'), tagIn(DEAD_LETTERS, 'tag:m')]).toEqual(['m', null, null]);
+    expect(toJobFilter([parseTerm(JOBS, 'tag:EU,mail')] as JobsFilter, 0)).toEqual({ queueTags: ['eu', 'mail'] });
   });
 
   it('are the values of a word, also after a comma', () => {
@@ -143,5 +152,16 @@ describe.each<[name: string, table: Table]>([
   it('look nothing up in payloads without the right to see them', () => {
     expect(lookUpsFor(table, 'customer', rights(false))).toMatchObject({ path: null, valuesOf: null });
     expect(lookUpsFor(table, 'customer', rights(true)).path).toBe('customer');
+  });
+});
+
+describe('a search of queues', () => {
+  it.each([
+    ['', null, null],
+    ['orders', 'orders', null],
+    ['tag:mail', null, ['mail']],
+    ['api.partner.com tag:EU,us or tag:', 'api.partner.com or', ['eu', 'us']],
+  ])('such as “%s” has text and tags', (text, search, tags) => {
+    expect(queueSearchOf(text)).toEqual({ search, tags });
   });
 });

@@ -94,6 +94,7 @@ const BY_KIND = new Map<unknown, fc.Arbitrary<unknown>>([
 ]);
 const BY_WORD: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   code: some(code),
+  tag: some(fc.stringMatching(/^[a-z0-9._-]{1,32}$/)),
   ever: some(fc.oneof(code, fc.constantFrom('0', '4xx', '5xx'))),
   replayed: fc.constantFrom('no', 'yes', 'any'),
   action: fc.stringMatching(/^[0-9a-f]{24}$/),

@@ -11,7 +11,7 @@ import {
 const settings: Settings = {
   ...{ webhookUrl: 'https://example.com/hooks', mode: 'STANDARD', ackTimeout: 300, ackTimeoutAction: 'RETRY' },
   ...{ concurrency: 20, rateLimitMax: null, rateLimitWindow: 60, maxAttempts: 3 },
-  ...{ backoffType: 'EXPONENTIAL', backoffDelay: 2, maxDefers: 50, dlqEnabled: true },
+  ...{ backoffType: 'EXPONENTIAL', backoffDelay: 2, maxDefers: 50, dlqEnabled: true, tags: ['eu', 'mail'] },
 };
 const changesOf = (edits: Edits) => review(settings, edits).changes;
 const sentence = (edits: Edits) => sentenceOfReview(review(settings, edits));
@@ -25,6 +25,16 @@ describe('the review', () => {
       { name: 'rateLimitMax', from: 'no limit', to: '100', when: 'now', value: 100 },
       { name: 'backoffDelay', from: '2\u00a0s', to: '5\u00a0min', when: 'published', value: 300 },
       { name: 'dlqEnabled', from: 'a dead letter', to: 'nothing to replay', when: 'now', value: false },
+    ]);
+  });
+
+  it('takes tags in any order, with spaces or commas between them', () => {
+    expect(changesOf({ tags: 'mail, eu  mail' })).toEqual([]);
+    expect(changesOf({ tags: 'us' })).toMatchObject([{ from: 'eu mail', to: 'us', value: ['us'] }]);
+    expect(changesOf({ tags: ' ' })).toMatchObject([{ to: 'none', value: [] }]);
+    expect([...review(settings, { tags: 'Mail' }).problems.keys()]).toEqual(['tags']);
+    expect([...review(settings, { tags: [...'abcdefghijk'].join(' ') }).problems.values()]).toEqual([
+      'At most 10 tags.',
     ]);
   });
 

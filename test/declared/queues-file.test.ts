@@ -49,7 +49,7 @@ queues:
     {
       "name": "emails",
       "webhookUrl": "https://shop.example/",
-      "concurency": 5,
+      "concurency": 5, "tags": "mail",
       "maxAttempts": 99
     },
     { "name": "No Name", "webhookUrl": "shop" },
@@ -59,6 +59,7 @@ queues:
 }`;
     expect(mistakesIn(text)).toEqual([
       'queues.json:7: concurency (did you mean concurrency?) is no setting of a queue',
+      'queues.json:7: tags: must be a list',
       'queues.json:8: maxAttempts: must be 1 to 25',
       expect.stringMatching(/^queues\.json:10: name: must be 1 to 64 of/),
       expect.stringMatching(/^queues\.json:10: webhookUrl: /),

@@ -21,6 +21,8 @@ export interface QueueDeclaration extends QueueCreateInput {
    * a present secret is never shown, so it cannot be compared.
    */
   signingSecret?: string | undefined;
+  /** Words by which queues are grouped: at most 10, each 1 to 32 of a-z, 0-9, -, _ and the full stop. */
+  tags?: readonly string[] | undefined;
 }
 
 /** When a breaker opens; at least one of both. */
@@ -30,6 +32,9 @@ export interface Breaker {
   /** Time in seconds in which all answers have failed, at least two; 1 to 3600. */
   seconds?: number | undefined;
 }
+
+/** A queue as `queues.copy` takes it: what is not given is that of the other queue. */
+export type QueueCopy = Pick<QueueDeclaration, 'name'> & Partial<Omit<QueueDeclaration, 'name' | 'template'>>;
 
 /** Result of `queues.rotateSecret`. */
 export interface RotatedSecret {
@@ -71,9 +76,11 @@ export interface QueueVerbs {
   /**
    * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not given, and
    * the template of a queue that exists, stay as they are. So a program can call it at each start. It goes
-   * over REST, so the key may be limited to queues, unless `signingSecret` is given.
+   * over REST, so the key may be limited to queues, unless `signingSecret` or `tags` is given.
    */
   ensure(settings: QueueDeclaration, options?: CallOptions): Promise<EnsuredQueue>;
+  /** Creates a queue with all settings of the queue `of`, also those that REST does not have, but with a name and a secret of its own. */
+  copy(of: string, settings: QueueCopy, options?: CallOptions): Promise<EnsuredQueue>;
   /** Starts no more deliveries until `resume`. Publishes are accepted. */
   pause(name: string, options?: CallOptions): Promise<void>;
   /** Ends the pause. */
@@ -101,6 +108,8 @@ export interface QueueVerbs {
   setBreaker(name: string, breaker: Breaker | null, options?: CallOptions): Promise<void>;
   /** Sets whether only a forced `jobferry listen` may take deliveries of the queue. */
   markProduction(name: string, production: boolean, options?: CallOptions): Promise<void>;
+  /** Replaces the tags of the queue. */
+  setTags(name: string, tags: readonly string[], options?: CallOptions): Promise<void>;
 }
 
 export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
@@ -122,6 +131,7 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
 
   return {
     ensure: (settings, options) => ensure({ routes, ask }, settings, options),
+    copy: (of, settings, options) => copy({ routes, ask }, of, settings, options),
     pause: (name, options) => change('pause', name, PAUSE, options),
     resume: (name, options) => change('resume', name, RESUME, options),
     endHold: (name, options) => change('endHold', name, END_HOLD, options),
@@ -139,6 +149,7 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
       change('setPayloadEncryption', name, ENCRYPTION, options, { enabled }),
     setBreaker: (name, breaker, options) => change('setBreaker', name, BREAKER, options, { breaker }),
     markProduction: (name, production, options) => change('markProduction', name, PRODUCTION, options, { production }),
+    setTags: (name, tags, options) => change('setTags', name, TAGS, options, { tags }),
   };
 }
 
@@ -175,20 +186,27 @@ const BREAKER = `mutation ($id: ID!, $breaker: BreakerInput) {
   result: setBreaker(queueId: $id, breaker: $breaker) { ${ERROR} ${FIELDS} } }`;
 const PRODUCTION = `mutation ($id: ID!, $production: Boolean!) {
   result: markProduction(queueId: $id, production: $production) { ${ERROR} } }`;
+const TAGS = `mutation ($id: ID!, $tags: [String!]!) {
+  result: updateQueue(id: $id, input: { tags: $tags }) { ${ERROR} ${FIELDS} } }`;
 
 async function ensure(
   { routes: { queues }, ask }: { routes: RouteCalls; ask: Ask },
-  { signingSecret: given, ...settings }: QueueDeclaration,
+  { signingSecret: given, tags, ...settings }: QueueDeclaration,
   options: CallOptions = {},
 ): Promise<EnsuredQueue> {
+  const changed = async (present: Queue) => {
+    const ensured = await adjust(queues, present, settings, options);
+    const isTagged = tags !== undefined && (await retag(ask, present, tags, options));
+    return isTagged && ensured.outcome === 'unchanged' ? { ...ensured, outcome: 'updated' as const } : ensured;
+  };
   const find = async () => (await unwrap(queues.list(options))).find(({ name }) => name === settings.name);
   const present = await find();
-  if (present !== undefined) return adjust(queues, present, settings, options);
+  if (present !== undefined) return changed(present);
   try {
-    if (given !== undefined) {
-      await createWithSecret(ask, { ...settings, signingSecret: given }, options);
+    if (given !== undefined || tags !== undefined) {
+      const signingSecret = await createBeyondRest(ask, { ...settings, signingSecret: given, tags }, options);
       const queue = await find();
-      if (queue !== undefined) return { outcome: 'created', queue, signingSecret: given };
+      if (queue !== undefined) return { outcome: 'created', queue, signingSecret };
     }
     const { signingSecret, ...queue } = await unwrap(queues.create({ body: settings, ...options }));
     return { outcome: 'created', queue, signingSecret };
@@ -197,21 +215,60 @@ async function ensure(
     // Two programs may start at once.
     const other = await find();
     if (other === undefined) throw error;
-    return adjust(queues, other, settings, options);
+    return changed(other);
   }
 }
 
-/** REST takes no secret. GraphQL has the names of enumerations in capitals. */
-async function createWithSecret(ask: Ask, settings: QueueDeclaration, { signal }: CallOptions): Promise<void> {
+async function copy(
+  { routes: { queues }, ask }: { routes: RouteCalls; ask: Ask },
+  of: string,
+  settings: QueueCopy,
+  { signal }: CallOptions = {},
+): Promise<EnsuredQueue> {
+  const call = `queues.copy(${of})`;
+  const query = 'query ($of: String!) { queue(name: $of) { id webhookUrl } }';
+  type Data = { queue: { id: string; webhookUrl: string } | null };
+  const { queue: other } = await ask.document<Data>(call, query, { of }, { signal, isRepeatable: true });
+  const input = { webhookUrl: other?.webhookUrl ?? '', copyOf: other?.id ?? NO_QUEUE, ...inputOf(settings) };
+  type Created = { signingSecret: string; queue: { id: string } };
+  const { signingSecret, queue } = await ask.result<Created>(call, CREATE, { input }, { signal });
+  return { outcome: 'created', queue: await unwrap(queues.get({ params: { id: queue.id }, signal })), signingSecret };
+}
+
+/** REST takes no secret and no tags. @returns the signing secret */
+async function createBeyondRest(ask: Ask, settings: QueueDeclaration, { signal }: CallOptions): Promise<string> {
+  const call = `queues.ensure(${settings.name})`;
+  const variables = { input: inputOf(settings) };
+  return (await ask.result<{ signingSecret: string }>(call, CREATE, variables, { signal })).signingSecret;
+}
+
+/** GraphQL has the names of enumerations in capitals. */
+function inputOf(settings: object): object {
   const inCapitals = ([name, value]: [string, unknown]) => [
     ...[name, ['mode', 'ackTimeoutAction', 'backoffType'].includes(name) ? String(value).toUpperCase() : value],
   ];
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  const input = Object.fromEntries(given.map(inCapitals));
-  await ask.result(`queues.ensure(${settings.name})`, CREATE, { input }, { signal });
+  return Object.fromEntries(given.map(inCapitals));
 }
 
-const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) { ${ERROR} ${FIELDS} } }`;
+const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
+  ${ERROR} ${FIELDS} ... on CreateQueuePayload { signingSecret queue { id } } } }`;
+
+/** @returns whether the queue had other tags */
+async function retag(
+  ask: Ask,
+  { id, name }: Queue,
+  tags: readonly string[],
+  { signal }: CallOptions,
+): Promise<boolean> {
+  const call = `queues.ensure(${name})`;
+  const query = 'query ($id: ID!) { queue(id: $id) { tags } }';
+  const options = { signal, isRepeatable: true };
+  const { queue } = await ask.document<{ queue: { tags: string[] } | null }>(call, query, { id }, options);
+  if (queue === null || Object.keys(differences(queue, { tags })).length === 0) return false;
+  await ask.result(call, TAGS, { id, tags }, options);
+  return true;
+}
 
 async function adjust(
   queues: RouteCalls['queues'],
@@ -226,9 +283,15 @@ async function adjust(
 }
 
 /** Returns the settings that are not those of the queue. */
-export function differences(present: object, settings: QueueUpdateInput): QueueUpdateInput {
+export function differences(
+  present: object,
+  settings: QueueUpdateInput & Pick<QueueDeclaration, 'tags'>,
+): QueueUpdateInput & Pick<QueueDeclaration, 'tags'> {
   const isOther = ([name, value]: [string, unknown]) => {
     if (value === undefined) return false;
+    // Tags: each counts once, in any order.
+    if (Array.isArray(value))
+      return [...new Set(value)].sort().join() !== String((present as Record<string, unknown>)[name] ?? '');
     // Jobferry stores the URL as it parses it, such as `http://host` with a slash at its end.
     const given = name === 'webhookUrl' && URL.canParse(String(value)) ? new URL(String(value)).href : value;
     return given !== (present as Record<string, unknown>)[name];

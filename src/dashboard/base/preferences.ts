@@ -10,7 +10,12 @@ export interface Preferences {
   times: 'relative' | 'exact';
   /** Keys without a modifier, such as `r`. Some assistive software types them by accident. */
   singleKeys: boolean;
+  /** Names of queues that come first in lists, the latest last. */
+  favourites: readonly string[];
 }
+
+/** The oldest makes room for a new one. */
+const MAX_FAVOURITES = 50;
 
 const NAME = 'jobferry.preferences';
 const DEFAULTS: Preferences = {
@@ -19,6 +24,7 @@ const DEFAULTS: Preferences = {
   zone: 'utc',
   times: 'relative',
   singleKeys: true,
+  favourites: [],
 };
 
 function read(): Preferences {
@@ -39,6 +45,12 @@ export function setPreference(change: Partial<Preferences>): void {
   } catch {
     // They hold until the tab is closed.
   }
+}
+
+export function toggleFavourite(name: string): void {
+  const { favourites } = preferences.get();
+  const others = favourites.filter((one) => one !== name);
+  setPreference({ favourites: others.length < favourites.length ? others : [...others, name].slice(-MAX_FAVOURITES) });
 }
 
 /** Called before the first paint, and then follows every change, also of other tabs. */

@@ -59,6 +59,8 @@ const WAITS = {
 
 const CODES = formed(/^([1-5]\d\d|[1-5]xx|0)$/, 'A code is such as 500, 5xx, or 0 for no answer.');
 
+const TAGS = formed(/^[a-z0-9._-]{1,32}$/, 'A tag is 1 to 32 of a-z, 0-9, -, _ and the full stop.');
+
 /** The words of the filter of jobs, in the order in which they are offered. */
 export const JOBS = {
   name: 'Jobs',
@@ -83,6 +85,7 @@ export const JOBS = {
       examples: Object.keys(STATES),
     },
     queue: { kind: TEXTS, api: 'queueNames', hint: 'a name' },
+    tag: { kind: TAGS, api: 'queueTags', name: 'tagged', hint: 'a tag of the queue' },
     code: {
       kind: CODES,
       api: codesAs('webhookStatus'),

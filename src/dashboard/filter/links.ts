@@ -33,3 +33,8 @@ export function deadPath(name: string): string {
 export function queuePath(name: string, part: '' | '/edit' | '/send' = ''): string {
   return `/queues/${encodeURIComponent(name)}${part}`;
 }
+
+/** The queues that a search finds, such as `tag:mail`. */
+export function queuesPath(search: string): string {
+  return `/queues${toSearch({ q: search })}`;
+}

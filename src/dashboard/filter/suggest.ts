@@ -24,6 +24,8 @@ export interface Suggestion<C extends Chip = Chip> {
 /** Values that the server knows. They are empty while it is queried. */
 export interface Known {
   queues: readonly string[];
+  /** Tags of queues. */
+  tags?: readonly string[];
   paths: readonly { value: string; count: number }[];
   /** JSON texts of values at the path that is typed. */
   values: readonly { value: string; count: number }[];
@@ -48,6 +50,11 @@ export function lookUpsFor(
   if (isWord || text === '' || !mayUse(table, 'payload', rights))
     return { path: null, valuesOf: null, value: '', queue };
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
+}
+
+/** The part of a tag that is typed; null where none is. */
+export function tagIn(table: Table, text: string): string | null {
+  return rowOf(table, 'tag') === undefined ? null : (text.match(/^tag:(?:.*,)?([^,]*)$/)?.[1] ?? null);
 }
 
 /**
@@ -106,7 +113,8 @@ function words({ words }: Table, text: string): Suggestion[] {
 
 /** Values of a word, after those that are typed already: `state:dead,` goes on with a second one. */
 function valuesOfWord(table: Table, word: string, rest: string, known: Known): Suggestion[] {
-  const examples = word === 'queue' ? known.queues.map(formatText) : (rowOf(table, word)?.examples ?? []);
+  const named = word === 'queue' ? known.queues.map(formatText) : word === 'tag' ? known.tags : undefined;
+  const examples = named ?? rowOf(table, word)?.examples ?? [];
   const comma = rest.lastIndexOf(',') + 1;
   const [before, typed] = [rest.slice(0, comma), rest.slice(comma)];
   const all = examples.map((one) => (typeof one === 'string' ? ([one, ''] as const) : one));

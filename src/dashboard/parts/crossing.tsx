@@ -70,7 +70,7 @@ function CrossingPart({ part, onMore, ...neighbours }: { part: Part; onMore: () 
 }
 
 /** A stop is as wide as its words, and the lines of its neighbours go on within it up to the pin. So no words can overlap. */
-function StopItem({ stop: { label, sub, icon, signal, isLater }, before, after }: { stop: Stop } & Neighbours) {
+function StopItem({ stop: { label, whole, sub, icon, signal, isLater }, before, after }: { stop: Stop } & Neighbours) {
   return (
     <li className={`stop ${isLater ? 'later' : (signal ?? '')}`}>
       {before?.kind === 'leg' && <i className={`before ${classesOf(before)}`} />}
@@ -78,7 +78,7 @@ function StopItem({ stop: { label, sub, icon, signal, isLater }, before, after }
       <span className="pin">
         <Icon name={icon} />
       </span>
-      <b>{label}</b>
+      <b title={whole}>{label}</b>
       <small>{sub}</small>
     </li>
   );
@@ -89,7 +89,7 @@ function LegItem({ leg }: { leg: Leg }) {
   return (
     <li className={classes} style={{ '--w': leg.weight } as React.CSSProperties}>
       <i />
-      <span>{leg.label}</span>
+      <span title={leg.label}>{leg.label}</span>
     </li>
   );
 }

@@ -187,6 +187,7 @@ const ICONS: Readonly<Record<IconName, ReactNode>> = {
       <path d="M8 6.25V9M6 1.75h4" />
     </>
   ),
+  star: <path d="m8 2 1.8 3.9 4.2.5-3.1 2.9.8 4.2L8 11.4l-3.7 2.1.8-4.2L2 6.4l4.2-.5z" />,
   stop: <rect x="3.5" y="3.5" width="9" height="9" rx="1.5" />,
   system: (
     <>

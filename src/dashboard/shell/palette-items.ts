@@ -1,22 +1,23 @@
 import type { SavedView } from '../api/operations/saved-views.ts';
 import { JOBS } from '../filter/jobs.ts';
 import { jobsPath, queuePath } from '../filter/links.ts';
+import { queueSearchOf } from '../filter/queue-search.ts';
 import { pathOfView } from '../filter/saved-views.ts';
 import { type Known, suggestionsFor } from '../filter/suggest.ts';
 import type { Command } from '../parts/page/keys.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
-import type { Rights } from '../words/rights.ts';
+import { may, type Rights } from '../words/rights.ts';
 import type { IconName } from '../words/words.ts';
 import { MAIN, SERVICE } from './navigation.ts';
 
 interface Item {
   id: string;
-  group: 'Job' | 'Do' | 'Go to' | 'Saved views' | 'Queues' | 'Jobs';
+  group: 'Favourites' | 'Job' | 'Do' | 'Go to' | 'Saved views' | 'Queues' | 'Jobs';
   label: string;
   icon: IconName;
   hint: string;
 }
-export type PaletteItem = Item & ({ path: string } | { run: () => void });
+export type PaletteItem = Item & ({ path: string } | { run: () => void } | { text: string });
 
 /** The server's knowledge of the text, and the moment to which times in words refer. */
 interface Asked {
@@ -24,14 +25,36 @@ interface Asked {
   now: number;
 }
 
+export interface Found {
+  id: string;
+  name: string;
+  paused: boolean;
+  webhookUrl: string;
+  tags: readonly string[];
+}
+
+/** As the server searches: an old answer may have other queues. */
+function isFound({ name, webhookUrl, tags }: Found, text: string): boolean {
+  const { search, tags: wanted } = queueSearchOf(text);
+  const hasText = search === null || name.includes(search) || webhookUrl.toLowerCase().includes(search);
+  return hasText && (wanted === null || wanted.some((tag) => tags.includes(tag)));
+}
+
+/** Favourites and deeds of the person. */
+interface Own {
+  favourites?: readonly string[];
+  setPaused?: (queue: Found, isPaused: boolean) => void;
+}
+
 /** The offers of the palette for a text, best first: at most a screenful. */
 export function paletteItems(
   text: string,
   commands: readonly Command[],
-  queues: readonly { name: string; paused: boolean }[],
+  queues: readonly Found[],
   rights: Rights | null,
   views: readonly SavedView[] = [],
   asked: Asked = { known: { queues: [], paths: [], values: [] }, now: 0 },
+  { favourites = [], setPaused }: Own = {},
 ): PaletteItem[] {
   const isCommandsOnly = text.trimStart().startsWith('>');
   const wanted = text.replace('>', '').trim().toLowerCase();
@@ -42,7 +65,10 @@ export function paletteItems(
     .map(({ label, icon = 'actions', key = '', run }) => ({
       ...{ id: `do ${label}`, group: 'Do', label, icon, hint: key, run },
     }));
-  if (isCommandsOnly) return deeds;
+  if (isCommandsOnly) {
+    const ofQueues = pauses(text, queues, rights, setPaused);
+    return queueDeedOf(text)?.name ? [...ofQueues, ...deeds] : [...deeds, ...ofQueues];
+  }
 
   const places: PaletteItem[] = [...MAIN, ...SERVICE]
     .filter(({ label }) => matches(label))
@@ -54,7 +80,7 @@ export function paletteItems(
     return [{ id: `view ${view.id}`, group: 'Saved views', label: view.name, icon: 'list', hint, path }];
   });
   const found: PaletteItem[] = queues
-    .filter(({ name }) => matches(name))
+    .filter((queue) => isFound(queue, wanted))
     .map(({ name, paused }) => ({
       id: `queue ${name}`,
       group: 'Queues',
@@ -63,7 +89,40 @@ export function paletteItems(
       hint: paused ? 'paused' : '',
       path: queuePath(name),
     }));
-  return [...jobOf(wanted), ...deeds, ...places, ...saved, ...found, ...jobsWith(text.trim(), asked, rights)];
+  const first = wanted === '' ? favourites.map(favourite) : [];
+  return [...first, ...jobOf(wanted), ...deeds, ...places, ...saved, ...found, ...jobsWith(text.trim(), asked, rights)];
+}
+
+function favourite(name: string): PaletteItem {
+  return { id: `favourite ${name}`, group: 'Favourites', label: name, icon: 'star', hint: '', path: queuePath(name) };
+}
+
+const VERBS = ['pause', 'resume'] as const;
+
+/** The verb that a command begins with, and the part of a queue's name after it; null for other commands. */
+export function queueDeedOf(text: string): { verb: (typeof VERBS)[number]; name: string } | null {
+  const [, typed = '', name = ''] = text.toLowerCase().match(/^\s*>\s*([a-z]{2,})(?:\s+(\S*))?\s*$/) ?? [];
+  const verb = VERBS.find((one) => (name === '' ? one.startsWith(typed) && typed !== '' : one === typed));
+  return verb === undefined ? null : { verb, name };
+}
+
+/** Queues by name for `>pause` and `>resume`: those that are not paused, and those that are. */
+function pauses(
+  text: string,
+  queues: readonly Found[],
+  rights: Rights | null,
+  setPaused: Own['setPaused'],
+): PaletteItem[] {
+  const deed = queueDeedOf(text);
+  if (deed === null || setPaused === undefined || !may(rights, `${deed.verb}Queue`)) return [];
+  const isPause = deed.verb === 'pause';
+  return queues
+    .filter(({ name, paused }) => paused !== isPause && name.includes(deed.name))
+    .map((queue) => ({
+      ...{ id: `${deed.verb} ${queue.name}`, group: 'Do', hint: '', icon: isPause ? 'pause' : 'play' },
+      label: `${isPause ? 'Pause' : 'Resume'} ${queue.name}`,
+      run: () => setPaused(queue, isPause),
+    }));
 }
 
 function jobOf(text: string): PaletteItem[] {
@@ -76,18 +135,10 @@ function jobOf(text: string): PaletteItem[] {
 /** Conditions as the filter of jobs offers them: values of payloads, states and times in words, keys and errors. */
 function jobsWith(text: string, { known, now }: Asked, rights: Rights | null): PaletteItem[] {
   if (text.length < 2 || isJobId(text)) return [];
-  return suggestionsFor(JOBS, text, known, { rights, now }).flatMap(({ id, label, hint, does }): PaletteItem[] =>
-    'chip' in does
-      ? [
-          {
-            id: `jobs ${id}`,
-            group: 'Jobs',
-            label: `Jobs: ${label}`,
-            icon: 'search',
-            hint,
-            path: jobsPath([does.chip]),
-          },
-        ]
-      : [],
-  );
+  return suggestionsFor(JOBS, text, known, { rights, now }).flatMap(({ id, label, hint, does }): PaletteItem[] => {
+    const item = { id: `jobs ${id}`, group: 'Jobs', label: `Jobs: ${label}`, icon: 'search', hint } as const;
+    if ('chip' in does) return [{ ...item, path: jobsPath([does.chip]) }];
+    // The start of a condition goes on in the palette.
+    return 'text' in does && does.text !== text ? [{ ...item, text: does.text }] : [];
+  });
 }

@@ -6,8 +6,11 @@ import { SearchQueues } from '../api/operations/suggest.ts';
 import { keepOld, query } from '../api/query.ts';
 import { useRights } from '../api/rights.ts';
 import { serverNow } from '../base/clock.ts';
+import { preferences } from '../base/preferences.ts';
+import { useStore } from '../base/store.ts';
 import { useSettled } from '../base/use-settled.ts';
 import { JOBS } from '../filter/jobs.ts';
+import { queueSearchOf } from '../filter/queue-search.ts';
 import { useCombobox } from '../parts/filter/combobox.ts';
 import { useSavedViews } from '../parts/filter/saved-views.tsx';
 import { SuggestList } from '../parts/filter/suggest-list.tsx';
@@ -15,8 +18,9 @@ import { useKnown } from '../parts/filter/use-known.ts';
 import { Icon } from '../parts/icon.tsx';
 import { typedMeanwhile } from '../parts/page/coming.tsx';
 import { activeCommands } from '../parts/page/keys.ts';
+import { setQueuePaused } from '../parts/pause-queue.ts';
 import { useModal } from '../parts/use-modal.ts';
-import { type PaletteItem, paletteItems } from './palette-items.ts';
+import { type Found, type PaletteItem, paletteItems, queueDeedOf } from './palette-items.ts';
 
 /** Find or do anything: ids, queues, screens, and the commands of this screen. `>` shows commands only. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -28,10 +32,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const queues = useFoundQueues(text);
   const rights = useRights();
   const views = useSavedViews().data?.savedViews;
+  const favourites = useStore(preferences, (all) => all.favourites);
   const known = useKnown(JOBS, text.startsWith('>') ? '' : text);
   const items = useMemo(
-    () => paletteItems(text, screenCommands, queues, rights, views, { known, now: serverNow() }),
-    [text, screenCommands, queues, rights, views, known],
+    () =>
+      paletteItems(text, screenCommands, queues, rights, views, { known, now: serverNow() }, { favourites, setPaused }),
+    [text, screenCommands, queues, rights, views, known, favourites],
   );
 
   useModal(dialog);
@@ -42,6 +48,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     onText: setText,
     choose: (index) => {
       const item = items[index] as PaletteItem;
+      if ('text' in item) {
+        setText(item.text);
+        return true;
+      }
       onClose();
       if ('path' in item) navigate(item.path);
       else item.run();
@@ -88,7 +98,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         <footer>
           <span>A job’s id opens the job</span>
           <span>
-            <kbd>&gt;</kbd> commands only
+            <kbd>&gt;</kbd> commands only, also &gt;pause QUEUE
           </span>
         </footer>
       </div>
@@ -96,11 +106,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function useFoundQueues(text: string): readonly { name: string; paused: boolean }[] {
-  const search = useSettled(text);
-  const isAsked = !search.startsWith('>');
-  const asked = useQuery({ ...query(SearchQueues, { search }), ...keepOld, enabled: isAsked });
+const setPaused = (queue: Found, isPaused: boolean) => void setQueuePaused(queue, isPaused);
+
+function useFoundQueues(text: string): readonly Found[] {
+  const deed = queueDeedOf(text);
+  const search = useSettled(deed?.name ?? text);
+  const isAsked = deed !== null || !text.startsWith('>');
+  const asked = useQuery({ ...query(SearchQueues, queueSearchOf(search)), ...keepOld, staleTime: 0, enabled: isAsked });
   return isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE;
 }
 
-const NONE: readonly { name: string; paused: boolean }[] = [];
+const NONE: readonly Found[] = [];

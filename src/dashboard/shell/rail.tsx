@@ -44,7 +44,11 @@ function Brand() {
     <Link className="brand" href="/">
       <Mark />
       Jobferry
-      {environment !== undefined && <span className={`env ${environment}`}>{environment}</span>}
+      {environment !== undefined && (
+        <span className={`env ${environment}`} title={environment}>
+          <span>{environment}</span>
+        </span>
+      )}
     </Link>
   );
 }

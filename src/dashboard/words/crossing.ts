@@ -10,6 +10,8 @@ import { ATTEMPTS, CANCELLED, type IconName, type JobState, type Signal, WAIT_RE
 export interface Stop {
   kind: 'stop';
   label: string;
+  /** The label in full, where it is cut. */
+  whole?: string;
   sub: string;
   icon: IconName;
   signal: Signal | null;
@@ -82,7 +84,7 @@ function attemptParts(
   parts.push(
     isEnd
       ? stop('Completed', `#${attempt.attempt} · ${answer} · ${time(end, context)}`, icon, signal)
-      : stop(cut(answer), `#${attempt.attempt} · ${sub}`, icon, signal),
+      : { ...stop(cut(answer), `#${attempt.attempt} · ${sub}`, icon, signal), whole: answer },
   );
   return parts;
 }

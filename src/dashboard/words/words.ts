@@ -49,6 +49,7 @@ export type IconName =
   | 'settings'
   | 'slots'
   | 'slow'
+  | 'star'
   | 'stop'
   | 'system'
   | 'theme'

@@ -17,7 +17,26 @@ interface QueueTotals {
   isSuspended: boolean;
 }
 
-/** All columns except the secret, so that no read can leak it. */
+/** Settings beside the contract. */
+export interface FurtherSettings {
+  tags: string[];
+  payloadsEncrypted: boolean;
+  standardWebhooks: boolean;
+  production: boolean;
+  breakerFailures: number | null;
+  breakerSeconds: number | null;
+}
+
+const FURTHER = {
+  tags: true,
+  payloadsEncrypted: true,
+  standardWebhooks: true,
+  production: true,
+  breakerFailures: true,
+  breakerSeconds: true,
+} as const satisfies Record<keyof FurtherSettings, true>;
+
+/** All columns of the contract except the secret, so that no read can leak it. */
 const VISIBLE = {
   id: true,
   name: true,
@@ -50,6 +69,37 @@ export async function findQueue(prisma: PrismaClient, accountId: string, queueId
   return row === null ? null : toQueue(row);
 }
 
+/** @returns the settings beside the contract; null when there is no such live queue */
+export async function furtherSettings(
+  prisma: PrismaClient,
+  accountId: string,
+  queueId: string,
+): Promise<FurtherSettings | null> {
+  return guarded(() => prisma.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: FURTHER }));
+}
+
+/** @returns the tags of the live queues that have some, by the id of the queue */
+export async function tagsOfQueues(prisma: PrismaClient, accountId: string): Promise<Map<string, string[]>> {
+  const rows = await guarded(() =>
+    prisma.queue.findMany({
+      where: { accountId, deletedAt: null, tags: { isEmpty: false } },
+      select: { id: true, tags: true },
+      orderBy: { id: 'asc' },
+    }),
+  );
+  return new Map(rows.map(({ id, tags }) => [id, tags]));
+}
+
+/** @returns ids of the live queues with at least one of the tags, at most `limit` */
+export async function queuesWithTags(
+  prisma: PrismaClient,
+  { accountId, tags, limit }: { accountId: string; tags: readonly string[]; limit: number },
+): Promise<string[]> {
+  const where = { accountId, deletedAt: null, tags: { hasSome: [...tags] } };
+  const rows = await guarded(() => prisma.queue.findMany({ where, select: { id: true }, take: limit }));
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Creates a queue. `check` receives the totals of the account's live queues, and throws to refuse. No other create or
  * update of the account runs between the check and the insert.
@@ -58,7 +108,7 @@ export async function findQueue(prisma: PrismaClient, accountId: string, queueId
 export async function createQueue(
   { prisma, cipher }: { prisma: PrismaClient; cipher: Cipher },
   by: Author,
-  queue: QueueSettings & { name: string; signingSecret: string },
+  queue: QueueSettings & Partial<FurtherSettings> & { name: string; signingSecret: string },
   check: (others: QueueTotals) => void,
 ): Promise<Queue> {
   const { accountId } = by;
@@ -74,11 +124,19 @@ export async function createQueue(
     const signingSecret = cipher.encrypt(`signing-secret:${id}`, queue.signingSecret);
     const data = { ...queue, id, accountId, signingSecret };
     const created = toQueue(await tx.queue.create({ data, select: VISIBLE }));
-    const { id: _id, createdAt: _, ...after } = created;
+    const { id: _id, createdAt: _, ...settings } = created;
+    const after = { ...settings, ...unusual(queue) };
     const target = { targetType: 'queue', targetId: id, targetName: created.name } as const;
     await audit(tx, by, { action: 'queue.create', ...target, after });
     return created;
   });
+}
+
+/** Those that a queue does not have by itself. */
+function unusual(queue: Partial<FurtherSettings>): Partial<FurtherSettings> {
+  const names = Object.keys(FURTHER) as (keyof FurtherSettings)[];
+  const isSet = (name: keyof FurtherSettings) => (name === 'tags' ? queue.tags?.length : queue[name]);
+  return Object.fromEntries(names.filter(isSet).map((name) => [name, queue[name]]));
 }
 
 /**
@@ -89,16 +147,22 @@ export async function updateQueue(
   prisma: PrismaClient,
   by: Author,
   queueId: string,
-  changes: Partial<QueueSettings>,
+  { tags, ...changes }: Partial<QueueSettings> & { tags?: string[] | undefined },
   check: (present: Queue, others: QueueTotals) => void,
 ): Promise<Queue> {
   const { accountId } = by;
   return exclusively(prisma, accountId, async (tx) => {
-    const row = await tx.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE });
+    const select = { ...VISIBLE, tags: true };
+    const row = await tx.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select });
     if (row === null) throw notFound('queue');
-    const present = toQueue(row);
+    const { tags: formerTags, ...former } = row;
+    const present = toQueue(former);
     check(present, await totals(tx, accountId, queueId));
-    const changed = difference<QueueSettings>(present, changes);
+    const isRetagged = tags !== undefined && tags.join() !== formerTags.join();
+    const changed = difference<QueueSettings & { tags?: string[] }>(
+      { ...present, tags: formerTags },
+      { ...changes, ...(isRetagged && { tags }) },
+    );
     if (changed === null) return present;
     const updated = await tx.queue.update({ where: { id: queueId }, data: changed.after, select: VISIBLE });
     const target = { targetType: 'queue', targetId: queueId, targetName: present.name } as const;

@@ -38,7 +38,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   PageInfo: ['endCursor', 'startCursor'],
   Person: ['email', 'name'],
   Plan: ['name'],
-  Queue: ['addressWarning', 'name', 'webhookUrl'],
+  Query: ['queueTags'],
+  Queue: ['addressWarning', 'name', 'tags', 'webhookUrl'],
   QueuePause: ['by'],
   QueueTunnel: ['openedBy'],
   // One of Jobferry's own errors, and a code of Node.
@@ -50,7 +51,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   RotateSigningSecretPayload: ['signingSecret'],
   // The resolver of `query` withholds conditions on payloads.
   SavedView: ['createdBy', 'name', 'query'],
-  Server: ['environment', 'version'],
+  Server: ['environment', 'templates', 'version'],
   Session: ['label', 'userAgent'],
   UnavailableError: ['message'],
   Usage: ['month'],
@@ -80,9 +81,9 @@ export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths'
 /** Arguments and input fields by the name of the field or input type. */
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   CreateAlertRuleInput: ['webhookUrl'],
-  CreateQueueInput: ['name', 'signingSecret', 'template', 'webhookUrl'],
+  CreateQueueInput: ['name', 'signingSecret', 'tags', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
-  JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames'],
+  JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames', 'queueTags'],
   'Mutation.createApiKey': ['name', 'queues'],
   'Mutation.deferJob': ['reason'],
   'Mutation.dismissErrorGroup': ['fingerprint'],
@@ -97,9 +98,10 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   PublishJobsInput: ['queue'],
   'Query.auditLog': ['action', 'actor'],
   'Query.queue': ['name'],
-  'Query.queues': ['search'],
+  'Query.queues': ['search', 'tags'],
+  'Query.queueTags': ['search'],
   // The client that saves a view knows its conditions.
   SaveViewInput: ['name', 'query'],
   UpdateAlertRuleInput: ['webhookUrl'],
-  UpdateQueueInput: ['webhookUrl'],
+  UpdateQueueInput: ['tags', 'webhookUrl'],
 };

@@ -12,7 +12,7 @@ import {
 } from '../errors.ts';
 import { idOf, refusing } from '../input.ts';
 import { JobPayload, jobAfter } from '../jobs/after-change.ts';
-import { JobFilterInput, toJobFilter } from '../jobs/filter.ts';
+import { JobFilterInput, jobFilterOf } from '../jobs/filter.ts';
 import { PRICE } from '../prices.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from './filter.ts';
 
@@ -63,12 +63,13 @@ builder.mutationFields((t) => ({
           'True: replay one dead letter first, and the others only after the job of the first has completed.',
       }),
     },
-    resolve: (_root, { queueId, filter, jobs, dryRun, all, canary, ratePerSecond }, { services, account }) =>
+    resolve: (_root, { queueId, filter, jobs, dryRun, all, canary, ratePerSecond }, context) =>
       refusing(async (): Promise<BulkActionResult> => {
+        const { services, account } = context;
         const input = {
           queueId: queueId == null ? null : idOf(queueId, 'queue'),
           filter: toDeadLetterFilter(filter),
-          jobs: jobs == null ? null : toJobFilter(jobs),
+          jobs: jobs == null ? null : await jobFilterOf(context, jobs),
           all,
           canary,
           ratePerSecond: ratePerSecond ?? null,

@@ -3,6 +3,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { JobFilter, JobOrder, JsonScalar, PayloadCondition } from '../../domain/job-filter.ts';
 import { FILTER_LIMITS } from '../../domain/job-filter.ts';
 import { builder } from '../builder.ts';
+import type { GraphQLContext } from '../context.ts';
 import {
   DeadReason,
   JobOrderField,
@@ -53,6 +54,10 @@ export const JobFilterInput = builder.inputType('JobFilter', {
     ids: t.idList({ description: 'Jobs with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Jobs of these queues.' }),
     queueNames: t.stringList({ description: 'Jobs of the queues with these names.' }),
+    queueTags: t.stringList({
+      description:
+        'Jobs of the live queues that have at least one of these tags; at most 10 tags, of at most 100 queues. A bulk action takes the queues that have them when it is requested. Without effect in `Queue.jobs`.',
+    }),
     states: t.field({ type: [JobStateName], description: 'Jobs in one of these states.' }),
     statuses: t.field({ type: [JobStatus], description: 'Jobs with one of these statuses.' }),
     created: t.field({ type: TimeRangeInput, description: 'Jobs published in this range.' }),
@@ -104,9 +109,27 @@ export const JobOrderInput = builder.inputType('JobOrder', {
   }),
 });
 
-export function toJobFilter(input: typeof JobFilterInput.$inferInput | null | undefined): JobFilter {
+type Given = typeof JobFilterInput.$inferInput | null | undefined;
+
+/** Returns the filter with the queues that its tags mean. @throws JobferryError for tags */
+export async function jobFilterOf(
+  { services, account }: Pick<GraphQLContext, 'services' | 'account'>,
+  input: Given,
+): Promise<JobFilter> {
+  const filter = toJobFilter(input);
+  if (input?.queueTags == null) return filter;
+  const tagged = await services.queues.withTags(account, input.queueTags);
+  const ids = tagged.filter((id) => filter.queueIds?.includes(id) ?? true);
+  return { ...filter, queueIds: ids.length > 0 ? ids : [NO_QUEUE] };
+}
+
+/** An id that no queue has: an empty list must not mean all queues. */
+const NO_QUEUE = '0'.repeat(24);
+
+/** Tags are left out. */
+export function toJobFilter(input: Given): JobFilter {
   if (input == null) return {};
-  const { created, scheduled, completed, attempts, deferCount, payload, ...rest } = input;
+  const { queueTags: _tags, created, scheduled, completed, attempts, deferCount, payload, ...rest } = input;
   return given<JobFilter>({
     ...(rest as Nullable<JobFilter>),
     created: range(created),

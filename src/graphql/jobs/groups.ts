@@ -4,7 +4,7 @@ import { builder } from '../builder.ts';
 import { DeadReason, enumOf, JobStateName, JobStatus } from '../enums.ts';
 import { PRICE } from '../prices.ts';
 import { Queue } from '../refs.ts';
-import { JobFilterInput, toJobFilter } from './filter.ts';
+import { JobFilterInput, jobFilterOf } from './filter.ts';
 
 const JobDimensionName = enumOf(
   'JobDimension',
@@ -111,9 +111,10 @@ builder.queryFields((t) => ({
       filter: t.arg({ type: JobFilterInput, description: 'The jobs to count; all by default.' }),
       first: t.arg.int({ defaultValue: 20, required: true, description: 'Maximum number of groups; at most 1000.' }),
     },
-    resolve: async (_root, { by, path, filter, first }, { services, account }) => {
+    resolve: async (_root, { by, path, filter, first }, context) => {
+      const { services, account } = context;
       const dimensions: readonly JobDimension[] = by;
-      const jobs = toJobFilter(filter);
+      const jobs = await jobFilterOf(context, filter);
       const groups = await services.jobs.groups(account, jobs, dimensions, path ?? null);
       const isExplained = path == null ? groups.length > 0 : groups.some(({ value }) => value !== null);
       return {

@@ -8,7 +8,7 @@ import type { JobRow } from '../loaders.ts';
 import { PRICE } from '../prices.ts';
 import { Job } from '../refs.ts';
 import { JobPayload, jobAfter } from './after-change.ts';
-import { JobFilterInput, toJobFilter } from './filter.ts';
+import { JobFilterInput, jobFilterOf } from './filter.ts';
 
 const ExtendAckPayload = builder.objectRef<{ job: JobRow; deadline: Date }>('ExtendAckPayload').implement({
   description: 'The job and its new deadline.',
@@ -139,9 +139,10 @@ builder.mutationFields((t) => ({
         description: 'True: only count the matching jobs.',
       }),
     },
-    resolve: (_root, { filter, all, dryRun }, { services, account }) =>
+    resolve: (_root, { filter, all, dryRun }, context) =>
       refusing(async (): Promise<BulkActionResult> => {
-        const jobs = toJobFilter(filter);
+        const { services, account } = context;
+        const jobs = await jobFilterOf(context, filter);
         if (dryRun) return { matched: await services.bulk.countCancel(account, jobs, all), actionId: null };
         return { matched: null, actionId: await services.bulk.startCancel(account, jobs, all) };
       }),
@@ -162,9 +163,10 @@ builder.mutationFields((t) => ({
       }),
       ratePerSecond: t.arg.int({ description: 'Maximum number of jobs per second; no limit by default.' }),
     },
-    resolve: (_root, { filter, all, dryRun, ratePerSecond }, { services, account }) =>
+    resolve: (_root, { filter, all, dryRun, ratePerSecond }, context) =>
       refusing(async (): Promise<BulkActionResult> => {
-        const input = { filter: toJobFilter(filter), all, ratePerSecond: ratePerSecond ?? null };
+        const { services, account } = context;
+        const input = { filter: await jobFilterOf(context, filter), all, ratePerSecond: ratePerSecond ?? null };
         if (dryRun) return { matched: await services.bulk.countRunNow(account, input), actionId: null };
         return { matched: null, actionId: await services.bulk.startRunNow(account, input) };
       }),

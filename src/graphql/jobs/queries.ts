@@ -2,7 +2,7 @@ import { builder } from '../builder.ts';
 import { searchPrice } from '../prices.ts';
 import { Job } from '../refs.ts';
 import { Selection } from '../selection.ts';
-import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from './filter.ts';
+import { JobFilterInput, JobOrderInput, jobFilterOf, toOrder } from './filter.ts';
 import { JobConnection, jobPage } from './page.ts';
 import { visibleJob } from './visible.ts';
 
@@ -26,8 +26,8 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: JobFilterInput, description: 'The jobs to return; all by default.' }),
         orderBy: t.arg({ type: JobOrderInput, description: 'The order of the jobs; newest first by default.' }),
       },
-      resolve: (_root, args, context, info) =>
-        jobPage({ context, args, info }, toJobFilter(args.filter), toOrder(args.orderBy)),
+      resolve: async (_root, args, context, info) =>
+        jobPage({ context, args, info }, await jobFilterOf(context, args.filter), toOrder(args.orderBy)),
     },
     JobConnection,
   ),

@@ -6,7 +6,7 @@ import { builder } from '../builder.ts';
 import { PRICE } from '../prices.ts';
 import { inTurn, timelineArgs } from '../timeline.ts';
 import { toTimeline } from '../timeline-range.ts';
-import { JobFilterInput, toJobFilter } from './filter.ts';
+import { JobFilterInput, jobFilterOf } from './filter.ts';
 import { hintOf } from './hint.ts';
 
 interface HintedCount extends BoundedCount {
@@ -65,7 +65,7 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: async (_root, { filter: input, max }, context) => {
-      const filter = toJobFilter(input);
+      const filter = await jobFilterOf(context, input);
       const counted = await context.services.jobs.count(context.account, filter, max);
       return { ...counted, hint: () => hintOf(context, filter) };
     },
@@ -82,7 +82,8 @@ builder.queryFields((t) => ({
     resolve: async (_root, { filter, ...times }, context) => {
       const { now } = await context.loaders.server();
       const range = toTimeline(times, now);
-      return inTurn(context, await context.services.jobs.timeline(context.account, toJobFilter(filter), range));
+      const jobs = await jobFilterOf(context, filter);
+      return inTurn(context, await context.services.jobs.timeline(context.account, jobs, range));
     },
   }),
   payloadPaths: t.field({

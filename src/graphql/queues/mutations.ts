@@ -1,4 +1,5 @@
 import { contract } from '../../contract/index.ts';
+import type { CreateQueueInput as CreateQueue } from '../../services/queues/manage.ts';
 import { builder } from '../builder.ts';
 import { actionOf, BulkAction, type BulkActionResult, matchedOf } from '../bulk/types.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
@@ -8,6 +9,9 @@ import type { QueueRow } from '../loaders.ts';
 import { PRICE } from '../prices.ts';
 import { Queue } from '../refs.ts';
 import { QueuePayload, queueAfter } from './after-change.ts';
+
+const TAGS =
+  'Words by which queues are grouped: at most 10, each 1 to 32 of a-z, 0-9, -, _ and the full stop. An empty list removes all.';
 
 const CreateQueueInput = builder.inputType('CreateQueueInput', {
   description:
@@ -42,6 +46,11 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
       description: 'Growth of the back-off from retry to retry; `EXPONENTIAL` by default.',
     }),
     backoffDelay: t.float({ description: 'Back-off before the first retry in seconds, 0 to 3600; 2 by default.' }),
+    tags: t.stringList({ description: TAGS }),
+    copyOf: t.id({
+      description:
+        'Id of a queue whose settings replace the defaults of the other fields, with its tags, its headers of Standard Webhooks, its encryption of payloads and its mark of production. Its signing secret is not copied. Not together with `template`.',
+    }),
     signingSecret: t.string({
       description:
         'The signing secret, if the receiver has one already: 24 to 128 printable ASCII characters without spaces. Made at random by default.',
@@ -77,6 +86,7 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
     backoffDelay: t.float({
       description: 'Back-off before the first retry in seconds, for jobs published from now on.',
     }),
+    tags: t.stringList({ description: TAGS }),
   }),
 });
 
@@ -143,10 +153,11 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateQueueInput, required: true, description: 'Settings of the queue.' }) },
     resolve: (_root, { input }, context) =>
       refusing(async () => {
-        const { signingSecret: given, ...settings } = withoutNulls(input, ['rateLimitMax']);
-        const body = { ...checked(contract.queues.create.body, settings), signingSecret: given ?? undefined };
-        const { id, signingSecret } = await context.services.queues.create(context.account, body);
-        return { ...(await queueAfter(context, id)), signingSecret };
+        const { signingSecret, tags, copyOf, ...settings } = withoutNulls(input, ['rateLimitMax']);
+        const beside = withoutNulls({ signingSecret, tags, copyOf });
+        const body = { ...checked(contract.queues.create.body, settings), ...beside } as CreateQueue;
+        const created = await context.services.queues.create(context.account, body);
+        return { ...(await queueAfter(context, created.id)), signingSecret: created.signingSecret };
       }),
   }),
   updateQueue: t.field({
@@ -159,8 +170,9 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { id, input }, context) =>
       refusing(async () => {
-        const body = checked(contract.queues.update.body, withoutNulls(input, ['rateLimitMax']));
-        await context.services.queues.update(context.account, idOf(id, 'queue'), body);
+        const { tags, ...settings } = withoutNulls(input, ['rateLimitMax']);
+        const body = checked(contract.queues.update.body, settings);
+        await context.services.queues.update(context.account, idOf(id, 'queue'), { ...body, tags: tags ?? undefined });
         return queueAfter(context, id);
       }),
   }),

@@ -1,6 +1,7 @@
 import type { Prisma } from '../../db/generated/client.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
+import { tagsOfFilter } from '../../domain/queue-tags.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
 import { connectionOf, countRows, inPlace, pageOf } from '../connections.ts';
@@ -39,6 +40,18 @@ builder.queryFields((t) => ({
       return queue;
     },
   }),
+  queueTags: t.stringList({
+    complexity: PRICE.usage,
+    description: 'Tags of the live queues, in alphabetical order, at most 100; for suggestions.',
+    args: { search: t.arg.string({ defaultValue: '', required: true, description: 'Text that the tags contain.' }) },
+    resolve: async (_root, { search }, { services, account }) => {
+      const tags = new Set([...(await services.queues.tags(account)).values()].flat());
+      return [...tags]
+        .filter((tag) => tag.includes(search))
+        .sort()
+        .slice(0, 100);
+    },
+  }),
   queues: t.connection(
     {
       type: Queue,
@@ -47,6 +60,7 @@ builder.queryFields((t) => ({
       description: 'The live queues, oldest first by default.',
       args: {
         search: t.arg.string({ description: 'Text that the name or the webhook URL contains, ignoring case.' }),
+        tags: t.arg.stringList({ description: 'Tags of which a queue must have at least one; at most 10.' }),
         orderBy: t.arg({
           type: QueueOrder,
           required: true,
@@ -67,6 +81,7 @@ builder.queryFields((t) => ({
           ...(args.search == null
             ? {}
             : { OR: [{ name: containing(args.search) }, { webhookUrl: containing(args.search) }] }),
+          ...(args.tags == null ? {} : { tags: { hasSome: tagsOfFilter(args.tags) } }),
         };
         const count = () => countRows((take) => prisma.queue.count({ where, take }));
         return pageOf({ args, info, count }, async (slice) => {

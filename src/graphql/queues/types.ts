@@ -160,6 +160,7 @@ Queue.implement({
     production: t.exposeBoolean('production', {
       description: 'Whether the queue is marked as production: a tunnel to it has to be forced.',
     }),
+    tags: t.exposeStringList('tags', { description: 'Words by which queues are grouped, in alphabetical order.' }),
     tunnels: t.field({
       type: [QueueTunnel],
       complexity: PRICE.tunnels,

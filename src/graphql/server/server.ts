@@ -51,6 +51,7 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {
       description: 'Time in which a webhook must answer, in seconds.',
     }),
+    templates: t.exposeStringList('templates', { description: 'Names of the templates for new queues.' }),
   }),
 });
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import * as queues from '../../db/queues/queues.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
-import { invalidField, notFound } from '../../domain/errors.ts';
+import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import {
   assertAccountConcurrency,
@@ -12,6 +12,8 @@ import {
   withinCeilings,
 } from '../../domain/plan.ts';
 import { type CreatedQueue, QUEUE_DEFAULTS, type Queue, type QueueSettings } from '../../domain/queue.ts';
+import { MAX_TAGGED, tagsIn, tagsOfFilter } from '../../domain/queue-tags.ts';
+import { standardKeyOf } from '../../domain/standard-webhooks.ts';
 import { type Context, planOf } from '../context.ts';
 import { assertSigningSecret, generateSigningSecret } from './signing-secret.ts';
 
@@ -21,8 +23,11 @@ export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
     template?: string | undefined;
     /** By default a new one, made at random. */
     signingSecret?: string | undefined;
+    tags?: readonly string[] | undefined;
+    /** Id of a queue whose settings replace the defaults. */
+    copyOf?: string | undefined;
   };
-type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
+type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined; tags?: readonly string[] | undefined };
 
 /** @throws JobferryError `not_found`, `unavailable` */
 export async function liveQueue(
@@ -41,6 +46,25 @@ export function createQueueReads({ readingPrisma, allowsAddress }: Pick<Context,
     /** Returns all live queues, oldest first. @throws JobferryError `unavailable` */
     async list(account: Account): Promise<Queue[]> {
       return queues.listQueues(readingPrisma.of(account.id), account.id);
+    },
+
+    /** Returns the tags of the live queues that have some, by the id of the queue. @throws JobferryError `unavailable` */
+    async tags(account: Account): Promise<Map<string, string[]>> {
+      return queues.tagsOfQueues(readingPrisma.of(account.id), account.id);
+    },
+
+    /**
+     * Returns the ids of the live queues with at least one of the tags.
+     * @throws JobferryError `invalid_request` (tags, or too many queues), `unavailable`
+     */
+    async withTags(account: Account, given: readonly string[]): Promise<string[]> {
+      const which = { accountId: account.id, tags: tagsOfFilter(given), limit: MAX_TAGGED + 1 };
+      const ids = await queues.queuesWithTags(readingPrisma.of(account.id), which);
+      if (ids.length <= MAX_TAGGED) return ids;
+      throw new JobferryError(
+        'invalid_request',
+        `more than ${MAX_TAGGED} queues have one of these tags: give another tag`,
+      );
     },
 
     /** Returns a live queue. @throws JobferryError `not_found`, `unavailable` */
@@ -71,24 +95,36 @@ export function createQueueChanges(context: Context) {
   };
   return {
     /**
-     * Creates a queue. Omitted fields get the template's value, or the default within the plan's ceilings.
+     * Creates a queue. Omitted fields get the template's value, that of the queue that is copied, or the default within
+     * the plan's ceilings.
      * @returns the queue with its signing secret, which is shown once
      * @throws JobferryError `invalid_fields`, `forbidden` (plan or account limit), `unavailable`
      */
     async create(account: Account, input: CreateQueueInput): Promise<CreatedQueue> {
       assertNotSuspended(account);
       const plan = planOf(context, account);
-      const settings = settingsOf(context, plan, input);
+      const { tags, copyOf, ...given } = input;
+      const { present, further } = await copied(context, account, input);
+      const settings = settingsOf(context, plan, given, present);
       assertPlanAllows(plan, settings);
       const { signingSecret = generateSigningSecret() } = input;
       assertSigningSecret(signingSecret);
-      const row = { ...settings, name: input.name, signingSecret };
+      if (further.standardWebhooks === true && standardKeyOf(signingSecret) === null)
+        throw invalidField('signingSecret', 'must be base64, as deliveries get the headers of Standard Webhooks');
+      const row = {
+        ...settings,
+        ...further,
+        ...(tags !== undefined && { tags: tagsIn(tags) }),
+        ...{ name: input.name, signingSecret },
+      };
       const queue = await queues.createQueue({ prisma, cipher: db.cipher }, authorOf(account), row, (others) => {
         assertNotSuspended(others);
         assertQueueCount(plan, others.count);
         assertTombstones(others.tombstones);
         assertAccountConcurrency(others.concurrency + settings.concurrency);
       });
+      // It is stored: after a failure the next poll finds it.
+      if (copyOf !== undefined) await context.followQueues?.().catch(() => undefined);
       context.changes.changed({ accountId: account.id, queueId: queue.id });
       return { ...queue, signingSecret };
     },
@@ -99,12 +135,12 @@ export function createQueueChanges(context: Context) {
      */
     async update(account: Account, queueId: string, input: UpdateQueueInput): Promise<Queue> {
       const plan = planOf(context, account);
-      const { name, ...changes } = input;
+      const { name, tags, ...changes } = input;
       const updated = await queues.updateQueue(
         prisma,
         authorOf(account),
         queueId,
-        defined(changes),
+        { ...defined(changes), ...(tags !== undefined && { tags: tagsIn(tags) }) },
         (present, others) => {
           // The present name is accepted, so a client can get a queue, edit it and put it back (D24).
           if (name !== undefined && name !== present.name) throw invalidField('name', 'cannot be changed');
@@ -128,17 +164,37 @@ export function createQueueChanges(context: Context) {
 }
 
 /**
- * Explicit fields override the template's, which override the defaults (spec "Queue"). The plan's ceilings bound the
+ * Explicit fields override the template's or those of the copied queue, which override the defaults (spec "Queue"). The plan's ceilings bound the
  * last two: otherwise an account whose plan allows less than a default would have to send that setting.
  */
-function settingsOf(context: Context, plan: Plan, input: CreateQueueInput): QueueSettings {
+function settingsOf(
+  context: Context,
+  plan: Plan,
+  input: CreateQueueInput,
+  present: Partial<QueueSettings>,
+): QueueSettings {
   const { name: _name, template, signingSecret: _secret, ...explicit } = input;
   const prefilled = template === undefined ? {} : context.templates[template];
   if (prefilled === undefined) {
     throw invalidField('template', `must be one of ${Object.keys(context.templates).join(', ')}`);
   }
-  const defaults = withinCeilings(plan, { ...QUEUE_DEFAULTS, ...prefilled });
+  const defaults = withinCeilings(plan, { ...QUEUE_DEFAULTS, ...prefilled, ...present });
   return { ...defaults, ...defined(explicit) } as QueueSettings;
+}
+
+/** Returns the settings of the queue that is copied; none without one. */
+async function copied(
+  context: Context,
+  account: Account,
+  { copyOf, template }: CreateQueueInput,
+): Promise<{ present: Partial<QueueSettings>; further: Partial<queues.FurtherSettings> }> {
+  if (copyOf === undefined) return { present: {}, further: {} };
+  if (template !== undefined) throw invalidField('copyOf', 'cannot be given together with a template');
+  const further = isId(copyOf) ? await queues.furtherSettings(context.prisma, account.id, copyOf) : null;
+  const queue = further === null ? null : await queues.findQueue(context.prisma, account.id, copyOf);
+  if (further === null || queue === null) throw invalidField('copyOf', 'must be the id of a live queue');
+  const { id: _id, name: _name, createdAt: _createdAt, ...present } = queue;
+  return { present, further };
 }
 
 /** Returns the fields that were sent: `undefined` must not overwrite a value. */

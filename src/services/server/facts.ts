@@ -17,10 +17,17 @@ export interface ServerFacts {
   retentionSeconds: number;
   lifetimeSeconds: number;
   webhookTimeoutSeconds: number;
+  /** Names of the templates of queues. */
+  templates: string[];
 }
 
 /** Facts about the service that the API shows to clients. */
-export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 'periods' | 'server'>) {
+export function createServerFacts({
+  db,
+  periods,
+  server,
+  templates,
+}: Pick<Context, 'db' | 'periods' | 'server' | 'templates'>) {
   return {
     /**
      * Returns how far the background work of the service is behind; null for an account that is not the first.
@@ -41,6 +48,7 @@ export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 
         retentionSeconds: periods.retentionMs / 1000,
         lifetimeSeconds: periods.lifetimeMs / 1000,
         webhookTimeoutSeconds: server.webhookTimeoutMs / 1000,
+        templates: Object.keys(templates),
       };
     },
   };

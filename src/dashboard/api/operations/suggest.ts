@@ -10,6 +10,10 @@ export const SuggestValues = graphql(`
   }
 `);
 
+export const SuggestTags = graphql(`query SuggestTags($search: String!) { queueTags(search: $search) }`);
+
 export const SearchQueues = graphql(`
-  query SearchQueues($search: String!) { queues(first: 8, search: $search) { nodes { id name paused } } }
+  query SearchQueues($search: String, $tags: [String!]) {
+    queues(first: 8, search: $search, tags: $tags) { nodes { id name paused webhookUrl tags } }
+  }
 `);

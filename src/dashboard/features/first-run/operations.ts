@@ -4,12 +4,16 @@ import { graphql } from '../../schema/graphql.ts';
 export const CreateQueue = graphql(`
   mutation CreateQueue($input: CreateQueueInput!) {
     createQueue(input: $input) {
-      ... on CreateQueuePayload { signingSecret queue { id name } }
+      ... on CreateQueuePayload { signingSecret queue { id name webhookUrl } }
       ... on ValidationError { message formErrors fieldErrors { field messages } }
       ... on Error { message }
     }
   }
 `);
+
+export const CopiedQueue = graphql(`query CopiedQueue($name: String!) { queue(name: $name) { id webhookUrl } }`);
+
+export const Templates = graphql(`query Templates { server { templates } }`);
 
 /** The first job of a new queue, with its whole course. */
 export const FirstJob = graphql(

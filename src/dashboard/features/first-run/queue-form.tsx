@@ -1,11 +1,14 @@
-import { type FormEvent, useId, useRef, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
+import { useSearchParams } from 'wouter';
 import { request } from '../../api/client.ts';
 import type { RequestError } from '../../api/errors.ts';
 import { type Outcome, outcomeOf } from '../../api/outcome.ts';
 import { useServer } from '../../api/server.ts';
 import { Note } from '../../parts/note.tsx';
-import { upperFirst } from '../../words/format.ts';
-import { CreateQueue } from './operations.ts';
+import { LIMITS, type NewQueueInput, newQueueInput, type Start } from './model/new-queue.ts';
+import { CopiedQueue, CreateQueue } from './operations.ts';
+import { Field } from './queue-field.tsx';
+import { QueueStart } from './queue-start.tsx';
 
 export interface NewQueue {
   id: string;
@@ -19,8 +22,10 @@ type Problems = ReadonlyMap<string, string>;
 const NONE: Problems = new Map();
 /** The key of what is no problem of one field. */
 const WHOLE = '';
+/** Fields that show their problem themselves. */
+const FIELDS: readonly string[] = ['name', 'webhookUrl', 'copyOf', ...LIMITS.map(({ name }) => name)];
 
-/** Three answers make a queue; everything else has a default that can be changed later. */
+/** Three answers make a queue; everything else has a value of the defaults, of a template or of another queue. */
 export function QueueForm({
   isFirst,
   onCreated,
@@ -32,28 +37,35 @@ export function QueueForm({
   const [problems, setProblems] = useState(NONE);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
+  const copyOf = useSearchParams()[0].get('copy') ?? '';
+  const [start, setStart] = useState<Start>(copyOf === '' ? 'defaults' : 'copy');
   const isProduction = useServer()?.environment === 'production';
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (isBusy) return;
-    const data = new FormData(event.currentTarget);
-    const field = (name: string) => String(data.get(name) ?? '').trim();
-    const input = { name: field('name'), webhookUrl: field('webhookUrl') };
+    const answers = Object.fromEntries(
+      [...new FormData(event.currentTarget)].map(([name, text]) => [name, String(text)]),
+    );
     setBusy(true);
-    const outcome = await create({ ...input, mode: field('mode') === 'ACK' ? 'ACK' : 'STANDARD' });
+    const outcome = await made(start, answers);
     setBusy(false);
     if (outcome.ok) {
       const { queue, signingSecret } = outcome.value;
-      onCreated({ ...queue, webhookUrl: input.webhookUrl, secret: signingSecret });
+      onCreated({ ...queue, secret: signingSecret });
       return;
     }
     const { fieldErrors, message } = outcome;
     setProblems(fieldErrors.size > 0 ? fieldErrors : new Map([[WHOLE, message]]));
     // The first field that is wrong gets the focus; its problem is its description.
-    const wrong = [...fieldErrors.keys()].find((name) => name in input);
-    if (wrong !== undefined) form.current?.querySelector<HTMLInputElement>(`[name="${wrong}"]`)?.focus();
+    const fields = [...(form.current?.querySelectorAll('input') ?? [])];
+    const wrong = fields.find(({ name, type }) => type !== 'radio' && fieldErrors.has(name));
+    const hidden = wrong?.closest('details');
+    if (hidden) hidden.open = true;
+    wrong?.focus();
   };
+  const isCopy = start === 'copy';
+  const own = start === 'defaults' ? null : isCopy ? 'as in the other queue' : 'as in the template';
 
   return (
     // The server checks; its words are better than the browser's.
@@ -70,6 +82,7 @@ export function QueueForm({
           name="webhookUrl"
           label="Deliver to"
           value={isFirst ? 'http://127.0.0.1:9000/' : ''}
+          placeholder={isCopy ? 'as the other queue' : undefined}
           hint={
             isProduction
               ? 'Your receiver’s address, with https. Private ones need WEBHOOK_ALLOW_CIDRS on the server.'
@@ -78,11 +91,18 @@ export function QueueForm({
           problem={problems.get('webhookUrl')}
         />
       </div>
-      <fieldset>
+      {!isFirst && <QueueStart {...{ start, copyOf }} problem={problems.get('copyOf')} onStart={setStart} />}
+      <fieldset key={start}>
         <legend>A 2xx answer means</legend>
         <div className="seg fill">
+          {own !== null && (
+            <label>
+              <input type="radio" name="mode" value="" defaultChecked />
+              {own}
+            </label>
+          )}
           <label>
-            <input type="radio" name="mode" value="STANDARD" defaultChecked />
+            <input type="radio" name="mode" value="STANDARD" defaultChecked={own === null} />
             the job is done
           </label>
           <label>
@@ -91,8 +111,16 @@ export function QueueForm({
           </label>
         </div>
       </fieldset>
+      <details>
+        <summary className="small">Limits and attempts</summary>
+        <div className="two">
+          {LIMITS.map(({ name, label, hint, usual }) => (
+            <Field key={name} {...{ name, label, hint }} placeholder={own ?? usual} problem={problems.get(name)} />
+          ))}
+        </div>
+      </details>
       {[...problems].map(([name, problem]) =>
-        name === 'name' || name === 'webhookUrl' ? null : (
+        FIELDS.includes(name) ? null : (
           <div key={name} role="alert">
             <Note signal="bad" icon="failing">
               <b>The queue was not created.</b> {problem}
@@ -104,58 +132,33 @@ export function QueueForm({
         <button type="submit" className="btn primary" aria-disabled={isBusy}>
           Create queue
         </button>
-        <span className="small q">
-          5 at once, 3 attempts, exponential backoff from 2 s. All of it can be changed later.
-        </span>
+        {own === null && (
+          <span className="small q">
+            5 at once, 3 attempts, exponential backoff from 2 s. All of it can be changed later.
+          </span>
+        )}
       </div>
     </form>
   );
 }
 
-/** The server's problems of fields begin with a small letter, as a clause after the field's name. */
-const sentence = (problem: string) => `${upperFirst(problem)}.`.replace('..', '.');
+type Made = Awaited<ReturnType<typeof create>>;
 
-type Input = { name: string; webhookUrl: string; mode: 'ACK' | 'STANDARD' };
-
-async function create(input: Input): Promise<Outcome<{ queue: { id: string; name: string }; signingSecret: string }>> {
+/** Makes the queue of the answers. A queue that is copied is looked for first. */
+async function made(start: Start, answers: Readonly<Record<string, string>>): Promise<Made> {
   try {
-    return outcomeOf((await request(CreateQueue, { input })).createQueue);
+    const name = (answers.copyOf ?? '').trim();
+    const copied = start === 'copy' && name !== '' ? (await request(CopiedQueue, { name })).queue : null;
+    const result = newQueueInput(start, answers, copied);
+    if ('problems' in result) return { ok: false, message: '', fieldErrors: result.problems };
+    return await create(result.input);
   } catch (error) {
     return { ok: false, message: (error as RequestError).message, fieldErrors: NONE };
   }
 }
 
-function Field({
-  name,
-  label,
-  value,
-  hint,
-  problem,
-}: {
-  name: string;
-  label: string;
-  value: string;
-  hint: string;
-  problem: string | undefined;
-}) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        className="input"
-        id={id}
-        name={name}
-        defaultValue={value}
-        autoComplete="off"
-        autoCapitalize="off"
-        spellCheck={false}
-        aria-invalid={problem !== undefined}
-        aria-describedby={`${id}-hint`}
-      />
-      <small id={`${id}-hint`} className={problem === undefined ? undefined : 'bad'}>
-        {problem === undefined ? hint : sentence(problem)}
-      </small>
-    </div>
-  );
+async function create(
+  input: NewQueueInput,
+): Promise<Outcome<{ queue: { id: string; name: string; webhookUrl: string }; signingSecret: string }>> {
+  return outcomeOf((await request(CreateQueue, { input })).createQueue);
 }

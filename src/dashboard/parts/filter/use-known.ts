@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { SearchQueues, SuggestPaths, SuggestValues } from '../../api/operations/suggest.ts';
+import { SearchQueues, SuggestPaths, SuggestTags, SuggestValues } from '../../api/operations/suggest.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
-import { type Known, lookUpsFor } from '../../filter/suggest.ts';
+import { type Known, lookUpsFor, tagIn } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };
@@ -26,14 +26,21 @@ export function useKnown(table: Table, text: string): Known {
     ...keepOld,
     enabled: valuesOf !== null && isExact,
   });
-  const queues = useQuery({ ...query(SearchQueues, { search: queue ?? '' }), ...keepOld, enabled: queue !== null });
+  const queues = useQuery({
+    ...query(SearchQueues, { search: queue ?? '', tags: null }),
+    ...keepOld,
+    enabled: queue !== null,
+  });
+  const tag = tagIn(table, settled);
+  const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
   return useMemo(() => {
-    if (path === null && queue === null) return NOTHING;
+    if (path === null && queue === null)
+      return tag === null ? NOTHING : { ...NOTHING, tags: tags.data?.queueTags ?? [] };
     const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
     return {
       queues: queue === null ? [] : (queues.data?.queues.nodes.map(({ name }) => name) ?? []),
       paths: path === null ? [] : found,
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
-  }, [path, queue, isPath, isExact, paths.data, common.data, values.data, queues.data]);
+  }, [path, queue, tag, isPath, isExact, paths.data, common.data, values.data, queues.data, tags.data]);
 }

@@ -1,5 +1,8 @@
-import { useEffect, useRef, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useId, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
+import { SuggestTags } from '../../../api/operations/suggest.ts';
+import { query } from '../../../api/query.ts';
 import { May } from '../../../api/rights.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { Icon } from '../../../parts/icon.tsx';
@@ -9,7 +12,8 @@ import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { useHeld } from '../../../parts/use-calm-order.ts';
 import { number } from '../../../words/format.ts';
-import { headlineOfList, worstFirst } from '../model/overview.ts';
+import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
+import { useFavourites } from '../parts/star.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
@@ -17,7 +21,7 @@ import { PAGE, useQueues, useTimelines } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
 
-/** All queues, by name: `?q=` searches, `?after=` turns the page. */
+/** All queues: `?q=` searches, `?after=` turns the page. */
 export function QueueList() {
   const [params] = useSearchParams();
   const search = params.get('q') ?? '';
@@ -25,6 +29,7 @@ export function QueueList() {
   const place = { search, after };
   const { asked, page, states } = useQueues(place);
   const span = useSpan();
+  const favourites = useFavourites();
   const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
   useWalk();
@@ -51,8 +56,8 @@ export function QueueList() {
       {states.length > 0 && (
         <div {...handlers} className={isOld ? 'aging' : undefined}>
           <QueuesSection
-            title={search === '' ? 'All queues' : 'Queues with this name'}
-            {...{ states: worstFirst(states), span, timelines, isHeld }}
+            title={search === '' ? 'All queues' : 'Queues that match'}
+            {...{ states: favouritesFirst(worstFirst(states), favourites), span, timelines, isHeld }}
           />
         </div>
       )}
@@ -70,6 +75,9 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
   const [params, setParams] = useSearchParams();
   const [text, setText] = useState(search);
   const input = useRef<HTMLInputElement>(null);
+  const [isTyping, setTyping] = useState(false);
+  const tags = useQuery({ ...query(SuggestTags, { search: '' }), enabled: isTyping }).data?.queueTags ?? [];
+  const offers = useId();
   useCommands([{ key: '/', label: 'Search queues', icon: 'search', run: () => input.current?.focus() }]);
   // Back and forward change what is searched for.
   useEffect(() => setText(search), [search]);
@@ -91,8 +99,10 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
         ref={input}
         className="input"
         type="search"
-        aria-label="Search queues by name"
-        placeholder="Search by name"
+        aria-label="Search queues by name, address or tag"
+        placeholder="Search by name, address or tag:"
+        list={offers}
+        onFocus={() => setTyping(true)}
         value={text}
         autoComplete="off"
         spellCheck={false}
@@ -104,6 +114,11 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
           else setText('');
         }}
       />
+      <datalist id={offers}>
+        {tags.map((tag) => (
+          <option key={tag} value={`tag:${tag}`} />
+        ))}
+      </datalist>
       <kbd>/</kbd>
     </search>
   );
@@ -125,7 +140,7 @@ function NoQueue({ search }: { search: string }) {
     );
   }
   return (
-    <Empty title={`No queue has “${search}” in its name`} icon="search">
+    <Empty title={`No queue matches “${search}”`} icon="search">
       <Link className="btn" href={`/queues${toSearch({ window: params.get('window') })}`}>
         Show all queues
       </Link>

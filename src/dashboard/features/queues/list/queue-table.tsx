@@ -3,6 +3,7 @@ import './queue-table.css';
 import { memo, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useView } from '../../../base/time.ts';
+import { Icon } from '../../../parts/icon.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Table, unseen } from '../../../parts/table.tsx';
 import { minute, NONE, number } from '../../../words/format.ts';
@@ -14,6 +15,7 @@ import type { QueueOfPage } from '../operations/queues.ts';
 import { DepthBar } from '../parts/depth-bar.tsx';
 import { Slots } from '../parts/slots.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
+import { useFavourites } from '../parts/star.tsx';
 import type { ListedQueue } from './use-queues.ts';
 
 export interface TableData {
@@ -26,6 +28,7 @@ export interface TableData {
 
 /** All queues of a page. Every number changes in place. */
 export function QueueTable({ states, span, timelines, deaths, labelledBy }: TableData & { labelledBy: string }) {
+  const favourites = useFavourites();
   const longest = Math.max(1, ...states.map(({ queue }) => openJobs(queue)));
   return (
     <div className="queues">
@@ -40,6 +43,7 @@ export function QueueTable({ states, span, timelines, deaths, labelledBy }: Tabl
             timeline={timelines?.get(queue.id)}
             dead={deaths === undefined ? null : (deaths.byQueue.get(queue.id) ?? 0)}
             isDeadExact={deaths?.isExact ?? true}
+            isFavourite={favourites.includes(queue.name)}
           />
         ))}
       </Table>
@@ -72,9 +76,10 @@ interface RowProps {
   timeline: readonly Point[] | undefined;
   dead: number | null;
   isDeadExact: boolean;
+  isFavourite: boolean;
 }
 
-const Row = memo(function Row({ queue, condition, longest, span, timeline, dead, isDeadExact }: RowProps) {
+const Row = memo(function Row({ queue, condition, longest, span, timeline, dead, isDeadExact, isFavourite }: RowProps) {
   const open = openJobs(queue);
   const oldest = oldestDue(queue);
   const failed = failedShare(queue);
@@ -84,10 +89,17 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
     <tr>
       <td className="c1 first">
         <span>
+          {isFavourite && (
+            <>
+              <Icon name="star" className="filled" />
+              <span className="sr">Favourite</span>
+            </>
+          )}
           <Link className="name rowlink cut" href={queuePath(queue.name)} title={queue.name}>
             {queue.name}
           </Link>
           {queue.mode === 'ACK' && <span className="tag">ack</span>}
+          {queue.tags.length > 0 && <small className="q3 cut">{queue.tags.join(' ')}</small>}
         </span>
       </td>
       <td className="c3">

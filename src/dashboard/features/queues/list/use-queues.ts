@@ -6,6 +6,7 @@ import { query } from '../../../api/query.ts';
 import { useShell } from '../../../api/server.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
+import { queueSearchOf } from '../../../filter/queue-search.ts';
 import type { QueueState } from '../model/overview.ts';
 import { conditionOf, type Flow } from '../model/queue-condition.ts';
 import { type DeadCounts, deadCountsOf } from '../model/queue-row.ts';
@@ -41,7 +42,7 @@ function useOrder(): 'TROUBLE' | 'CREATED_AT' {
 export function useQueues({ search, after }: Place) {
   const isPaused = useIsPaused();
   const every = isPaused ? false : EVERY_MS;
-  const variables = { first: PAGE, after, search: search === '' ? null : search, order: useOrder() };
+  const variables = { first: PAGE, after, ...queueSearchOf(search), order: useOrder() };
   const asked = useQuery({
     ...query(QueuesPage, () => ({ ...variables, recent: new Date(recentStart(serverNow())).toISOString() }), {
       key: variables,
@@ -123,7 +124,7 @@ function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOr
       let cursor = after;
       while (bars.size < PAGE) {
         const first = Math.min(CHUNK[span.id], PAGE - bars.size);
-        const place = { first, after: cursor, search: search === '' ? null : search, order };
+        const place = { first, after: cursor, ...queueSearchOf(search), order };
         const variables = { ...place, hasDeaths: bars.size === 0 };
         const page = await request(QueueTimelines, { ...variables, from, bucket: span.bucketSeconds }, signal);
         for (const { id, timeline } of page.queues.nodes) bars.set(id, timeline);

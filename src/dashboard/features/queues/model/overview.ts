@@ -37,6 +37,16 @@ export function worstFirst<State extends QueueState>(states: readonly State[]): 
   return [...states].sort((a, b) => rank(a) - rank(b) || trouble(a, b) || (a.queue.name < b.queue.name ? -1 : 1));
 }
 
+/** The favourites of the person before all others, each part in its order. */
+export function favouritesFirst<State extends QueueState>(
+  states: readonly State[],
+  favourites: readonly string[],
+): State[] {
+  const [first, rest] = [new Set(favourites), [] as State[]];
+  const found = states.filter((state) => first.has(state.queue.name) || !rest.push(state));
+  return [...found, ...rest];
+}
+
 export function problemsOf<State extends QueueState>(states: readonly State[]): State[] {
   return states.filter(({ condition }) => needsLook(condition));
 }

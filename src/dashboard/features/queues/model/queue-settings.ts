@@ -15,6 +15,7 @@ export interface Settings {
   backoffDelay: number;
   maxDefers: number;
   dlqEnabled: boolean;
+  tags: string[];
 }
 export type FieldName = keyof Settings;
 export type Value = Settings[FieldName];
@@ -35,7 +36,7 @@ interface Common {
 }
 export type Field = Common &
   (
-    | { kind: 'url' }
+    | { kind: 'url' | 'tags' }
     | { kind: 'integer' | 'seconds'; min: number; max: number; isOptional?: boolean }
     | { kind: 'choice'; choices: readonly (readonly [value: string, label: string])[] }
   );
@@ -113,6 +114,15 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       },
     ],
   },
+  {
+    title: 'Finding it',
+    fields: [
+      {
+        ...({ name: 'tags', label: 'Tags', kind: 'tags', when: 'now' } as const),
+        hint: 'Words with spaces between them, such as mail eu. The list of queues and the filter of jobs find tag:eu',
+      },
+    ],
+  },
 ];
 
 export const FIELDS: readonly Field[] = GROUPS.flatMap(({ fields }) => fields);
@@ -122,7 +132,7 @@ export type Edits = Readonly<Partial<Record<FieldName, string>>>;
 
 /** The value as it stands in its control. */
 export function textOf(value: Value): string {
-  return value === null ? '' : String(value);
+  return value === null ? '' : typeof value === 'object' ? value.join(' ') : String(value);
 }
 
 /** The value of a text, or what is wrong with it. */
@@ -134,9 +144,20 @@ function parse(field: Field, text: string): { value: Value } | { problem: string
       return /^https?:\/\/[^\s/]/.test(text.trim())
         ? { value: text.trim() }
         : { problem: 'A URL begins with https:// or http://.' };
+    case 'tags':
+      return parseTags(text);
     default:
       return parseNumber(field, text.trim());
   }
+}
+
+/** As the server does: each tag once, in order. */
+function parseTags(text: string): { value: Value } | { problem: string } {
+  const tags = [...new Set(text.split(/[\s,]+/).filter((tag) => tag !== ''))].sort();
+  if (tags.length > 10) return { problem: 'At most 10 tags.' };
+  return tags.every((tag) => /^[a-z0-9._-]{1,32}$/.test(tag))
+    ? { value: tags }
+    : { problem: 'A tag is 1 to 32 of a-z, 0-9, -, _ and the full stop.' };
 }
 
 function parseNumber(
@@ -177,7 +198,7 @@ export function review(settings: Settings, edits: Edits): Review {
     if (text === undefined) continue;
     const parsed = parse(field, text);
     if ('problem' in parsed) problems.set(name, parsed.problem);
-    else if (parsed.value !== settings[name]) {
+    else if (textOf(parsed.value) !== textOf(settings[name])) {
       const { value } = parsed;
       changes.push({ name, label, when, value, from: shown(field, settings[name]), to: shown(field, value) });
     }
@@ -188,6 +209,7 @@ export function review(settings: Settings, edits: Edits): Review {
 /** A value for people. */
 function shown(field: Field, value: Value): string {
   if (value === null) return 'no limit';
+  if (field.kind === 'tags') return textOf(value) || 'none';
   if (field.kind === 'choice') return field.choices.find(([one]) => one === String(value))?.[1] ?? String(value);
   if (typeof value !== 'number') return String(value);
   return field.kind === 'seconds' ? seconds(value) : number(value);

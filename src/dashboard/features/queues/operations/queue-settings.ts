@@ -6,7 +6,7 @@ export const QueueSettings = graphql(
   query QueueSettings($name: String!) {
     queue(name: $name) {
       ...QueueNow
-      webhookUrl dlqEnabled maxAttempts maxDefers ackTimeout ackTimeoutAction backoffType backoffDelay
+      webhookUrl tags dlqEnabled maxAttempts maxDefers ackTimeout ackTimeoutAction backoffType backoffDelay
       payloadsEncrypted standardWebhooks production signingSecretRotatesAt
       deadLetters(first: 1) { totalCount totalCountExact }
     }

@@ -4,11 +4,12 @@ import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 /** The live queues, with enough of the last minutes to tell how each of them is. */
 export const QueuesPage = graphql(
   `
-  query QueuesPage($first: Int!, $after: String, $search: String, $order: QueueOrder!, $recent: DateTime!) {
-    queues(first: $first, after: $after, search: $search, orderBy: $order) {
+  query QueuesPage($first: Int!, $after: String, $search: String, $tags: [String!], $order: QueueOrder!, $recent: DateTime!) {
+    queues(first: $first, after: $after, search: $search, tags: $tags, orderBy: $order) {
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
+        tags
         recent: timeline(from: $recent, bucketSeconds: 300) {
           at success failed nacked deferred dead published wait { p50 p95 }
         }
@@ -26,10 +27,10 @@ export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number]
  */
 export const QueueTimelines = graphql(`
   query QueueTimelines(
-    $first: Int!, $after: String, $search: String, $order: QueueOrder!, $from: DateTime!, $bucket: Int!
+    $first: Int!, $after: String, $search: String, $tags: [String!], $order: QueueOrder!, $from: DateTime!, $bucket: Int!
     $hasDeaths: Boolean!
   ) {
-    queues(first: $first, after: $after, search: $search, orderBy: $order) {
+    queues(first: $first, after: $after, search: $search, tags: $tags, orderBy: $order) {
       pageInfo { endCursor hasNextPage }
       nodes {
         __typename id

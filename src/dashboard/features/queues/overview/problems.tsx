@@ -5,6 +5,7 @@ import { useRights } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
+import { setQueuePaused } from '../../../parts/pause-queue.ts';
 import { Phrase } from '../../../parts/time.tsx';
 import { number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
@@ -12,7 +13,6 @@ import type { ListedQueue } from '../list/use-queues.ts';
 import { MAX_PROBLEMS } from '../model/overview.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { problemOf, type WayOut, wayOutOf } from '../model/queue-problem.ts';
-import { setQueuePaused } from '../queue/pause.ts';
 
 /** The queues that need a look, the worst first, each with its sentence and one button. */
 export function Problems({ states, hidden }: { states: readonly ListedQueue[]; hidden: number }) {

@@ -5,18 +5,19 @@ import { queuePath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { type Deed, may } from '../../../words/rights.ts';
 import type { IconName } from '../../../words/words.ts';
+import { NEW_QUEUE } from '../list/new-queue.tsx';
 
 const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed }[] = [
   { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
   { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
-  { hash: 'standard-webhooks', label: 'Standard Webhooks headers…', icon: 'settings', deed: 'setStandardWebhooks' },
+  { hash: 'standard-webhooks', label: 'Standard Webhooks headers', icon: 'settings', deed: 'setStandardWebhooks' },
   { hash: 'breaker', label: 'Breaker…', icon: 'settings', deed: 'setBreaker' },
-  { hash: 'production', label: 'Mark as production…', icon: 'settings', deed: 'markProduction' },
+  { hash: 'production', label: 'Mark of production', icon: 'settings', deed: 'markProduction' },
   { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
   { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
 ];
 
-/** Links to rare actions on a queue. They are in the settings, with their price. */
+/** Links to rare actions on a queue. They are in the settings, with their price. Behind `…` is a dialog, which opens there at once. */
 export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: () => void; onExamine: () => void }) {
   const id = useId();
   const rights = useRights();
@@ -40,6 +41,12 @@ export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: 
             <Icon name="list" />
             Examine the receiver…
           </button>
+        )}
+        {may(rights, 'createQueue') && (
+          <Link href={`${NEW_QUEUE}&copy=${encodeURIComponent(name)}`}>
+            <Icon name="copy" />
+            Copy this queue
+          </Link>
         )}
         {parts.map(({ hash, label, icon }) => (
           <Link key={hash} href={`${queuePath(name, '/edit')}#${hash}`}>

@@ -1,16 +1,17 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
-import { lazy, Suspense, useState } from 'react';
+import { Fragment, lazy, Suspense, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
-import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
+import { jobsOfQueue, jobsPath, queuePath, queuesPath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
+import { togglePauseOfQueue } from '../../../parts/pause-queue.ts';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { shortSentence } from '../../../words/job-sentence.ts';
@@ -19,13 +20,13 @@ import { leadOfQueue } from '../model/queue-lead.ts';
 import { sentenceOfQueue } from '../model/queue-sentence.ts';
 import { windowOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
+import { Star } from '../parts/star.tsx';
 import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
 import { MoreMenu } from './more-menu.tsx';
 import { QueueNotes } from './notes.tsx';
 import { OpenJobs } from './open-jobs.tsx';
-import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
 import { useQueue } from './use-queue.ts';
 
@@ -135,6 +136,14 @@ function QueueHead({
       lead={
         <>
           <Phrase pieces={leadOfQueue(queue, flow, view)} />
+          {queue.tags.map((tag) => (
+            <Fragment key={tag}>
+              {' '}
+              <Link className="tag" href={queuesPath(`tag:${tag}`)}>
+                {tag}
+              </Link>
+            </Fragment>
+          ))}
           {isBoundBySlots(queue) && (
             <May deed="updateQueue">
               {' '}
@@ -166,6 +175,7 @@ function QueueHead({
               <kbd>e</kbd>
             </Link>
           </May>
+          <Star name={name} />
           <MoreMenu name={name} onCheck={onCheck} onExamine={onExamine} />
         </>
       }

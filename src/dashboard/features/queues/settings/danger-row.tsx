@@ -25,3 +25,6 @@ export function DangerRow({
     </div>
   );
 }
+
+/** Whether a link to the deed has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link promises. */
+export const isLinked = (id: string): boolean => location.hash === `#${id}`;

@@ -83,7 +83,7 @@ function SettingField({
     'aria-describedby': `${name}-note`,
     onChange: (event: { target: { value: string } }) => onEdit(name, event.target.value),
   };
-  const classes = ['field', field.kind === 'url' ? 'whole' : '', isOff ? 'off' : ''];
+  const classes = ['field', field.kind === 'url' || field.kind === 'tags' ? 'whole' : '', isOff ? 'off' : ''];
   return (
     <div className={classes.filter(Boolean).join(' ')}>
       <label htmlFor={name}>{label}</label>
@@ -99,7 +99,15 @@ function SettingField({
         <input
           {...control}
           type={field.kind === 'url' ? 'url' : 'text'}
-          inputMode={field.kind === 'url' ? 'url' : field.kind === 'integer' ? 'numeric' : 'decimal'}
+          inputMode={
+            field.kind === 'url'
+              ? 'url'
+              : field.kind === 'tags'
+                ? 'text'
+                : field.kind === 'integer'
+                  ? 'numeric'
+                  : 'decimal'
+          }
           placeholder={field.kind === 'integer' && field.isOptional === true ? 'no limit' : undefined}
           autoComplete="off"
           spellCheck={false}

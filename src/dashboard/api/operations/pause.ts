@@ -1,5 +1,5 @@
-import { QueueNow } from '../../../schema/fragments.ts';
-import { graphql } from '../../../schema/graphql.ts';
+import { QueueNow } from '../../schema/fragments.ts';
+import { graphql } from '../../schema/graphql.ts';
 
 export const Pause = graphql(
   `mutation Pause($id: ID!) { pauseQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,

@@ -1,8 +1,8 @@
-import { changeQueue } from '../../../api/change-queue.ts';
-import { request } from '../../../api/client.ts';
-import { outcomeOf } from '../../../api/outcome.ts';
-import { toast, toastFailure } from '../../../parts/toast.tsx';
-import { Pause, Resume } from '../operations/pause.ts';
+import { changeQueue } from '../api/change-queue.ts';
+import { request } from '../api/client.ts';
+import { Pause, Resume } from '../api/operations/pause.ts';
+import { outcomeOf } from '../api/outcome.ts';
+import { toast, toastFailure } from './toast.tsx';
 
 interface Pausable {
   id: string;

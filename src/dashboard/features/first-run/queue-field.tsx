@@ -1,0 +1,51 @@
+import { useId } from 'react';
+import { upperFirst } from '../../words/format.ts';
+
+/** The server's problems of fields begin with a small letter, as a clause after the field's name. */
+const sentence = (problem: string) => `${upperFirst(problem)}.`.replace('..', '.');
+
+/** A text of the form, with its hint or its problem. */
+export function Field({
+  name,
+  label,
+  value = '',
+  hint,
+  placeholder,
+  problem,
+  list,
+  onText,
+}: {
+  name: string;
+  label: string;
+  value?: string;
+  hint: string;
+  placeholder?: string | undefined;
+  problem: string | undefined;
+  /** Id of the list of offers. */
+  list?: string;
+  onText?: (text: string) => void;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        className="input"
+        id={id}
+        name={name}
+        defaultValue={value}
+        placeholder={placeholder}
+        list={list}
+        onChange={onText && ((event) => onText(event.target.value))}
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-hint`}
+      />
+      <small id={`${id}-hint`} className={problem === undefined ? undefined : 'bad'}>
+        {problem === undefined ? hint : sentence(problem)}
+      </small>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it, vi } from 'vitest';
+import { favouritesFirst, type QueueState } from '../../src/dashboard/features/queues/model/overview.ts';
+import { paletteItems, queueDeedOf } from '../../src/dashboard/shell/palette-items.ts';
+
+const webhookUrl = 'https://api.partner.com/hooks';
+const QUEUES = [
+  { id: '1', name: 'order-events', paused: false, webhookUrl, tags: [] },
+  { id: '2', name: 'emails', paused: true, webhookUrl: 'https://mail.example/', tags: ['mail'] },
+  { id: '3', name: 'emails-eu', paused: false, webhookUrl: 'https://mail.example/eu', tags: ['mail', 'eu'] },
+];
+const operator = { role: 'OPERATOR', mayViewPayloads: false } as const;
+const known = { queues: [], paths: [], values: [] };
+const offers = (text: string, rights: Parameters<typeof paletteItems>[3] = operator, setPaused = vi.fn()) =>
+  paletteItems(text, [], QUEUES, rights, [], { known, now: 0 }, { favourites: ['emails'], setPaused });
+const labels = (text: string) => offers(text).map(({ label }) => label);
+
+describe('the palette', () => {
+  it('offers to pause and to resume queues by name, to those who may', () => {
+    expect(labels('>pause')).toEqual(['Pause order-events', 'Pause emails-eu']);
+    expect(labels('> pause email')).toEqual(['Pause emails-eu']);
+    const stop = { label: 'Pause or resume updates', run: () => undefined };
+    const both = paletteItems('>pause or', [stop], QUEUES, operator, [], { known, now: 0 }, { setPaused: vi.fn() });
+    expect(both.map(({ label }) => label)).toEqual(['Pause order-events', 'Pause or resume updates']);
+    expect(labels('>resume')).toEqual(['Resume emails']);
+    expect(labels('>pa')).toEqual(['Pause order-events', 'Pause emails-eu']);
+    expect(labels('>pause this queue')).toEqual([]);
+    expect(offers('>pause', { role: 'VIEWER', mayViewPayloads: true })).toEqual([]);
+    const setPaused = vi.fn();
+    const [first] = offers('>resume', operator, setPaused);
+    if (first !== undefined && 'run' in first) first.run();
+    expect(setPaused).toHaveBeenCalledWith(QUEUES[1], false);
+  });
+
+  it('asks for the queues that a command names', () => {
+    expect(queueDeedOf('>pause em')).toEqual({ verb: 'pause', name: 'em' });
+    expect(queueDeedOf('>res')).toEqual({ verb: 'resume', name: '' });
+    for (const text of ['pause em', '>p', '>', '>paused em', '>sign out']) expect(queueDeedOf(text)).toBeNull();
+  });
+
+  it('finds queues as their list does, and goes on with the start of a condition', () => {
+    const queues = (text: string) => offers(text).flatMap(({ group, label }) => (group === 'Queues' ? [label] : []));
+    expect(queues('Partner.com')).toEqual(['order-events']);
+    expect(queues('tag:eu')).toEqual(['emails-eu']);
+    expect(queues('tag:mail mail.example')).toEqual(['emails', 'emails-eu']);
+    expect(offers('stat')).toContainEqual(expect.objectContaining({ label: 'Jobs: state:', text: 'state:' }));
+  });
+
+  it('begins with the favourites', () => {
+    expect(offers('')[0]).toMatchObject({ group: 'Favourites', label: 'emails', path: '/queues/emails' });
+    expect(offers('em').map(({ group }) => group)).not.toContain('Favourites');
+  });
+});
+
+describe('a list of queues', () => {
+  it('has the favourites first, each part in its order', () => {
+    const states = ['a', 'b', 'c', 'd'].map((name) => ({ queue: { name } }) as QueueState);
+    const names = favouritesFirst(states, ['d', 'b', 'gone']).map(({ queue }) => queue.name);
+    expect(names).toEqual(['b', 'd', 'a', 'c']);
+  });
+});
