@@ -7,8 +7,11 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Account: ['name'],
   // Made of numbers, names and Jobferry's own words.
   Alert: ['cause', 'queueName'],
+  AlertEmail: ['to'],
   AlertNotification: ['error'],
+  AlertPagerDuty: ['routingKey'],
   AlertRule: ['problem', 'silencedBy', 'webhookUrl'],
+  AlertWebhook: ['url'],
   ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
@@ -79,6 +82,9 @@ export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths'
 
 /** Arguments and input fields by the name of the field or input type. */
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
+  AlertEmailInput: ['to'],
+  AlertPagerDutyInput: ['routingKey'],
+  AlertWebhookInput: ['url'],
   CreateAlertRuleInput: ['webhookUrl'],
   CreateQueueInput: ['name', 'signingSecret', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
