@@ -37,6 +37,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   LimitReachedError: ['message'],
   Me: ['label'],
   Member: ['email', 'issuer', 'name', 'subject'],
+  MonthUsage: ['month'],
   NotFoundError: ['message'],
   PageInfo: ['endCursor', 'startCursor'],
   Person: ['email', 'name'],
@@ -44,6 +45,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Queue: ['addressWarning', 'name', 'webhookUrl'],
   QueuePause: ['by'],
   QueueTunnel: ['openedBy'],
+  QueueUsage: ['queueName'],
   // One of Jobferry's own errors, and a code of Node.
   ReceiverCheck: ['error', 'errorCode'],
   // Besides Jobferry's own sentences, only the address to which a receiver redirects.
@@ -108,4 +110,5 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   SaveViewInput: ['name', 'query'],
   UpdateAlertRuleInput: ['webhookUrl'],
   UpdateQueueInput: ['webhookUrl'],
+  'Usage.byQueue': ['month'],
 };
