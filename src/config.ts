@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cidrs, nameServers, origins, UNIX_SOCKET } from './config/addresses.ts';
-import { ALERT_VARIABLES } from './config/alerts.ts';
+import { ALERT_VARIABLES, type AlertConfig, alertConfig } from './config/alerts.ts';
 import { DATABASE_VARIABLES, databaseConfig, type ReplicaConfig } from './config/database.ts';
 import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
@@ -14,7 +14,7 @@ import { LOG_LEVELS, type LogLevel } from './log.ts';
 export type Role = 'all' | 'api' | 'worker';
 
 /** The settings from the environment, parsed once. Times are milliseconds. */
-export interface Config extends StartingConfig {
+export interface Config extends StartingConfig, AlertConfig {
   readonly role: Role;
   /** An address, a host name, or the path of a unix socket. */
   readonly host: string;
@@ -57,8 +57,6 @@ export interface Config extends StartingConfig {
   readonly requestRates: { readonly ofKey: number | null; readonly ofAccount: number | null };
   readonly logLevel: LogLevel;
   readonly metrics: MetricsConfig;
-  /** Time between two evaluations of the alert rules; 0 if this process evaluates none. */
-  readonly alertIntervalMs: number;
   readonly graphiql: boolean;
   readonly dashboard: boolean;
   /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
@@ -221,6 +219,8 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   if (typeof database === 'string') throw new ConfigError(database);
   const oidc = oidcConfig(e);
   if (typeof oidc === 'string') throw new ConfigError(oidc);
+  const alerts = alertConfig(e);
+  if (typeof alerts === 'string') throw new ConfigError(alerts);
   const host = e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0');
   if (e.TRUSTED_PROXIES.includes(UNIX_SOCKET) && !isSocketPath(host)) {
     throw new ConfigError(`TRUSTED_PROXIES: ${UNIX_SOCKET} needs the path of a unix socket in HOST`);
@@ -261,7 +261,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     requestRates: { ofKey: e.REQUESTS_PER_SECOND_OF_KEY || null, ofAccount: e.REQUESTS_PER_SECOND_OF_ACCOUNT || null },
     logLevel: e.LOG_LEVEL,
     metrics: metricsConfig(e, host),
-    alertIntervalMs: e.ALERT_INTERVAL_SECONDS,
+    ...alerts,
     graphiql: e.GRAPHIQL ?? !production,
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,

@@ -278,6 +278,7 @@ function createContext(
     sendTest: createTestSender(testSender),
     examine: createExaminer(config, testSender),
     reportUrl: config.reportUrl,
+    sendsMail: config.smtp !== null,
     allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
     changes,
     tracing,

@@ -12,6 +12,7 @@ export const SECRETS: readonly string[] = [
   'BOOTSTRAP_API_KEY',
   'ENCRYPTION_KEY',
   'WEBHOOK_PROXY_URL',
+  'SMTP_URL',
   'METRICS_TOKEN',
   'OIDC_CLIENT_SECRET',
 ];

@@ -108,6 +108,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^undici$/, ['delivery', 'listen']],
   [/^ipaddr\.js$/, ['delivery']],
   [/^openid-client$/, ['oidc']],
+  [/^nodemailer(\/|$)/, ['alerts']],
   [/^@opentelemetry\//, ['tracing']],
   [/^pino$/, ['log']],
   [/^prom-client$/, ['metrics']],

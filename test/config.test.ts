@@ -57,6 +57,8 @@ describe('defaults (docs/configuration.md)', () => {
       requestRates: { ofKey: null, ofAccount: null },
       logLevel: 'info',
       alertIntervalMs: 15_000,
+      smtp: null,
+      pagerDutyUrl: 'https://events.pagerduty.com/v2/enqueue',
       metrics: { host: '127.0.0.1', port: null, token: null, maxQueues: 0 },
       graphiql: true,
       dashboard: true,
@@ -205,6 +207,37 @@ it.each([
 ])('REPORT_URL %s begins report URLs as %s', (REPORT_URL, reportUrl) => {
   expect(parseConfig({ REPORT_URL }).reportUrl).toBe(reportUrl);
   expect(() => parseConfig({ REPORT_URL: 'jobs.example.com' })).toThrow('REPORT_URL: must be an address such as');
+});
+
+describe('SMTP_URL', () => {
+  const SMTP_FROM = 'Jobferry <alerts@example.com>';
+  const from = { name: 'Jobferry', address: 'alerts@example.com' };
+
+  it.each([
+    ['smtp://mail', { host: 'mail', port: 587, isSecure: false, login: null }],
+    ['smtps://[::1]/', { host: '::1', port: 465, isSecure: true, login: null }],
+    [
+      'smtp://u%40x:p%2Fw@mail:25',
+      { host: 'mail', port: 25, isSecure: false, login: { user: 'u@x', password: 'p/w' } },
+    ],
+  ])('%s is a server', (SMTP_URL, server) => {
+    expect(parseConfig({ SMTP_URL, SMTP_FROM }).smtp).toEqual({ ...server, from });
+  });
+
+  it.each([
+    ['mail.example.com:25', SMTP_FROM, 'SMTP_URL: must be smtp://'],
+    ['smtp://user@mail', SMTP_FROM, 'SMTP_URL: must be'],
+    ['smtp://mail?tls.rejectUnauthorized=false', SMTP_FROM, 'SMTP_URL: must be'],
+    ['smtp://%ff:secret@mail', SMTP_FROM, 'SMTP_URL: must be'],
+    ['smtp://mail', undefined, 'SMTP_FROM: must be given with SMTP_URL'],
+    [undefined, SMTP_FROM, 'SMTP_FROM: needs SMTP_URL'],
+    ['smtp://mail', 'Jobferry', 'SMTP_FROM: must be an address'],
+    ['smtp://mail', 'x\r\nBcc: a@b.c <a@b.c>', 'SMTP_FROM: must be an address'],
+  ])('%s with SMTP_FROM %j is refused, without its password', (SMTP_URL, sender, message) => {
+    const parse = () => parseConfig({ SMTP_URL, SMTP_FROM: sender });
+    expect(parse).toThrow(message);
+    expect(parse).not.toThrow('secret');
+  });
 });
 
 describe('PUBLIC_URL', () => {

@@ -38,7 +38,7 @@ describe('a secret in a file', () => {
   it('is possible for every variable whose name is that of a secret', () => {
     const secrets = VARIABLES.filter((name) => /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|_URL$/.test(name));
     // Public addresses, which contain no password, and a number of requests.
-    const others = ['PUBLIC_URL', 'REPORT_URL', 'REQUESTS_PER_SECOND_OF_KEY'];
+    const others = ['PAGERDUTY_URL', 'PUBLIC_URL', 'REPORT_URL', 'REQUESTS_PER_SECOND_OF_KEY'];
     expect(secrets).toEqual(expect.arrayContaining(['DATABASE_URL', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET']));
     for (const name of secrets.filter((secret) => !others.includes(secret))) {
       expect(withSecretFiles({ [`${name}_FILE`]: file }), name).toEqual({ [name]: 'the secret' });

@@ -125,9 +125,11 @@ function changesOf({ rules, open, nowMs }: AccountOfRules, findings: Map<string,
     const own = open.filter(({ ruleId }) => ruleId === rule.id);
     const { forSeconds, isSilenced } = rule;
     const canTell = rule.waiting < ALERT_LIMITS.waitingOfRule;
-    const limits = { maxOpen: ALERT_LIMITS.openOfRule, canTell };
+    // PagerDuty has an incident for each alert, so that it is told of none which has no place in the notification.
+    const room = rule.target === 'pagerduty' ? ALERT_LIMITS.named : Number.POSITIVE_INFINITY;
+    const limits = { maxOpen: ALERT_LIMITS.openOfRule, canTell: canTell ? room : 0 };
     const changes = evaluate({ nowMs, forSeconds, open: own, findings: found, ...limits });
-    const told = toldOf(own, changes, canTell && !isSilenced);
+    const told = toldOf(own, changes, canTell && !isSilenced, room);
     all.begun.push(
       ...changes.flatMap((change) => (change.type === 'begin' ? [{ ruleId: rule.id, ...change.finding }] : [])),
     );

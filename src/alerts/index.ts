@@ -3,10 +3,12 @@ import { counts } from '../counts/counts.ts';
 import { endAlertTurn, takeAlertTurn } from '../db/alerts/turn.ts';
 import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
+import type { ChannelsParts } from './channels.ts';
 import { Evaluator, type EvaluatorParts } from './evaluator.ts';
 import { Notifier } from './notifier.ts';
 import { Rests } from './rests.ts';
 
+export { Mailer } from './mailer.ts';
 export { NOTIFICATION_TIMEOUT_MS } from './notifier.ts';
 
 /** Accounts that are read at once. */
@@ -18,10 +20,8 @@ const RENEW_MS = 5000;
 /** How often the process with the turn looks for notifications that are due. */
 const SEND_EVERY_MS = 1000;
 
-interface AlertParts extends Omit<EvaluatorParts, 'holder' | 'log'> {
+interface AlertParts extends Omit<EvaluatorParts, 'holder' | 'log'>, Omit<ChannelsParts, 'db'> {
   log: Logger;
-  sender: ConstructorParameters<typeof Notifier>[0]['sender'];
-  pageUrl: string | null;
   /** Time from one round of evaluations to the next. */
   everyMs: number;
 }
@@ -31,12 +31,12 @@ interface AlertParts extends Omit<EvaluatorParts, 'holder' | 'log'> {
  * runs, a process with the API does it.
  * @returns a function that stops it, and resolves when nothing is being sent
  */
-export function startAlerts({ sender, pageUrl, everyMs, ...parts }: AlertParts): () => Promise<void> {
+export function startAlerts({ everyMs, ...parts }: AlertParts): () => Promise<void> {
   const { db, log } = parts;
   const holder = randomUUID();
   const evaluator = new Evaluator({ ...parts, holder });
   const rests = new Rests();
-  const notifier = new Notifier({ db, log, sender, pageUrl });
+  const notifier = new Notifier(parts);
   let hasTurn = false;
   let renewedAt = 0;
   let isStopping = false;

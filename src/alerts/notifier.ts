@@ -6,12 +6,10 @@ import {
   recordNotification,
 } from '../db/alerts/notifications.ts';
 import { UnreadableError } from '../db/connection/cipher.ts';
-import { databaseTime } from '../db/connection/clock.ts';
 import type { Database } from '../db/connection/database.ts';
-import type { Sender, SendResult } from '../delivery/send.ts';
-import { messageOf, nextAttemptMs, slackMessageOf } from '../domain/alert-message.ts';
-import { classify } from '../domain/outcome.ts';
+import { nextAttemptMs } from '../domain/alert-message.ts';
 import type { Logger } from '../log.ts';
+import { Channels, type ChannelsParts } from './channels.ts';
 
 /** Notifications that are sent at once. */
 const AT_ONCE = 16;
@@ -22,23 +20,22 @@ const LEASE_MS = 30_000;
 /** No request is begun, or written, that could end after the lease. */
 const SEND_MS = LEASE_MS - 5000;
 
-interface NotifierParts {
+interface NotifierParts extends ChannelsParts {
   db: Database;
   log: Pick<Logger, 'warn'>;
-  sender: Pick<Sender, 'send'>;
-  /** Address of the page with the alerts; null if it is not known. */
-  pageUrl: string | null;
 }
 
-/** Sends notifications: signed, with the address checks of deliveries, and again if the receiver does not take them. */
+/** Sends notifications, and again if the receiver does not take them. */
 export class Notifier {
   readonly #parts: NotifierParts;
+  readonly #channels: Channels;
   readonly #sending = new Map<string, Promise<void>>();
   /** Number of notifications that are being sent, by account. */
   readonly #accounts = new Map<string, number>();
 
   constructor(parts: NotifierParts) {
     this.#parts = parts;
+    this.#channels = new Channels(parts);
   }
 
   /** Begins to send what is due, as far as there is room. */
@@ -79,46 +76,38 @@ export class Notifier {
     if (outcome === null) return;
     if (!outcome.isSent && outcome.retryMs === null) {
       const { statusCode, error } = outcome;
-      log.warn({ notificationId: id, ruleId, attempts, statusCode, error }, 'a notification of an alert was given up');
+      const target = notification.target.type;
+      log.warn(
+        { notificationId: id, ruleId, target, attempts, statusCode, error },
+        'a notification of an alert was given up',
+      );
     }
     await recordNotification(db, notification, outcome);
-    counts.alertNotifications.add(resultOf(outcome));
+    if (outcome.isPutOff !== true) counts.alertNotifications.add(resultOf(outcome));
   }
 
   /** @returns null if the request was abandoned, because the lease could have ended */
   async #send(notification: ClaimedNotification, claimedAt: number): Promise<NotificationOutcome | null> {
-    const { db, sender, pageUrl } = this.#parts;
-    const { id, accountId, ruleId, content, format, webhookUrl, signingSecret, attempts } = notification;
+    const { ruleId, signingSecret, attempts } = notification;
     let secret: string;
     try {
-      secret = db.cipher.decrypt(`signing-secret:${ruleId}`, signingSecret);
+      secret = this.#parts.db.cipher.decrypt(`signing-secret:${ruleId}`, signingSecret);
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error;
       // Another process may have the key, or this one after a restart.
       return { isSent: false, retryMs: nextAttemptMs(attempts, null), statusCode: null, error: 'secret_unreadable' };
     }
-    const message = format === 'slack' ? slackMessageOf(content, pageUrl) : messageOf(id, content, pageUrl);
     const stillMine = (remainingMs: number) => performance.now() + remainingMs <= claimedAt + SEND_MS;
-    const body = Buffer.from(JSON.stringify(message));
-    const result = await sender.send({ accountId, url: webhookUrl, secret, body, stillMine });
-    return result.abandoned ? null : outcomeOf(result, attempts, await databaseTime(db));
+    const outcome = await this.#channels.send(notification, secret, stillMine);
+    if (outcome === null) return null;
+    const { isSent, statusCode, error, askedMs, putOffMs } = outcome;
+    if (putOffMs !== null) return { isSent, retryMs: putOffMs, statusCode, error, isPutOff: true };
+    const retryMs = isSent ? null : nextAttemptMs(attempts, askedMs);
+    return { isSent, retryMs, statusCode, error };
   }
 }
 
 function resultOf({ isSent, retryMs }: NotificationOutcome): string {
   if (isSent) return 'sent';
   return retryMs === null ? 'given_up' : 'failed';
-}
-
-function outcomeOf(
-  { answer }: Exclude<SendResult, { abandoned: true }>,
-  attempts: number,
-  nowMs: number,
-): NotificationOutcome {
-  const outcome = classify(answer, nowMs);
-  const { statusCode } = outcome;
-  if (outcome.kind === 'accepted') return { isSent: true, retryMs: null, statusCode, error: null };
-  const askedMs = outcome.kind === 'backpressure' ? outcome.retryAfterMs : null;
-  const error = outcome.kind === 'backpressure' ? `HTTP ${statusCode}` : outcome.error;
-  return { isSent: false, retryMs: nextAttemptMs(attempts, askedMs), statusCode, error };
 }

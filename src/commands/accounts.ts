@@ -1,6 +1,7 @@
 import { createAccount } from '../db/accounts.ts';
 import type { Database } from '../db/connection/database.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
+import { type UsageByQueue, usageByQueue } from '../db/insight/queue-usage.ts';
 import { accountUsage } from '../db/insight/usage.ts';
 import {
   type AccountSummary,
@@ -14,6 +15,7 @@ import { findReceipt } from '../db/operator/deletion.ts';
 import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/operator/suspension.ts';
 import { giveOperatorsRole, operatorsAccountId } from '../db/operator-account.ts';
 import { OPERATOR } from '../domain/audit.ts';
+import { isMonth } from '../domain/month.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { isKeyName } from '../services/accounts/keys.ts';
@@ -175,13 +177,15 @@ const changeOperator = command({
 
 const usage = command({
   name: 'account usage',
-  summary: 'Show the delivery attempts of an account by month (UTC), the newest first.',
-  options: {},
+  summary:
+    'Show the delivery attempts of an account by month (UTC), the newest first, or those of a month by queue, the most first.',
+  options: { month: { value: 'YYYY-MM', help: 'the attempts of this month by queue, of 1000 queues at most' } },
   argument: ID,
-  run: ({ argument }, environment) =>
+  run: ({ argument, options: { month } }, environment) =>
     withDatabase(environment, async ({ db }) => {
       const id = idOf(argument, 'account');
       found(await findAccount(db, id), 'account', id);
+      if (month !== undefined) return usageOfMonth(await usageByQueue(db, id, monthOf(month), MAX_QUEUES));
       const months = await usageByMonth(db, id);
       const columns: Column<(typeof months)[number]>[] = [
         { title: 'MONTH', of: ({ month }) => month },
@@ -190,6 +194,28 @@ const usage = command({
       return { json: months, text: table(columns, months, 'No delivery attempts yet.') };
     }),
 });
+
+const MAX_QUEUES = 1000;
+
+function monthOf(text: string): string {
+  if (!isMonth(text)) throw new UsageError('--month must be a month such as 2026-10');
+  return text;
+}
+
+function usageOfMonth(usage: UsageByQueue): { json: unknown; text: string } {
+  const rows = usage.queues.map((queue) => ({ ...queue, attempts: queue.succeeded + queue.failed + queue.deferred }));
+  const columns: Column<(typeof rows)[number]>[] = [
+    { title: 'QUEUE', of: ({ queueName }) => queueName },
+    { title: 'ATTEMPTS', of: ({ attempts }) => attempts, isNumber: true },
+    { title: 'SUCCEEDED', of: ({ succeeded }) => succeeded, isNumber: true },
+    { title: 'FAILED', of: ({ failed }) => failed, isNumber: true },
+    { title: 'DEFERRED', of: ({ deferred }) => deferred, isNumber: true },
+  ];
+  const until = usage.countedUntil === null ? '' : `\nCounted up to ${usage.countedUntil.toISOString()}.`;
+  const others = usage.otherQueues === 0 ? '' : `\n${usage.otherQueues} more queues: ${usage.otherAttempts} attempts.`;
+  const text = table(columns, rows, 'No delivery attempts in this month.');
+  return { json: { ...usage, queues: rows }, text: `${text}${others}${until}` };
+}
 
 const suspend = command({
   name: 'account suspend',

@@ -123,6 +123,19 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
     meaning:
       'pause between two evaluations of the [alert rules](operations.md#alerts-without-prometheus), 0.1–3600; 0: this process evaluates none',
   },
+  SMTP_URL: {
+    unset: 'not set: no alert rule can send mails',
+    meaning:
+      '`smtp://user:password@host:587` or `smtps://…:465` of the server that sends the mails of alert rules. With a user, `smtp://` needs STARTTLS, but on this machine. Set it and the next one in the processes that serve GraphQL, and in those that evaluate rules',
+  },
+  SMTP_FROM: {
+    unset: 'not set',
+    meaning: 'sender of these mails, such as `Jobferry <alerts@example.com>`; must be given with `SMTP_URL`',
+  },
+  PAGERDUTY_URL: {
+    meaning:
+      'where alert rules with a target of PagerDuty send their events; in the EU `https://events.eu.pagerduty.com/v2/enqueue`',
+  },
   GRAPHIQL: {
     unset: 'on, unless `NODE_ENV=production`',
     meaning: '`0` or `1`: the explorer at `/graphql`, and introspection',

@@ -1,5 +1,5 @@
+import { type AlertTargetInput, chosenTarget, isSameTarget, type TargetSettings } from './alert-target.ts';
 import { invalidField } from './errors.ts';
-import { parseWebhookUrl } from './webhook-url.ts';
 
 /** Rules of alerts: what is watched, and where it is told. */
 
@@ -16,19 +16,14 @@ export const ALERT_KINDS = [
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
-export const ALERT_FORMATS = ['jobferry', 'slack'] as const;
-export type AlertFormat = (typeof ALERT_FORMATS)[number];
-
 /** Settings of a rule. Times are seconds. */
-export interface AlertRuleSettings {
+export interface AlertRuleSettings extends TargetSettings {
   /** Seconds, a number of dead letters, or a percentage, by kind; 0 for kinds without one. */
   threshold: number;
   /** The time before now that is counted. */
   windowSeconds: number;
   /** How long the condition must hold before the alert fires, and be over before it resolves. */
   forSeconds: number;
-  webhookUrl: string;
-  format: AlertFormat;
 }
 
 interface Bounds {
@@ -37,6 +32,10 @@ interface Bounds {
 }
 
 interface KindOfRule {
+  /** The trouble, for the subject of a mail: "jobs die in orders". */
+  words: string;
+  /** A way out, for people. */
+  advice: string;
   /** Whether it watches queues, and not the account as a whole. */
   ofQueues: boolean;
   /** Whether it counts in a window. */
@@ -50,19 +49,70 @@ const seconds = (byDefault: number, max: number) => ({ min: 1, max, byDefault, u
 const percent = (byDefault: number) => ({ min: 1, max: 100, byDefault, unit: 'percent' }) as const;
 
 export const KINDS: Readonly<Record<AlertKind, KindOfRule>> = {
-  oldest_due: { ofQueues: true, hasWindow: false, threshold: seconds(300, DAY) },
+  oldest_due: {
+    words: 'jobs wait too long',
+    advice:
+      'Look at the page of the queue: its first line says what limits it. Start more workers, raise its limits, or mend its receiver.',
+    ofQueues: true,
+    hasWindow: false,
+    threshold: seconds(300, DAY),
+  },
   dead_letters: {
+    words: 'jobs die',
+    advice: 'Look at the causes of the dead letters and at the log of the receiver. Once it is mended, replay them.',
     ofQueues: true,
     hasWindow: true,
     threshold: { min: 1, max: 1000, byDefault: 1, unit: 'dead letters' },
   },
-  failure_share: { ofQueues: true, hasWindow: true, threshold: percent(50) },
-  hold: { ofQueues: true, hasWindow: false, threshold: seconds(600, DAY) },
-  breaker: { ofQueues: true, hasWindow: false, threshold: seconds(60, DAY) },
-  signature_rejected: { ofQueues: true, hasWindow: true, threshold: percent(5) },
-  slow_receiver: { ofQueues: true, hasWindow: true, threshold: seconds(5, 600) },
-  no_worker: { ofQueues: false, hasWindow: false, threshold: null },
-  usage: { ofQueues: false, hasWindow: false, threshold: percent(80) },
+  failure_share: {
+    words: 'attempts fail',
+    advice: 'Look at the log of the receiver, and at the answers in the page of the queue.',
+    ofQueues: true,
+    hasWindow: true,
+    threshold: percent(50),
+  },
+  hold: {
+    words: 'deliveries are held',
+    advice: 'Find out why the receiver asks for a pause. The hold can be ended in the page of the queue.',
+    ofQueues: true,
+    hasWindow: false,
+    threshold: seconds(600, DAY),
+  },
+  breaker: {
+    words: 'the breaker is open',
+    advice: 'Find out why the receiver fails. The page of the queue says when the next probe comes.',
+    ofQueues: true,
+    hasWindow: false,
+    threshold: seconds(60, DAY),
+  },
+  signature_rejected: {
+    words: 'signatures are rejected',
+    advice: 'Compare the signing secret of the receiver with that of the queue.',
+    ofQueues: true,
+    hasWindow: true,
+    threshold: percent(5),
+  },
+  slow_receiver: {
+    words: 'the receiver is slow',
+    advice: 'Look at the load of the receiver. Less concurrency of the queue can help it.',
+    ofQueues: true,
+    hasWindow: true,
+    threshold: seconds(5, 600),
+  },
+  no_worker: {
+    words: 'no worker runs',
+    advice: 'Start a worker, or look at the log of the one that should run.',
+    ofQueues: false,
+    hasWindow: false,
+    threshold: null,
+  },
+  usage: {
+    words: 'the plan is used up',
+    advice: 'Find out which queue uses it (Settings > Plan), or ask for a larger plan.',
+    ofQueues: false,
+    hasWindow: false,
+    threshold: percent(80),
+  },
 };
 
 /** Counts come from statistics of five minutes. */
@@ -89,26 +139,35 @@ export const ALERT_LIMITS = {
 } as const;
 
 /** Settings that a client sends. A missing one has its default, or stays as it is. */
-export type AlertRuleInput = Partial<AlertRuleSettings>;
+export type AlertRuleInput = Partial<Omit<AlertRuleSettings, 'target'>> & { target?: AlertTargetInput };
 
-/** @throws JobferryError `invalid_fields` */
-export function newRule(kind: AlertKind, input: AlertRuleInput & { webhookUrl: string }): AlertRuleSettings {
-  const { threshold } = KINDS[kind];
-  return changedRule(
-    kind,
-    {
-      threshold: threshold?.byDefault ?? 0,
-      windowSeconds: WINDOW.byDefault,
-      forSeconds: FOR.byDefault,
-      webhookUrl: '',
-      format: 'jobferry',
-    },
-    input,
-  );
+/** Settings that were checked, with the new routing key of a target that has one. */
+export interface CheckedRule {
+  settings: AlertRuleSettings;
+  routingKey: string | null;
 }
 
 /** @throws JobferryError `invalid_fields` */
-export function changedRule(kind: AlertKind, present: AlertRuleSettings, input: AlertRuleInput): AlertRuleSettings {
+export function newRule(kind: AlertKind, input: AlertRuleInput): CheckedRule {
+  const { routingKey, ...target } = chosenTarget(input, null);
+  const { threshold } = KINDS[kind];
+  const byDefault = { windowSeconds: WINDOW.byDefault, forSeconds: FOR.byDefault };
+  return {
+    settings: checkedTimes(kind, { ...byDefault, threshold: threshold?.byDefault ?? 0, ...target }, input),
+    routingKey,
+  };
+}
+
+/** @throws JobferryError `invalid_fields` */
+export function changedRule(kind: AlertKind, present: AlertRuleSettings, input: AlertRuleInput): CheckedRule {
+  const { routingKey, ...target } = chosenTarget(input, present);
+  // An equal target is no change.
+  const isSame = isSameTarget(target.target, present.target);
+  const settings = { ...present, ...target, ...(isSame && { target: present.target }) };
+  return { settings: checkedTimes(kind, settings, input), routingKey };
+}
+
+function checkedTimes(kind: AlertKind, present: AlertRuleSettings, input: AlertRuleInput): AlertRuleSettings {
   const { threshold, hasWindow } = KINDS[kind];
   if (input.threshold !== undefined) {
     if (threshold === null) throw invalidField('threshold', 'this kind of rule has none');
@@ -125,9 +184,8 @@ export function changedRule(kind: AlertKind, present: AlertRuleSettings, input: 
     }
   }
   if (input.forSeconds !== undefined) assertWithin('forSeconds', input.forSeconds, FOR, 'seconds');
-  const url = parseWebhookUrl(input.webhookUrl ?? present.webhookUrl);
-  if (!url.ok) throw invalidField('webhookUrl', url.message);
-  return { ...present, ...input, webhookUrl: url.href };
+  const { threshold: limit, windowSeconds, forSeconds } = { ...present, ...input };
+  return { ...present, threshold: limit, windowSeconds, forSeconds };
 }
 
 function assertWithin(field: string, value: number, { min, max }: Bounds, unit: string): void {

@@ -51,8 +51,8 @@ export interface Evaluation {
   findings: readonly Finding[] | null;
   /** Alerts of the rule that may be open. */
   maxOpen: number;
-  /** Whether the receiver can be told something now. If not, an alert of which it knows does not end. */
-  canTell: boolean;
+  /** Alerts that the receiver can be told of now. Beyond them, an alert of which it knows does not end. */
+  canTell: number;
 }
 
 /** Returns what changes. The alerts in the result have their new values. */
@@ -60,14 +60,17 @@ export function evaluate({ nowMs, forSeconds, open, findings, maxOpen, canTell }
   const forMs = forSeconds * 1000;
   const found = new Map((findings ?? []).map((finding) => [finding.queueId ?? '', finding]));
   const changes: AlertChange[] = [];
+  let endsTold = 0;
   for (const alert of open) {
     const finding = found.get(alert.queueId ?? '');
     found.delete(alert.queueId ?? '');
-    const mayEnd = canTell || !alert.isTold;
+    const mayEnd = !alert.isTold || endsTold < canTell;
+    const before = changes.length;
     if (alert.isQueueGone) changes.push(...(mayEnd ? ended(alert, 'queue_deleted') : []));
     else if (findings === null) continue;
     else if (finding === undefined) changes.push(...cleared(alert, nowMs, Math.max(forMs, MIN_CLEAR_MS), mayEnd));
     else changes.push(...held({ ...alert, ...finding }, alert, nowMs, forMs));
+    if (alert.isTold && changes[before]?.type === 'resolve') endsTold += 1;
   }
   const room = Math.max(maxOpen - open.length, 0);
   for (const finding of [...found.values()].slice(0, room)) changes.push({ type: 'begin', finding });
@@ -109,14 +112,23 @@ export interface Told {
  * Returns what the receiver of a rule is told: alerts that fire, if it may be told of them, and the end of alerts of which it
  * knows, also while the rule is silenced: otherwise they would stay open there.
  * @param tellsFiring false while the rule is silenced, or too many of its notifications wait
+ * @param max alerts of which the receiver can be told now: the ends first, because those alerts are ended already
  */
-export function toldOf(open: readonly OpenAlert[], changes: readonly AlertChange[], tellsFiring: boolean): Told[] {
+export function toldOf(
+  open: readonly OpenAlert[],
+  changes: readonly AlertChange[],
+  tellsFiring: boolean,
+  max = Number.POSITIVE_INFINITY,
+): Told[] {
   const changed = new Map(changes.flatMap((change) => ('alert' in change ? [[change.alert.id, change] as const] : [])));
-  return open.flatMap((before): Told[] => {
+  const told = open.flatMap((before): Told[] => {
     const change = changed.get(before.id);
     const alert = change?.alert ?? before;
     if (change?.type === 'forget') return [];
     if (change?.type === 'resolve') return before.isTold ? [{ alert, state: 'resolved' }] : [];
     return alert.state === 'firing' && !before.isTold && tellsFiring ? [{ alert, state: 'firing' }] : [];
   });
+  if (told.length <= max) return told;
+  const ends = told.filter(({ state }) => state === 'resolved');
+  return [...ends, ...told.filter(({ state }) => state === 'firing')].slice(0, max);
 }

@@ -94,6 +94,8 @@ export interface Context {
   changes: ChangeFeed;
   /** Address that report URLs begin with; null or undefined if deliveries have none. */
   reportUrl?: string | null | undefined;
+  /** Whether there is a server for the mails of alert rules. */
+  sendsMail?: boolean | undefined;
   /** The tunnels of this process; null or undefined if it serves no subscriptions. */
   tunnels?: Tunnels | null | undefined;
   /** Lets time pass; null or undefined on a server that is not for development or tests. */

@@ -38,7 +38,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await page.getByLabel('In', { exact: true }).selectOption({ label: 'orders' });
     await page.getByLabel('Seconds', { exact: true }).fill('0');
     await page.getByLabel('Seconds until it fires').fill('3601');
-    await page.getByLabel('Webhook').fill(`${receiver.url}/alerts`);
+    await page.getByLabel('Webhook', { exact: true }).fill(`${receiver.url}/alerts`);
     await page.getByRole('button', { name: 'Make the rule' }).click();
     await page.getByRole('alert').getByText('must be between 1 and 86400 seconds').waitFor();
     await page.getByLabel('Seconds', { exact: true }).fill('120');
@@ -97,7 +97,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await page.getByLabel('Tell when').selectOption({ label: 'Jobs die' });
     await page.getByLabel('Within').selectOption('1800');
     await page.getByLabel('Seconds until it fires').fill('0');
-    await page.getByLabel('Webhook').fill(`${receiver.url}/window`);
+    await page.getByLabel('Webhook', { exact: true }).fill(`${receiver.url}/window`);
     await page.getByRole('button', { name: 'Make the rule' }).click();
     await page.getByRole('button', { name: 'I have copied it: close' }).click();
     const row = page.getByRole('row', { name: /1 job of any queue dies within 30.min\./ });
@@ -110,6 +110,43 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await page.getByRole('row', { name: /1 job of any queue dies within 5.min\./ }).waitFor();
     expect(await settings()).toEqual([{ kind: 'DEAD_LETTERS', forSeconds: 0, windowSeconds: 300 }]);
     await page.getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await says(page, /^Nothing is watched yet\.$/);
+  });
+
+  it('are proposed by the page of a problem, go to people or PagerDuty, and say what the operator has to set', async () => {
+    const { createQueue } = await account.graphql.query(
+      `mutation Q { createQueue(input: { name: "held", webhookUrl: "http://127.0.0.1:9/" }) {
+         ... on CreateQueuePayload { queue { id } } } }`,
+    );
+    const watched = await openPage(account.session, NARROW);
+    const { page } = watched;
+    await page.goto(`/alerts?new=DEAD_LETTERS&queue=held&id=${createQueue.queue.id}&threshold=5`);
+    await settled(watched);
+    expect(await page.getByLabel('Tell when').inputValue()).toBe('DEAD_LETTERS');
+    expect(await page.getByLabel('In', { exact: true }).inputValue()).toBe(createQueue.queue.id);
+    expect(await page.getByLabel('Dead letters', { exact: true }).inputValue()).toBe('5');
+    await page.getByLabel('People, by mail').check();
+    await page.getByLabel('Mail addresses').fill('ops@example.com dev@example.com');
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await widerThanWindow(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Make the rule' }).click();
+    await page.getByRole('alert').getByText('SMTP_URL').waitFor();
+    await page.getByLabel('PagerDuty').check();
+    await page.getByLabel('Integration key').fill('R0123456789abcdefR0123456789abcd');
+    await page.getByLabel('Severity').selectOption('WARNING');
+    await page.getByRole('button', { name: 'Make the rule' }).click();
+    const row = page.getByRole('row', { name: /5 jobs of held die within 15.min\./ });
+    await row.getByText('PagerDuty …abcd, warning').waitFor();
+    expect(new URL(page.url()).search, 'a reload opens no dialog').toBe('');
+    await row.getByRole('button', { name: /^Edit/ }).click();
+    await page.getByText('Left empty, …abcd stays.').waitFor();
+    await page.getByLabel('A webhook').check();
+    await page.getByLabel('Webhook', { exact: true }).fill(`${receiver.url}/again`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
+    await page.getByRole('button', { name: 'I have copied it: close' }).click();
+    await row.getByRole('button', { name: /^Delete/ }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await says(page, /^Nothing is watched yet\.$/);
   });

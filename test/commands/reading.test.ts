@@ -61,6 +61,26 @@ describe('account', () => {
     ]);
   });
 
+  it('usage has the attempts of a month by queue', async () => {
+    await op.db.query(
+      `insert into queue_usage (account_id, month, queue_id, queue_name, success, failed, deferred, counted_until)
+       values ($1, '2026-10', 'q1', 'orders', 5, 2, 1, now()), ($1, '2026-10', 'q2', 'mails', 9, 0, 0, now())`,
+      [account.id],
+    );
+    const lines = (await operator.text('account', 'usage', account.id, '--month', '2026-10')).split('\n');
+    expect(lines.map((line) => line.trim().split(/\s+/))).toEqual([
+      ['QUEUE', 'ATTEMPTS', 'SUCCEEDED', 'FAILED', 'DEFERRED'],
+      ['mails', '9', '9', '0', '0'],
+      ['orders', '8', '5', '2', '1'],
+    ]);
+    expect(await operator.json('account', 'usage', account.id, '--month', '2026-10')).toMatchObject({
+      countedUntil: null,
+      queues: [{ queueName: 'mails', attempts: 9 }, { queueName: 'orders' }],
+    });
+    expect(await operator.text('account', 'usage', account.id, '--month', '2026-11')).toContain('No delivery attempts');
+    await expect(operator.run('account', 'usage', account.id, '--month', '2026-13')).rejects.toThrow('--month must be');
+  });
+
   it('set-plan changes the plan once, with an entry in the audit log', async () => {
     const { id } = await operator.json<{ id: string }>('account', 'create', '--name', 'third', '--plan', 'free');
     expect(await operator.json('account', 'set-plan', id, '--plan', 'pro')).toEqual({

@@ -3,6 +3,7 @@ import {
   ALERT_KINDS,
   type AlertKind,
   doubtOfRule,
+  draftOfAlert,
   draftOfRule,
   headOfAlerts,
   inputOfChange,
@@ -11,11 +12,23 @@ import {
   silenceOf,
   wordOfNotification,
 } from '../../src/dashboard/features/alerts/model/alerts.ts';
+import {
+  draftOfTarget,
+  FIRST_TARGET,
+  inputOfTarget,
+  type Target,
+  textOfTarget,
+} from '../../src/dashboard/features/alerts/model/target.ts';
+import { alertOfCondition } from '../../src/dashboard/features/queues/model/queue-alert.ts';
+import type { Condition, QueueNow } from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import { toSearch } from '../../src/dashboard/filter/search.ts';
+import { alertOfParams, type NewAlert, paramsOfAlert } from '../../src/dashboard/words/new-alert.ts';
 import { KINDS, ALERT_KINDS as KINDS_OF_SERVER } from '../../src/domain/alert-rule.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;
 const before = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
+const KIND_NAMES = Object.keys(ALERT_KINDS) as AlertKind[];
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 describe('a kind of alert rule', () => {
@@ -85,12 +98,11 @@ describe('the page of alerts', () => {
       threshold: ' 60 ',
       windowSeconds: 600,
       forSeconds: '0',
-      webhookUrl: ' http://a/ ',
-      isSlack: true,
+      ...{ ...FIRST_TARGET, webhookUrl: ' http://a/ ', isSlack: true },
     } as const;
     expect(inputOfRule(draft)).toEqual({
-      ...{ kind: 'OLDEST_DUE', queueId: 'q', threshold: 60, webhookUrl: 'http://a/', format: 'SLACK' },
-      ...{ windowSeconds: null, forSeconds: 0 },
+      ...{ kind: 'OLDEST_DUE', queueId: 'q', threshold: 60, windowSeconds: null, forSeconds: 0 },
+      target: { webhook: { url: 'http://a/', format: 'SLACK' } },
     });
     expect(inputOfRule({ ...draft, kind: 'DEAD_LETTERS', forSeconds: ' 90 ' })).toMatchObject({
       ...{ windowSeconds: 600, forSeconds: 90 },
@@ -99,7 +111,7 @@ describe('the page of alerts', () => {
       ...[null, -1, -1, -1],
     ]);
     expect(inputOfRule({ ...draft, kind: 'NO_WORKER', isSlack: false })).toMatchObject({
-      ...{ queueId: null, threshold: null, format: 'JOBFERRY' },
+      ...{ queueId: null, threshold: null, target: { webhook: { format: 'JOBFERRY' } } },
     });
     expect(inputOfRule({ ...draft, queueId: '', threshold: 'x' })).toMatchObject({ queueId: null, threshold: 0 });
     expect(inputOfRule({ ...draft, threshold: '' }).threshold).toBeNull();
@@ -112,19 +124,81 @@ describe('the page of alerts', () => {
       threshold: 90.5,
       windowSeconds: null,
       forSeconds: 120,
-      webhookUrl: 'http://a/',
-      format: 'SLACK',
+      target: { __typename: 'AlertWebhook', url: 'http://a/', format: 'SLACK' },
     } as const;
     const draft = draftOfRule(rule);
     expect(draft).toEqual({
+      ...FIRST_TARGET,
       ...{ kind: 'HOLD', queueId: 'q', threshold: '90.5', webhookUrl: 'http://a/', isSlack: true },
       ...{ windowSeconds: 900, forSeconds: '120' },
     });
     expect(inputOfChange(draft)).toEqual({
-      ...{ threshold: 90.5, windowSeconds: null, forSeconds: 120, webhookUrl: 'http://a/', format: 'SLACK' },
+      ...{ threshold: 90.5, windowSeconds: null, forSeconds: 120 },
+      target: { webhook: { url: 'http://a/', format: 'SLACK' } },
     });
     expect(draftOfRule({ ...rule, kind: 'NO_WORKER', queue: null, threshold: null })).toMatchObject({
       ...{ queueId: '', threshold: '' },
+    });
+  });
+
+  it.each<[Target, string, object]>([
+    [{ __typename: 'AlertEmail', to: ['a@b.c', 'd@e.f'] }, 'a@b.c, d@e.f', { email: { to: ['a@b.c', 'd@e.f'] } }],
+    [
+      { __typename: 'AlertPagerDuty', routingKey: '…3f2a', severity: 'ERROR' },
+      'PagerDuty …3f2a, error',
+      { pagerDuty: { severity: 'ERROR' } },
+    ],
+    [
+      { __typename: 'AlertWebhook', url: 'http://a/', format: 'JOBFERRY' },
+      'http://a/',
+      { webhook: { url: 'http://a/', format: 'JOBFERRY' } },
+    ],
+  ])('shows the target %j, and sends it again as it is', (target, text, input) => {
+    expect(textOfTarget(target)).toBe(text);
+    expect(inputOfTarget(draftOfTarget(target))).toEqual(input);
+  });
+
+  it('sends mail addresses however they are separated, and a key that was typed', () => {
+    const target = { ...FIRST_TARGET, target: 'email', to: ' a@b.c;d@e.f\n g@h.i,' } as const;
+    expect(inputOfTarget(target)).toEqual({ email: { to: ['a@b.c', 'd@e.f', 'g@h.i'] } });
+    expect(inputOfTarget({ ...FIRST_TARGET, target: 'pagerDuty', routingKey: ' k ' })).toEqual({
+      pagerDuty: { severity: 'CRITICAL', routingKey: 'k' },
+    });
+  });
+});
+
+describe('a rule that another page proposes', () => {
+  const queue = { id: '01a202eee52a0034530834a9', name: 'a&b=c' };
+
+  it.each<[Condition, NewAlert['kind'] | null, number | null]>([
+    ['signature', 'SIGNATURE_REJECTED', 5],
+    ['failing', 'FAILURE_SHARE', 50],
+    ['held', 'HOLD', 60],
+    ['pressure', 'HOLD', 60],
+    ['stuck', 'OLDEST_DUE', 60],
+    ['catching-up', 'OLDEST_DUE', 60],
+    ['slow', 'SLOW_RECEIVER', 9],
+    ['paused', null, null],
+    ['moving', null, null],
+    ['deleted', null, null],
+  ])('tells of the condition %s when it comes again, by its address', (condition, kind, threshold) => {
+    const health = { duration: { p95: 9100 } } as QueueNow['health'];
+    const alert = alertOfCondition(condition, { health, ...queue });
+    expect(alert).toEqual(kind === null ? null : { kind, queue, threshold });
+    if (alert === null) return;
+    const search = new URLSearchParams(toSearch(paramsOfAlert(alert)));
+    expect(alertOfParams(search, KIND_NAMES)).toEqual(alert);
+    expect(draftOfAlert(alert)).toMatchObject({ kind, queueId: queue.id, threshold: String(threshold) });
+  });
+
+  it('is none by an address that names no kind, and has the default by one with a wrong number', () => {
+    const read = (search: string) => alertOfParams(new URLSearchParams(search), KIND_NAMES);
+    expect(read('')).toBeNull();
+    expect(read('new=constructor')).toBeNull();
+    expect(read('new=HOLD&threshold=-1&queue=a')).toEqual({ kind: 'HOLD', queue: null, threshold: null });
+    expect(draftOfAlert({ kind: 'HOLD', queue: null, threshold: null })).toMatchObject({
+      queueId: '',
+      threshold: '600',
     });
   });
 });

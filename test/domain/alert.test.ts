@@ -34,8 +34,13 @@ const alert = (more: Partial<OpenAlert> = {}): OpenAlert => ({
   ...more,
 });
 const pending = (more: Partial<OpenAlert> = {}) => alert({ state: 'pending', firedAtMs: null, isTold: false, ...more });
-const run = (open: OpenAlert[], findings: Finding[] | null, forSeconds = 60, maxOpen = 100, canTell = true) =>
-  evaluate({ nowMs: NOW, forSeconds, open, findings, maxOpen, canTell });
+const run = (
+  open: OpenAlert[],
+  findings: Finding[] | null,
+  forSeconds = 60,
+  maxOpen = 100,
+  canTell = Number.POSITIVE_INFINITY,
+) => evaluate({ nowMs: NOW, forSeconds, open, findings, maxOpen, canTell });
 const types = (changes: AlertChange[]) => changes.map(({ type }) => type);
 
 describe('the life of an alert', () => {
@@ -83,7 +88,7 @@ describe('the life of an alert', () => {
   });
 
   it('does not end while its end cannot be told, unless the receiver does not know of it', () => {
-    const ends = (open: OpenAlert) => types(run([open], [], 60, 100, false));
+    const ends = (open: OpenAlert) => types(run([open], [], 60, 100, 0));
     expect(ends(alert({ clearSinceMs: NOW - MINUTE }))).toEqual([]);
     expect(ends(alert({ isQueueGone: true }))).toEqual([]);
     expect(ends(alert())).toEqual(['update']);
@@ -108,17 +113,31 @@ describe('the life of an alert', () => {
   ])('tells the receiver when an alert %s', (_name, open, findings, isSilenced, expected) => {
     expect(toldOf([open], run([open], findings), !isSilenced).map(({ state }) => state)).toEqual(expected);
   });
+
+  it('tells of as many alerts as the target can be told of, the ends first, and ends no other', () => {
+    const over = ['r', 's', 't'].map((queueId) => alert({ id: queueId, queueId, clearSinceMs: 0 }));
+    const begun = [pending(), pending({ id: 'u', queueId: 'u' })];
+    const open = [...begun, ...over];
+    const findings = [finding, { ...finding, queueId: 'u' }];
+    const ends = run(open, findings, 60, 100, 2);
+    expect(types(ends)).toEqual(['fire', 'fire', 'resolve', 'resolve']);
+    expect(toldOf(open, ends, true, 3).map(({ alert: { id }, state }) => [id, state])).toEqual([
+      ['r', 'resolved'],
+      ['s', 'resolved'],
+      [begun[0]?.id, 'firing'],
+    ]);
+  });
 });
 
 const URL_TEXT = 'http://example.com/hook';
 
 describe('a rule', () => {
   it.each(ALERT_KINDS)('a rule of the kind %s has defaults within its bounds', (kind) => {
-    const made = newRule(kind, { webhookUrl: URL_TEXT });
+    const { settings: made } = newRule(kind, { webhookUrl: URL_TEXT });
     expect(made).toMatchObject({ forSeconds: 60, format: 'jobferry', webhookUrl: URL_TEXT });
-    const { threshold, windowSeconds, ...rest } = made;
+    const { threshold, windowSeconds, target, ...rest } = made;
     const again = { ...rest, ...(threshold === 0 ? {} : { threshold }) };
-    expect(changedRule(kind, made, again)).toEqual(made);
+    expect(changedRule(kind, made, again).settings).toEqual(made);
   });
 
   it.each<[AlertKind, AlertRuleInput, string]>([

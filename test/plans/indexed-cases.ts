@@ -8,6 +8,7 @@ import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.t
 import { dismissCause } from '../../src/db/dismissals.ts';
 import * as measures from '../../src/db/insight/measures.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
+import { addQueueUsage, usageByQueue } from '../../src/db/insight/queue-usage.ts';
 import { waitingJobs } from '../../src/db/insight/queues.ts';
 import { rollUp } from '../../src/db/insight/statistics.ts';
 import { accountUsage } from '../../src/db/insight/usage.ts';
@@ -107,6 +108,8 @@ export function indexedCases(seen: () => Seen): Case[] {
     ],
     ['why a job waits', 2000, () => waitingJobs(db(), accountId(), [seen().jobId])],
     ['usage', 1000, () => accountUsage(db(), accountId())],
+    ['usage by queue', 3000, () => usageByQueue(db(), accountId(), '2026-10', 100)],
+    ['usage of queues, from statistics', 400_000, () => addQueueUsage(db(), RETENTION_MS)],
     // Up to so many queues of so many accounts.
     ['measured queues', 5000, () => measures.measuredQueues(db(), 100)],
     [

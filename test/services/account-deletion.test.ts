@@ -67,6 +67,8 @@ async function fullAccount() {
     `saved_view (account_id, page, name, query, created_by) select account, 'jobs', 'n', '', 'x' ${values}`,
     `member (account_id, issuer, subject, role, may_view_payloads) select account, 'i', 's', 'viewer', true ${values}`,
     `usage (account_id, month, attempts) select account, '2026-10', 7 ${values}`,
+    `queue_usage (account_id, month, queue_id, queue_name, success, failed, deferred, counted_until)
+     select account, '2026-10', queue, 'q', 7, 0, 0, now() ${values}`,
     `alert_rule (id, account_id, queue_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)
      select reverse(queue), account, queue, 'hold', 60, 0, 0, 'http://127.0.0.1:9/', 'slack', 's' ${values}`,
     `alert (account_id, rule_id, queue_id, since, value, cause) select account, reverse(queue), queue, now(), 1, 'c' ${values}`,

@@ -124,6 +124,8 @@ async function fill(op: TestServices, name: string) {
     `insert into saved_view (account_id, page, name, query, created_by) values ('${id}', 'jobs', 'n', 'q=state:dead', 'x')`,
     `insert into member (account_id, issuer, subject, role, may_view_payloads) values ('${id}', 'i', 's', 'viewer', true)`,
     `insert into usage (account_id, month, attempts) values ('${id}', '2026-10', 9007199254740993)`,
+    `insert into queue_usage (account_id, month, queue_id, queue_name, success, failed, deferred, counted_until)
+     values ('${id}', '2026-10', '${queue.id}', 'q', 9007199254740993, 0, 0, ${now})`,
   ]) {
     await op.db.query(text);
   }

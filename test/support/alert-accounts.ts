@@ -18,10 +18,10 @@ export interface AlertAccount {
 type Server = Awaited<ReturnType<typeof openGraphQL>>;
 
 /** Accounts in a service that evaluates and sends when a test says so. Opened before the first test of a file. */
-export function openAlertAccounts() {
+export function openAlertAccounts(options: Parameters<typeof openGraphQL>[1] = {}) {
   let opened: { server: Server; alerts: ReturnType<typeof openAlerts> };
   beforeAll(async () => {
-    const server = await openGraphQL((await createTestDatabase()).url);
+    const server = await openGraphQL((await createTestDatabase()).url, options);
     opened = { server, alerts: openAlerts(server.op.db) };
   });
   const server = () => opened.server;

@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest';
 import { Evaluator } from '../../src/alerts/evaluator.ts';
+import type { Mailer } from '../../src/alerts/mailer.ts';
 import { Notifier } from '../../src/alerts/notifier.ts';
 import { takeAlertTurn } from '../../src/db/alerts/turn.ts';
 import type { Database } from '../../src/db/connection/database.ts';
@@ -18,13 +19,20 @@ export interface ReceivedAlerts {
 }
 
 /** Evaluates and sends when the test says so. */
-export function openAlerts(db: Database, { timeoutMs = 5000 }: { timeoutMs?: number } = {}) {
+export function openAlerts(
+  db: Database,
+  {
+    timeoutMs = 5000,
+    mailer = null,
+    pagerDutyUrl = 'http://127.0.0.1:9/',
+  }: { timeoutMs?: number; mailer?: Mailer | null; pagerDutyUrl?: string } = {},
+) {
   const sender = createSender({ timeoutMs, signatureHeader: 'x-service-signature', allowCidrs: ['127.0.0.0/8'] });
   afterAll(() => sender.close());
   const log = { warn: () => undefined };
   const parts = { db, log, plans: DEFAULT_PLANS, retentionMs: 86_400_000, holder: 'test' };
   const evaluator = new Evaluator(parts);
-  const notifier = new Notifier({ db, log, sender, pageUrl: 'http://host/alerts' });
+  const notifier = new Notifier({ db, log, sender, mailer, pagerDutyUrl, pageUrl: 'http://host/alerts' });
   return {
     evaluator,
     notifier,

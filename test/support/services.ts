@@ -35,7 +35,8 @@ export function openServices(
     retentionMs = 3 * DAY_MS,
     lifetimeMs = DAY_MS,
     encryptionKeys = [],
-  }: { retentionMs?: number; lifetimeMs?: number; encryptionKeys?: Uint8Array[] } = {},
+    sendsMail = false,
+  }: { retentionMs?: number; lifetimeMs?: number; encryptionKeys?: Uint8Array[]; sendsMail?: boolean } = {},
 ) {
   const db = new Database(databaseUrl, { warn: () => undefined }, new Cipher(encryptionKeys));
   const prisma = createPrisma(db);
@@ -62,6 +63,7 @@ export function openServices(
     sendTest: () => Promise.reject(new Error('there are no receivers')),
     examine: () => Promise.reject(new Error('there are no receivers')),
     allowsAddress: () => true,
+    sendsMail,
   };
 
   return {

@@ -1,5 +1,6 @@
 import type { AlertContent } from '../../domain/alert-message.ts';
 import { ALERT_LIMITS, type AlertKind } from '../../domain/alert-rule.ts';
+import type { AlertTarget } from '../../domain/alert-target.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { hasTurn } from './turn.ts';
 
@@ -25,6 +26,7 @@ export interface EvaluatedRule {
   windowSeconds: number;
   forSeconds: number;
   isSilenced: boolean;
+  target: AlertTarget['type'];
   /** Notifications that wait for its receiver, counted up to the limit. */
   waiting: number;
 }
@@ -74,7 +76,7 @@ const LOAD: Statement = {
            extract(epoch from clock.now - jobferry_stats_until($2 * interval '1 ms'))::float8 as "behindSeconds",
            (select json_agg(json_build_object(
               'id', r.id, 'kind', r.kind, 'queueId', r.queue_id, 'queueName', q.name, 'threshold', r.threshold,
-              'windowSeconds', r.window_seconds, 'forSeconds', r.for_seconds,
+              'windowSeconds', r.window_seconds, 'forSeconds', r.for_seconds, 'target', r.target ->> 'type',
               'isSilenced', coalesce(r.silenced_until > clock.now, false), 'waiting', (
                  select count(*) from (select from alert_notification n where n.rule_id = r.id and n.next_at is not null
                                         limit ${ALERT_LIMITS.waitingOfRule}) n)) order by r.id)

@@ -1,5 +1,5 @@
 import type { AlertContent } from '../../domain/alert-message.ts';
-import type { AlertFormat } from '../../domain/alert-rule.ts';
+import type { AlertFormat, AlertTarget } from '../../domain/alert-target.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** Notifications that are to be sent. */
@@ -21,6 +21,8 @@ export interface ClaimedNotification {
   attempts: number;
   webhookUrl: string;
   format: AlertFormat;
+  target: AlertTarget;
+  /** The routing key, if the target has one. */
   signingSecret: string;
   isSuspended: boolean;
 }
@@ -56,7 +58,7 @@ const CLAIM: Statement = {
       returning id, account_id, rule_id, content, attempts
     )
     select n.id, n.account_id as "accountId", n.rule_id as "ruleId", n.content, n.attempts,
-           r.webhook_url as "webhookUrl", r.format, r.signing_secret as "signingSecret",
+           r.webhook_url as "webhookUrl", r.format, r.target, r.signing_secret as "signingSecret",
            a.suspended_at is not null as "isSuspended"
       from claimed n join alert_rule r on r.id = n.rule_id join account a on a.id = n.account_id`,
 };
@@ -80,6 +82,8 @@ export interface NotificationOutcome {
   retryMs: number | null;
   statusCode: number | null;
   error: string | null;
+  /** Whether nothing was tried, because this process was busy or the account has sent enough: that is no attempt. */
+  isPutOff?: boolean;
 }
 
 // Applies to this attempt only: a later one may have begun meanwhile. Those that wait behind it become due with it, or at once.
@@ -91,7 +95,8 @@ const RECORD: Statement = {
       update alert_notification
          set sent_at = case when $3::boolean then clock.now end,
              failed_at = case when not $3::boolean and $4::float8 is null then clock.now end,
-             next_at = clock.now + $4::float8 * interval '1 ms', webhook_status_code = $5, error = $6
+             next_at = clock.now + $4::float8 * interval '1 ms', webhook_status_code = $5, error = $6,
+             attempts = attempts - $7::boolean::integer
         from clock where id = $1 and attempts = $2 and next_at is not null
       returning rule_id, place, failed_at, coalesce(next_at, clock.now) as next_at
     ), untold as (
@@ -106,7 +111,7 @@ const RECORD: Statement = {
 export async function recordNotification(
   db: Database,
   { id, attempts }: Pick<ClaimedNotification, 'id' | 'attempts'>,
-  { isSent, retryMs, statusCode, error }: NotificationOutcome,
+  { isSent, retryMs, statusCode, error, isPutOff = false }: NotificationOutcome,
 ): Promise<void> {
-  await db.query(RECORD, [id, attempts, isSent, retryMs, statusCode, error]);
+  await db.query(RECORD, [id, attempts, isSent, retryMs, statusCode, error, isPutOff]);
 }

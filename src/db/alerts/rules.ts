@@ -1,11 +1,12 @@
 import type { AlertContent } from '../../domain/alert-message.ts';
 import {
   ALERT_LIMITS,
-  type AlertFormat,
   type AlertKind,
+  type AlertRuleInput,
   type AlertRuleSettings,
   changedRule,
 } from '../../domain/alert-rule.ts';
+import type { AlertFormat, AlertTarget } from '../../domain/alert-target.ts';
 import { type AuditRecord, type Author, difference } from '../../domain/audit.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { actorJson, audit } from '../audit.ts';
@@ -30,6 +31,7 @@ export async function createAlertRule(
 ): Promise<string> {
   const { accountId } = by;
   const { ofQueues, ...row } = rule;
+  const { target } = row;
   return exclusively(prisma, accountId, async (tx) => {
     const name = row.queueId === null ? null : await nameOfQueue(tx, accountId, row.queueId);
     const present = await tx.alertRule.count({ where: { accountId } });
@@ -43,30 +45,38 @@ export async function createAlertRule(
     const [made] = await tx.$queryRaw<{ id: string }[]>`select jobferry_id() as id`;
     const id = made?.id ?? '';
     await tx.alertRule.create({
-      data: { ...row, id, accountId, signingSecret: cipher.encrypt(`signing-secret:${id}`, secret) },
+      data: { ...row, target, id, accountId, signingSecret: cipher.encrypt(`signing-secret:${id}`, secret) },
     });
     await audit(tx, by, { action: 'alert_rule.create', ...targetOf(id, row.kind), after: { ...row, queue: name } });
     return id;
   });
 }
 
-/** @throws JobferryError `not_found`, `invalid_fields` */
+/**
+ * @param freshSecret the signing secret of a rule that no longer has a routing key
+ * @throws JobferryError `not_found`, `invalid_fields`
+ */
 export async function updateAlertRule(
-  prisma: PrismaClient,
+  { prisma, cipher }: { prisma: PrismaClient; cipher: Cipher },
   by: Author,
   ruleId: string,
-  input: Partial<AlertRuleSettings>,
+  input: AlertRuleInput,
+  freshSecret: string,
 ): Promise<void> {
   const { accountId } = by;
   await exclusively(prisma, accountId, async (tx) => {
     const row = await tx.alertRule.findFirst({ where: { id: ruleId, accountId } });
     if (row === null) throw notFound('alert rule');
     const present = settingsOf(row);
-    const changed = difference(present, changedRule(row.kind as AlertKind, present, input));
+    const { settings, routingKey } = changedRule(row.kind as AlertKind, present, input);
+    const hadKey = present.target.type === 'pagerduty' && settings.target.type !== 'pagerduty';
+    const secret = routingKey ?? (hadKey ? freshSecret : null);
+    const changed = difference(present, settings) ?? (secret === null ? null : { before: {}, after: {} });
     if (changed === null) return;
-    await tx.alertRule.update({ where: { id: ruleId }, data: changed.after });
+    const stored = secret === null ? {} : { signingSecret: cipher.encrypt(`signing-secret:${ruleId}`, secret) };
+    await tx.alertRule.update({ where: { id: ruleId }, data: { ...changed.after, ...stored } });
     // A corrected address does not wait for the back-off of the wrong one. Others of the rule follow the first (db/alerts/notifications).
-    if ('webhookUrl' in changed.after) {
+    if ('webhookUrl' in changed.after || secret !== null) {
       await tx.$executeRaw`
         update alert_notification set next_at = least(next_at, jobferry_now()) where id = (
           select id from alert_notification where rule_id = ${ruleId} and next_at is not null order by place limit 1)`;
@@ -81,7 +91,7 @@ const DELETE: Statement = {
     with gone as (delete from alert_rule where id = $3 and account_id = $1 returning *)
     select jobferry_audit($1, $2::json, 'alert_rule.delete', 'alert_rule', id, kind, jsonb_build_object(
              'kind', kind, 'queueId', queue_id, 'threshold', threshold, 'windowSeconds', window_seconds,
-             'forSeconds', for_seconds, 'webhookUrl', webhook_url, 'format', format))
+             'forSeconds', for_seconds, 'webhookUrl', webhook_url, 'format', format, 'target', target))
       from gone`,
 };
 
@@ -93,11 +103,13 @@ export async function deleteAlertRule(db: Database, by: Author, ruleId: string):
 const ROTATE: Statement = {
   name: 'rotate-alert-secret',
   text: `
-    with rotated as (update alert_rule set signing_secret = $4 where id = $3 and account_id = $1 returning id, kind)
+    with rotated as (
+      update alert_rule set signing_secret = $4
+       where id = $3 and account_id = $1 and target ->> 'type' = 'webhook' returning id, kind)
     select jobferry_audit($1, $2::json, 'alert_rule.rotate_secret', 'alert_rule', id, kind) from rotated`,
 };
 
-/** Replaces the secret of a rule at once. @returns false if there is no such rule */
+/** Replaces the signing secret of a rule at once. @returns false if there is no such rule, or if its target is no webhook */
 export async function rotateAlertSecret(db: Database, by: Author, ruleId: string, secret: string): Promise<boolean> {
   const stored = db.cipher.encrypt(`signing-secret:${ruleId}`, secret);
   return (await db.query(ROTATE, [by.accountId, actorJson(by.actor), ruleId, stored])).length > 0;
@@ -163,7 +175,8 @@ async function nameOfQueue(tx: Prisma.TransactionClient, accountId: string, queu
 /** The casts are safe: a CHECK constraint restricts the column to the domain's values. */
 function settingsOf(row: AlertRule): AlertRuleSettings {
   const { threshold, windowSeconds, forSeconds, webhookUrl } = row;
-  return { threshold, windowSeconds, forSeconds, webhookUrl, format: row.format as AlertFormat };
+  const [format, target] = [row.format as AlertFormat, row.target as AlertTarget];
+  return { threshold, windowSeconds, forSeconds, webhookUrl, format, target };
 }
 
 function targetOf(id: string, kind: string): Pick<AuditRecord, 'targetType' | 'targetId' | 'targetName'> {

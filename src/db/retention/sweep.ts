@@ -217,6 +217,15 @@ const statistics = (table: string, bucket: string): Statement => ({
 });
 const STATS = statistics('queue_stats', 'bucket');
 const COMPLETED = statistics('queue_completed', 'created_bucket');
+// As long as the audit log: "which queue was it a year ago?"
+const QUEUE_USAGE: Statement = {
+  name: 'sweep-queue-usage',
+  text: `
+    delete from queue_usage where (account_id, month, queue_id) in (
+      select account_id, month, queue_id from queue_usage
+       where month < jobferry_month(${at('$1')} - interval '13 months') limit ${BATCH})
+    returning 1 as swept`,
+};
 
 /** Tables whose rows are removed by time, and not by their position in a sweep. */
 export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions', 'sessions', 'alerts'] as const;
@@ -238,5 +247,6 @@ export async function sweepByTime(
   if (what === 'alerts') return (await db.query(ALERTS, [nowMs])).length;
   if (what === 'sessions') return (await db.query(SESSIONS, [nowMs])).length;
   const stats = await db.query(STATS, [nowMs, retentionMs]);
-  return stats.length + (await db.query(COMPLETED, [nowMs, retentionMs])).length;
+  const completed = await db.query(COMPLETED, [nowMs, retentionMs]);
+  return stats.length + completed.length + (await db.query(QUEUE_USAGE, [nowMs])).length;
 }

@@ -7,8 +7,11 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Account: ['name'],
   // Made of numbers, names and Jobferry's own words.
   Alert: ['cause', 'queueName'],
+  AlertEmail: ['to'],
   AlertNotification: ['error'],
+  AlertPagerDuty: ['routingKey'],
   AlertRule: ['problem', 'silencedBy', 'webhookUrl'],
+  AlertWebhook: ['url'],
   ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
@@ -34,6 +37,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   LimitReachedError: ['message'],
   Me: ['label'],
   Member: ['email', 'issuer', 'name', 'subject'],
+  MonthUsage: ['month'],
   NotFoundError: ['message'],
   PageInfo: ['endCursor', 'startCursor'],
   Person: ['email', 'name'],
@@ -42,6 +46,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Queue: ['addressWarning', 'name', 'tags', 'webhookUrl'],
   QueuePause: ['by'],
   QueueTunnel: ['openedBy'],
+  QueueUsage: ['queueName'],
   // One of Jobferry's own errors, and a code of Node.
   ReceiverCheck: ['error', 'errorCode'],
   // Besides Jobferry's own sentences, only the address to which a receiver redirects.
@@ -80,6 +85,9 @@ export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths'
 
 /** Arguments and input fields by the name of the field or input type. */
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
+  AlertEmailInput: ['to'],
+  AlertPagerDutyInput: ['routingKey'],
+  AlertWebhookInput: ['url'],
   CreateAlertRuleInput: ['webhookUrl'],
   CreateQueueInput: ['name', 'signingSecret', 'tags', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
@@ -104,4 +112,5 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   SaveViewInput: ['name', 'query'],
   UpdateAlertRuleInput: ['webhookUrl'],
   UpdateQueueInput: ['tags', 'webhookUrl'],
+  'Usage.byQueue': ['month'],
 };

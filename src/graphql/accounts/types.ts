@@ -1,7 +1,12 @@
 import type { Account as AccountShape } from '../../domain/account.ts';
 import type { Plan as PlanShape } from '../../domain/plan.ts';
 import type { Person as PersonShape, SignedIn } from '../../domain/session.ts';
-import type { AccountUsage } from '../../services/accounts/usage.ts';
+import {
+  type AccountUsage,
+  MAX_QUEUES_OF_USAGE,
+  type QueueUsage as QueueUsageShape,
+  type UsageByQueue as UsageByQueueShape,
+} from '../../services/accounts/usage.ts';
 import { builder } from '../builder.ts';
 import { MemberRole } from '../enums.ts';
 import { HOLDER, Session } from '../members/types.ts';
@@ -34,6 +39,58 @@ const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
   }),
 });
 
+const MonthUsage = builder.objectRef<{ month: string; attempts: number }>('MonthUsage').implement({
+  description: 'The delivery attempts of an account in a month.',
+  fields: (t) => ({
+    month: t.exposeString('month', { description: 'Month, YYYY-MM in UTC.' }),
+    attempts: t.exposeFloat('attempts', { description: 'Number of delivery attempts that began in the month.' }),
+  }),
+});
+
+const QueueUsage = builder.objectRef<QueueUsageShape>('QueueUsage').implement({
+  description: 'The delivery attempts of a queue that ended in a month.',
+  fields: (t) => ({
+    queueId: t.exposeID('queueId', { description: 'Id of the queue, which may be deleted.' }),
+    queueName: t.exposeString('queueName', { description: 'Name of the queue.' }),
+    attempts: t.float({
+      description: 'Number of attempts.',
+      resolve: ({ succeeded, failed, deferred }) => succeeded + failed + deferred,
+    }),
+    succeeded: t.exposeFloat('succeeded', { description: 'Number of attempts that succeeded.' }),
+    failed: t.exposeFloat('failed', { description: 'Number of attempts that failed or were nacked.' }),
+    deferred: t.exposeFloat('deferred', { description: 'Number of attempts that the receiver or a worker put off.' }),
+  }),
+});
+
+const UsageByQueue = builder.objectRef<UsageByQueueShape>('UsageByQueue').implement({
+  description:
+    'The delivery attempts of a month by queue. They are counted when they end, up to `countedUntil`, so their sum is not exactly that of the account, which counts attempts that begin.',
+  fields: (t) => ({
+    countedUntil: t.expose('countedUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Moment up to which attempts are counted, usually some minutes ago; null before the first count.',
+    }),
+    queues: t.field({
+      type: [QueueUsage],
+      // The field above knows how many there are.
+      complexity: { field: 1, multiplier: 1 },
+      description: 'The queues with attempts, the most first.',
+      resolve: ({ queues }) => queues,
+    }),
+    otherQueues: t.float({
+      description: 'Number of queues with attempts beyond those.',
+      resolve: ({ otherQueues }) => otherQueues,
+    }),
+    otherAttempts: t.float({
+      description: 'Number of attempts of those.',
+      resolve: ({ otherAttempts }) => otherAttempts,
+    }),
+  }),
+});
+
+const DEFAULT_QUEUES = 100;
+
 const Usage = builder.objectRef<AccountUsage>('Usage').implement({
   description: 'The present use of an account.',
   fields: (t) => ({
@@ -47,6 +104,25 @@ const Usage = builder.objectRef<AccountUsage>('Usage').implement({
       description: 'Sum of `concurrency` over all live queues; at most 1000.',
     }),
     queues: t.exposeInt('queues', { description: 'Number of live queues.' }),
+    months: t.field({
+      type: [MonthUsage],
+      complexity: { field: PRICE.usage, multiplier: 12 },
+      description: 'The delivery attempts by month, the newest first; of ten years at most.',
+      resolve: (_usage, _args, { services, account }) => services.accounts.usageByMonth(account),
+    }),
+    byQueue: t.field({
+      type: UsageByQueue,
+      complexity: ({ first }) => ({ field: 1, multiplier: Math.max(first ?? DEFAULT_QUEUES, 1) }),
+      description: 'The delivery attempts of a month by queue. Months are kept for 13 months.',
+      args: {
+        month: t.arg.string({ description: 'Month, YYYY-MM in UTC; the present one by default.' }),
+        first: t.arg.int({
+          description: `Number of queues to return, at most ${MAX_QUEUES_OF_USAGE}; ${DEFAULT_QUEUES} by default. The others are counted together.`,
+        }),
+      },
+      resolve: (usage, { month, first }, { services, account }) =>
+        services.accounts.usageByQueue(account, month ?? usage.month, first ?? DEFAULT_QUEUES),
+    }),
   }),
 });
 

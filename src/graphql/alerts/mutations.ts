@@ -2,7 +2,8 @@ import { ALERT_LIMITS } from '../../domain/alert-rule.ts';
 import { builder } from '../builder.ts';
 import { ConflictError, ForbiddenError, NotFoundError, ValidationError } from '../errors.ts';
 import { refusing, withoutNulls } from '../input.ts';
-import { AlertFormat, AlertKind, AlertNotification, AlertRule } from './types.ts';
+import { AlertFormat, AlertTargetInput } from './targets.ts';
+import { AlertKind, AlertNotification, AlertRule } from './types.ts';
 
 const THRESHOLD =
   'Seconds (`OLDEST_DUE`: 300 by default; `HOLD`: 600; up to 86400. `SLOW_RECEIVER`: 5, up to 600), a number of dead letters (1, up to 1000), or a percentage (`FAILURE_SHARE`: 50; `SIGNATURE_REJECTED`: 5; `USAGE`: 80). `NO_WORKER` has none.';
@@ -10,6 +11,8 @@ const WINDOW =
   'The time before now that is counted: a multiple of 300 up to 3600; 900 by default. Only for kinds that count.';
 const FOR =
   'How long the condition must hold before an alert fires, and be over before it resolves: 0 to 3600; 60 by default.';
+
+const TARGET = 'Where notifications are sent: this, or `webhookUrl` and `format`.';
 
 const CreateAlertRuleInput = builder.inputType('CreateAlertRuleInput', {
   description: 'A new alert rule. Durations are in seconds.',
@@ -21,8 +24,14 @@ const CreateAlertRuleInput = builder.inputType('CreateAlertRuleInput', {
     threshold: t.float({ description: THRESHOLD }),
     windowSeconds: t.int({ description: WINDOW }),
     forSeconds: t.int({ description: FOR }),
-    webhookUrl: t.string({ required: true, description: 'URL to which notifications are sent; http or https.' }),
-    format: t.field({ type: AlertFormat, description: 'Body of the notifications; `JOBFERRY` by default.' }),
+    target: t.field({ type: AlertTargetInput, description: TARGET }),
+    webhookUrl: t.string({
+      description: 'URL to which notifications are sent; http or https. Short for a `target` that is a webhook.',
+    }),
+    format: t.field({
+      type: AlertFormat,
+      description: 'Body of the notifications to `webhookUrl`; `JOBFERRY` by default.',
+    }),
   }),
 });
 
@@ -32,8 +41,14 @@ const UpdateAlertRuleInput = builder.inputType('UpdateAlertRuleInput', {
     threshold: t.float({ description: THRESHOLD }),
     windowSeconds: t.int({ description: WINDOW }),
     forSeconds: t.int({ description: FOR }),
-    webhookUrl: t.string({ description: 'URL to which notifications are sent; http or https.' }),
-    format: t.field({ type: AlertFormat, description: 'Body of the notifications.' }),
+    target: t.field({
+      type: AlertTargetInput,
+      description: `${TARGET} A rule that becomes one with a webhook gets a new signing secret, which \`rotateAlertRuleSecret\` shows.`,
+    }),
+    webhookUrl: t.string({
+      description: 'URL to which notifications are sent; http or https. Short for a `target` that is a webhook.',
+    }),
+    format: t.field({ type: AlertFormat, description: 'Body of the notifications to a webhook.' }),
   }),
 });
 
@@ -43,7 +58,8 @@ const CreateAlertRulePayload = builder
     description: 'The new rule and its signing secret.',
     fields: (t) => ({
       signingSecret: t.exposeString('signingSecret', {
-        description: 'The secret that signs the notifications. No later response contains it.',
+        description:
+          'The secret that signs the requests to a webhook; empty for other targets. No later response contains it.',
       }),
     }),
   });
@@ -99,15 +115,15 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateAlertRuleInput, required: true, description: 'The rule.' }) },
     resolve: (_root, { input }, { services, account }) =>
       refusing(() => {
-        const { kind, webhookUrl, queueId, ...settings } = input;
-        const rule = { kind, webhookUrl, queueId: queueId ?? null, ...withoutNulls(settings) };
+        const { kind, queueId, ...settings } = input;
+        const rule = { kind, queueId: queueId ?? null, ...withoutNulls(settings) };
         return services.alerts.createRule(account, rule as Parameters<typeof services.alerts.createRule>[1]);
       }),
   }),
   updateAlertRule: t.field({
     type: AlertRulePayload,
     description:
-      'Changes settings of an alert rule. Its alerts stay, and follow the new settings. Notifications that wait go to a new webhook at once.',
+      'Changes settings of an alert rule. Its alerts stay, and follow the new settings. Notifications that wait go to a new target at once.',
     errors: { types: [ValidationError, NotFoundError] },
     args: {
       id: t.arg.id({ required: true, description: 'Id of the rule.' }),
@@ -135,8 +151,8 @@ builder.mutationFields((t) => ({
   rotateAlertRuleSecret: t.field({
     type: RotateAlertRuleSecretPayload,
     description:
-      'Replaces the signing secret of an alert rule at once, also for notifications that wait. One that the receiver refuses meanwhile is repeated.',
-    errors: { types: [NotFoundError] },
+      'Replaces the signing secret of an alert rule at once, also for notifications that wait. One that the receiver refuses meanwhile is repeated. The routing key of PagerDuty is replaced with `updateAlertRule`.',
+    errors: { types: [NotFoundError, ConflictError] },
     args: { id: t.arg.id({ required: true, description: 'Id of the rule.' }) },
     resolve: (_root, { id }, { services, account }) =>
       refusing(async () => ({ id, signingSecret: await services.alerts.rotateSecret(account, id) })),
@@ -162,7 +178,7 @@ builder.mutationFields((t) => ({
   testAlertRule: t.field({
     type: TestAlertRulePayload,
     description:
-      'Sends a test notification to the webhook of an alert rule; one in ten seconds, and none while one waits.',
+      'Sends a test notification to the target of an alert rule; one in ten seconds, and none while one waits.',
     errors: { types: [NotFoundError, ConflictError] },
     args: { id: t.arg.id({ required: true, description: 'Id of the rule.' }) },
     resolve: (_root, { id }, { services, account }) =>

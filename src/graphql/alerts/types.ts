@@ -1,28 +1,18 @@
 import { ALERT_RESOLUTIONS, type AlertResolution as Resolution } from '../../domain/alert.ts';
 import { MAX_NOTIFICATION_ATTEMPTS } from '../../domain/alert-message.ts';
-import {
-  ALERT_FORMATS,
-  ALERT_KINDS,
-  ALERT_LIMITS,
-  type AlertFormat as Format,
-  KINDS,
-  type AlertKind as Kind,
-} from '../../domain/alert-rule.ts';
+import { ALERT_KINDS, ALERT_LIMITS, KINDS, type AlertKind as Kind } from '../../domain/alert-rule.ts';
+import type { AlertFormat as Format } from '../../domain/alert-target.ts';
 import { builder } from '../builder.ts';
 import { enumOf } from '../enums.ts';
 import { Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
+import { AlertFormat, AlertTarget, targetOf } from './targets.ts';
 import { shownWebhookUrl } from './webhook-url.ts';
 
 export const AlertKind = enumOf(
   'AlertKind',
   'What a rule watches. `OLDEST_DUE`: a due job waits for longer than the threshold in seconds, in a queue that is neither paused nor held. `DEAD_LETTERS`: at least as many dead letters in the window. `FAILURE_SHARE`: at least that percentage of the attempts in the window failed; of ten or more. `HOLD`: the queue is held for longer than the threshold in seconds. `SIGNATURE_REJECTED`: at least that percentage of the answers in the window were 401; three or more. `SLOW_RECEIVER`: one delivery in twenty of the window took longer than the threshold in seconds; of ten or more. `NO_WORKER`: no process has delivered for 30 s. `USAGE`: that percentage of the plan’s attempts of this month is used.',
   ALERT_KINDS,
-);
-export const AlertFormat = enumOf(
-  'AlertFormat',
-  'Body of the notifications of a rule. `JOBFERRY`: the alerts as JSON. `SLACK`: a `text`, for Slack and what is compatible with it.',
-  ALERT_FORMATS,
 );
 const ALERT_STATES = ['pending', 'firing', 'resolved'] as const;
 export const AlertState = enumOf(
@@ -33,7 +23,7 @@ export const AlertState = enumOf(
 const AlertResolution = enumOf('AlertResolution', 'Why an alert has ended.', ALERT_RESOLUTIONS);
 
 export const AlertNotification = builder.prismaObject('AlertNotification', {
-  description: `A request to the webhook of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes; each attempt has the same body. After the last one, alerts that still fire are told again in a new notification.`,
+  description: `A request to the target of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes; each attempt has the same body. After the last one, alerts that still fire are told again in a new notification.`,
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the notification, as in its body.' }),
@@ -55,11 +45,12 @@ export const AlertNotification = builder.prismaObject('AlertNotification', {
     }),
     webhookStatusCode: t.exposeInt('webhookStatusCode', {
       nullable: true,
-      description: 'Status code of the last answer; null without one.',
+      description: 'HTTP status code of the last answer; null without one, and for mails.',
     }),
     error: t.exposeString('error', {
       nullable: true,
-      description: 'Error of the last attempt, as in the history of jobs; null if there is none.',
+      description:
+        'Error of the last attempt, as in the history of jobs; of a mail also `SMTP 550`, `login_refused`, `too_many_mails` (the account has to wait) or `smtp_not_set` (this process has no `SMTP_URL`). A mail that was sent has one if some of its recipients were refused. Null if there is none.',
     }),
   }),
 });
@@ -70,7 +61,7 @@ const LATEST = { orderBy: { id: 'desc' }, take: 1 } as const;
 const FIRING = { where: { state: 'firing' }, orderBy: { id: 'asc' }, take: ALERT_LIMITS.openOfRule } as const;
 
 export const AlertRule = builder.prismaObject('AlertRule', {
-  description: 'A condition that is watched, and the webhook that is told. Durations are in seconds.',
+  description: 'A condition that is watched, and the target that is told. Durations are in seconds.',
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the rule, 24 hexadecimal digits.' }),
@@ -109,12 +100,18 @@ export const AlertRule = builder.prismaObject('AlertRule', {
     }),
     webhookUrl: t.string({
       description:
-        'URL to which notifications are sent. A client that may not call `updateAlertRule` gets its scheme and host only, such as `https://hooks.slack.com/…`, as the rest may be a secret.',
+        'URL to which notifications are sent; for other targets one that names them, as `mailto:ops@example.com`. A client that may not call `updateAlertRule` gets its scheme and host only, such as `https://hooks.slack.com/…`, as the rest may be a secret.',
       resolve: ({ webhookUrl }, _args, context) => shownWebhookUrl(webhookUrl, context),
+    }),
+    target: t.field({
+      type: AlertTarget,
+      description: 'Where notifications are sent.',
+      select: { target: true, webhookUrl: true, format: true },
+      resolve: targetOf,
     }),
     format: t.field({
       type: AlertFormat,
-      description: 'Body of the notifications.',
+      description: 'Body of the notifications; of no meaning for targets that are no webhook.',
       resolve: ({ format }) => format as Format,
     }),
     silencedUntil: t.expose('silencedUntil', {

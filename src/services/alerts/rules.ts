@@ -15,14 +15,18 @@ import { isId } from '../../domain/id.ts';
 import type { Context } from '../context.ts';
 import { generateSigningSecret } from '../queues/signing-secret.ts';
 
-export type NewAlertRule = AlertRuleInput & { kind: AlertKind; queueId: string | null; webhookUrl: string };
+export type NewAlertRule = AlertRuleInput & { kind: AlertKind; queueId: string | null };
 
 /** Changes the alert rules of an account. Each change is written to the audit log in the same commit. */
-export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>) {
+export function createAlertRules({ db, prisma, sendsMail }: Pick<Context, 'db' | 'prisma' | 'sendsMail'>) {
+  const assertTarget = ({ target }: AlertRuleInput) => {
+    if (target?.email == null || sendsMail) return;
+    throw invalidField('target.email', 'this service sends no mail: its operator has to set SMTP_URL and SMTP_FROM');
+  };
   return {
     /**
      * Creates a rule.
-     * @returns its id and its signing secret, which is shown once
+     * @returns its id and its signing secret, which is shown once; empty if its target checks no signatures
      * @throws JobferryError `invalid_fields`, `not_found` (queue), `forbidden` (too many rules), `unavailable`
      */
     async createRule(
@@ -33,17 +37,21 @@ export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>)
       const { ofQueues } = KINDS[kind];
       if (queueId !== null && !ofQueues) throw invalidField('queueId', 'this kind of rule watches no queue');
       if (queueId !== null && !isId(queueId)) throw notFound('queue');
-      const settings = newRule(kind, input);
+      assertTarget(input);
+      const { settings, routingKey } = newRule(kind, input);
       const signingSecret = generateSigningSecret();
       const rule = { ...settings, kind, queueId, ofQueues };
-      const id = await createAlertRule({ prisma, cipher: db.cipher }, authorOf(account), rule, signingSecret);
-      return { id, signingSecret };
+      const stored = routingKey ?? signingSecret;
+      const id = await createAlertRule({ prisma, cipher: db.cipher }, authorOf(account), rule, stored);
+      return { id, signingSecret: settings.target.type === 'webhook' ? signingSecret : '' };
     },
 
     /** Changes a rule; what is left out stays. @throws JobferryError `invalid_fields`, `not_found`, `unavailable` */
     async updateRule(account: Account, ruleId: string, input: AlertRuleInput): Promise<void> {
       if (!isId(ruleId)) throw notFound('alert rule');
-      await updateAlertRule(prisma, authorOf(account), ruleId, input);
+      assertTarget(input);
+      const author = authorOf(account);
+      await updateAlertRule({ prisma, cipher: db.cipher }, author, ruleId, input, generateSigningSecret());
     },
 
     /** Deletes a rule with its alerts. @throws JobferryError `not_found`, `unavailable` */
@@ -54,13 +62,19 @@ export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>)
     /**
      * Replaces the signing secret of a rule. Later attempts are signed with the new one, also those of notifications that wait.
      * @returns the new secret, which is shown once
-     * @throws JobferryError `not_found`, `unavailable`
+     * @throws JobferryError `not_found`, `conflict` (its target is no webhook), `unavailable`
      */
     async rotateSecret(account: Account, ruleId: string): Promise<string> {
       const secret = generateSigningSecret();
       const isRotated = isId(ruleId) && (await rotateAlertSecret(db, authorOf(account), ruleId, secret));
-      if (!isRotated) throw notFound('alert rule');
-      return secret;
+      if (isRotated) return secret;
+      const isThere =
+        isId(ruleId) && (await prisma.alertRule.count({ where: { id: ruleId, accountId: account.id } })) > 0;
+      if (!isThere) throw notFound('alert rule');
+      throw new JobferryError(
+        'conflict',
+        'only a webhook has a signing secret: updateAlertRule changes another target',
+      );
     },
 
     /**
@@ -94,7 +108,7 @@ export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>)
       if (id !== null) return id;
       throw new JobferryError(
         'conflict',
-        'the last test of this rule was a moment ago, or waits for its webhook: wait ten seconds',
+        'the last test of this rule was a moment ago, or waits for its target: wait ten seconds',
       );
     },
   };

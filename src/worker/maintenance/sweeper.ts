@@ -1,6 +1,7 @@
 import { counts } from '../../counts/counts.ts';
 import type { ClockWatch } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
+import { addQueueUsage } from '../../db/insight/queue-usage.ts';
 import {
   isLastBatch,
   SWEPT_BY_ID,
@@ -84,6 +85,7 @@ export class Sweeper {
     const parts: [keyof SweptCounts, () => Promise<void>][] = [
       ...SWEPT_BY_ID.map((what) => [what, () => this.#byId(what, removed)] as [SweptById, () => Promise<void>]),
       ['queues', () => this.#queues(removed)],
+      ['statistics', () => this.#addUsage()],
       ...SWEPT_BY_TIME.map((what) => [what, () => this.#byTime(what, removed)] as [SweptByTime, () => Promise<void>]),
     ];
     for (const [what, sweep] of parts) {
@@ -160,6 +162,11 @@ export class Sweeper {
       removed.queues += batch.swept;
       after = isLastBatch(batch) ? null : batch.last;
     }
+  }
+
+  /** Adds the statistics to the usage by queue and month, before they are removed. */
+  async #addUsage(): Promise<void> {
+    while (this.#now() !== null && (await addQueueUsage(this.#db, this.#periods.retentionMs)));
   }
 
   async #byTime(what: SweptByTime, removed: SweptCounts): Promise<void> {

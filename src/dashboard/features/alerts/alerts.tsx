@@ -2,6 +2,7 @@ import { Table, unseen } from '../../parts/table.tsx';
 import './alerts.css';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
 import { request } from '../../api/client.ts';
 import { useIsPaused } from '../../api/live/live.ts';
 import { outcomeOf } from '../../api/outcome.ts';
@@ -17,7 +18,17 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import { doubtOfRule, headOfAlerts, sentenceOfRule, silenceOf, wordOfNotification } from './model/alerts.ts';
+import { alertOfParams } from '../../words/new-alert.ts';
+import {
+  ALERT_KINDS,
+  type AlertKind,
+  doubtOfRule,
+  headOfAlerts,
+  sentenceOfRule,
+  silenceOf,
+  wordOfNotification,
+} from './model/alerts.ts';
+import { textOfTarget } from './model/target.ts';
 import {
   type AlertRuleRow,
   type AlertsData,
@@ -38,9 +49,16 @@ export default function Alerts() {
   const isPaused = useIsPaused();
   const asked = useQuery({ ...query(AlertsOperation, {}), refetchInterval: isPaused ? false : AGAIN_MS });
   // The rule is null if it is new.
-  const [edited, setEdited] = useState<AlertRuleRow | null | undefined>();
+  const proposed = alertOfParams(new URLSearchParams(useSearch()), Object.keys(ALERT_KINDS) as AlertKind[]);
+  const [edited, setEdited] = useState<AlertRuleRow | null | undefined>(proposed === null ? undefined : null);
+  const [, navigate] = useLocation();
   const [made, setMade] = useState<MadeSecret | null>(null);
   const make = () => setEdited(null);
+  // Otherwise a reload would open the dialog again.
+  const close = () => {
+    setEdited(undefined);
+    if (proposed !== null) navigate('/alerts', { replace: true });
+  };
   const { data } = asked;
   useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, deed: 'createAlertRule' }]);
   const { h1, icon, signal } = headOfAlerts(data?.alertRules ?? null, useView());
@@ -50,7 +68,7 @@ export default function Alerts() {
       crumbs={[{ label: 'Alerts' }]}
       sign={{ icon, signal }}
       h1={h1}
-      lead="A rule watches a condition, and tells a webhook once when it begins and once when it is over."
+      lead="A rule watches a condition, and tells a webhook, people or PagerDuty once when it begins and once when it is over."
       actions={
         <May deed="createAlertRule">
           <button type="button" className="btn" onClick={make}>
@@ -73,16 +91,19 @@ export default function Alerts() {
         </>
       )}
       {edited !== undefined && (
-        <Suspense fallback={<Coming onClose={() => setEdited(undefined)} />}>
-          <RuleDialog
-            rule={edited}
-            onDone={(secret) => {
-              if (secret !== null) setMade(secret);
-              readAgain();
-            }}
-            onClose={() => setEdited(undefined)}
-          />
-        </Suspense>
+        <May deed={edited === null ? 'createAlertRule' : 'updateAlertRule'}>
+          <Suspense fallback={<Coming onClose={close} />}>
+            <RuleDialog
+              rule={edited}
+              proposed={edited === null ? proposed : null}
+              onDone={(secret) => {
+                if (secret !== null) setMade(secret);
+                readAgain();
+              }}
+              onClose={close}
+            />
+          </Suspense>
+        </May>
       )}
     </Page>
   );
@@ -131,7 +152,7 @@ function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rul
       </div>
       <Table
         className="cards alert-rules"
-        columns={['Tells when', 'Webhook', 'Last notification', unseen('What you can do')]}
+        columns={['Tells when', 'Whom', 'Last notification', unseen('What you can do')]}
       >
         {rules.map((rule) => (
           <Rule key={rule.id} {...{ rule, onEdit, onSilence: setSilencing, onDelete: setDeleting }} />
@@ -165,7 +186,7 @@ function Rule({
         <span className="strong">{sentence}</span> {silence !== null && <span className="tag">silenced {silence}</span>}
         {doubt !== null && <div className="small worry">{doubt}</div>}
       </td>
-      <td className="c3 mono q alert-url">{rule.webhookUrl}</td>
+      <td className="c3 mono q alert-url">{textOfTarget(rule.target)}</td>
       <td className="c4">
         <Status word={wordOfNotification(rule.lastNotification, view)} />
       </td>
@@ -206,7 +227,7 @@ async function test({ id }: AlertRuleRow): Promise<void> {
   try {
     const outcome = outcomeOf((await request(TestAlertRule, { id })).testAlertRule);
     if (!outcome.ok) throw new Error(outcome.message);
-    toast({ text: 'A test is on its way to the webhook', icon: 'send' });
+    toast({ text: 'A test is on its way', icon: 'send' });
     readAgain();
   } catch (error) {
     toastFailure(`Not sent: ${(error as Error).message}`);
@@ -229,7 +250,7 @@ function DeleteDialog({ rule, onClose }: { rule: AlertRuleRow; onClose: () => vo
       deed={{ label: 'Delete', isDanger: true, run: remove }}
       onClose={onClose}
     >
-      <p className="q">Its alerts go with it. The webhook is not told that those that fire have ended.</p>
+      <p className="q">Its alerts go with it. Nothing tells that those that fire have ended.</p>
     </Dialog>
   );
 }

@@ -5,8 +5,14 @@ import { graphql, type ResultOf } from '../../schema/graphql.ts';
 export const Alerts = graphql(`
   query Alerts {
     alertRules {
-      id kind threshold windowSeconds forSeconds webhookUrl format silencedUntil evaluatedAt problem
+      id kind threshold windowSeconds forSeconds silencedUntil evaluatedAt problem
       queue { id name }
+      target {
+        __typename
+        ... on AlertWebhook { url format }
+        ... on AlertEmail { to }
+        ... on AlertPagerDuty { routingKey severity }
+      }
       firing { id queueName cause firedAt firingNotificationId }
       lastNotification { sentAt failedAt attempts error }
     }

@@ -1,14 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId, useState } from 'react';
+import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { seconds } from '../../words/format.ts';
+import type { NewAlert } from '../../words/new-alert.ts';
+import { Field } from './field.tsx';
 import {
   ALERT_KINDS,
   type AlertKind,
+  draftOfAlert,
   draftOfRule,
   FIRST_RULE,
   inputOfChange,
@@ -19,24 +22,31 @@ import {
 } from './model/alerts.ts';
 import { type AlertRuleRow, ChangeAlertRule, NewAlertRule, QueuesToWatch, RotateAlertSecret } from './operations.ts';
 import type { MadeSecret } from './secret-once.tsx';
+import { TargetFields } from './target-fields.tsx';
 
 const KIND_NAMES = Object.keys(ALERT_KINDS) as AlertKind[];
 
-/** @param rule the one to change; null for a new one */
+/** @param rule the one to change; null for a new one @param proposed the new one, if another page has it */
 export default function RuleDialog({
   rule,
+  proposed,
   onDone,
   onClose,
 }: {
   rule: AlertRuleRow | null;
+  proposed: NewAlert | null;
   onDone: (made: MadeSecret | null) => void;
   onClose: () => void;
 }) {
-  const [draft, setDraft] = useState(() => (rule === null ? FIRST_RULE : draftOfRule(rule)));
+  const [draft, setDraft] = useState(() => firstDraft(rule, proposed));
   const [isRotated, setRotated] = useState(false);
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
   const { threshold, hasWindow } = ALERT_KINDS[draft.kind];
   const { isSlack } = draft;
+  const keyEnd = rule?.target.__typename === 'AlertPagerDuty' ? rule.target.routingKey : null;
+  const isWebhook = draft.target === 'webhook';
+  // A rule that had no webhook gets a signing secret, which is shown only when it is made.
+  const mustRotate = isWebhook && rule !== null && rule.target.__typename !== 'AlertWebhook';
   const edit = (change: Partial<RuleDraft>) => setDraft({ ...draft, ...change });
   const save = async () => {
     const outcome =
@@ -48,8 +58,10 @@ export default function RuleDialog({
       return outcome.fieldErrors.size === 0 ? `Not saved: ${outcome.message}` : null;
     }
     let made =
-      'signingSecret' in outcome.value ? { secret: outcome.value.signingSecret, isSlack, isNext: false } : null;
-    if (rule !== null && isRotated) {
+      'signingSecret' in outcome.value && isWebhook
+        ? { secret: outcome.value.signingSecret, isSlack, isNext: false }
+        : null;
+    if (rule !== null && isWebhook && (isRotated || mustRotate)) {
       const rotated = outcomeOf((await request(RotateAlertSecret, { id: rule.id })).rotateAlertRuleSecret);
       if (!rotated.ok) return `The secret is as before: ${rotated.message}`;
       made = { secret: rotated.value.signingSecret, isSlack, isNext: true };
@@ -65,7 +77,7 @@ export default function RuleDialog({
       deed={{ label: rule === null ? 'Make the rule' : 'Save', run: save }}
       onClose={onClose}
     >
-      {rule === null && <Watched draft={draft} edit={edit} />}
+      {rule === null && <Watched draft={draft} proposed={proposed?.queue ?? null} edit={edit} />}
       {threshold !== null && (
         <Field label={threshold.label} problem={problems.get('threshold')}>
           {(id) => (
@@ -113,24 +125,8 @@ export default function RuleDialog({
           </>
         )}
       </Field>
-      <Field label="Webhook" problem={problems.get('webhookUrl')}>
-        {(id) => (
-          <input
-            id={id}
-            className="input mono"
-            type="url"
-            autoComplete="off"
-            placeholder="https://hooks.example.com/…"
-            value={draft.webhookUrl}
-            onChange={({ target }) => edit({ webhookUrl: target.value })}
-          />
-        )}
-      </Field>
-      <label className="choice">
-        <input type="checkbox" checked={draft.isSlack} onChange={({ target }) => edit({ isSlack: target.checked })} />
-        <span>It is Slack, or takes the same JSON</span>
-      </label>
-      {rule !== null && (
+      <TargetFields {...{ draft, keyEnd, problems, edit }} />
+      {rule !== null && isWebhook && !mustRotate && (
         <May deed="rotateAlertRuleSecret">
           <label className="choice">
             <input type="checkbox" checked={isRotated} onChange={({ target }) => setRotated(target.checked)} />
@@ -145,9 +141,24 @@ export default function RuleDialog({
   );
 }
 
+function firstDraft(rule: AlertRuleRow | null, proposed: NewAlert | null): RuleDraft {
+  if (rule !== null) return draftOfRule(rule);
+  return proposed === null ? FIRST_RULE : draftOfAlert(proposed);
+}
+
 /** The choice of what a new rule watches. It cannot be changed later. */
-function Watched({ draft, edit }: { draft: RuleDraft; edit: (change: Partial<RuleDraft>) => void }) {
-  const queues = useQuery(query(QueuesToWatch, {})).data?.queues.nodes ?? [];
+function Watched({
+  draft,
+  proposed,
+  edit,
+}: {
+  draft: RuleDraft;
+  /** The queue that another page proposes, which may be none of the first hundred. */
+  proposed: NewAlert['queue'];
+  edit: (change: Partial<RuleDraft>) => void;
+}) {
+  const first = useQuery(query(QueuesToWatch, {})).data?.queues.nodes ?? [];
+  const queues = proposed === null || first.some(({ id }) => id === proposed.id) ? first : [proposed, ...first];
   return (
     <>
       <Field label="Tell when">
@@ -189,28 +200,5 @@ function Watched({ draft, edit }: { draft: RuleDraft; edit: (change: Partial<Rul
         </Field>
       )}
     </>
-  );
-}
-
-function Field({
-  label,
-  problem,
-  children,
-}: {
-  label: string;
-  problem?: string | undefined;
-  children: (id: string) => ReactNode;
-}) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      {children(id)}
-      {problem !== undefined && (
-        <small className="bad" role="alert">
-          {problem}
-        </small>
-      )}
-    </div>
   );
 }

@@ -53,7 +53,7 @@ export async function endSilence({ id }: AlertRuleRow, onDone: () => void): Prom
   try {
     const outcome = outcomeOf((await request(SilenceAlertRule, { id, until: null })).silenceAlertRule);
     if (!outcome.ok) throw new Error(outcome.message);
-    toast({ text: 'The rule tells its webhook again.' });
+    toast({ text: 'The rule tells what fires again.' });
     onDone();
   } catch (error) {
     toastFailure(`Still silenced: ${(error as Error).message}`);

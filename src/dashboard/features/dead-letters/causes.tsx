@@ -9,6 +9,7 @@ import { setChip } from '../../filter/engine.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
+import { TellMe } from '../../parts/tell-me.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { titleOfDeath } from '../../words/cause.ts';
 import { spanOfDeath } from '../../words/death.ts';
@@ -172,6 +173,7 @@ function Cause({
           <Phrase pieces={when} />
         </b>
         <span>{state}</span>
+        {queue !== null && <TellMe alert={{ kind: 'DEAD_LETTERS', queue, threshold: 1 }} about={`of ${queue.name}`} />}
       </p>
       <span className="deeds">
         <May deed="replayDeadLetters">

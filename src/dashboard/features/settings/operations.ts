@@ -14,7 +14,21 @@ export const PlanUse = graphql(`
     account {
       id name
       plan { name includedAttempts monthlyAttempts maxAttempts maxDefers queues windowSeconds }
-      usage { month attempts queues concurrency inFlight }
+      usage { month attempts queues concurrency inFlight months { month } }
+    }
+  }
+`);
+
+/** The attempts of a month by queue. */
+export const UsageOfQueues = graphql(`
+  query UsageOfQueues($month: String!) {
+    account {
+      usage {
+        byQueue(month: $month) {
+          countedUntil otherQueues otherAttempts
+          queues { queueId queueName attempts succeeded failed deferred }
+        }
+      }
     }
   }
 `);

@@ -9,6 +9,7 @@ import type { ResultOf } from '../../schema/graphql.ts';
 import { number, percent, seconds, time } from '../../words/format.ts';
 import { createdAtOf, headOfPlan, monthOf, nameOfMonth, projectedAttempts } from './model/usage.ts';
 import { PlanUse } from './operations.ts';
+import { QueueUsage } from './queue-usage.tsx';
 
 type Account = ResultOf<typeof PlanUse>['account'];
 
@@ -29,6 +30,7 @@ export function Plan({ tabs }: { tabs: ReactNode }) {
       ) : (
         <>
           <Use account={account} />
+          <QueueUsage present={account.usage.month} past={account.usage.months.map(({ month }) => month)} />
           <Limits plan={account.plan} />
         </>
       )}

@@ -96,6 +96,7 @@ const OWN: Readonly<Record<string, string>> = {
                       select from bulk_action a where a.id = r.action_id and a.account_id <> j.account_id))`,
   bulk_action: `r.account_id = any ($2) and ${ofNoOtherQueue}`,
   alert_rule: `r.account_id = any ($2) and ${ofNoOtherQueue}`,
+  queue_usage: `r.account_id = any ($2) and ${ofNoOtherQueue}`,
 };
 
 /** @returns why a backup with rows of other accounts is refused */

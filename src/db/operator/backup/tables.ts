@@ -19,6 +19,7 @@ export const OF_ACCOUNT: readonly BackedUpTable[] = [
   { name: 'api_key', key: [text('id')] },
   { name: 'member', key: [text('id')] },
   { name: 'usage', key: [text('month')] },
+  { name: 'queue_usage', key: [text('month'), text('queue_id')] },
   { name: 'audit_entry', key: [text('id')] },
   { name: 'bulk_action', key: [text('id')] },
   { name: 'dismissal', key: [text('fingerprint')] },

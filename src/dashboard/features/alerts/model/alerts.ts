@@ -1,6 +1,8 @@
 import type { SchemaType } from '../../../schema/types.ts';
 import { ago, counted, many, seconds, span, time, upperFirst, type View } from '../../../words/format.ts';
+import type { NewAlert } from '../../../words/new-alert.ts';
 import type { IconName, Signal, Word } from '../../../words/words.ts';
+import { draftOfTarget, FIRST_TARGET, inputOfTarget, type Target, type TargetDraft } from './target.ts';
 
 /** Alert rules in words. */
 
@@ -162,8 +164,14 @@ export const WINDOWS = Array.from({ length: 12 }, (_, n) => 300 * (n + 1));
 
 export const FIRST_RULE: RuleDraft = {
   ...{ kind: 'OLDEST_DUE', queueId: '', threshold: '300', windowSeconds: 900, forSeconds: '60' },
-  ...{ webhookUrl: '', isSlack: false },
+  ...FIRST_TARGET,
 };
+
+/** The rule that another page proposes. */
+export function draftOfAlert({ kind, queue, threshold }: NewAlert): RuleDraft {
+  const byDefault = ALERT_KINDS[kind].threshold?.byDefault ?? '';
+  return { ...FIRST_RULE, kind, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? byDefault };
+}
 
 /** A rule as the dialog shows it. */
 export function draftOfRule(rule: {
@@ -172,25 +180,22 @@ export function draftOfRule(rule: {
   threshold: number | null;
   windowSeconds: number | null;
   forSeconds: number;
-  webhookUrl: string;
-  format: 'JOBFERRY' | 'SLACK';
+  target: Target;
 }): RuleDraft {
-  const { kind, queue, threshold, windowSeconds, forSeconds, webhookUrl, format } = rule;
+  const { kind, queue, threshold, windowSeconds, forSeconds, target } = rule;
   return {
-    ...{ kind, webhookUrl, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? '' },
+    ...draftOfTarget(target),
+    ...{ kind, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? '' },
     ...{ windowSeconds: windowSeconds ?? FIRST_RULE.windowSeconds, forSeconds: String(forSeconds) },
-    isSlack: format === 'SLACK',
   };
 }
 
-export interface RuleDraft {
+export interface RuleDraft extends TargetDraft {
   kind: AlertKind;
   queueId: string;
   threshold: string;
   windowSeconds: number;
   forSeconds: string;
-  webhookUrl: string;
-  isSlack: boolean;
 }
 
 /** The input of the mutation that creates a rule. */
@@ -200,15 +205,15 @@ export function inputOfRule(draft: RuleDraft) {
 }
 
 /** The input of the mutation that changes a rule. */
-export function inputOfChange({ kind, threshold, windowSeconds, forSeconds, webhookUrl, isSlack }: RuleDraft) {
+export function inputOfChange(draft: RuleDraft) {
+  const { kind, threshold, windowSeconds, forSeconds } = draft;
   const { threshold: has, hasWindow } = ALERT_KINDS[kind];
   return {
     // The server refuses text that is not a number, and explains the limits.
     threshold: has === null || threshold.trim() === '' ? null : Number(threshold) || 0,
     windowSeconds: hasWindow === true ? windowSeconds : null,
     forSeconds: forSeconds.trim() === '' ? null : wholeOf(forSeconds),
-    webhookUrl: webhookUrl.trim(),
-    format: isSlack ? ('SLACK' as const) : ('JOBFERRY' as const),
+    target: inputOfTarget(draft),
   };
 }
 

@@ -3,6 +3,7 @@ import './deaths.css';
 import { Link } from 'wouter';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
+import { TellMe } from '../../../parts/tell-me.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { spanOfDeath } from '../../../words/death.ts';
@@ -57,7 +58,8 @@ function Death({ group, most }: { group: DeathGroup; most: number }) {
         <b>
           <Phrase pieces={when} />
         </b>{' '}
-        {state}
+        {state}{' '}
+        {queue !== null && <TellMe alert={{ kind: 'DEAD_LETTERS', queue, threshold: 1 }} about={`of ${queue.name}`} />}
       </p>
     </li>
   );

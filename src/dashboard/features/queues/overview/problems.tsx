@@ -6,11 +6,13 @@ import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { setQueuePaused } from '../../../parts/pause-queue.ts';
+import { TellMe } from '../../../parts/tell-me.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import type { ListedQueue } from '../list/use-queues.ts';
 import { MAX_PROBLEMS } from '../model/overview.ts';
+import { alertOfCondition } from '../model/queue-alert.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { problemOf, type WayOut, wayOutOf } from '../model/queue-problem.ts';
 
@@ -50,6 +52,7 @@ function Problem({ state: { queue, condition, flow }, place }: { state: ListedQu
   const view = useView();
   const { icon, signal } = CONDITIONS[condition];
   const { lead, rest } = problemOf(condition, queue, flow, view);
+  const alert = alertOfCondition(condition, queue);
   return (
     <li>
       <kbd>{place}</kbd>
@@ -63,7 +66,7 @@ function Problem({ state: { queue, condition, flow }, place }: { state: ListedQu
         <b>
           <Phrase pieces={lead} />
         </b>{' '}
-        <Phrase pieces={rest} />
+        <Phrase pieces={rest} /> {alert !== null && <TellMe alert={alert} about={`of ${queue.name}`} />}
       </p>
       <WayOutButton queue={queue} wayOut={wayOutOf(condition, queue)} />
     </li>

@@ -8,11 +8,13 @@ import { May } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
 import { Note } from '../../../parts/note.tsx';
+import { TellMe } from '../../../parts/tell-me.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { minute } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
-import { CONDITIONS } from '../model/queue-condition.ts';
+import { alertOfCondition } from '../model/queue-alert.ts';
+import { CONDITIONS, type Condition } from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
 /** Notes on a bad receiver, a hold, tunnels and a new secret, each with a way on. */
@@ -23,7 +25,7 @@ export function QueueNotes({ queue }: { queue: QueueOfPage }) {
     <div className="queue-notes">
       {queue.hold !== null && <HoldNote queue={queue} hold={queue.hold} />}
       {warnings.map(({ warning, message }) => (
-        <WarningNote key={warning} name={queue.name} warning={warning} message={message} since={since.get(warning)} />
+        <WarningNote key={warning} queue={queue} warning={warning} message={message} since={since.get(warning)} />
       ))}
       {queue.ignoredNames !== null && <Note signal="warn">{queue.ignoredNames.message}</Note>}
       {queue.tunnels.map(({ id, openedBy, openedAt }) => (
@@ -53,30 +55,36 @@ function useWarningsSince(name: string, present: string): ReadonlyMap<string, st
 type Warning = NonNullable<QueueOfPage['health']>['warnings'][number]['warning'];
 
 const CONDITION_OF = {
-  SIGNATURE_REJECTED: CONDITIONS.signature,
-  FAILING: CONDITIONS.failing,
-  SLOW_RECEIVER: CONDITIONS.slow,
-  BACKPRESSURE: CONDITIONS.pressure,
-} as const;
+  SIGNATURE_REJECTED: 'signature',
+  FAILING: 'failing',
+  SLOW_RECEIVER: 'slow',
+  BACKPRESSURE: 'pressure',
+} as const satisfies Record<Warning, Condition>;
+
+function TellMeOf({ queue, condition }: { queue: QueueOfPage; condition: Condition }) {
+  const alert = alertOfCondition(condition, queue);
+  return alert === null ? null : <TellMe alert={alert} about={CONDITIONS[condition].word} />;
+}
 
 function WarningNote({
-  name,
+  queue,
   warning,
   message,
   since,
 }: {
-  name: string;
+  queue: QueueOfPage;
   warning: Warning;
   message: string;
   since: string | null | undefined;
 }) {
   const view = useView();
-  const { icon, signal } = CONDITION_OF[warning];
+  const { icon, signal } = CONDITIONS[CONDITION_OF[warning]];
   return (
-    <Note signal={signal} icon={icon} action={<WayOut name={name} warning={warning} />}>
+    <Note signal={signal} icon={icon} action={<WayOut name={queue.name} warning={warning} />}>
       {message}
       {since === null && ' For more than a day.'}
-      {since != null && ` Since about ${minute(Date.parse(since), view)}.`}
+      {since != null && ` Since about ${minute(Date.parse(since), view)}.`}{' '}
+      <TellMeOf queue={queue} condition={CONDITION_OF[warning]} />
     </Note>
   );
 }
@@ -107,7 +115,8 @@ function SettingsLink({ name, secret = false }: { name: string; secret?: boolean
   );
 }
 
-function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
+function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
+  const { id, name } = queue;
   const end = async () => {
     const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
     if (outcome.ok) toast({ text: `The hold of ${name} is ended`, icon: 'play' });
@@ -139,7 +148,8 @@ function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: Non
           {' '}
           <JobLink id={hold.probe.id} /> is the probe.
         </>
-      )}
+      )}{' '}
+      <TellMeOf queue={queue} condition="held" />
     </Note>
   );
 }

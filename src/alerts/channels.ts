@@ -1,0 +1,135 @@
+import type { ClaimedNotification } from '../db/alerts/notifications.ts';
+import { databaseTime } from '../db/connection/clock.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Sender } from '../delivery/send.ts';
+import { eventsOf } from '../domain/alert-incident.ts';
+import { mailOf } from '../domain/alert-mail.ts';
+import { messageOf, slackMessageOf } from '../domain/alert-message.ts';
+import { classify } from '../domain/outcome.ts';
+import { MailPace } from './mail-pace.ts';
+import type { Mailer } from './mailer.ts';
+
+export interface ChannelsParts {
+  db: Database;
+  sender: Pick<Sender, 'send'>;
+  /** Null if the process has no SMTP server. */
+  mailer: Mailer | null;
+  /** Where events of PagerDuty go. */
+  pagerDutyUrl: string;
+  /** Address of the page with the alerts; null if it is not known. */
+  pageUrl: string | null;
+}
+
+/** The result of an attempt. */
+export interface Tried {
+  isSent: boolean;
+  statusCode: number | null;
+  error: string | null;
+  /** The wait that the receiver asks for; null without one. */
+  askedMs: number | null;
+  /** Nothing was tried, and can be after this time; null if it was tried. */
+  putOffMs: number | null;
+}
+
+type StillMine = (remainingMs: number) => boolean;
+
+/** Wait for another mail to end. */
+const BUSY_MS = 1000;
+/** Notifications of which the events that PagerDuty took are remembered. */
+const MAX_STARTED = 1000;
+/** Events that are sent at once. */
+const EVENTS_AT_ONCE = 4;
+
+/** The ways to the receivers of notifications. Requests are checked and classified like deliveries. */
+export class Channels {
+  readonly #parts: ChannelsParts;
+  readonly #pace = new MailPace();
+  /** Number of events that PagerDuty has taken, by the id of a notification that is to be sent again. */
+  readonly #started = new Map<string, number>();
+
+  constructor(parts: ChannelsParts) {
+    this.#parts = parts;
+  }
+
+  /** @param secret the signing secret, or the routing key @returns null if the attempt was abandoned, because the lease could have ended */
+  async send(notification: ClaimedNotification, secret: string, stillMine: StillMine): Promise<Tried | null> {
+    const { target } = notification;
+    if (target.type === 'email') return this.#mail(notification, target.to, stillMine);
+    if (target.type === 'pagerduty') {
+      const { id, content } = notification;
+      const { pageUrl } = this.#parts;
+      const events = eventsOf(id, content, { routingKey: secret, severity: target.severity, pageUrl });
+      return this.#incidents(notification, events, stillMine);
+    }
+    return this.#webhook(notification, secret, stillMine);
+  }
+
+  #webhook(notification: ClaimedNotification, secret: string, stillMine: StillMine): Promise<Tried | null> {
+    const { id, accountId, content, format, webhookUrl: url } = notification;
+    const { pageUrl } = this.#parts;
+    const message = format === 'slack' ? slackMessageOf(content, pageUrl) : messageOf(id, content, pageUrl);
+    return this.#post({ accountId, url, secret, body: bytesOf(message), stillMine });
+  }
+
+  /** Continues with the events that PagerDuty has not taken yet. It drops repeated ones by their `dedup_key`. */
+  async #incidents(
+    { id, accountId, content }: ClaimedNotification,
+    events: readonly object[],
+    stillMine: StillMine,
+  ): Promise<Tried | null> {
+    // The two events of a test are about one incident, so they keep their order.
+    const atOnce = content.type === 'test' ? 1 : EVENTS_AT_ONCE;
+    for (let at = this.#started.get(id) ?? 0; at < events.length; at += atOnce) {
+      const answers = await Promise.all(
+        events.slice(at, at + atOnce).map((event) =>
+          // The key is in the body, and nothing signs it.
+          this.#post({
+            ...{ accountId, url: this.#parts.pagerDutyUrl, secret: '', test: { signs: null } },
+            ...{ body: bytesOf(event), stillMine },
+          }),
+        ),
+      );
+      if (answers.includes(null)) return at === 0 ? null : failed('timeout');
+      const refused = answers.find((answer) => answer?.isSent === false);
+      if (refused != null) return refused;
+      if (this.#started.size >= MAX_STARTED) this.#started.clear();
+      this.#started.set(id, at + atOnce);
+    }
+    this.#started.delete(id);
+    return { ...failed(null), isSent: true };
+  }
+
+  async #post(request: Parameters<Sender['send']>[0]): Promise<Tried | null> {
+    const { db, sender } = this.#parts;
+    const result = await sender.send(request);
+    if (result.abandoned) return null;
+    const outcome = classify(result.answer, await databaseTime(db));
+    const { statusCode } = outcome;
+    if (outcome.kind === 'accepted') return { ...failed(null), isSent: true, statusCode };
+    if (outcome.kind !== 'backpressure') return { ...failed(outcome.error), statusCode };
+    return { ...failed(`HTTP ${statusCode}`), statusCode, askedMs: outcome.retryAfterMs };
+  }
+
+  async #mail(
+    { id, accountId, content }: ClaimedNotification,
+    to: readonly string[],
+    stillMine: StillMine,
+  ): Promise<Tried | null> {
+    const { mailer, pageUrl } = this.#parts;
+    if (mailer === null) return failed('smtp_not_set');
+    if (mailer.isBusy) return { ...failed(null), putOffMs: BUSY_MS };
+    const waitMs = this.#pace.take(accountId, to.length);
+    if (waitMs > 0) return { ...failed('too_many_mails'), putOffMs: waitMs };
+    const mail = mailOf(id, content, pageUrl, mailer.domain);
+    const result = await mailer.send({ mail, to, stillMine: () => stillMine(mailer.timeoutMs) });
+    return result === null ? null : { ...failed(result.error), isSent: result.isSent };
+  }
+}
+
+function failed(error: string | null): Tried {
+  return { isSent: false, statusCode: null, error, askedMs: null, putOffMs: null };
+}
+
+function bytesOf(message: object): Buffer {
+  return Buffer.from(JSON.stringify(message));
+}

@@ -1,0 +1,25 @@
+import { type ReactNode, useId } from 'react';
+
+/** A field of the dialog, with its label and its problem. */
+export function Field({
+  label,
+  problem,
+  children,
+}: {
+  label: string;
+  problem?: string | undefined;
+  children: (id: string) => ReactNode;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+      {problem !== undefined && (
+        <small className="bad" role="alert">
+          {problem}
+        </small>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import { Field } from './field.tsx';
+import { SEVERITIES, TARGETS, type TargetDraft } from './model/target.ts';
+
+/** The choice of who is told, and the fields of that target. */
+export function TargetFields({
+  draft,
+  keyEnd,
+  problems,
+  edit,
+}: {
+  draft: TargetDraft;
+  /** The end of the routing key that the rule has; null if it has none. */
+  keyEnd: string | null;
+  problems: ReadonlyMap<string, string>;
+  edit: (change: Partial<TargetDraft>) => void;
+}) {
+  const { target } = draft;
+  return (
+    <>
+      <fieldset className="field">
+        <legend>Tell</legend>
+        <div className="seg">
+          {TARGETS.map(([value, label]) => (
+            <label key={value}>
+              <input type="radio" name="target" checked={value === target} onChange={() => edit({ target: value })} />
+              {label}
+            </label>
+          ))}
+        </div>
+        {problems.has('target.email') && (
+          <small className="bad" role="alert">
+            {problems.get('target.email')}
+          </small>
+        )}
+      </fieldset>
+      {target === 'webhook' && <WebhookFields {...{ draft, problems, edit }} />}
+      {target === 'email' && (
+        <Field label="Mail addresses" problem={problems.get('target.email.to')}>
+          {(id) => (
+            <>
+              <input
+                id={id}
+                className="input"
+                autoComplete="off"
+                placeholder="ops@example.com"
+                value={draft.to}
+                onChange={({ target: { value } }) => edit({ to: value })}
+              />
+              <small>Up to five, with spaces or commas between them.</small>
+            </>
+          )}
+        </Field>
+      )}
+      {target === 'pagerDuty' && <PagerDutyFields {...{ draft, keyEnd, problems, edit }} />}
+    </>
+  );
+}
+
+type FieldsProps = Omit<Parameters<typeof TargetFields>[0], 'keyEnd'>;
+
+function WebhookFields({ draft, problems, edit }: FieldsProps) {
+  return (
+    <>
+      <Field label="Webhook" problem={problems.get('target.webhook.url')}>
+        {(id) => (
+          <input
+            id={id}
+            className="input mono"
+            type="url"
+            autoComplete="off"
+            placeholder="https://hooks.example.com/…"
+            value={draft.webhookUrl}
+            onChange={({ target: { value } }) => edit({ webhookUrl: value })}
+          />
+        )}
+      </Field>
+      <label className="choice">
+        <input type="checkbox" checked={draft.isSlack} onChange={({ target }) => edit({ isSlack: target.checked })} />
+        <span>It is Slack, or takes the same JSON</span>
+      </label>
+    </>
+  );
+}
+
+function PagerDutyFields({ draft, keyEnd, problems, edit }: Parameters<typeof TargetFields>[0]) {
+  return (
+    <>
+      <Field label="Integration key" problem={problems.get('target.pagerDuty.routingKey')}>
+        {(id) => (
+          <>
+            <input
+              id={id}
+              className="input mono"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={keyEnd ?? ''}
+              value={draft.routingKey}
+              onChange={({ target: { value } }) => edit({ routingKey: value })}
+            />
+            <small>{keyEnd === null ? 'Of the Events API v2.' : `Left empty, ${keyEnd} stays.`}</small>
+          </>
+        )}
+      </Field>
+      <Field label="Severity">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={draft.severity}
+            onChange={({ target: { value } }) => edit({ severity: value as TargetDraft['severity'] })}
+          >
+            {SEVERITIES.map((severity) => (
+              <option key={severity} value={severity}>
+                {severity.toLowerCase()}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </>
+  );
+}

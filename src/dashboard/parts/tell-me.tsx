@@ -1,0 +1,24 @@
+import './tell-me.css';
+import { Link } from 'wouter';
+import { May } from '../api/rights.ts';
+import { toSearch } from '../filter/search.ts';
+import { type NewAlert, paramsOfAlert } from '../words/new-alert.ts';
+
+/** A link to the dialog for a new alert rule, which would have told of this. @param about names it, for those who cannot see it */
+export function TellMe({
+  alert,
+  about,
+  className = 'link small tell-me',
+}: {
+  alert: NewAlert;
+  about: string;
+  className?: string;
+}) {
+  return (
+    <May deed="createAlertRule">
+      <Link className={className} href={`/alerts${toSearch(paramsOfAlert(alert))}`}>
+        Tell me next time…<span className="sr"> {about}</span>
+      </Link>
+    </May>
+  );
+}

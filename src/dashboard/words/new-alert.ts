@@ -1,0 +1,30 @@
+import type { SchemaType } from '../schema/types.ts';
+
+/** A rule that a page proposes: it would have told of what the page shows. */
+export interface NewAlert {
+  kind: SchemaType<'AlertKind'>;
+  /** Null for all queues. */
+  queue: { id: string; name: string } | null;
+  /** Null for the default of the kind. */
+  threshold: number | null;
+}
+
+const DIGITS = /^[\d.]{1,10}$/;
+
+/** The parameters of the address of Alerts, which opens the dialog with the rule. */
+export function paramsOfAlert({ kind, queue, threshold }: NewAlert): Record<string, string | null> {
+  const limit = threshold === null ? null : String(threshold);
+  return { new: kind, queue: queue?.name ?? null, id: queue?.id ?? null, threshold: limit };
+}
+
+/** Reads them again. Returns null if there is no such rule. */
+export function alertOfParams(params: URLSearchParams, kinds: readonly NewAlert['kind'][]): NewAlert | null {
+  const kind = kinds.find((one) => one === params.get('new'));
+  if (kind === undefined) return null;
+  const [name, id, limit] = ['queue', 'id', 'threshold'].map((param) => params.get(param));
+  return {
+    kind,
+    queue: name == null || id == null ? null : { id, name },
+    threshold: limit != null && DIGITS.test(limit) ? Number(limit) : null,
+  };
+}
