@@ -7,10 +7,12 @@ import { keepOld, query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
 import { useServer, useWebhookTimeout } from '../../api/server.ts';
 import { useView } from '../../base/time.ts';
+import type { ListToExport } from '../../export/run.ts';
 import { DEAD_LETTERS, isReplayable } from '../../filter/dead-letters.ts';
 import { isValid } from '../../filter/engine.ts';
 import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
 import { copy } from '../../parts/copy.tsx';
+import { ExportButton } from '../../parts/export/export-button.tsx';
 import { FilterBox } from '../../parts/filter/filter-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Coming } from '../../parts/page/coming.tsx';
@@ -70,6 +72,14 @@ function List({ isDismissed }: { isDismissed: boolean }) {
     refetchInterval: isPaused ? false : AGAIN_MS,
   }).data?.deadLetters;
   const copyQuery = () => void copy(queryText(shown()), 'Query');
+  const list: ListToExport =
+    forApi === null
+      ? null
+      : () => ({
+          of: tab === 'all' ? 'dead-letters' : 'causes',
+          filter: key,
+          variables: { filter: shown(), ...(tab !== 'all' && { by: isByAnswer ? 'ANSWER' : 'ERROR' }) },
+        });
   const replay = (cause: CauseRow) => {
     if (forApi !== null) setTarget(targetOfCause(cause, shown(), { isByAnswer, webhookTimeoutSeconds }));
   };
@@ -102,6 +112,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       hasDismissed={hasDismissed}
       dismissed={leavesOut && dismissed !== undefined && dismissed.totalCount > 0 ? dismissed : null}
       onCopy={copyQuery}
+      list={list}
     >
       <div className="toolbar dead-tools">
         <FilterBox table={DEAD_LETTERS} filter={filter} onChange={setFilter} inputRef={input} />
@@ -177,6 +188,7 @@ function Head({
   hasDismissed,
   dismissed,
   onCopy,
+  list,
   children,
 }: {
   causes: readonly CauseRow[] | undefined;
@@ -191,6 +203,7 @@ function Head({
   /** How many dead letters the list leaves out, as their causes are dismissed; null if none. */
   dismissed: { totalCount: number; totalCountExact: boolean } | null;
   onCopy: () => void;
+  list: ListToExport;
   children: ReactNode;
 }) {
   const view = useView();
@@ -251,6 +264,7 @@ function Head({
             <Icon name="copy" />
             Copy as GraphQL
           </button>
+          <ExportButton list={list} />
         </>
       }
     >

@@ -7,10 +7,11 @@ import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
 import { ATTEMPTS, SINCE, TOOK, toAttemptFilter } from '../../../filter/attempts.ts';
-import { fieldsIn } from '../../../filter/engine.ts';
+import { chipsOf, fieldsIn, formatFilter } from '../../../filter/engine.ts';
 import { attemptsPath } from '../../../filter/links.ts';
-import { mayUse } from '../../../filter/table.ts';
+import { type Filter, mayUse } from '../../../filter/table.ts';
 import { Choice, ConditionChip } from '../../../parts/choice.tsx';
+import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { useWalk } from '../../../parts/page/walk.ts';
@@ -66,6 +67,18 @@ export default function Attempts() {
       crumbs={CRUMBS}
       h1={<Phrase pieces={sentence} />}
       lead="Each delivery that has ended, whatever became of its job."
+      actions={
+        <ExportButton
+          list={
+            ids === undefined
+              ? null
+              : () => ({
+                  ...{ of: 'attempts', filter: formatFilter(ATTEMPTS, chipsOf(filter) as Filter<typeof ATTEMPTS>) },
+                  variables: { filter: toAttemptFilter(filter, { queueIds: ids, now: serverNow() }) },
+                })
+          }
+        />
+      }
     >
       <Conditions list={list} />
       <Failure asked={lookUp} what="The queue of the list" />

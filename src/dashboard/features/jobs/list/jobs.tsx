@@ -6,10 +6,12 @@ import { useServer } from '../../../api/server.ts';
 import { preferences } from '../../../base/preferences.ts';
 import { useStore } from '../../../base/store.ts';
 import { PHONE, useMedia } from '../../../base/use-media.ts';
-import { isValid } from '../../../filter/engine.ts';
+import type { ListToExport } from '../../../export/run.ts';
+import { formatFilter, isValid } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter, stillMatches } from '../../../filter/jobs.ts';
 import { attemptsPath } from '../../../filter/links.ts';
 import { copy } from '../../../parts/copy.tsx';
+import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { FilterBox } from '../../../parts/filter/filter-box.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
@@ -101,6 +103,7 @@ export default function Jobs() {
             <Icon name="copy" />
             Copy as GraphQL
           </button>
+          <ExportButton list={isValid(filter) ? () => listToExport(filter, url) : null} />
         </>
       }
     >
@@ -234,6 +237,15 @@ function Nothing(props: {
   }
   if (props.hasFilter) return <Empty title="Nothing was published in this range." />;
   return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;
+}
+
+/** In an order that a job keeps while others change, so that no row comes twice. */
+function listToExport(filter: JobsFilter, url: ListUrl): ReturnType<NonNullable<ListToExport>> {
+  const isOldest = url.order === 'oldest';
+  return {
+    ...{ of: 'jobs', filter: formatFilter(JOBS, filter), order: isOldest ? 'oldest first' : 'newest first' },
+    variables: { filter: jobFilterOf(filter, url), order: ORDERS[isOldest ? 'oldest' : 'newest'] },
+  };
 }
 
 function graphqlOf(filter: JobsFilter, url: ListUrl): string {

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { May } from '../../../api/rights.ts';
 import { toSearch } from '../../../filter/search.ts';
+import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
@@ -40,6 +41,7 @@ export function QueueList() {
       actions={
         <>
           <SpanChoice span={span} />
+          <ExportButton list={() => ({ of: 'queues', filter: search, variables: { search: search || null } })} />
           <NewQueueLink />
         </>
       }
