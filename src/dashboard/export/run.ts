@@ -7,7 +7,7 @@ import { type Exported, SOURCES, type Source } from './sources.ts';
 
 export const MAX_ROWS = 100_000;
 /** Waits for a service that does not answer add up to so much. A restart or a failover of the database takes less. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 65_000;
 
 export interface Wanted {
   of: Exported;
