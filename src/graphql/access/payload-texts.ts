@@ -9,7 +9,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Alert: ['cause', 'queueName'],
   AlertNotification: ['error'],
   AlertRule: ['problem', 'silencedBy', 'webhookUrl'],
-  ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
+  ApiKey: ['createdBy', 'lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
   // The sentence is the one without texts of receivers.
