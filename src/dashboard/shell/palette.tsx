@@ -15,6 +15,7 @@ import { useKnown } from '../parts/filter/use-known.ts';
 import { Icon } from '../parts/icon.tsx';
 import { typedMeanwhile } from '../parts/page/coming.tsx';
 import { activeCommands } from '../parts/page/keys.ts';
+import { useIsLate } from '../parts/states.tsx';
 import { useModal } from '../parts/use-modal.ts';
 import { type PaletteItem, paletteItems } from './palette-items.ts';
 
@@ -25,10 +26,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   // The commands of the screen below, before the dialog is open.
   const [screenCommands] = useState(activeCommands);
-  const queues = useFoundQueues(text);
+  const { queues, isAsking } = useFoundQueues(text);
   const rights = useRights();
   const views = useSavedViews().data?.savedViews;
-  const known = useKnown(JOBS, text.startsWith('>') ? '' : text);
+  const { known, isSearching } = useKnown(JOBS, text.startsWith('>') ? '' : text);
+  const isLate = useIsLate(isAsking || isSearching);
   const items = useMemo(
     () => paletteItems(text, screenCommands, queues, rights, views, { known, now: serverNow() }),
     [text, screenCommands, queues, rights, views, known],
@@ -84,9 +86,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             </>
           )}
         </SuggestList>
-        {items.length === 0 && <p className="none">Nothing has this name.</p>}
+        {items.length === 0 && !isAsking && !isSearching && <p className="none">Nothing has this name.</p>}
         <footer>
-          <span>A job’s id opens the job</span>
+          <span role="status">{isLate ? 'Searching…' : 'A job’s id opens the job'}</span>
           <span>
             <kbd>&gt;</kbd> commands only
           </span>
@@ -96,11 +98,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function useFoundQueues(text: string): readonly { name: string; paused: boolean }[] {
+function useFoundQueues(text: string): { queues: readonly { name: string; paused: boolean }[]; isAsking: boolean } {
   const search = useSettled(text);
   const isAsked = !search.startsWith('>');
   const asked = useQuery({ ...query(SearchQueues, { search }), ...keepOld, enabled: isAsked });
-  return isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE;
+  return { queues: isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE, isAsking: asked.isFetching };
 }
 
 const NONE: readonly { name: string; paused: boolean }[] = [];

@@ -18,7 +18,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Coming } from '../../parts/page/coming.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { Page } from '../../parts/page/page.tsx';
-import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Failure, Skeleton, useIsLate } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { textOf } from '../../schema/graphql.ts';
 import { count, many, time } from '../../words/format.ts';
@@ -62,6 +62,8 @@ function List({ isDismissed }: { isDismissed: boolean }) {
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const { data } = asked;
+  const isSearching = forApi !== null && !asked.isError && (data === undefined || asked.isPlaceholderData);
+  const isLate = useIsLate(isSearching);
   const hasDismissed = (data?.dismissals.length ?? 0) > 0;
   const leavesOut = hasDismissed && !isDismissed && tab !== 'all';
   const dismissed = useQuery({
@@ -103,7 +105,9 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   );
   return (
     <Head
-      causes={data?.errorGroups}
+      // The causes of the last filter must not be read as those of this one.
+      causes={isSearching ? undefined : data?.errorGroups}
+      isLate={isLate}
       isDefault={key === ''}
       isReadable={isValid(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
@@ -115,7 +119,13 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       list={list}
     >
       <div className="toolbar dead-tools">
-        <FilterBox table={DEAD_LETTERS} filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox
+          table={DEAD_LETTERS}
+          filter={filter}
+          onChange={setFilter}
+          inputRef={input}
+          isSearching={isSearching}
+        />
         <nav className="seg" aria-label="Grouping">
           <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' && !isDismissed ? 'page' : undefined}>
             By cause
@@ -180,6 +190,7 @@ const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.s
 /** A component of its own, as it steps once a second. */
 function Head({
   causes,
+  isLate,
   isDefault,
   isReadable,
   newestAt,
@@ -192,6 +203,8 @@ function Head({
   children,
 }: {
   causes: readonly CauseRow[] | undefined;
+  /** Whether they are waited for for a while. */
+  isLate: boolean;
   isDefault: boolean;
   isReadable: boolean;
   newestAt: string | null;
@@ -211,7 +224,7 @@ function Head({
   const { first, more, lead } = headOf(causes);
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
     if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
-    if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
+    if (all === undefined) return { first: isLate ? 'Searching…' : 'Dead letters', more: '', lead: null };
     if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
     if (all.length > 0) {
       const head = headOfCauses(all, { isDefault, view });

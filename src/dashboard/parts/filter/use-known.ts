@@ -10,7 +10,7 @@ import type { Table } from '../../filter/table.ts';
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Queries the server. The old answer stays until the new one is there. */
-export function useKnown(table: Table, text: string): Known {
+export function useKnown(table: Table, text: string): { known: Known; isSearching: boolean } {
   const settled = useSettled(text);
   const { path, valuesOf, value, queue } = lookUpsFor(table, settled, useRights());
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
@@ -27,7 +27,7 @@ export function useKnown(table: Table, text: string): Known {
     enabled: valuesOf !== null && isExact,
   });
   const queues = useQuery({ ...query(SearchQueues, { search: queue ?? '' }), ...keepOld, enabled: queue !== null });
-  return useMemo(() => {
+  const known = useMemo(() => {
     if (path === null && queue === null) return NOTHING;
     const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
     return {
@@ -36,4 +36,5 @@ export function useKnown(table: Table, text: string): Known {
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
   }, [path, queue, isPath, isExact, paths.data, common.data, values.data, queues.data]);
+  return { known, isSearching: [paths, common, values, queues].some(({ isFetching }) => isFetching) };
 }

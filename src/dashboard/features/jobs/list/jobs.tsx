@@ -17,12 +17,12 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { Pager } from '../../../parts/pager.tsx';
-import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { Empty, Failure, Skeleton, useIsLate } from '../../../parts/states.tsx';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { textOf } from '../../../schema/graphql.ts';
 import { type Count, count, exactTime, many, number } from '../../../words/format.ts';
 import { rememberList } from '../job/last-list.ts';
-import { sentenceOfJobs } from '../model/jobs-sentence.ts';
+import { headOfJobs } from '../model/jobs-sentence.ts';
 import { JobsPage } from '../operations/jobs.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { Histogram } from './histogram.tsx';
@@ -81,11 +81,18 @@ export default function Jobs() {
     open: (id) => navigate(`/jobs/${id}${listSearch}`),
   });
 
+  const isLate = useIsLate(jobs.isSearching || jobs.isCounting);
   const hasFilter = filter.length > 0 || url.from !== null;
   const sentence = isValid(filter)
-    ? jobs.all === null
-      ? 'Jobs'
-      : sentenceOfJobs(jobs.all, jobs.byState, hasFilter)
+    ? headOfJobs({
+        rows: jobs.isSearching || jobs.rows === undefined ? null : jobs.rows.length,
+        isWhole: jobs.pageInfo?.hasNextPage === false && !jobs.pageInfo.hasPreviousPage,
+        all: jobs.all,
+        byState: jobs.byState,
+        hasFilter,
+        isLate,
+        isUncounted: !jobs.isCounting,
+      })
     : 'This filter has a condition that cannot be used.';
   return (
     <Page
@@ -108,7 +115,7 @@ export default function Jobs() {
       }
     >
       <div className="list-head">
-        <FilterBox table={JOBS} filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox table={JOBS} filter={filter} onChange={setFilter} inputRef={input} isSearching={jobs.isSearching} />
         <Histogram
           filter={filter}
           url={url}
@@ -123,7 +130,8 @@ export default function Jobs() {
           <BulkBar ticks={ticks} rows={rows} all={jobs.all} byState={jobs.byState} filter={filter} url={url} />
           <News news={jobs.news} onShow={release} />
           {jobs.rows === undefined || (rows.length === 0 && jobs.page.isPlaceholderData) ? (
-            isValid(filter) && <Skeleton lines={6} />
+            // A search that was refused has no rows, and the bar above says why.
+            jobs.isSearching && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
             <Nothing filter={filter} url={url} hint={jobs.hint} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
