@@ -37,7 +37,7 @@ async function make(folder) {
   const compiled = run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist);
   await Promise.all([
     compiled,
-    makeDashboard(join(dist, 'dashboard'), join(ROOT, 'dist/dashboard')),
+    makeDashboard(join(dist, 'dashboard-page'), join(ROOT, 'dist/dashboard-page')),
     compiled.then(() => makeGuide(join(dist, 'guide'), dist)),
   ]);
   // Their sources are types, and the code of Prisma's client is one line each.

@@ -1,7 +1,7 @@
 // `npm run dev`: compiles on every change, and then restarts the service. Options follow `--`, as in
 // `npm run dev -- --role api`. It builds the service only, not the client package.
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, rmSync, symlinkSync, watch } from 'node:fs';
+import { copyFileSync, lstatSync, mkdirSync, rmSync, symlinkSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Its own: `dist` is that of builds, which never change. */
 const FOLDER = join(ROOT, '.builds/dev');
 /** Everything that the service finds beside its code: the files of the sources, and the dashboard of the last build. */
-const LINKS = { prisma: 'prisma', 'dist/dashboard': 'dist/dashboard' };
+const LINKS = { prisma: 'prisma', 'dist/dashboard-page': 'dist/dashboard-page' };
 /** Milliseconds until the service is killed: a running delivery may delay its stop. The next start recovers the job. */
 const PATIENCE_MS = 1000;
 /** An editor may write a file in several steps. */
@@ -46,6 +46,9 @@ function changed() {
 }
 
 function prepareFolder() {
+  // Earlier the page was linked there, where now code of the dashboard goes that commands use.
+  const old = join(FOLDER, 'dist/dashboard');
+  if (lstatSync(old, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(old);
   for (const [name, target] of Object.entries(LINKS)) {
     const link = join(FOLDER, name);
     mkdirSync(dirname(link), { recursive: true });

@@ -2,7 +2,8 @@ import type { JobferryClient } from '../client/index.ts';
 import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 import { pageOf } from './database.ts';
-import { statusOf } from './job.ts';
+import { exportThroughApi, formatOf, rowsOf } from './job-export.ts';
+import { questionOf } from './job-filter.ts';
 import { type Column, facts, printable, table } from './output.ts';
 import { jobId } from './values.ts';
 
@@ -12,6 +13,7 @@ import { jobId } from './values.ts';
 interface WireJob {
   id: string;
   status: string;
+  queue: { name: string };
   createdAt: string;
   scheduledFor: string;
   attempts: number;
@@ -19,7 +21,7 @@ interface WireJob {
   lastError: string | null;
 }
 
-const FIELDS = 'id status createdAt scheduledFor attempts: attemptsMade maxAttempts lastError';
+const FIELDS = 'id status queue { name } createdAt scheduledFor attempts: attemptsMade maxAttempts lastError';
 
 const COLUMNS: readonly Column<WireJob>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -30,16 +32,42 @@ const COLUMNS: readonly Column<WireJob>[] = [
   { title: 'LAST ERROR', of: ({ lastError }) => lastError },
 ];
 
+const QUEUE_COLUMN: Column<WireJob> = { title: 'QUEUE', of: ({ queue }) => queue.name };
+
 /** GraphQL has pages of 100. */
 const PAGE = 100;
 
+interface GivenToList {
+  queue: string | undefined;
+  status: string | undefined;
+  filter: string | undefined;
+  format: string | undefined;
+  payload: boolean;
+  dead: boolean;
+  limit: string | undefined;
+}
+
 export async function listThroughApi(client: JobferryClient, { options }: Given<OptionTable>): Promise<Result> {
-  const given = options as unknown as { queue: string; status: string | undefined; limit: string | undefined };
-  const status = statusOf(given.status);
+  const given = options as unknown as GivenToList;
+  if (given.format !== undefined) {
+    const more = { format: formatOf(given.format), payloads: given.payload, limit: rowsOf(given.limit) };
+    return exportThroughApi(client, await questionOf(client, given), more);
+  }
+  if (given.payload || given.dead) throw new UsageError('--payload and --dead need --format csv or ndjson');
+  if (given.queue === undefined && given.filter === undefined) throw new UsageError('--queue or --filter is missing');
   const { limit } = pageOf({ limit: given.limit, after: undefined });
-  const queue = await queueByNameOrId(client, given.queue);
-  const filter = { queueIds: [queue.id], ...(status === null ? {} : { statuses: [status.toUpperCase()] }) };
-  const orderBy = status === 'pending' ? { field: 'SCHEDULED_FOR', direction: 'ASC' } : null;
+  const { variables } = await questionOf(client, given);
+  const orderBy = given.status === 'pending' ? { field: 'SCHEDULED_FOR', direction: 'ASC' } : null;
+  const jobs = await jobsOf(client, { ...variables, orderBy }, limit);
+  // Jobs of one queue need no column for it.
+  const columns = given.queue === undefined ? COLUMNS.toSpliced(1, 0, QUEUE_COLUMN) : COLUMNS;
+  const which = given.status === undefined ? '' : ` that are ${given.status}`;
+  const none =
+    given.filter === undefined ? `Queue ${printable(given.queue ?? '')} has no jobs${which}.` : 'No job matches.';
+  return { json: jobs, text: table(columns, jobs, none) };
+}
+
+async function jobsOf(client: JobferryClient, question: object, limit: number): Promise<WireJob[]> {
   const query = `query ($filter: JobFilter!, $first: Int!, $after: String, $orderBy: JobOrder) {
     jobs(filter: $filter, first: $first, after: $after, orderBy: $orderBy) {
       nodes { ${FIELDS} } pageInfo { endCursor hasNextPage } } }`;
@@ -47,18 +75,16 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
   let after: string | null = null;
   do {
     type Data = { jobs: { nodes: WireJob[]; pageInfo: { endCursor: string; hasNextPage: boolean } } };
-    const variables = { filter, orderBy, after, first: Math.min(PAGE, limit - jobs.length) };
+    const variables = { ...question, after, first: Math.min(PAGE, limit - jobs.length) };
     const page: Data = await client.graphql<Data>(query, variables);
     jobs.push(...page.jobs.nodes.map((job) => ({ ...job, status: job.status.toLowerCase() })));
     after = page.jobs.pageInfo.hasNextPage ? page.jobs.pageInfo.endCursor : null;
   } while (after !== null && jobs.length < limit);
-  const which = status === null ? '' : ` that are ${status}`;
-  return { json: jobs, text: table(COLUMNS, jobs, `Queue ${printable(queue.name)} has no jobs${which}.`) };
+  return jobs;
 }
 
 interface ShownJob extends WireJob {
   state: string;
-  queue: { name: string };
   waiting: { message: string } | null;
   deferCount: number;
   idempotencyKey: string | null;
@@ -68,7 +94,7 @@ interface ShownJob extends WireJob {
   history: { at: string; attempt: number; status: string; error: string | null; webhookStatusCode: number | null }[];
 }
 
-const SHOWN = `${FIELDS} state queue { name } waiting { message } deferCount idempotencyKey ackDeadline progress { text } deadLetter { id }
+const SHOWN = `${FIELDS} state waiting { message } deferCount idempotencyKey ackDeadline progress { text } deadLetter { id }
   history: attempts { at attempt status error webhookStatusCode }`;
 
 export async function showThroughApi(

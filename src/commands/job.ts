@@ -31,15 +31,25 @@ const COLUMNS: readonly Column<JobSummary>[] = [
 export const JOB_LIST = command({
   name: 'job list',
   summary:
-    'List jobs of a queue, newest first; pending ones in the order in which they are due. Without their payloads.',
+    'List jobs of a queue, newest first; pending ones in the order in which they are due. Through the API also those of a filter, or as a file.',
   options: {
-    queue: { value: 'QUEUE', required: true, help: 'the id or the name of the queue' },
+    queue: { value: 'QUEUE', help: 'the id or the name of the queue; needed without --filter and --format' },
     ...OF_QUEUE,
     status: { value: 'S', help: `only those in this status: ${LISTED_STATUSES.join(', ')}` },
-    limit: ROWS,
+    filter: {
+      value: 'TEXT',
+      help: "conditions as in the dashboard's box, such as 'state:dead created:>-1d'; needs the API",
+    },
+    format: { value: 'F', help: 'csv or ndjson: the file that the dashboard exports, newest first; needs the API' },
+    payload: { help: 'with --format: also the payloads' },
+    dead: { help: 'with --format: dead letters in place of jobs, --filter is as in their box' },
+    limit: { ...ROWS, help: `${ROWS.help}; with --format up to 100000, which is the default` },
   },
-  run: ({ options: { queue: wanted, account, status: text, limit } }, environment) =>
-    withDatabase(environment, async ({ db }) => {
+  run: async ({ options: { queue: wanted, account, status: text, limit, ...ofApi } }, environment) => {
+    if (Object.values(ofApi).some((given) => given !== undefined && given !== false))
+      throw new UsageError('--filter and --format need the API: set JOBFERRY_URL and JOBFERRY_API_KEY');
+    if (wanted === undefined) throw new UsageError('--queue is missing');
+    return withDatabase(environment, async ({ db }) => {
       const status = statusOf(text);
       const page = pageOf({ limit, after: undefined });
       const { queue } = await queueOf(db, wanted, account);
@@ -50,7 +60,8 @@ export const JOB_LIST = command({
           ? `\n\nOnly the newest ${MAX_EXAMINED} jobs of the queue were read.`
           : '';
       return { json: jobs, text: table(COLUMNS, jobs, `Queue ${printable(queue.name)} has no jobs${which}.`) + note };
-    }),
+    });
+  },
 });
 
 /** @returns null for all. @throws UsageError for a status that there is not */

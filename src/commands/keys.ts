@@ -23,6 +23,7 @@ const COLUMNS: readonly Column<KeySummary>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'KEY', of: ({ prefix, lastFour }) => `${prefix}…${lastFour}` },
   { title: 'CREATED', of: ({ createdAt }) => createdAt },
+  { title: 'CREATED BY', of: ({ createdBy }) => createdBy },
   { title: 'LAST USED', of: ({ lastUsedAt }) => lastUsedAt },
   { title: 'MAY', of: ({ scopes }) => (scopes.length === 0 ? 'everything' : scopes.join(' ')) },
   { title: 'QUEUES', of: ({ queues }) => (queues.length === 0 ? 'all' : queues.join(' ')) },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { parseConfig } from '../config.ts';
 import { meantBy } from '../domain/spelling.ts';
 import { createLevelSwitch, createLog, logProcessWarnings } from '../log.ts';
@@ -23,6 +24,7 @@ export async function runCommand(given: readonly string[], variables: NodeJS.Pro
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
   const result = await named.run(read, environmentOf(variables));
   if (result === null) return null;
+  if (result.stream !== undefined) return printAll(result.stream);
   print(json ? JSON.stringify(result.json) : result.text);
   return result.isFailure === true ? (result.exitCode ?? 1) : 0;
 }
@@ -39,6 +41,17 @@ function commandFirst(argv: readonly string[]): readonly string[] {
 
 function print(text: string): 0 {
   console.log(text);
+  return 0;
+}
+
+/** Waits for the reader of the output. One that has gone, as `head` does, needs no more. */
+async function printAll(texts: AsyncIterable<string>): Promise<0> {
+  const { stdout } = process;
+  stdout.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  for await (const text of texts) if (!stdout.write(text)) await once(stdout, 'drain');
   return 0;
 }
 

@@ -41,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   route('/jobs', () => import('./features/jobs/list/jobs.tsx')),
   route('/jobs/attempts', () => import('./features/jobs/attempts/attempts.tsx')),
   route('/jobs/:id', () => import('./features/jobs/job/job.tsx')),
+  route('/jobs/:id/compare', () => import('./features/jobs/compare/compare.tsx')),
   route('/dead', () => import('./features/dead-letters/dead-letters.tsx')),
   route('/actions', () => import('./features/actions/list/actions.tsx')),
   route('/actions/:id', () => import('./features/actions/action/action.tsx')),

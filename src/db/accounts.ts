@@ -129,7 +129,7 @@ export async function createApiKey(
        where account_id = ${by.accountId} and revoked_at is null and (expires_at is null or expires_at > jobferry_now())`;
     check(present?.keys ?? 0);
     const limits = rights === null ? {} : { ...rights, scopes: [...rights.scopes], queues: [...rights.queues] };
-    const data = { accountId: by.accountId, ...key, ...limits };
+    const data = { accountId: by.accountId, createdBy: by.actor.label, ...key, ...limits };
     const created = await tx.apiKey.create({ data, select: { id: true } });
     const { name, prefix, lastFour } = key;
     await audit(tx, by, {
@@ -214,10 +214,11 @@ async function createOperatorsAccount(db: Database, plan: string): Promise<strin
 async function insertKey(db: Database, accountId: string, key: NewApiKey): Promise<void> {
   await db.query(
     `with made as (
-       insert into api_key (account_id, hash, prefix, last_four) values ($1, $2, $3, $4) on conflict (hash) do nothing
+       insert into api_key (account_id, hash, prefix, last_four, created_by) values ($1, $2, $3, $4, $6)
+       on conflict (hash) do nothing
        returning id, account_id, name, prefix, last_four, scopes, queues, expires_at
      )
      select jobferry_audit(account_id, $5, 'api_key.create', 'api_key', id, name, null, ${KEY_FACTS}) from made`,
-    [accountId, key.hash, key.prefix, key.lastFour, actorJson(OPERATOR)],
+    [accountId, key.hash, key.prefix, key.lastFour, actorJson(OPERATOR), OPERATOR.label],
   );
 }

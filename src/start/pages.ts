@@ -4,7 +4,7 @@ import { type Dashboard, readDashboard } from '../http/index.ts';
 import type { Logger } from '../log.ts';
 
 /** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
-const DASHBOARD = fileURLToPath(new URL('../../dist/dashboard', import.meta.url));
+const DASHBOARD = fileURLToPath(new URL('../../dist/dashboard-page', import.meta.url));
 
 /** Reads the dashboard if it is switched on. It is absent from a checkout that was not built. */
 export function openDashboard({ dashboard, publicUrl }: Config, log: Logger): Dashboard | null {

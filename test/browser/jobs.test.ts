@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { focused, tabTo, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
@@ -199,6 +200,25 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await page.getByRole('link', { name: 'Show the list from its start' }).click();
     await rows.nth(49).waitFor();
     expect(new URL(page.url()).search).toBe('?order=oldest');
+  });
+
+  it('is saved as a file with all that match, more than a page', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto(`/jobs?q=${encodeURIComponent('state:dead,completed')}`);
+    await settled(watched);
+    await page.getByRole('button', { name: 'Export…' }).click();
+    await page.getByLabel('NDJSON').check();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Control+Enter')]);
+    expect(file.suggestedFilename()).toMatch(/^jobferry-jobs-[\dTZ-]+\.ndjson$/);
+    const lines = (await readFile(await file.path(), 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ export: 'jobs', filter: 'state:dead,completed', payloads: false });
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines.at(-1)).toEqual({ end: 'jobs', rows: lines.length - 2, complete: true });
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
   it('never shows a job of another account', async () => {

@@ -20,6 +20,7 @@ export const SCREENS: readonly Screen[] = [
   { name: 'job-retrying', path: ({ jobs }) => `/jobs/${jobs.retrying}` },
   { name: 'job-held', path: ({ jobs }) => `/jobs/${jobs.held}` },
   { name: 'job-dead', path: ({ jobs }) => `/jobs/${jobs.exact}` },
+  { name: 'compare', path: ({ jobs }) => `/jobs/${jobs.retrying}/compare` },
   { name: 'dead-letters', path: () => '/dead' },
   { name: 'actions', path: () => '/actions' },
   { name: 'action', path: ({ actions }) => `/actions/${actions.running}` },

@@ -257,6 +257,8 @@ describe('verbs of keys', () => {
     const created = await client.keys.create({ name: 'shop', scopes: ['PUBLISH'], expiresAt: '2099-01-01T00:00:00Z' });
     const { key, ...shown } = created;
     expect(shown).toMatchObject({ name: 'shop', scopes: ['PUBLISH'], queues: null, lastUsedAt: null });
+    // The key of the client, as the audit log names it.
+    expect(shown.createdBy).toBe('key-of…ests');
     expect((await client.keys.list()).map(({ id }) => id)).toContain(created.id);
     const limited = createClient({ baseUrl, apiKey: key });
     await expect(limited.keys.list()).rejects.toMatchObject({ status: 403 });

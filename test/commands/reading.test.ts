@@ -122,7 +122,9 @@ it('key list has keys that are in force, and with --revoked the others', async (
   }
   const [first, second] = made;
   await operator.run('key', 'revoke', first?.id ?? '');
-  expect(await operator.json('key', 'list', '--account', accountId)).toMatchObject([{ id: second?.id, accountId }]);
+  expect(await operator.json('key', 'list', '--account', accountId)).toMatchObject([
+    { id: second?.id, accountId, createdBy: 'operator', lastUsedAt: null },
+  ]);
   const all = await operator.run('key', 'list', '--account', accountId, '--revoked');
   expect(all.json).toMatchObject([{ id: first?.id, revokedAt: expect.any(Date) }, { id: second?.id }]);
   for (const { key } of made) expect(JSON.stringify(all)).not.toContain(key);

@@ -3,7 +3,7 @@ import { sentenceOfAttempts } from '../../src/dashboard/features/jobs/model/atte
 import { appliesTo, jobsOfDeed } from '../../src/dashboard/features/jobs/model/bulk.ts';
 import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
 import { brushedRange, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
-import { sentenceOfJobs } from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
+import { headOfJobs, sentenceOfJobs } from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
 import { parseFilter } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { isWell } from '../../src/dashboard/words/answers.ts';
@@ -128,5 +128,29 @@ describe('what can be done with many jobs', () => {
   it('is asked for with its number', () => {
     expect(plain(BULK.run.question(1998))).toBe('Run 1 998 jobs now?');
     expect(plain(BULK.cancel.question(1))).toBe('Cancel 1 job?');
+  });
+});
+
+describe('the heading of a list of jobs', () => {
+  const head = (so: Partial<Parameters<typeof headOfJobs>[0]>) =>
+    plain(
+      headOfJobs({
+        ...{ rows: 50, isWhole: false, all: null, byState: null, hasFilter: true, isLate: true, isUncounted: false },
+        ...so,
+      }),
+    );
+
+  it('says that it searches and counts when that takes a while', () => {
+    expect(head({ rows: null })).toBe('Searching…');
+    expect(head({})).toBe('Counting…');
+    expect(head({ rows: null, isLate: false })).toBe('Jobs');
+    expect(head({ isLate: false })).toBe('Jobs');
+    expect(head({ all: { count: 812, exact: true } })).toBe('812 jobs match.');
+  });
+
+  it('needs no count when the page has all, and claims no more than the page when they cannot be counted', () => {
+    expect(head({ rows: 7, isWhole: true })).toBe('7 jobs match.');
+    expect(head({ rows: 0, isWhole: true })).toBe('No job matches.');
+    expect(head({ isUncounted: true })).toBe('50+ jobs match.');
   });
 });

@@ -13,7 +13,7 @@ const KB = 1000;
 export async function weighSizes(): Promise<Figures> {
   builtService();
   builtClient();
-  const assets = join(ROOT, 'dist/dashboard/assets');
+  const assets = join(ROOT, 'dist/dashboard-page/assets');
   const scripts = (await readdir(assets)).filter((file) => file.endsWith('.js.gz'));
   return {
     sizes: {

@@ -20,6 +20,8 @@ export interface ApiKey {
   queues: string[] | null;
   /** Time at which it was created. */
   createdAt: string;
+  /** Actor that created it, as in the audit log; null if that is not known. */
+  createdBy: string | null;
   /** Time from which it is refused; null for none. */
   expiresAt: string | null;
   /** Time of its last use, to the minute; null for none. */
@@ -69,7 +71,7 @@ export function keyVerbs(ask: Ask): KeyVerbs {
   };
 }
 
-const KEY = 'id name prefix lastFour scopes queues createdAt expiresAt lastUsedAt';
+const KEY = 'id name prefix lastFour scopes queues createdAt createdBy expiresAt lastUsedAt';
 const LIST = `{ account { apiKeys { ${KEY} } } }`;
 const CREATE = `mutation ($name: String, $scopes: [ApiKeyScope!], $queues: [String!], $expiresAt: DateTime) {
   result: createApiKey(name: $name, scopes: $scopes, queues: $queues, expiresAt: $expiresAt) {

@@ -46,6 +46,7 @@ const ICONS: Readonly<Record<IconName, ReactNode>> = {
     </>
   ),
   down: <path d="m3.5 6 4.5 4.5L12.5 6" />,
+  download: <path d="M8 2v8M4.5 6.75 8 10.25l3.5-3.5M3 13.25h10" />,
   due: (
     <>
       {ring}

@@ -10,19 +10,26 @@ import { Note } from './note.tsx';
 
 /** The states that every screen has: first load, failed, nothing there. */
 
-/** True once `ms` have passed. What is fast shows no trace of loading. */
-function useAfter(ms: number): boolean {
-  const [has, set] = useState(false);
+/** An answer that is faster shows no trace of loading. */
+const LATE_MS = 300;
+
+/** Whether an answer is late: it has been waited for for 300 ms. */
+export function useIsLate(isWaiting: boolean): boolean {
+  const [isLate, setLate] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => set(true), ms);
-    return () => clearTimeout(timer);
-  }, [ms]);
-  return has;
+    if (!isWaiting) return;
+    const timer = setTimeout(() => setLate(true), LATE_MS);
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [isWaiting]);
+  return isWaiting && isLate;
 }
 
 /** Only on the first visit, after 300 ms. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
-  const isLate = useAfter(300);
+  const isLate = useIsLate(true);
   if (!isLate) return null;
   return (
     <div className="panel">

@@ -19,6 +19,7 @@ import { Icon } from '../parts/icon.tsx';
 import { typedMeanwhile } from '../parts/page/coming.tsx';
 import { activeCommands } from '../parts/page/keys.ts';
 import { setQueuePaused } from '../parts/pause-queue.ts';
+import { useIsLate } from '../parts/states.tsx';
 import { useModal } from '../parts/use-modal.ts';
 import { type Found, type PaletteItem, paletteItems, queueDeedOf } from './palette-items.ts';
 
@@ -29,11 +30,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   // The commands of the screen below, before the dialog is open.
   const [screenCommands] = useState(activeCommands);
-  const queues = useFoundQueues(text);
+  const { queues, isAsking } = useFoundQueues(text);
   const rights = useRights();
   const views = useSavedViews().data?.savedViews;
   const favourites = useStore(preferences, (all) => all.favourites);
-  const known = useKnown(JOBS, text.startsWith('>') ? '' : text);
+  const { known, isSearching } = useKnown(JOBS, text.startsWith('>') ? '' : text);
+  const isLate = useIsLate(isAsking || isSearching);
   const items = useMemo(
     () =>
       paletteItems(text, screenCommands, queues, rights, views, { known, now: serverNow() }, { favourites, setPaused }),
@@ -94,9 +96,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             </>
           )}
         </SuggestList>
-        {items.length === 0 && <p className="none">Nothing has this name.</p>}
+        {items.length === 0 && !isAsking && !isSearching && <p className="none">Nothing has this name.</p>}
         <footer>
-          <span>A job’s id opens the job</span>
+          <span role="status">{isLate ? 'Searching…' : 'A job’s id opens the job'}</span>
           <span>
             <kbd>&gt;</kbd> commands only, also &gt;pause QUEUE
           </span>
@@ -108,12 +110,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 
 const setPaused = (queue: Found, isPaused: boolean) => void setQueuePaused(queue, isPaused);
 
-function useFoundQueues(text: string): readonly Found[] {
+function useFoundQueues(text: string): { queues: readonly Found[]; isAsking: boolean } {
   const deed = queueDeedOf(text);
   const search = useSettled(deed?.name ?? text);
   const isAsked = deed !== null || !text.startsWith('>');
   const asked = useQuery({ ...query(SearchQueues, queueSearchOf(search)), ...keepOld, staleTime: 0, enabled: isAsked });
-  return isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE;
+  return { queues: isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE, isAsking: asked.isFetching };
 }
 
 const NONE: readonly Found[] = [];

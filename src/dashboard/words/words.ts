@@ -15,6 +15,7 @@ export type IconName =
   | 'deleted'
   | 'done'
   | 'down'
+  | 'download'
   | 'due'
   | 'edit'
   | 'failed'

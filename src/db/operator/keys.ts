@@ -8,6 +8,8 @@ export interface KeySummary {
   prefix: string;
   lastFour: string;
   createdAt: Date;
+  /** Actor that made it; null for keys from before this was stored. */
+  createdBy: string | null;
   lastUsedAt: Date | null;
   revokedAt: Date | null;
   /** Empty for a key without limits. */
@@ -19,7 +21,7 @@ export interface KeySummary {
 
 const listOf = (condition: string, order: string) => `
     select id, account_id as "accountId", name, prefix, last_four as "lastFour", created_at as "createdAt",
-           last_used_at as "lastUsedAt", revoked_at as "revokedAt", scopes, queues,
+           created_by as "createdBy", last_used_at as "lastUsedAt", revoked_at as "revokedAt", scopes, queues,
            expires_at as "expiresAt"
       from api_key
      where ${condition} and ($2::boolean or revoked_at is null and ${isUnexpired('api_key')})

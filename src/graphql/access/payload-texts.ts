@@ -12,7 +12,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   AlertPagerDuty: ['routingKey'],
   AlertRule: ['problem', 'silencedBy', 'webhookUrl'],
   AlertWebhook: ['url'],
-  ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
+  ApiKey: ['createdBy', 'lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
   // The sentence is the one without texts of receivers.

@@ -14,6 +14,11 @@ export const ApiKey = builder.prismaObject('ApiKey', {
     prefix: t.exposeString('prefix', { description: 'First characters of the key.' }),
     lastFour: t.exposeString('lastFour', { description: 'Last four characters of the key.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the key was created.' }),
+    createdBy: t.exposeString('createdBy', {
+      nullable: true,
+      description:
+        'Actor that created the key: an API key by its name and its first and last characters, a member by the e-mail address, or `operator`. Null for keys from before this was stored.',
+    }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,

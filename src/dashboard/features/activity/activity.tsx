@@ -7,8 +7,10 @@ import { keepOld, query } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
 import { ACTIVITY, type ActivityFilter, activityPath, SINCE, toChanges } from '../../filter/activity.ts';
-import { fieldsIn } from '../../filter/engine.ts';
+import { chipsOf, fieldsIn, formatFilter } from '../../filter/engine.ts';
+import type { Filter as Chips } from '../../filter/table.ts';
 import { Choice, ConditionChip } from '../../parts/choice.tsx';
+import { ExportButton } from '../../parts/export/export-button.tsx';
 import { Page } from '../../parts/page/page.tsx';
 import { useWalk } from '../../parts/page/walk.ts';
 import { Pager } from '../../parts/pager.tsx';
@@ -18,6 +20,8 @@ import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { Entries } from './entries.tsx';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from './model/audit.ts';
 import { type ActivityEntry, Activity as ActivityOperation } from './operations.ts';
+
+type ActivityChips = Chips<typeof ACTIVITY>;
 
 const PAGE = 50;
 /** Changes do not come by the live stream. */
@@ -47,7 +51,12 @@ export default function Activity() {
   const pathTo = (place: Record<string, string>) => activityPath(filter, place);
   const isFiltered = Object.values(filter).some((value) => value !== null);
   return (
-    <Head newest={list?.nodes[0]} isFirstPage={list?.pageInfo.hasPreviousPage !== true} isFiltered={isFiltered}>
+    <Head
+      newest={list?.nodes[0]}
+      isFirstPage={list?.pageInfo.hasPreviousPage !== true}
+      isFiltered={isFiltered}
+      filter={filter}
+    >
       <Filter filter={filter} newest={list?.nodes[0]} />
       <Failure asked={asked} what="The activity" />
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
@@ -66,11 +75,13 @@ function Head({
   newest,
   isFirstPage,
   isFiltered,
+  filter,
   children,
 }: {
   newest: ActivityEntry | undefined;
   isFirstPage: boolean;
   isFiltered: boolean;
+  filter: ActivityFilter;
   children: ReactNode;
 }) {
   const view = useView();
@@ -97,6 +108,14 @@ function Head({
         )
       }
       lead="Every change of settings and every deed on jobs, by key or person. Publishing and reports of workers are in the jobs themselves."
+      actions={
+        <ExportButton
+          list={() => ({
+            ...{ of: 'activity', filter: formatFilter(ACTIVITY, chipsOf(filter) as ActivityChips) },
+            variables: toChanges(filter, serverNow()) as Record<string, unknown>,
+          })}
+        />
+      }
     >
       {children}
     </Page>

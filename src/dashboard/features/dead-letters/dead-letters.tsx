@@ -7,16 +7,18 @@ import { keepOld, query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
 import { useServer, useWebhookTimeout } from '../../api/server.ts';
 import { useView } from '../../base/time.ts';
+import type { ListToExport } from '../../export/run.ts';
 import { DEAD_LETTERS, isReplayable } from '../../filter/dead-letters.ts';
 import { isValid } from '../../filter/engine.ts';
 import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
 import { copy } from '../../parts/copy.tsx';
+import { ExportButton } from '../../parts/export/export-button.tsx';
 import { FilterBox } from '../../parts/filter/filter-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Coming } from '../../parts/page/coming.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { Page } from '../../parts/page/page.tsx';
-import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Failure, Skeleton, useIsLate } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { textOf } from '../../schema/graphql.ts';
 import { count, many, time } from '../../words/format.ts';
@@ -60,6 +62,8 @@ function List({ isDismissed }: { isDismissed: boolean }) {
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const { data } = asked;
+  const isSearching = forApi !== null && !asked.isError && (data === undefined || asked.isPlaceholderData);
+  const isLate = useIsLate(isSearching);
   const hasDismissed = (data?.dismissals.length ?? 0) > 0;
   const leavesOut = hasDismissed && !isDismissed && tab !== 'all';
   const dismissed = useQuery({
@@ -70,6 +74,14 @@ function List({ isDismissed }: { isDismissed: boolean }) {
     refetchInterval: isPaused ? false : AGAIN_MS,
   }).data?.deadLetters;
   const copyQuery = () => void copy(queryText(shown()), 'Query');
+  const list: ListToExport =
+    forApi === null
+      ? null
+      : () => ({
+          of: tab === 'all' ? 'dead-letters' : 'causes',
+          filter: key,
+          variables: { filter: shown(), ...(tab !== 'all' && { by: isByAnswer ? 'ANSWER' : 'ERROR' }) },
+        });
   const replay = (cause: CauseRow) => {
     if (forApi !== null) setTarget(targetOfCause(cause, shown(), { isByAnswer, webhookTimeoutSeconds }));
   };
@@ -93,7 +105,9 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   );
   return (
     <Head
-      causes={data?.errorGroups}
+      // The causes of the last filter must not be read as those of this one.
+      causes={isSearching ? undefined : data?.errorGroups}
+      isLate={isLate}
       isDefault={key === ''}
       isReadable={isValid(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
@@ -102,9 +116,16 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       hasDismissed={hasDismissed}
       dismissed={leavesOut && dismissed !== undefined && dismissed.totalCount > 0 ? dismissed : null}
       onCopy={copyQuery}
+      list={list}
     >
       <div className="toolbar dead-tools">
-        <FilterBox table={DEAD_LETTERS} filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox
+          table={DEAD_LETTERS}
+          filter={filter}
+          onChange={setFilter}
+          inputRef={input}
+          isSearching={isSearching}
+        />
         <nav className="seg" aria-label="Grouping">
           <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' && !isDismissed ? 'page' : undefined}>
             By cause
@@ -169,6 +190,7 @@ const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.s
 /** A component of its own, as it steps once a second. */
 function Head({
   causes,
+  isLate,
   isDefault,
   isReadable,
   newestAt,
@@ -177,9 +199,12 @@ function Head({
   hasDismissed,
   dismissed,
   onCopy,
+  list,
   children,
 }: {
   causes: readonly CauseRow[] | undefined;
+  /** Whether they are waited for for a while. */
+  isLate: boolean;
   isDefault: boolean;
   isReadable: boolean;
   newestAt: string | null;
@@ -191,6 +216,7 @@ function Head({
   /** How many dead letters the list leaves out, as their causes are dismissed; null if none. */
   dismissed: { totalCount: number; totalCountExact: boolean } | null;
   onCopy: () => void;
+  list: ListToExport;
   children: ReactNode;
 }) {
   const view = useView();
@@ -198,7 +224,7 @@ function Head({
   const { first, more, lead } = headOf(causes);
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
     if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
-    if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
+    if (all === undefined) return { first: isLate ? 'Searching…' : 'Dead letters', more: '', lead: null };
     if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
     if (all.length > 0) {
       const head = headOfCauses(all, { isDefault, view });
@@ -251,6 +277,7 @@ function Head({
             <Icon name="copy" />
             Copy as GraphQL
           </button>
+          <ExportButton list={list} />
         </>
       }
     >

@@ -66,7 +66,7 @@ export function OneByOne({
     <>
       <Failure asked={asked} what="The list" />
       {list === undefined && <Skeleton lines={6} />}
-      {list?.nodes.length === 0 && nothing}
+      {list?.nodes.length === 0 && !asked.isPlaceholderData && nothing}
       {list !== undefined && list.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined}>
           <Table

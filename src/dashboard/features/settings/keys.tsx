@@ -123,6 +123,7 @@ function KeyTable({
             <td className="q">{mayText(key)}</td>
             <td className="lo1 q">
               <Ago at={key.createdAt} />
+              {key.createdBy !== null && ` by ${key.createdBy}`}
             </td>
             <td className={isOld ? 'c4 worry' : 'c4 q'}>
               {key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} />}

@@ -4,7 +4,7 @@ import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 export const Keys = graphql(`
   query Keys {
-    account { apiKeys(includeRevoked: true) { id name prefix lastFour scopes queues createdAt expiresAt lastUsedAt revokedAt } }
+    account { apiKeys(includeRevoked: true) { id name prefix lastFour scopes queues createdAt createdBy expiresAt lastUsedAt revokedAt } }
   }
 `);
 export type ApiKeyRow = ResultOf<typeof Keys>['account']['apiKeys'][number];

@@ -4,6 +4,7 @@ import { afterFirstRead } from '../../api/first-read.ts';
 import { formatChip, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
 import type { Chip, Table } from '../../filter/table.ts';
 import { Icon } from '../icon.tsx';
+import { useIsLate } from '../states.tsx';
 import { type FilterBoxProps, PlainInput } from './plain-input.tsx';
 
 const FilterInput = lazy(() => afterFirstRead(() => import('./filter-input.tsx')));
@@ -13,7 +14,7 @@ const Views = lazy(() => import('./saved-views.tsx'));
  * Chips and one input. Text, chips and URL are one filter; what is chosen holds at once. `Enter` adds, `Tab` completes, `⌫`
  * makes the last chip text again. The input with suggestions is loaded late: until it is there, a plain input takes the text.
  */
-export function FilterBox<T extends Table>({ inputRef, ...props }: FilterBoxProps<T>) {
+export function FilterBox<T extends Table>({ inputRef, isSearching = false, ...props }: FilterBoxProps<T>) {
   // The words of the table go in and out together with it.
   const { table, filter, onChange } = props as unknown as FilterBoxProps<Table>;
   const [text, setText] = useState('');
@@ -21,7 +22,7 @@ export function FilterBox<T extends Table>({ inputRef, ...props }: FilterBoxProp
   const input = { table, filter, onChange, inputRef, text, onText: setText, hadFocus };
   return (
     <div className="filter-box">
-      <search className="filter">
+      <search className="filter" aria-busy={isSearching}>
         <Icon name="search" />
         {shownChips(table, filter).map((chip) => (
           <ChipOf
@@ -37,10 +38,21 @@ export function FilterBox<T extends Table>({ inputRef, ...props }: FilterBoxProp
         <Suspense fallback={<PlainInput {...input} />}>
           <FilterInput {...input} />
         </Suspense>
+        <Searching isSearching={isSearching} />
         <ViewsMenu />
         <kbd>/</kbd>
       </search>
     </div>
+  );
+}
+
+/** Its place is there from the start, so that nothing moves. */
+function Searching({ isSearching }: { isSearching: boolean }) {
+  const isLate = useIsLate(isSearching);
+  return (
+    <span className="searching" role="status">
+      {isLate && 'Searching…'}
+    </span>
   );
 }
 

@@ -15,7 +15,7 @@ import { useKnown } from './use-known.ts';
 export default function FilterInput(props: FilterInputProps) {
   const { table, filter, onChange, text, onText, inputRef, hadFocus } = props;
   const rights = useRights();
-  const known = useKnown(table, text);
+  const { known } = useKnown(table, text);
   const offers = useMemo(
     () => suggestionsFor(table, text, known, { rights, now: serverNow() }),
     [table, text, known, rights],

@@ -7,6 +7,8 @@ export interface FilterBoxProps<T extends Table> {
   filter: Filter<T>;
   onChange: (filter: Filter<T>) => void;
   inputRef: RefObject<HTMLInputElement | null>;
+  /** Whether the list waits for the answer to this filter. */
+  isSearching?: boolean;
 }
 
 export interface FilterInputProps extends FilterBoxProps<Table> {

@@ -10,7 +10,7 @@ import type { Table } from '../../filter/table.ts';
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Queries the server. The old answer stays until the new one is there. */
-export function useKnown(table: Table, text: string): Known {
+export function useKnown(table: Table, text: string): { known: Known; isSearching: boolean } {
   const settled = useSettled(text);
   const { path, valuesOf, value, queue } = lookUpsFor(table, settled, useRights());
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
@@ -33,7 +33,7 @@ export function useKnown(table: Table, text: string): Known {
   });
   const tag = tagIn(table, settled);
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
-  return useMemo(() => {
+  const known = useMemo(() => {
     if (path === null && queue === null)
       return tag === null ? NOTHING : { ...NOTHING, tags: tags.data?.queueTags ?? [] };
     const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
@@ -43,4 +43,5 @@ export function useKnown(table: Table, text: string): Known {
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
   }, [path, queue, tag, isPath, isExact, paths.data, common.data, values.data, queues.data, tags.data]);
+  return { known, isSearching: [paths, common, values, queues, tags].some(({ isFetching }) => isFetching) };
 }

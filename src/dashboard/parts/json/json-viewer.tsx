@@ -1,5 +1,5 @@
 import './json.css';
-import { type UIEvent, useMemo, useState } from 'react';
+import { type ReactNode, type UIEvent, useMemo, useState } from 'react';
 import { bytes, visible } from '../../words/format.ts';
 import { type Lexed, lexJson, rangeOfPath, type ValueRange } from '../../words/json/lex.ts';
 import { exactLines, type Line, tidyLines } from '../../words/json/lines.ts';
@@ -11,8 +11,16 @@ import { CopyButton } from '../copy.tsx';
 const LARGE = 256 * 1024;
 
 /** The panel of a payload; `text` is null for people who may not see payloads. */
-export function PayloadPanel({ text, paths }: { text: string | null; paths: readonly string[] }) {
-  if (text !== null) return <VisiblePayload text={text} paths={paths} />;
+export function PayloadPanel({
+  text,
+  paths,
+  more,
+}: {
+  text: string | null;
+  paths: readonly string[];
+  more: ReactNode;
+}) {
+  if (text !== null) return <VisiblePayload text={text} paths={paths} more={more} />;
   return (
     <section className="panel" aria-labelledby="payload">
       <header>
@@ -24,7 +32,7 @@ export function PayloadPanel({ text, paths }: { text: string | null; paths: read
 }
 
 /** The payload in a panel: exact or tidy, with its size, notes, and a button that copies the exact bytes. */
-function VisiblePayload({ text, paths }: { text: string; paths: readonly string[] }) {
+function VisiblePayload({ text, paths, more }: { text: string; paths: readonly string[]; more: ReactNode }) {
   const [isTidy, setTidy] = useState(false);
   const size = useMemo(() => new TextEncoder().encode(text).length, [text]);
   const isLarge = size > LARGE;
@@ -35,6 +43,7 @@ function VisiblePayload({ text, paths }: { text: string; paths: readonly string[
         <h2 id="payload">Payload</h2>
         <span className="small q">{bytes(size)}, byte for byte</span>
         <span className="end">
+          {more}
           {!isLarge && (
             <span className="seg" role="group" aria-label="How to show it">
               <button type="button" aria-pressed={!isTidy} onClick={() => setTidy(false)}>

@@ -7,15 +7,16 @@ import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
 import { ATTEMPTS, SINCE, TOOK, toAttemptFilter } from '../../../filter/attempts.ts';
-import { fieldsIn } from '../../../filter/engine.ts';
+import { chipsOf, fieldsIn, formatFilter } from '../../../filter/engine.ts';
 import { attemptsPath } from '../../../filter/links.ts';
-import { mayUse } from '../../../filter/table.ts';
+import { type Filter, mayUse } from '../../../filter/table.ts';
 import { Choice, ConditionChip } from '../../../parts/choice.tsx';
+import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { useWalk } from '../../../parts/page/walk.ts';
 import { Pager } from '../../../parts/pager.tsx';
-import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { Empty, Failure, Skeleton, useIsLate } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { useQueueIds } from '../../../parts/use-queue-ids.ts';
 import { CODES } from '../../../words/answers.ts';
@@ -53,12 +54,13 @@ export default function Attempts() {
     enabled: ids !== undefined,
   });
   const page = asked.data?.attempts;
+  const isLate = useIsLate(asked.isLoading || asked.isPlaceholderData);
   useWalk();
   const view = useView();
   const isFirst = page?.pageInfo.hasPreviousPage === false;
   const sentence =
-    page === undefined || (!isFirst && page.nodes.length > 0)
-      ? ['Attempts']
+    page === undefined || asked.isPlaceholderData || (!isFirst && page.nodes.length > 0)
+      ? [isLate ? 'Searching…' : 'Attempts']
       : sentenceOfAttempts({ count: page.totalCount, exact: page.totalCountExact }, page.nodes[0], list, view);
   return (
     <Page
@@ -66,12 +68,24 @@ export default function Attempts() {
       crumbs={CRUMBS}
       h1={<Phrase pieces={sentence} />}
       lead="Each delivery that has ended, whatever became of its job."
+      actions={
+        <ExportButton
+          list={
+            ids === undefined
+              ? null
+              : () => ({
+                  ...{ of: 'attempts', filter: formatFilter(ATTEMPTS, chipsOf(filter) as Filter<typeof ATTEMPTS>) },
+                  variables: { filter: toAttemptFilter(filter, { queueIds: ids, now: serverNow() }) },
+                })
+          }
+        />
+      }
     >
       <Conditions list={list} />
       <Failure asked={lookUp} what="The queue of the list" />
       <Failure asked={asked} what="The list of attempts" />
       {page === undefined && asked.isLoading && <Skeleton lines={6} />}
-      {page?.nodes.length === 0 && (
+      {page?.nodes.length === 0 && !asked.isPlaceholderData && (
         <Empty title="No attempt matches" icon="search">
           <Link className="btn tiny" href={attemptsPath()}>
             All attempts of the last 24 hours

@@ -1,5 +1,6 @@
 import './attempts.css';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { useRights } from '../../../api/rights.ts';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { Status } from '../../../parts/status.tsx';
@@ -14,7 +15,7 @@ export interface AttemptWithBody extends AttemptNow {
   responseBody: string | null;
 }
 
-interface JobWithAttempts extends Pick<JobWhole, 'attemptsMade' | 'maxAttempts' | 'receipt' | 'startedAt'> {
+interface JobWithAttempts extends Pick<JobWhole, 'id' | 'attemptsMade' | 'maxAttempts' | 'receipt' | 'startedAt'> {
   attempts: readonly AttemptWithBody[];
 }
 
@@ -42,6 +43,9 @@ export function AttemptsPanel({ job }: { job: JobWithAttempts }) {
         </span>
         {attempts.length > 1 && (
           <span className="end">
+            <Link className="btn quiet tiny" href={`/jobs/${job.id}/compare`}>
+              Compare
+            </Link>
             <button
               type="button"
               className="btn quiet tiny"

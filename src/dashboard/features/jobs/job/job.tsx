@@ -74,6 +74,13 @@ function FoundJob({
   const rights = useRights();
   // Without the right to see its payload, there is nothing to change.
   const canCopy = may(rights, 'publishJob') && rights?.mayViewPayloads === true;
+  const comparePath = `/jobs/${job.id}/compare?payload=${job.replayOf?.id ?? job.replays.at(-1)?.id ?? ''}`;
+  useCommands([
+    ...(job.attempts.length > 1
+      ? [{ label: 'Compare its attempts', icon: 'list', run: () => navigate(`/jobs/${job.id}/compare`) } as const]
+      : []),
+    { label: 'Compare its payload with another job', icon: 'list', run: () => navigate(comparePath) },
+  ]);
   useCommands(canCopy ? [{ label: 'Send a changed copy', icon: 'edit', run: () => navigate(sendPath) }] : []);
   return (
     <Page
@@ -114,7 +121,15 @@ function FoundJob({
           <Facts job={job} retentionSeconds={server.retentionSeconds} />
         </div>
         <div className="stack">
-          <PayloadPanel text={job.payloadText} paths={pathsOf(from)} />
+          <PayloadPanel
+            text={job.payloadText}
+            paths={pathsOf(from)}
+            more={
+              <Link className="btn quiet tiny" href={comparePath}>
+                Compare
+              </Link>
+            }
+          />
         </div>
       </div>
       {dialog}

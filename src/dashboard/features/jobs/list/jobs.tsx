@@ -6,21 +6,23 @@ import { useServer } from '../../../api/server.ts';
 import { preferences } from '../../../base/preferences.ts';
 import { useStore } from '../../../base/store.ts';
 import { PHONE, useMedia } from '../../../base/use-media.ts';
-import { isValid } from '../../../filter/engine.ts';
+import type { ListToExport } from '../../../export/run.ts';
+import { formatFilter, isValid } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter, stillMatches } from '../../../filter/jobs.ts';
 import { attemptsPath } from '../../../filter/links.ts';
 import { copy } from '../../../parts/copy.tsx';
+import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { FilterBox } from '../../../parts/filter/filter-box.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { Pager } from '../../../parts/pager.tsx';
-import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { Empty, Failure, Skeleton, useIsLate } from '../../../parts/states.tsx';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { textOf } from '../../../schema/graphql.ts';
 import { type Count, count, exactTime, many, number } from '../../../words/format.ts';
 import { rememberList } from '../job/last-list.ts';
-import { sentenceOfJobs } from '../model/jobs-sentence.ts';
+import { headOfJobs } from '../model/jobs-sentence.ts';
 import { JobsPage } from '../operations/jobs.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { Histogram } from './histogram.tsx';
@@ -79,11 +81,18 @@ export default function Jobs() {
     open: (id) => navigate(`/jobs/${id}${listSearch}`),
   });
 
+  const isLate = useIsLate(jobs.isSearching || jobs.isCounting);
   const hasFilter = filter.length > 0 || url.from !== null;
   const sentence = isValid(filter)
-    ? jobs.all === null
-      ? 'Jobs'
-      : sentenceOfJobs(jobs.all, jobs.byState, hasFilter)
+    ? headOfJobs({
+        rows: jobs.isSearching || jobs.rows === undefined ? null : jobs.rows.length,
+        isWhole: jobs.pageInfo?.hasNextPage === false && !jobs.pageInfo.hasPreviousPage,
+        all: jobs.all,
+        byState: jobs.byState,
+        hasFilter,
+        isLate,
+        isUncounted: !jobs.isCounting,
+      })
     : 'This filter has a condition that cannot be used.';
   return (
     <Page
@@ -101,11 +110,12 @@ export default function Jobs() {
             <Icon name="copy" />
             Copy as GraphQL
           </button>
+          <ExportButton list={isValid(filter) ? () => listToExport(filter, url) : null} />
         </>
       }
     >
       <div className="list-head">
-        <FilterBox table={JOBS} filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox table={JOBS} filter={filter} onChange={setFilter} inputRef={input} isSearching={jobs.isSearching} />
         <Histogram
           filter={filter}
           url={url}
@@ -120,7 +130,8 @@ export default function Jobs() {
           <BulkBar ticks={ticks} rows={rows} all={jobs.all} byState={jobs.byState} filter={filter} url={url} />
           <News news={jobs.news} onShow={release} />
           {jobs.rows === undefined || (rows.length === 0 && jobs.page.isPlaceholderData) ? (
-            isValid(filter) && <Skeleton lines={6} />
+            // A search that was refused has no rows, and the bar above says why.
+            jobs.isSearching && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
             <Nothing filter={filter} url={url} hint={jobs.hint} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
@@ -234,6 +245,15 @@ function Nothing(props: {
   }
   if (props.hasFilter) return <Empty title="Nothing was published in this range." />;
   return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;
+}
+
+/** In an order that a job keeps while others change, so that no row comes twice. */
+function listToExport(filter: JobsFilter, url: ListUrl): ReturnType<NonNullable<ListToExport>> {
+  const isOldest = url.order === 'oldest';
+  return {
+    ...{ of: 'jobs', filter: formatFilter(JOBS, filter), order: isOldest ? 'oldest first' : 'newest first' },
+    variables: { filter: jobFilterOf(filter, url), order: ORDERS[isOldest ? 'oldest' : 'newest'] },
+  };
 }
 
 function graphqlOf(filter: JobsFilter, url: ListUrl): string {

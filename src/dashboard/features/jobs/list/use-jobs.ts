@@ -46,10 +46,12 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   });
   const ofOne = only === undefined || all === null ? null : { [only]: all.count };
   const byState = only === undefined && !states.isPlaceholderData ? byStateOf(states.data) : ofOne;
+  const isSearching = isAsked && !page.isError && (rows === undefined || page.isPlaceholderData);
+  const isCounting = isCounted && all === null && !count.isError;
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
   const { pageInfo, hint = null } = page.data?.jobs ?? {};
-  return { page, rows, pageInfo, hint, all, byState, news };
+  return { page, rows, pageInfo, hint, all, byState, news, isSearching, isCounting };
 }
 
 function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {

@@ -35,3 +35,27 @@ export function sentenceOfJobs(
     return one ? `${start}, and ${VERBS[only[0]][0]}.` : `${start}, and all ${VERBS[only[0]][1]}.`;
   return `${start}: ${states.map(([state, jobs]) => `${number(jobs)} ${VERBS[state][jobs === 1 ? 0 : 1]}`).join(', ')}.`;
 }
+
+/** The known part of a list while its jobs are read and counted. */
+export interface ListSoFar {
+  /** Rows on the page; null until they are there. */
+  rows: number | null;
+  /** Whether there are no other pages, so that the rows are all. */
+  isWhole: boolean;
+  all: Count | null;
+  byState: Partial<Record<JobState | 'CANCELLED', number>> | null;
+  hasFilter: boolean;
+  /** Whether the answer that comes next is late. */
+  isLate: boolean;
+  /** Whether the server could not count them in time. */
+  isUncounted: boolean;
+}
+
+/** The sentence of a list at any moment. It claims no number that it does not have. */
+export function headOfJobs({ rows, isWhole, all, byState, hasFilter, isLate, isUncounted }: ListSoFar): string {
+  if (all !== null) return sentenceOfJobs(all, byState, hasFilter);
+  if (rows === null) return isLate ? 'Searching…' : 'Jobs';
+  if (isWhole) return sentenceOfJobs({ count: rows, exact: true }, null, hasFilter);
+  if (isUncounted) return sentenceOfJobs({ count: rows, exact: false }, null, hasFilter);
+  return isLate ? 'Counting…' : 'Jobs';
+}

@@ -5,6 +5,7 @@ import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May } from '../../../api/rights.ts';
 import { toSearch } from '../../../filter/search.ts';
+import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
@@ -45,6 +46,7 @@ export function QueueList() {
       actions={
         <>
           <SpanChoice span={span} />
+          <ExportButton list={() => ({ of: 'queues', filter: search, variables: { search: search || null } })} />
           <NewQueueLink />
         </>
       }

@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query';
+import { useLocation, useSearchParams } from 'wouter';
+import { query } from '../../../api/query.ts';
+import { useCommands } from '../../../parts/page/keys.ts';
+import { Failure, Skeleton } from '../../../parts/states.tsx';
+import { isJobId } from '../../../words/job-id.ts';
+import { CompareJobs } from '../operations/compare.ts';
+import { Answers } from './answers.tsx';
+import { Frame } from './frame.tsx';
+import { Payloads } from './payloads.tsx';
+
+/** Is there a difference between two attempts of a job, or between its payload and that of another job? */
+export default function Compare({ params: { id = '' } }: { params: Record<string, string> }) {
+  const [params] = useSearchParams();
+  const [, navigate] = useLocation();
+  const otherId = params.get('payload');
+  const hasOther = otherId !== null && isJobId(otherId);
+  const asked = useQuery(query(CompareJobs, { id, other: hasOther ? otherId : id, hasOther }));
+  useCommands([{ key: 'Escape', label: 'Back to the job', run: () => navigate(`/jobs/${id}`), isOnlyKey: true }]);
+  const job = asked.data?.job;
+  if (job == null) {
+    return (
+      <Frame id={id} h1={job === null ? 'There is no such job.' : 'Compare'} tab="answers">
+        <Failure asked={asked} what="This job" />
+        {asked.isLoading && <Skeleton lines={5} />}
+      </Frame>
+    );
+  }
+  if (otherId === null) return <Answers job={job} chosen={params.get('attempts')} />;
+  return <Payloads job={job} otherId={otherId} other={asked.data?.other ?? null} />;
+}

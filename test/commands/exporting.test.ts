@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createGraphQLClient } from '../support/graphql.ts';
+import { openCommands } from '../support/operator.ts';
+import { openReceiver, type Service, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** `job list` with a filter, and as a file. The form of files is in test/dashboard/export.test.ts. */
+
+const PAYLOAD = '{\n "big": 900719925474099312345, "customer": {"id": 42}, "text": "=cmd|x \\u0000"}';
+
+let service: Service;
+let cli: ReturnType<typeof openCommands>;
+
+beforeAll(async () => {
+  service = await startService();
+  cli = commandsOf(service.apiKey);
+  const receiver = await openReceiver((request) => ({ status: request.path === '/bad' ? 500 : 200 }));
+  for (const [name, path] of [
+    ['good', '/'],
+    ['bad', '/bad'],
+  ] as const) {
+    await cli.run('queue', 'create', name, '--url', `${receiver.url}${path}`, '--max-attempts', '1');
+    await cli.run('publish', name, '--payload', PAYLOAD);
+    await cli.run('publish', name, '--payload', '{"customer":{"id":7}}', '--key', '=1+1');
+  }
+  await waitFor(async () => (await lines('--format', 'ndjson', '--filter', 'failed')).length === 4);
+});
+
+const commandsOf = (key: string) =>
+  openCommands(service.databaseUrl, { JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: key });
+
+async function file(...argv: string[]): Promise<string> {
+  let text = '';
+  for await (const piece of (await cli.run('job', 'list', ...argv)).stream ?? []) text += piece;
+  return text;
+}
+const lines = async (...argv: string[]) => (await file(...argv)).trimEnd().split('\n');
+const rows = async (...argv: string[]) =>
+  (await lines('--format', 'ndjson', ...argv)).slice(1, -1).map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe('job list --format', () => {
+  it('has the jobs of the filter, with the filter in its head', async () => {
+    const filter = ['--filter', 'payload.customer.id:42', '--queue', 'bad', '--status', 'dead'];
+    const [head = '', row = '', end] = await lines('--format', 'ndjson', '--payload', ...filter);
+    expect(JSON.parse(head)).toMatchObject({
+      export: 'jobs',
+      filter: 'payload.customer.id:42 queue:bad state:dead',
+      query: { filter: { queueNames: ['bad'], states: ['DEAD'], payload: { path: 'customer.id', value: 42 } } },
+      ...{ payloads: true, matching: 1, matchingIsExact: true },
+    });
+    expect(JSON.parse(row)).toMatchObject({ queue: 'bad', state: 'DEAD', lastError: 'HTTP 500', attempts: 1 });
+    // The digits of the payload are those that were published.
+    expect(row.endsWith(`"payload":${PAYLOAD.replace('\n', ' ')}}`)).toBe(true);
+    expect(end).toBe('{"end":"jobs","rows":1,"complete":true}');
+  });
+
+  it('has CSV, in which no cell is a formula', async () => {
+    const text = await file('--format', 'csv', '--queue', 'good', '--payload');
+    expect(text).toContain(",'=1+1,");
+    expect(text).toContain(`"${PAYLOAD.replaceAll('"', '""')}"\r\n`);
+    expect(text.endsWith('# end: jobs; rows: 2; complete: true\r\n')).toBe(true);
+  });
+
+  it('has dead letters, and words of people', async () => {
+    expect(await rows('--dead')).toMatchObject([{ queue: 'bad' }, { queue: 'bad' }]);
+    expect(await rows('--dead', '--queue', 'good')).toEqual([]);
+    expect(await rows('--filter', 'created:>yesterday done')).toMatchObject([{ queue: 'good' }, { queue: 'good' }]);
+    expect(await rows('--limit', '1')).toHaveLength(1);
+  });
+
+  it('refuses what it cannot do before it prints anything', async () => {
+    const refused = (...argv: string[]) => expect(cli.run('job', 'list', ...argv)).rejects;
+    await refused('--format', 'xml').toThrow('--format must be csv or ndjson');
+    await refused('--format', 'csv', '--filter', 'stat:dead').toThrow('There is no word “stat”. Did you mean state:?');
+    await refused('--format', 'csv', '--queue', 'god').toThrow('did you mean good?');
+    await refused('--format', 'csv', '--limit', '100001').toThrow('from 1 to 100000');
+    await refused('--payload', '--queue', 'good').toThrow('need --format');
+    await refused().toThrow('--queue or --filter is missing');
+    const database = openCommands(service.databaseUrl);
+    await expect(database.run('job', 'list', '--format', 'csv')).rejects.toThrow('need the API');
+  });
+
+  it('needs the right to read', async () => {
+    const graphql = createGraphQLClient(service.jobferry.baseUrl, service.apiKey);
+    const { createApiKey } = await graphql.query(
+      'mutation { createApiKey(scopes: [PUBLISH]) { ... on CreateApiKeyPayload { key } } }',
+    );
+    await expect(commandsOf(createApiKey.key).run('job', 'list', '--format', 'csv')).rejects.toThrow('read');
+  });
+});
+
+describe('job list --filter', () => {
+  it('is a table with the queues', async () => {
+    const { text, json } = await cli.run('job', 'list', '--filter', 'state:dead');
+    expect(text).toMatch(/^ID +QUEUE +STATUS/);
+    expect(json).toMatchObject([
+      { status: 'dead', queue: { name: 'bad' } },
+      { status: 'dead', queue: { name: 'bad' } },
+    ]);
+    expect(await cli.text('job', 'list', '--filter', 'state:held')).toBe('No job matches.');
+  });
+});
