@@ -1,6 +1,6 @@
 import { firstIdAt } from '../domain/id.ts';
 import type { PrismaClient } from './connection/prisma.ts';
-import { Prisma } from './generated/client.ts';
+import { type AuditEntry, Prisma } from './generated/client.ts';
 
 /** Reads entries of the audit log whose kind is one of several. */
 
@@ -71,19 +71,20 @@ export async function lastChangesBefore(
   targets: readonly TargetAt[],
   actions: readonly string[],
 ) {
-  const rows = await prisma.$queryRaw<{ ordinal: number; id: string }[]>`
-    select wanted.ordinal::int as ordinal, found.id
+  const rows = await prisma.$queryRaw<(AuditEntry & { ordinal: number })[]>`
+    select wanted.ordinal::int as ordinal, found.*
       from unnest(${targets.map(({ targetId }) => targetId)}::text[],
                   ${targets.map(({ at }) => firstIdAt(at.getTime() - HOUR_MS))}::text[],
                   ${targets.map(({ at }) => firstIdAt(at.getTime() + 1))}::text[])
            with ordinality as wanted (target_id, first_id, below, ordinal)
      cross join lateral (
-       select e.id from audit_entry e
+       select e.id, e.account_id as "accountId", e.at, e.actor_type as "actorType", e.actor_id as "actorId",
+              e.actor_label as "actorLabel", e.action, e.target_type as "targetType", e.target_id as "targetId",
+              e.target_name as "targetName", e.before, e.after
+         from audit_entry e
         where e.account_id = ${accountId} and e.target_id = wanted.target_id and e.id >= wanted.first_id
           and e.id < wanted.below and e.action = any(${[...actions]}::text[])
         order by e.id desc limit 1) found`;
-  const entries = await prisma.auditEntry.findMany({ where: { id: { in: rows.map(({ id }) => id) } } });
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const idOf = new Map(rows.map(({ ordinal, id }) => [ordinal - 1, id]));
-  return targets.map((_, n) => byId.get(idOf.get(n) ?? '') ?? null);
+  const byOrdinal = new Map(rows.map(({ ordinal, ...entry }) => [ordinal - 1, entry]));
+  return targets.map((_, n): AuditEntry | null => byOrdinal.get(n) ?? null);
 }

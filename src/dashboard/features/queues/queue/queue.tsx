@@ -1,6 +1,6 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
@@ -19,6 +19,7 @@ import { leadOfQueue } from '../model/queue-lead.ts';
 import { sentenceOfQueue } from '../model/queue-sentence.ts';
 import { windowOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
+import { ChartFrames } from './chart-frames.tsx';
 import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
@@ -29,8 +30,9 @@ import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
 import { useQueue } from './use-queue.ts';
 
-/** Below the first line, which is what people come for. */
-const QueueCharts = lazy(() => import('./charts.tsx'));
+/** Below the first line, which is what people come for. They come with the numbers, or soon after. */
+const loadCharts = () => import('./charts.tsx');
+const QueueCharts = lazy(loadCharts);
 
 const ExamineDialog = lazy(() => import('./examine-receiver.tsx'));
 
@@ -39,6 +41,7 @@ export default function Queue({ params: { name = '' } }: { params: Record<string
   const [params] = useSearchParams();
   const page = useQueue(name, windowOf(params.get('window')).name);
   const { asked, queue } = page;
+  useEffect(() => void loadCharts(), []);
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
     return (
@@ -72,8 +75,8 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
       {/* The parts below the charts wait for them, so that they push nothing down. */}
-      <Suspense fallback={<Skeleton lines={6} />}>
-        <QueueCharts name={name} page={page} />
+      <Suspense fallback={<ChartFrames />}>
+        <QueueCharts queue={queue} page={page} />
         <OpenJobs name={name} depth={queue.depth} />
         <TopCauses queue={queue} />
         <LatestJobs queue={queue} />
