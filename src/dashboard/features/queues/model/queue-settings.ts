@@ -186,7 +186,7 @@ export function review(settings: Settings, edits: Edits): Review {
 }
 
 /** A value for people. */
-function shown(field: Field, value: Value): string {
+export function shown(field: Field, value: Value): string {
   if (value === null) return 'no limit';
   if (field.kind === 'choice') return field.choices.find(([one]) => one === String(value))?.[1] ?? String(value);
   if (typeof value !== 'number') return String(value);

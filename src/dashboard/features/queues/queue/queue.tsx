@@ -104,6 +104,7 @@ function useKeys(queue: QueueOfPage, { check, examine }: Record<'check' | 'exami
       ...({ key: 'e', label: 'Edit this queue', icon: 'edit', deed: 'updateQueue' } as const),
       run: () => navigate(queuePath(name, '/edit')),
     },
+    { label: `Changes of ${name}`, icon: 'activity', run: () => navigate(queuePath(name, '/changes')) },
     { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
     { label: 'Examine the receiver…', icon: 'list', run: examine, deed: 'examineReceiver' },
     { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
