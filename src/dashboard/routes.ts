@@ -38,6 +38,7 @@ export const ROUTES: readonly Route[] = [
   route('/queues/:name', () => import('./features/queues/queue/queue.tsx')),
   route('/queues/:name/send', () => import('./features/jobs/send/send.tsx')),
   route('/queues/:name/edit', () => import('./features/queues/settings/queue-settings.tsx')),
+  route('/queues/:name/changes', () => import('./features/queues/changes/queue-changes.tsx')),
   route('/jobs', () => import('./features/jobs/list/jobs.tsx')),
   route('/jobs/attempts', () => import('./features/jobs/attempts/attempts.tsx')),
   route('/jobs/:id', () => import('./features/jobs/job/job.tsx')),

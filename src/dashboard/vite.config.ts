@@ -47,6 +47,7 @@ const shortOperations: Plugin = {
  */
 const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues)\.tsx$/],
+  ['queue-settings', /\/queue-(settings|changes)\.tsx$/],
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|system)\.tsx$/],

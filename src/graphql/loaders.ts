@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../db/connection/prisma.ts';
-import type { Attempt, DeadLetter, Dismissal } from '../db/generated/client.ts';
+import type { Attempt, AuditEntry, DeadLetter, Dismissal } from '../db/generated/client.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { WarningStarts } from '../domain/health.ts';
@@ -43,6 +43,8 @@ export interface Loaders extends QueueLoaders {
   deadLetterOfJob: DataLoader<string, DeadLetter | null>;
   /** The dismissal of an error group, by its fingerprint. */
   dismissal: DataLoader<string, Dismissal | null>;
+  /** The newest change of settings of a queue in the hour up to a moment. */
+  changeBefore: DataLoader<TargetAt, AuditEntry | null, string>;
   /** When the present warnings of queues began. */
   warningStarts: DataLoader<string, WarningStarts | null>;
   /** When the last attempt of queues ended. */
@@ -63,6 +65,11 @@ export interface Loaders extends QueueLoaders {
   errorGroups: DataLoader<GroupsOfQueue, ErrorGroup[], string>;
   /** Keeps the last attempts that were read with error groups. */
   keepAttemptsOf(groups: readonly ErrorGroup[]): Promise<void>;
+}
+
+interface TargetAt {
+  targetId: string;
+  at: Date;
 }
 
 interface GroupsOfQueue {
@@ -203,6 +210,10 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       const rows = await prisma.dismissal.findMany({ where: { accountId, fingerprint: { in: fingerprints } } });
       return new Map(rows.map((row) => [row.fingerprint, row]));
     }, null),
+    changeBefore: new DataLoader(
+      async (targets: readonly TargetAt[]) => services.audit.changesBefore(account, targets),
+      { cacheKeyFn: ({ targetId, at }) => `${targetId} ${at.getTime()}` },
+    ),
     warningStarts: batched((ids) => services.insight.warningStarts(account, ids), null),
     lastDelivery: batched((ids) => services.insight.lastDeliveries(account, ids), null),
     waiting,

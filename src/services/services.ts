@@ -5,6 +5,7 @@ import { createAuthenticate } from './accounts/authenticate.ts';
 import { createKeys } from './accounts/keys.ts';
 import { createUsage } from './accounts/usage.ts';
 import { createAlertRules } from './alerts/rules.ts';
+import { createAuditLists } from './audit-lists.ts';
 import { createBulkRequests } from './bulk/request.ts';
 import type { Context } from './context.ts';
 import { createDismissals } from './dead-letters/dismissals.ts';
@@ -86,6 +87,7 @@ export function createServices(context: Context) {
       ...createSessions(context),
       ...allInTurn(changingTurns, createSessionChanges(context)),
     },
+    audit: createAuditLists(context),
     insight: sharingStatistics(createQueueInsight(context)),
     server: createServerFacts(context),
     clockTravel: context.clockTravel ?? null,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openReceiver } from '../support/service.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, useBrowser } from './page.ts';
+import { openPage, signInAt, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
 import { says, textOf } from './sentence.ts';
 import { type SmallService, startSmallService } from './small-service.ts';
@@ -22,12 +22,24 @@ describe.skipIf(NO_BROWSER !== null)('the activity', () => {
     await account.createQueue('mails', receiver);
     await account.operate.updateQueue(orders, { concurrency: 9 });
     await account.operate.change('pauseQueue', orders);
+    for (let n = 0; n < 3; n += 1) await signInAt(service.jobferry.baseUrl, account.key);
     const watched = await openPage(account.session);
     const { page } = watched;
     await page.goto('/activity');
     await settled(watched);
+    // The newest change, although sign-ins came later.
     await says(page, /^jf_.+ paused the queue orders at .+\.$/);
     const rows = page.locator('tbody tr');
+    const signIns = page.getByRole('button', { name: /^3.sign-ins of jf_/ });
+    const folded = await rows.count();
+    await signIns.click();
+    expect(await rows.count()).toBe(folded + 3);
+    await signIns.click();
+    await page.getByLabel('Group').selectOption({ label: 'sign-ins' });
+    await page.waitForURL('**/activity?group=sign-ins');
+    await rows.filter({ hasText: 'Signed in' }).nth(3).waitFor();
+    await page.goto('/activity');
+    await settled(watched);
     const changed = rows.filter({ hasText: 'Changed the queue orders' });
     expect(textOf(await changed.locator('dl').innerText())).toBe('concurrency 5 → 9');
     expect([await changed.locator('del').innerText(), await changed.locator('ins').innerText()]).toEqual(['5', '9']);

@@ -9,6 +9,8 @@ import { relayStatements, type StatementRelay } from './statement-relay.ts';
 
 const MOST_STATEMENTS = 12;
 const MOST_REQUESTS = 6;
+/** Reads of the session, for all requests of a few seconds together: on a busy machine any screen meets it. */
+const ONCE_IN_A_WHILE = /^session-by-hash/;
 
 describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
   let service: SeededService;
@@ -35,7 +37,10 @@ describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
     const ofShell = relay.taken();
     expect(ofShell.length, ofShell.join('\n')).toBeLessThanOrEqual(MOST_STATEMENTS);
     await followTo(watched, name, service);
-    const statements = relay.taken().map((statement) => statement.slice(0, 160));
+    const statements = relay
+      .taken()
+      .filter((statement) => !ONCE_IN_A_WHILE.test(statement))
+      .map((statement) => statement.slice(0, 160));
     expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(MOST_STATEMENTS);
   });
 

@@ -75,6 +75,37 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     expect(await page.locator('tbody tr').count()).toBe(6);
   });
 
+  it('marks changes on the time axis, which open in Activity, and compares with yesterday', async () => {
+    const account = await service.openAccount();
+    const queueId = await account.createQueue('orders', await openReceiver());
+    const past = { queueId, count: 6, code: 200, tookMs: 50, lateMs: 10, end: 'completed', payload: `'{}'` } as const;
+    await service.inDatabase(async (db) => {
+      await insertPast(db, { ...past, from: 18, to: 8 });
+      await insertPast(db, { ...past, from: 1458, to: 1448 });
+      // So that it is in the five minutes that the chart shows.
+      await db.query(
+        `select jobferry_audit(account_id, '{"type":"member","id":"m","label":"aaron@example.com"}', 'queue.update', 'queue', id, name,
+                               '{"webhookUrl":"https://a.example"}', '{"webhookUrl":"https://b.example"}') from queue where id = $1`,
+        [queueId],
+      );
+      await db.query(
+        `update audit_entry set id = jobferry_id(at - interval '15 min'), at = at - interval '15 min' where actor_label like 'aaron%'`,
+      );
+    });
+    const page = await showQueue(account);
+    await page.getByRole('link', { name: 'Yesterday' }).click();
+    await page.waitForURL('**/queues/orders?compare=day');
+    await page.locator('.legend', { hasText: /accepted yesterday/ }).waitFor();
+    const mark = page.getByRole('link', { name: /aaron@example\.com changed the webhook address/ });
+    // Its repetition in the other charts is not in the way of the keyboard.
+    expect(await mark.count()).toBe(1);
+    await mark.focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/activity?target=**');
+    await says(page, /^aaron@example\.com changed the queue orders at .+\.$/);
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+
   it('has a link to what is behind each figure', async () => {
     const account = await service.openAccount();
     await account.createQueue(

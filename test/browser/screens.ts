@@ -13,6 +13,7 @@ export const SCREENS: readonly Screen[] = [
   { name: 'queues', path: () => '/queues' },
   { name: 'queue', path: () => '/queues/search-index' },
   { name: 'queue-settings', path: () => '/queues/search-index/edit' },
+  { name: 'queue-changes', path: () => '/queues/search-index/changes' },
   { name: 'send', path: () => '/queues/order-events/send' },
   { name: 'jobs', path: () => '/jobs' },
   { name: 'jobs-filtered', path: () => `/jobs?q=${encodeURIComponent('state:dead payload.customer.id:42')}` },

@@ -5,6 +5,7 @@ import {
   axisValues,
   bandPath,
   bucketSeconds,
+  foldedMarks,
   linePath,
   lonePath,
   moveEdge,
@@ -119,4 +120,12 @@ describe('the lines of a drawing', () => {
     expect(bandPath(dots(10, 0), dots(0, 10))).toBe('M5.0 5.0L10.0 0.0L10.0 10.0Z');
     expect(bandPath(dots(0, null, 0), dots(10, 10, 10))).toBe('');
   });
+});
+
+it('folds marks that would overlap, and leaves out those of other times', () => {
+  const mark = (at: number) => ({ at, text: String(at) });
+  const marks = [95, 5, 12, 40, 100, -1].map(mark);
+  expect(foldedMarks(marks, { from: 0, to: 100 }, 240)).toEqual([[mark(5), mark(12)], [mark(40)], [mark(95)]]);
+  expect(foldedMarks(marks, { from: 0, to: 100 }, 2400)).toEqual([[mark(5)], [mark(12)], [mark(40)], [mark(95)]]);
+  expect(foldedMarks([], { from: 0, to: 100 }, 240)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { coerceInputValue, type GraphQLInputType, isInputObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { ACTIVITY, activityPath, toChanges } from '../../src/dashboard/filter/activity.ts';
+import { ACTIVITY, activityPath, changesPath, toChanges } from '../../src/dashboard/filter/activity.ts';
 import { ATTEMPTS, toAttemptFilter } from '../../src/dashboard/filter/attempts.ts';
 import {
   DEAD_LETTERS,
@@ -30,6 +30,8 @@ const TERMS: Readonly<Record<string, string>> = {
   answer: 'a',
   cause: 'bc03a4af6c368fe6',
   since: '1h',
+  group: 'sign-ins',
+  at: '2026-11-12T11:00Z..2026-11-12T12:00Z',
   took: '1s',
   target: '01a1cfa459463c7ed8a1f07c',
   actor: 'sam@example.com',
@@ -277,5 +279,20 @@ describe('the filter of Activity', () => {
       at: { from: '2026-11-11T12:00:00.000Z' },
     });
     expect(fieldsIn(ACTIVITY, new URLSearchParams('since=constructor')).since).toBeNull();
+  });
+
+  it('is about changes, unless a group or a kind is chosen', () => {
+    const asked = (search: string) => toChanges(fieldsIn(ACTIVITY, new URLSearchParams(search)), NOW);
+    expect(asked('')).toEqual({ groups: ['SETTINGS', 'ACCESS', 'JOBS'] });
+    expect(asked('group=sign-ins')).toEqual({ groups: ['SIGN_INS'] });
+    const hour = changesPath('a1', {
+      from: Date.parse('2026-11-12T11:00:00Z'),
+      to: Date.parse('2026-11-12T12:00:00.5Z'),
+    });
+    expect(hour).toBe('/activity?target=a1&at=2026-11-12T11:00:00Z..2026-11-12T12:00:01Z');
+    expect(asked(hour.split('?')[1] ?? '')).toMatchObject({
+      targetId: 'a1',
+      at: { from: '2026-11-12T11:00:00.000Z', to: '2026-11-12T12:00:01.000Z' },
+    });
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  browserOf,
   endAllLead,
   endAllTitle,
   endLead,
@@ -9,6 +8,7 @@ import {
   holderOf,
   namesOf,
 } from '../../src/dashboard/features/settings/model/people.ts';
+import { browserOf } from '../../src/dashboard/words/browser.ts';
 
 const total = (totalCount: number, totalCountExact = true) => ({ totalCount, totalCountExact });
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   type AttemptsPoint,
+  changeBeforeOf,
+  changesSince,
   chartRate,
+  comparisonOf,
+  ghostOf,
+  missingOfGhost,
   queueCharts,
   rateUnit,
   windowOf,
@@ -88,4 +93,52 @@ describe('links of figures', () => {
     );
     expect(deadPath('search-index')).toBe('/dead?q=queue:search-index');
   });
+});
+
+describe('an earlier time beside the charts', () => {
+  const yesterday = comparisonOf('day');
+  const week = comparisonOf('week');
+  if (yesterday === null || week === null) throw new Error('they have names');
+  const then = (clock: string, success: number) => ({
+    ...{ at: `2026-11-11T${clock}:00Z`, success, published: 2 * success },
+    ...{ duration: { p95: success }, wait: { p95: null } },
+  });
+  const times = ['11:55', '12:00', '12:05'].map((clock) => Date.parse(at(clock)));
+
+  it('stands at the times of today, and has no value where there are no statistics', () => {
+    const points = [then('12:00', 300), then('12:05', 600), then('12:10', 900)];
+    const ghost = ghostOf(times, points, yesterday, bucketMs);
+    expect(ghost).toMatchObject({ word: 'yesterday', accepted: [null, 1, 2], published: [null, 2, 4] });
+    expect(ghost).toMatchObject({
+      success: [null, 300, 600],
+      durationP95: [null, 300, 600],
+      waitP95: [null, null, null],
+    });
+    expect(ghostOf(times, [], week, bucketMs).accepted).toEqual([null, null, null]);
+  });
+
+  it('says why it is not there', () => {
+    const now = Date.parse(at('12:08'));
+    const [three, ten] = [3 * 86_400, 10 * 86_400];
+    const from = now - 3 * 3_600_000;
+    const plain = (text: string | null) => text?.replaceAll('\u00a0', ' ') ?? null;
+    expect(missingOfGhost(from, yesterday, { now, retentionSeconds: three })).toBeNull();
+    expect(plain(missingOfGhost(from, week, { now, retentionSeconds: three }))).toBe(
+      'There is no line of last week: statistics are kept for 3 d.',
+    );
+    expect(plain(missingOfGhost(now - three * 1000, yesterday, { now, retentionSeconds: three }))).toBe(
+      'The line of yesterday does not begin with the chart: statistics are kept for 3 d.',
+    );
+    expect(missingOfGhost(from, week, { now, retentionSeconds: ten })).toBeNull();
+    expect(comparisonOf('month')).toBeNull();
+  });
+});
+
+it('has the changes since its charts began, and the one in the hour before a cause', () => {
+  const cause = { firstSeen: at('09:30') };
+  expect(changesSince({ timeline, errorGroups: [] })).toBe('2026-11-12T11:50:00.000Z');
+  expect(changesSince({ timeline, errorGroups: [cause] })).toBe('2026-11-12T08:30:00.000Z');
+  const changes = ['09:31', '09:10', '09:20', '08:29'].map((clock) => ({ at: at(clock) }));
+  expect(changeBeforeOf(changes, cause)).toEqual({ at: at('09:20') });
+  expect(changeBeforeOf(changes, { firstSeen: at('08:00') })).toBeNull();
 });

@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  actionOf,
-  DEEDS,
-  type Entry,
-  fieldChanges,
-  sentenceOfEntry,
-  targetOf,
-  wordsOfDeed,
-} from '../../src/dashboard/features/activity/model/audit.ts';
+import { foldedSignIns, runOfSignIns, targetOf } from '../../src/dashboard/features/activity/model/audit.ts';
 import {
   endsSoon,
   headOfKeys,
@@ -19,6 +11,15 @@ import { displaySentence } from '../../src/dashboard/features/settings/model/dis
 import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
 import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
+import {
+  actionOf,
+  changeBefore,
+  DEEDS,
+  type Entry,
+  fieldChanges,
+  sentenceOfEntry,
+  wordsOfDeed,
+} from '../../src/dashboard/words/audit.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
@@ -61,6 +62,41 @@ describe('an entry of the audit log', () => {
     expect(targetOf(key)).toEqual({ name: 'jf_4kQ…x7Pd', path: '/settings/keys' });
     expect(actionOf(entry({ after: { actionId: 'a1' } }))).toBe('a1');
     expect(actionOf(entry({ after: null }))).toBeNull();
+  });
+
+  it('folds sign-ins without a change between them', () => {
+    const at = (minute: number, action: string, actor = 'sam@example.com') => ({
+      ...entry({ action, targetType: 'session', before: null, after: null }),
+      ...{ id: String(minute), actor, memberId: 'm', at: `2026-11-12T11:${String(minute).padStart(2, '0')}:00Z` },
+    });
+    const run = [at(50, 'session.create'), at(45, 'session.end'), at(40, 'session.create', 'kim@example.com')];
+    const [pause, alone] = [at(39, 'queue.pause'), at(30, 'session.create')];
+    expect(foldedSignIns([...run, pause, alone])).toEqual([run, pause, alone]);
+    expect(runOfSignIns(run, VIEW, false)).toEqual({
+      what: '2\u00a0sign-ins and 1\u00a0ended session of 2 people',
+      when: '11:40 to 11:50',
+    });
+    const [first] = run;
+    expect(runOfSignIns(first === undefined ? [] : [first, first], VIEW, true)).toEqual({
+      what: 'At least 2\u00a0sign-ins of sam@example.com',
+      when: '11:50',
+    });
+  });
+
+  it('is in words beside what it may have caused', () => {
+    const before = (change: Partial<Entry>, firstSeen = '2026-11-12T11:46:20Z') =>
+      plain(changeBefore({ ...entry(change), actor: 'aaron', at: '2026-11-12T11:42:10Z' }, firstSeen));
+    const address = { before: { webhookUrl: 'https://a.example' }, after: { webhookUrl: 'https://b.example' } };
+    expect(before(address)).toBe('aaron changed the webhook address 4 min before');
+    expect(before({}, '2026-11-12T11:42:10Z')).toBe('aaron changed the concurrency 1 s before');
+    expect(before({ action: 'queue.rotate_secret' })).toBe('aaron began to rotate the secret 4 min before');
+  });
+
+  it('names the browser of a sign-in, and not its whole text', () => {
+    const userAgent =
+      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36';
+    const signIn = entry({ action: 'session.create', before: null, after: { userAgent } });
+    expect(fieldChanges(signIn)).toEqual([{ field: 'browser', before: null, after: 'Chrome on Linux' }]);
   });
 
   it('has words for each deed of the service, and a name for others', () => {

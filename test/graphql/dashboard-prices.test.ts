@@ -2,7 +2,7 @@ import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { Live } from '../../src/dashboard/api/operations/live.ts';
 import { SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
-import { QueuePage } from '../../src/dashboard/features/queues/operations/queue.ts';
+import { QueuePage, QueueThen } from '../../src/dashboard/features/queues/operations/queue.ts';
 import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/operations/queues.ts';
 import { textOf } from '../../src/dashboard/schema/graphql.ts';
 import { MAX_PRICE, priceOf } from '../../src/graphql/price.ts';
@@ -37,4 +37,9 @@ it.each([
 ])('a queue is affordable with charts of %s', (_label, hours, bucket) => {
   const variables = { name: 'q', from: iso(now - hours * 3_600_000), bucket, recent: iso(now - 1_200_000) };
   expect(price(QueuePage, { ...variables, hasRecent: bucket !== 300 })).toBeLessThan(MAX_PRICE / 4);
+});
+
+it('a queue is affordable with the lines of another day beside its charts', () => {
+  const variables = { name: 'q', from: iso(now - 96 * 3_600_000), to: iso(now - 23 * 3_600_000), bucket: 3600 };
+  expect(price(QueueThen, variables)).toBeLessThan(MAX_PRICE / 4);
 });

@@ -30,7 +30,7 @@ export function deadPath(name: string): string {
   return `/dead${toSearch({ q: formatFilter(DEAD_LETTERS, [{ word: 'queue', value: [name] }]) })}`;
 }
 
-export function queuePath(name: string, part: '' | '/edit' | '/send' = ''): string {
+export function queuePath(name: string, part: '' | '/changes' | '/edit' | '/send' = ''): string {
   return `/queues/${encodeURIComponent(name)}${part}`;
 }
 

@@ -64,3 +64,9 @@ export const Cause = graphql(`
   }
 `);
 export type Cause = FragmentOf<typeof Cause>;
+
+/** An entry of the audit log, as far as it is told in words. */
+export const ChangeEntry = graphql(`
+  fragment ChangeEntry on AuditEntry { id at actor action targetType targetId targetName before after }
+`);
+export type ChangeEntry = FragmentOf<typeof ChangeEntry>;

@@ -1,10 +1,12 @@
 import type { Prisma } from '../../db/generated/client.ts';
+import { AUDIT_GROUPS, actionsOf, type AuditGroup as Group } from '../../domain/audit.ts';
 import { firstIdAt } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { shownRule } from '../alerts/webhook-url.ts';
 import { builder } from '../builder.ts';
 import { connectionOf } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
+import { enumOf } from '../enums.ts';
 import { given, TimeRangeInput } from '../filter-input.ts';
 import { newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
@@ -62,27 +64,47 @@ const AuditEntryConnection = connectionOf(AuditEntry, 'AuditEntry', {
   edge: 'An entry and its cursor.',
 });
 
+const AuditGroup = enumOf(
+  'AuditGroup',
+  'A group of changes. `SETTINGS`: settings, secrets and pauses of the account, queues, alert rules and saved views. `ACCESS`: API keys and members. `JOBS`: actions on jobs and dead letters, and requests to receivers. `SIGN_INS`: sessions that begin, and sessions that are ended one by one.',
+  AUDIT_GROUPS,
+);
+
 interface AuditArgs {
+  groups?: readonly Group[] | null | undefined;
   action?: string | null | undefined;
   targetId?: string | null | undefined;
   actor?: string | null | undefined;
   at?: typeof TimeRangeInput.$inferInput | null | undefined;
 }
 
-function auditWhere({ action, targetId, actor, at }: AuditArgs, accountId: string): Prisma.AuditEntryWhereInput {
+/**
+ * The entries that the arguments name: as a condition, and as kinds if they are several and of any object. The changes of one
+ * object, or of one kind, are in the order of an index.
+ */
+function entriesOf({ groups, action, targetId, actor, at }: AuditArgs, accountId: string) {
   const texts = given<{ action: string; targetId: string; actorLabel: string }>({
     action,
     targetId,
     actorLabel: actor,
   });
+  const actions = groups == null ? null : actionsOf(groups).filter((kind) => action == null || kind === action);
   // Text that cannot be stored matches nothing.
-  const isPossible = Object.values(texts).every(isStorableText);
+  const isPossible = Object.values(texts).every(isStorableText) && actions?.length !== 0;
+  if (!isPossible) return { where: { accountId, id: '' }, kinds: null };
   // Ids grow with time, so a time range is a range of ids, which the index serves.
-  const ids = {
-    ...(at?.from == null ? {} : { gte: firstIdAt(at.from.getTime()) }),
-    ...(at?.to == null ? {} : { lt: firstIdAt(at.to.getTime() + 1) }),
+  const from = firstIdAt(at?.from?.getTime() ?? 0);
+  const below = firstIdAt(at?.to == null ? Number.POSITIVE_INFINITY : at.to.getTime() + 1);
+  const isMany = actions !== null && action == null;
+  const where: Prisma.AuditEntryWhereInput = {
+    ...{ accountId, id: { gte: from, lt: below } },
+    ...texts,
+    ...(isMany && { action: { in: actions } }),
   };
-  return isPossible ? { accountId, id: ids, ...texts } : { accountId, id: '' };
+  return {
+    where,
+    kinds: isMany && targetId == null ? { actions, actor: actor ?? null, from, below } : null,
+  };
 }
 
 builder.queryFields((t) => ({
@@ -92,6 +114,10 @@ builder.queryFields((t) => ({
       complexity: pagePrice,
       description: 'Changes in the account, newest first.',
       args: {
+        groups: t.arg({
+          type: [AuditGroup],
+          description: 'Groups of the changes to return; all by default, and none for an empty list.',
+        }),
         action: t.arg.string({
           description: 'Kind of the changes to return, for example `queue.update`; all by default.',
         }),
@@ -99,8 +125,11 @@ builder.queryFields((t) => ({
         actor: t.arg.string({ description: 'Actor of the changes, as in `AuditEntry.actor`; all actors by default.' }),
         at: t.arg({ type: TimeRangeInput, description: 'Changes in this range of time; all by default.' }),
       },
-      resolve: (_root, args, { prisma, account }, info) =>
-        newestFirst({ args, info }, auditWhere(args, account.id), prisma.auditEntry),
+      resolve: (_root, args, { prisma, account, services }, info) => {
+        const { where, kinds } = entriesOf(args, account.id);
+        if (kinds !== null) return newestFirst({ args, info }, where, services.audit.ofKinds(account, kinds));
+        return newestFirst({ args, info }, where, prisma.auditEntry);
+      },
     },
     AuditEntryConnection,
   ),

@@ -3,6 +3,7 @@ import type { DeadReason as Reason } from '../../domain/job.ts';
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import { MAX_COUNT } from '../../domain/page.ts';
 import { type ErrorGroup as ErrorGroupShape, MAX_QUEUES_OF_GROUP } from '../../services/dead-letters/search.ts';
+import { AuditEntry } from '../accounts/audit-log.ts';
 import { builder } from '../builder.ts';
 import { connectionOf, inPlace, pageOf } from '../connections.ts';
 import { DeadReason } from '../enums.ts';
@@ -133,6 +134,16 @@ export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').imple
     lastSeen: t.expose('lastSeen', {
       type: 'DateTime',
       description: 'Time at which the newest job of the group died.',
+    }),
+    changeBefore: t.field({
+      type: AuditEntry,
+      nullable: true,
+      description:
+        'The newest change of settings of the queue in the hour before `firstSeen`; null if there was none, or the group has several queues.',
+      resolve: ({ queues, queueCount, firstSeen }, _args, { loaders }) =>
+        queues[0] === undefined || queueCount > 1
+          ? null
+          : loaders.changeBefore.load({ targetId: queues[0].id, at: firstSeen }),
     }),
     dismissal: t.field({
       type: Dismissal,

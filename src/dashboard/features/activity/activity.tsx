@@ -1,13 +1,11 @@
 import './activity.css';
-import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
-import { useIsPaused } from '../../api/live/live.ts';
-import { keepOld, query } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
-import { ACTIVITY, type ActivityFilter, activityPath, SINCE, toChanges } from '../../filter/activity.ts';
+import { ACTIVITY, type ActivityFilter, activityPath, GROUPS, SINCE, toChanges } from '../../filter/activity.ts';
 import { chipsOf, fieldsIn, formatFilter } from '../../filter/engine.ts';
+import { TIMES } from '../../filter/kinds.ts';
 import type { Filter as Chips } from '../../filter/table.ts';
 import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { ExportButton } from '../../parts/export/export-button.tsx';
@@ -17,53 +15,39 @@ import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
+import { DEEDS, sentenceOfEntry, wordsOfDeed } from '../../words/audit.ts';
 import { Entries } from './entries.tsx';
-import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from './model/audit.ts';
-import { type ActivityEntry, Activity as ActivityOperation } from './operations.ts';
+import { targetOf } from './model/audit.ts';
+import type { ActivityEntry } from './operations.ts';
+import { useActivity } from './use-activity.ts';
 
 type ActivityChips = Chips<typeof ACTIVITY>;
-
-const PAGE = 50;
-/** Changes do not come by the live stream. */
-const AGAIN_MS = 30_000;
 
 export default function Activity() {
   const [params] = useSearchParams();
   const filter = fieldsIn(ACTIVITY, params);
-  const [after, before] = [params.get('after'), params.get('before')];
-  const isPaused = useIsPaused();
-  const asked = useQuery({
-    ...query(
-      ActivityOperation,
-      () => ({
-        ...toChanges(filter, serverNow()),
-        ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
-      }),
-      { key: { ...filter, after, before } },
-    ),
-    ...keepOld,
-    refetchInterval: isPaused ? false : AGAIN_MS,
-  });
-  const list = asked.data?.auditLog;
+  const asked = useActivity(filter, { after: params.get('after'), before: params.get('before') });
+  const list = asked.data?.changes;
   useWalk();
   const { isHeld, handlers } = useHeld();
-  const entries = useCalmList(list?.nodes ?? [], isHeld);
-  const pathTo = (place: Record<string, string>) => activityPath(filter, place);
+  const all = [...(list?.nodes ?? []), ...(asked.data?.signIns ?? [])].sort((a, b) => (a.id < b.id ? 1 : -1));
+  const entries = useCalmList(all, isHeld);
+  const pathTo = (place: { after: string } | { before: string }) => activityPath(filter, place);
   const isFiltered = Object.values(filter).some((value) => value !== null);
   return (
     <Head
       newest={list?.nodes[0]}
       isFirstPage={list?.pageInfo.hasPreviousPage !== true}
-      isFiltered={isFiltered}
       filter={filter}
+      none={list === undefined ? 'Activity' : noneOf(isFiltered, all.length > 0)}
     >
       <Filter filter={filter} newest={list?.nodes[0]} />
       <Failure asked={asked} what="The activity" />
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
-      {list?.nodes.length === 0 && <Nothing isFiltered={isFiltered} />}
-      {list !== undefined && list.nodes.length > 0 && (
+      {list !== undefined && all.length === 0 && <Nothing isFiltered={isFiltered} />}
+      {list !== undefined && all.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined} {...handlers}>
-          <Entries entries={entries} filter={filter} />
+          <Entries entries={entries} filter={filter} isCut={asked.data?.isCut === true} />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>
       )}
@@ -71,17 +55,23 @@ export default function Activity() {
   );
 }
 
+function noneOf(isFiltered: boolean, hasSignIns: boolean): string {
+  if (hasSignIns) return 'No change, only sign-ins.';
+  return isFiltered ? 'No change matches.' : 'Activity';
+}
+
 function Head({
   newest,
   isFirstPage,
-  isFiltered,
   filter,
+  none,
   children,
 }: {
   newest: ActivityEntry | undefined;
   isFirstPage: boolean;
-  isFiltered: boolean;
   filter: ActivityFilter;
+  /** The first line if there is no change. */
+  none: string;
   children: ReactNode;
 }) {
   const view = useView();
@@ -96,11 +86,7 @@ function Head({
       }
       h1={
         newest === undefined ? (
-          isFiltered ? (
-            'No change matches.'
-          ) : (
-            'Activity'
-          )
+          none
         ) : isFirstPage ? (
           <Phrase pieces={sentenceOfEntry(newest, view)} />
         ) : (
@@ -123,25 +109,32 @@ function Head({
 }
 
 function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEntry | undefined }) {
-  const { action, target, actor, since } = filter;
+  const { group, action, target, actor, since, at } = filter;
   const [, navigate] = useLocation();
   const set = (change: Partial<ActivityFilter>) => navigate(activityPath(filter, change));
   const name = newest !== undefined && newest.targetId === target ? (targetOf(newest).name ?? target) : target;
   return (
     <div className="toolbar choices">
       <Choice
+        label="Group"
+        value={group}
+        onChange={(next) => set({ group: next as ActivityFilter['group'], action: null })}
+        options={[['', 'all changes'], ...Object.entries(GROUPS).map(([one, { label }]) => [one, label] as const)]}
+      />
+      <Choice
         label="What"
         value={action}
-        onChange={(next) => set({ action: next })}
+        onChange={(next) => set({ action: next, group: null })}
         options={[['', 'every change'], ...Object.entries(DEEDS).map(([one, { label }]) => [one, label] as const)]}
       />
       <Choice
         label="When"
         value={since}
-        onChange={(next) => set({ since: next as ActivityFilter['since'] })}
+        onChange={(next) => set({ since: next as ActivityFilter['since'], at: null })}
         options={[['', 'any time'], ...Object.entries(SINCE).map(([one, { label }]) => [one, label] as const)]}
       />
       {target !== null && <ConditionChip word="of" value={name ?? ''} to={activityPath(filter, { target: null })} />}
+      {at !== null && <ConditionChip word="at" value={TIMES.label(at)} to={activityPath(filter, { at: null })} />}
       {actor !== null && <ConditionChip word="by" value={actor} to={activityPath(filter, { actor: null })} />}
     </div>
   );

@@ -1,26 +1,67 @@
+import { useState } from 'react';
 import { Link } from 'wouter';
-import { type ActivityFilter, activityPath } from '../../filter/activity.ts';
+import { useView } from '../../base/time.ts';
+import { type ActivityFilter, activityPath, foldsSignIns } from '../../filter/activity.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
+import { actionOf, type FieldChange, fieldChanges, wordsOfDeed } from '../../words/audit.ts';
 import { upperFirst } from '../../words/format.ts';
-import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from './model/audit.ts';
+import { foldedSignIns, isRun, runOfSignIns, targetOf } from './model/audit.ts';
 import type { ActivityEntry } from './operations.ts';
 
 /** So many fields stand in the row; more are behind a click. */
 const SHOWN = 3;
 
-export function Entries({ entries, filter }: { entries: readonly ActivityEntry[]; filter: ActivityFilter }) {
+export function Entries({
+  entries,
+  filter,
+  isCut,
+}: {
+  entries: readonly ActivityEntry[];
+  filter: ActivityFilter;
+  /** Whether the oldest sign-ins are not among them. */
+  isCut: boolean;
+}) {
+  const lines = foldsSignIns(filter) ? foldedSignIns(entries) : entries;
+  const lastRun = lines.findLast(isRun);
   return (
     <Table
       className="cards entries"
       caption="Changes, the newest first"
       columns={[['When', 'at'], 'Change', 'Before and after', ['By', 'by']]}
     >
-      {entries.map((entry) => (
-        <Row key={entry.id} entry={entry} filter={filter} />
-      ))}
+      {lines.map((line) =>
+        isRun(line) ? (
+          <Run key={line.at(-1)?.id} run={line} filter={filter} isCut={isCut && line === lastRun} />
+        ) : (
+          <Row key={line.id} entry={line} filter={filter} />
+        ),
+      )}
     </Table>
+  );
+}
+
+/** Sign-ins without a change between them: one line, which opens. */
+function Run({ run, filter, isCut }: { run: readonly ActivityEntry[]; filter: ActivityFilter; isCut: boolean }) {
+  const view = useView();
+  const [isOpen, setOpen] = useState(false);
+  const { what, when } = runOfSignIns(run, view, isCut);
+  return (
+    <>
+      <tr>
+        <td className="c2 q at">{when}</td>
+        <td className="c1" colSpan={3}>
+          <span className="deed">
+            <Icon name="user" />
+            <button type="button" className="link rowlink fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              {what}
+            </button>
+          </span>
+        </td>
+      </tr>
+      {isOpen && run.map((entry) => <Row key={entry.id} entry={entry} filter={filter} />)}
+    </>
   );
 }
 

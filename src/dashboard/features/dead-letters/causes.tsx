@@ -6,6 +6,7 @@ import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
 import type { DEAD_LETTERS, DeadChip, DeadFilter } from '../../filter/dead-letters.ts';
 import { setChip } from '../../filter/engine.ts';
+import { ChangeBefore } from '../../parts/change-before.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
@@ -167,6 +168,7 @@ function Cause({
           {tag !== null && <span className={`tag ${tag.signal}`}>{tag.word}</span>}
         </h3>
         <span className="said cut">{saidOfCause(cause, rights?.mayViewPayloads !== false)}</span>
+        <ChangeBefore cause={cause} />
       </div>
       <p className="when">
         <b>

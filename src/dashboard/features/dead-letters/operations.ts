@@ -1,4 +1,4 @@
-import { Cause } from '../../schema/fragments.ts';
+import { Cause, ChangeEntry } from '../../schema/fragments.ts';
 import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
 /** Error groups, how well their receivers are, and when a job died last. */
@@ -6,7 +6,7 @@ export const Causes = graphql(
   `
   query Causes($filter: DeadLetterFilter, $by: ErrorGroupBy!) {
     errorGroups(first: 20, filter: $filter, by: $by) {
-      ...Cause answer
+      ...Cause answer changeBefore { ...ChangeEntry }
       queue {
         paused hold { until }
         health {
@@ -20,7 +20,7 @@ export const Causes = graphql(
     oldest: deadLetters(last: 1, filter: $filter) { hint nodes { job { createdAt } } }
   }
 `,
-  [Cause],
+  [Cause, ChangeEntry],
 );
 export type CauseRow = ResultOf<typeof Causes>['errorGroups'][number];
 

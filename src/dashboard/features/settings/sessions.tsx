@@ -13,8 +13,9 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Table, unseen } from '../../parts/table.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { browserOf } from '../../words/browser.ts';
 import { hasRole } from '../../words/rights.ts';
-import { browserOf, endLead, headOfSessions, holderOf } from './model/people.ts';
+import { endLead, headOfSessions, holderOf } from './model/people.ts';
 import { EndSession, type SessionRow, Sessions as SessionsOperation } from './operations.ts';
 import { usePaged } from './use-paged.ts';
 

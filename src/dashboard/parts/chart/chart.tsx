@@ -3,11 +3,12 @@ import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState 
 import { preferences } from '../../base/preferences.ts';
 import { useStore } from '../../base/store.ts';
 import { useView } from '../../base/time.ts';
-import { minute, NONE } from '../../words/format.ts';
+import { many, minute, NONE } from '../../words/format.ts';
 import { Icon } from '../icon.tsx';
 import { Table } from '../table.tsx';
 import { Brush } from './chart-brush.tsx';
 import type { Span } from './geometry.ts';
+import { ChartMarks, type Marks } from './marks.tsx';
 import { layoutOf, Plot, type PlotProps, type Series, type Size } from './plot.tsx';
 
 interface ChartProps extends PlotProps {
@@ -16,6 +17,8 @@ interface ChartProps extends PlotProps {
   sentence: string;
   /** With it, a span of time can be chosen. */
   brush?: { span: Span | null; onChange: (span: Span | null) => void };
+  /** What was changed in the time of the chart. */
+  marks?: Marks | undefined;
   /** The end of the head, such as the choice of the range. */
   end?: ReactNode;
   heightRem?: number;
@@ -59,7 +62,12 @@ export function Chart(props: ChartProps) {
           </button>
         </span>
       </div>
-      <figcaption className="sr">{sentence}</figcaption>
+      <figcaption className="sr">
+        {sentence}
+        {props.marks !== undefined &&
+          props.marks.list.length > 0 &&
+          ` ${many(props.marks.list.length, 'change')} in this time.`}
+      </figcaption>
       {isTable ? (
         <ChartTable {...props} />
       ) : (
@@ -76,7 +84,7 @@ export function Chart(props: ChartProps) {
 }
 
 function LegendItem({
-  series: { label, colour, isDashed, values },
+  series: { label, colour, isDashed, isGhost, values },
   index,
   format,
 }: {
@@ -87,7 +95,7 @@ function LegendItem({
   return (
     <span>
       <i
-        className={isDashed === true ? 'dot dash' : 'dot line'}
+        className={`dot ${isDashed === true ? 'dash' : 'line'}${isGhost === true ? ' ghost' : ''}`}
         style={{ '--m': `var(${colour})` } as CSSProperties}
         aria-hidden="true"
       />
@@ -97,7 +105,7 @@ function LegendItem({
 }
 
 function PlotArea(props: ChartProps & { hovered: number | null; onHover: (index: number | null) => void }) {
-  const { times, bucketMs, brush, hovered, onHover } = props;
+  const { times, bucketMs, brush, marks, hovered, onHover } = props;
   const zone = useStore(preferences, (all) => all.zone);
   const place = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size | null>(null);
@@ -120,26 +128,42 @@ function PlotArea(props: ChartProps & { hovered: number | null; onHover: (index:
       {layout !== null && (
         <Brush area={layout.area} domain={domain} bucketMs={bucketMs} hovered={hovered} onHover={onHover} {...brush} />
       )}
+      {layout !== null && marks !== undefined && <ChartMarks marks={marks} area={layout.area} domain={domain} />}
     </>
   );
 }
 
-function ChartTable({ title, times, series, format }: ChartProps) {
+function ChartTable({ title, times, bucketMs, series, format, marks }: ChartProps) {
   const view = useView();
+  const changes = marks?.list ?? [];
   return (
     <section className="chart-table" tabIndex={0} aria-label={`${title}, as a table`}>
-      <Table columns={['From', ...series.map(({ label }) => [label, 'n'] as const)]}>
+      <Table
+        columns={[
+          'From',
+          ...series.map(({ label }) => [label, 'n'] as const),
+          ...(changes.length > 0 ? ['Changes'] : []),
+        ]}
+      >
         {times
-          .map((at, index) => (
-            <tr key={at}>
+          .map((from, index) => (
+            <tr key={from}>
               <td>
-                <time dateTime={new Date(at).toISOString()}>{minute(at, view)}</time>
+                <time dateTime={new Date(from).toISOString()}>{minute(from, view)}</time>
               </td>
               {series.map(({ label, values }) => (
                 <td key={label} className="n">
                   {shown(values[index], format)}
                 </td>
               ))}
+              {changes.length > 0 && (
+                <td>
+                  {changes
+                    .filter(({ at }) => at >= from && at < from + bucketMs)
+                    .map(({ text }) => text)
+                    .join('; ')}
+                </td>
+              )}
             </tr>
           ))
           .reverse()}

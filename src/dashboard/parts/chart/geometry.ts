@@ -39,6 +39,28 @@ export function moveEdge(span: Span, edge: keyof Span, buckets: number, domain: 
     : { ...span, to: Math.min(domain.to, Math.max(at, span.from + bucketMs)) };
 }
 
+/** Something that happened at a moment. */
+export interface Mark {
+  at: number;
+  text: string;
+}
+
+/** Marks with less room between them than this are one: so wide is the target of a pointer. */
+const MARK_PX = 24;
+
+/** The marks that a chart of this width shows, oldest first: each with those that it stands for. */
+export function foldedMarks(marks: readonly Mark[], { from, to }: Span, width: number): [Mark, ...Mark[]][] {
+  const place = ({ at }: Mark) => ((at - from) / (to - from)) * width;
+  const folded: [Mark, ...Mark[]][] = [];
+  for (const mark of [...marks].sort((a, b) => a.at - b.at)) {
+    if (mark.at < from || mark.at >= to) continue;
+    const last = folded.at(-1);
+    if (last !== undefined && place(mark) - place(last[0]) < MARK_PX) last.push(mark);
+    else folded.push([mark]);
+  }
+  return folded;
+}
+
 const TIME_STEPS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE);
 
 /** Round times of the zone within a span, at most `most` of them. */

@@ -25,6 +25,8 @@ export interface Series {
   colour: string;
   /** Lines differ in dash too, for those who see no difference in colour. */
   isDashed?: boolean;
+  /** Of an earlier time: it stands behind the others. */
+  isGhost?: boolean;
   /** In pixels. */
   width?: number;
   /** Nothing is drawn where it stays at zero, so that trouble stands out where there is some. */
@@ -122,9 +124,15 @@ export function Plot({
 
 const fill = (colour: string): CSSProperties => ({ fill: `var(${colour})` });
 
-function Line({ series: { colour, isDashed, width = 1.75 }, dots }: { series: Series; dots: readonly Dot[] }) {
+function Line({
+  series: { colour, isDashed, isGhost, width = isGhost === true ? 1.25 : 1.75 },
+  dots,
+}: {
+  series: Series;
+  dots: readonly Dot[];
+}) {
   return (
-    <g className="line" style={{ stroke: `var(${colour})` }}>
+    <g className={isGhost === true ? 'line ghost' : 'line'} style={{ stroke: `var(${colour})` }}>
       <path d={linePath(dots)} strokeWidth={width} strokeDasharray={isDashed === true ? '5 3' : undefined} />
       <path d={lonePath(dots)} className="lone" />
     </g>

@@ -207,7 +207,7 @@ export function review(settings: Settings, edits: Edits): Review {
 }
 
 /** A value for people. */
-function shown(field: Field, value: Value): string {
+export function shown(field: Field, value: Value): string {
   if (value === null) return 'no limit';
   if (field.kind === 'tags') return textOf(value) || 'none';
   if (field.kind === 'choice') return field.choices.find(([one]) => one === String(value))?.[1] ?? String(value);

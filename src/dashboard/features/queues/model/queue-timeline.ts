@@ -1,5 +1,5 @@
-import { number } from '../../../words/format.ts';
-import type { QueueOfPage } from '../operations/queue.ts';
+import { number, span } from '../../../words/format.ts';
+import type { PointThen, QueueOfPage } from '../operations/queue.ts';
 
 /** The values of a queue's charts, from its timeline. */
 
@@ -78,4 +78,88 @@ export type WindowName = (typeof WINDOWS)[number]['name'];
 
 export function windowOf(name: string | null): (typeof WINDOWS)[number] {
   return WINDOWS.find((one) => one.name === name) ?? WINDOWS[0];
+}
+
+const HOUR_MS = 3_600_000;
+
+/** An earlier time that a chart also shows, by `?compare=`. */
+export const COMPARISONS = [
+  { name: 'day', label: 'Yesterday', word: 'yesterday', ms: 24 * HOUR_MS },
+  { name: 'week', label: 'Last week', word: 'last week', ms: 7 * 24 * HOUR_MS },
+] as const;
+export type Comparison = (typeof COMPARISONS)[number];
+
+export function comparisonOf(name: string | null): Comparison | null {
+  return COMPARISONS.find((one) => one.name === name) ?? null;
+}
+
+/** The values of an earlier time, in the buckets of the charts. */
+export interface Ghost {
+  word: Comparison['word'];
+  published: Values;
+  accepted: Values;
+  success: Values;
+  durationP95: Values;
+  waitP95: Values;
+}
+
+/** What the points of an earlier time were at the times of the charts; null where there are no statistics any more. */
+export function ghostOf(
+  times: readonly number[],
+  then: readonly PointThen[],
+  { word, ms }: Comparison,
+  bucketMs: number,
+): Ghost {
+  const byStart = new Map(then.map((point) => [Date.parse(point.at) + ms, point]));
+  const values = (of: (point: PointThen) => number | null): Values =>
+    times.map((at) => {
+      const point = byStart.get(at);
+      return point === undefined ? null : of(point);
+    });
+  const rate = (count: number) => (count * 1000) / bucketMs;
+  return {
+    word,
+    published: values(({ published }) => rate(published)),
+    accepted: values(({ success }) => rate(success)),
+    success: values(({ success }) => success),
+    durationP95: values(({ duration }) => duration.p95),
+    waitP95: values(({ wait }) => wait.p95),
+  };
+}
+
+/** Why the line of an earlier time is missing or begins late; null if it is whole. */
+export function missingOfGhost(
+  from: number,
+  { word, ms }: Comparison,
+  { now, retentionSeconds }: { now: number; retentionSeconds: number },
+): string | null {
+  const earliest = now - retentionSeconds * 1000;
+  const kept = `statistics are kept for ${span(retentionSeconds * 1000)}`;
+  if (now - ms < earliest) return `There is no line of ${word}: ${kept}.`;
+  return from - ms < earliest ? `The line of ${word} does not begin with the chart: ${kept}.` : null;
+}
+
+/** The time since which changes of the queue are of interest: since its charts began, and an hour before its causes did. */
+export function changesSince({
+  timeline,
+  errorGroups,
+}: {
+  timeline: readonly { at: string }[];
+  errorGroups: readonly { firstSeen: string }[];
+}): string {
+  const times = [
+    ...timeline.slice(0, 1).map(({ at }) => Date.parse(at)),
+    ...errorGroups.map(({ firstSeen }) => Date.parse(firstSeen) - HOUR_MS),
+  ];
+  return new Date(Math.min(...times, 8.64e15)).toISOString();
+}
+
+/** The newest of these changes in the hour before a cause began; null if there is none. */
+export function changeBeforeOf<Entry extends { at: string }>(
+  changes: readonly Entry[],
+  { firstSeen }: { firstSeen: string },
+): Entry | null {
+  const first = Date.parse(firstSeen);
+  const before = changes.filter(({ at }) => Date.parse(at) <= first && Date.parse(at) >= first - HOUR_MS);
+  return before.reduce<Entry | null>((newest, one) => (newest === null || one.at > newest.at ? one : newest), null);
 }

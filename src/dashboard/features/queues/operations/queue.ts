@@ -1,4 +1,4 @@
-import { Cause, JobRow, QueueNow } from '../../../schema/fragments.ts';
+import { Cause, ChangeEntry, JobRow, QueueNow } from '../../../schema/fragments.ts';
 import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 /**
@@ -27,6 +27,26 @@ export const QueuePage = graphql(
   [QueueNow, Cause],
 );
 export type QueueOfPage = NonNullable<ResultOf<typeof QueuePage>['queue']>;
+
+/** What the charts compare with. It does not change, so it is read by itself. */
+export const QueueThen = graphql(`
+  query QueueThen($name: String!, $from: DateTime!, $to: DateTime!, $bucket: Int!) {
+    queue(name: $name) {
+      timeline(from: $from, to: $to, bucketSeconds: $bucket) { at success published duration { p95 } wait { p95 } }
+    }
+  }
+`);
+export type PointThen = NonNullable<ResultOf<typeof QueueThen>['queue']>['timeline'][number];
+
+/** The newest changes of a queue: for the ticks of its charts, and for the hour before its causes of death. */
+export const ChangesOfQueue = graphql(
+  `
+  query ChangesOfQueue($id: ID!, $at: TimeRangeInput!) {
+    auditLog(groups: [SETTINGS], targetId: $id, at: $at, first: 50) { nodes { ...ChangeEntry } }
+  }
+`,
+  [ChangeEntry],
+);
 
 export const LatestJobs = graphql(
   `

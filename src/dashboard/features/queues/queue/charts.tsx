@@ -1,42 +1,59 @@
-import '../../../parts/filter/filter-box.css';
-import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
-import { keepOld, query } from '../../../api/query.ts';
+import { Link, useSearchParams } from 'wouter';
 import { serverNow } from '../../../base/clock.ts';
-import { useView } from '../../../base/time.ts';
-import { toJobFilter } from '../../../filter/jobs.ts';
-import { attemptsPath, createdIn, jobsOfQueue, jobsPath } from '../../../filter/links.ts';
+import { attemptsPath } from '../../../filter/links.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../../filter/time-bound.ts';
 import { Chart } from '../../../parts/chart/chart.tsx';
 import type { Span } from '../../../parts/chart/geometry.ts';
-import { Icon } from '../../../parts/icon.tsx';
-import { count, number, took } from '../../../words/format.ts';
-import { type Flow, spanOf as textOfSpan } from '../model/queue-condition.ts';
+import type { Marks } from '../../../parts/chart/marks.tsx';
+import type { Series } from '../../../parts/chart/plot.tsx';
+import { number, took } from '../../../words/format.ts';
+import type { Flow } from '../model/queue-condition.ts';
 import {
   type QueueCharts as Charts,
   chartRate,
+  comparisonOf,
+  type Ghost,
   rateUnit,
   type Values,
-  WINDOWS,
-  type WindowName,
-  windowOf,
 } from '../model/queue-timeline.ts';
-import { JobsOfSpan } from '../operations/queue.ts';
+import type { QueueOfPage } from '../operations/queue.ts';
+import { ChartChoices, SpanChip } from './chart-choices.tsx';
+import { useMarks } from './use-changes.ts';
+import { useGhost } from './use-comparison.ts';
 import type { useQueue } from './use-queue.ts';
 
 const NOTHING = 'No delivery ended in this time.';
 
-/** The charts: jobs in and out, outcomes, durations and lateness. The window and the span are in the URL. */
+const NO_TIMES: readonly number[] = [];
+
+/** What the lines of an earlier time are, and what was changed: for every chart of the queue. */
+interface Beside {
+  bucketMs: number;
+  ghost: Ghost | null;
+  marks: Marks | undefined;
+}
+
+/** A line of an earlier time; none if the charts compare with nothing. */
+function ghostLine(ghost: Ghost | null, what: string, values: (ghost: Ghost) => Values, change: Partial<Series> = {}) {
+  return ghost === null
+    ? []
+    : [{ label: `${what} ${ghost.word}`, colour: '--ink-2', isGhost: true, ...change, values: values(ghost) }];
+}
+
+/** The charts: jobs in and out, outcomes, durations and lateness. The window, the span and the comparison are in the URL. */
 export default function QueueCharts({
-  name,
+  queue,
   page: { asked, flow, charts, bucketMs },
 }: {
-  name: string;
+  queue: QueueOfPage;
   page: ReturnType<typeof useQueue>;
 }) {
+  const { name } = queue;
   const [params, setParams] = useSearchParams();
-  const window = windowOf(params.get('window')).name;
+  const times = charts?.times ?? NO_TIMES;
+  const { ghost, missing } = useGhost(name, { times, bucketMs }, comparisonOf(params.get('compare')));
+  const marks = useMarks(queue);
   const span = spanOf(params);
   const setSpan = (next: Span | null) => {
     setParams(
@@ -52,24 +69,34 @@ export default function QueueCharts({
     );
   };
   if (charts === null) return null;
+  const repeated = { bucketMs, ghost, marks: marks && { ...marks, isRepeated: true } };
   return (
     <div className={asked.isPlaceholderData ? 'aging' : undefined}>
       <section className="sec">
-        <FlowChart {...{ name, charts, bucketMs, flow, window, span, setSpan }} />
+        <FlowChart {...{ name, charts, flow, span, setSpan, bucketMs, ghost, marks }} />
+        {missing !== null && <p className="small q">{missing}</p>}
       </section>
       <div className="cols small-charts">
-        <Outcomes charts={charts} bucketMs={bucketMs} />
+        <Outcomes charts={charts} {...repeated} />
         <Percentiles
           title="How long a delivery takes"
           of={charts.duration}
+          then={ghost?.durationP95}
           end={
             <Link className="link small" href={attemptsPath({ queue: name })}>
               Slowest
             </Link>
           }
-          {...{ charts, bucketMs }}
+          charts={charts}
+          {...repeated}
         />
-        <Percentiles title="How late a delivery begins" of={charts.wait} {...{ charts, bucketMs }} />
+        <Percentiles
+          title="How late a delivery begins"
+          of={charts.wait}
+          then={ghost?.waitP95}
+          charts={charts}
+          {...repeated}
+        />
       </div>
     </div>
   );
@@ -88,19 +115,19 @@ function FlowChart({
   charts: { times, published, accepted, failed, putOff },
   bucketMs,
   flow,
-  window,
   span,
   setSpan,
-}: {
+  ghost,
+  marks,
+}: Beside & {
   name: string;
   charts: Charts;
-  bucketMs: number;
   flow: Flow;
-  window: WindowName;
   span: Span | null;
   setSpan: (span: Span | null) => void;
 }) {
   const { word, shownIn } = rateUnit([...published, ...accepted, ...failed, ...putOff]);
+  const then = (values: Values) => `${chartRate(shownIn(values).findLast((value) => value !== null) ?? 0)}`;
   const last = (values: Values) => chartRate(shownIn(values).findLast((value) => value !== null) ?? 0);
   // Grey is ordinary. What comes in is amber while more of it comes in than goes out.
   const grows = flow.in !== null && flow.out !== null && flow.in > flow.out * 1.05;
@@ -108,7 +135,11 @@ function FlowChart({
   return (
     <Chart
       title={`In and out, a ${word}`}
-      sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.`}
+      sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.${
+        ghost === null
+          ? ''
+          : ` At this time ${ghost.word}: published ${then(ghost.published)}, accepted ${then(ghost.accepted)}.`
+      }`}
       times={times}
       bucketMs={bucketMs}
       unit="number"
@@ -118,78 +149,48 @@ function FlowChart({
         { label: 'accepted', colour: '--run-mark', width: 2, values: shownIn(accepted) },
         { label: 'failed', colour: '--bad-mark', hidesZero: true, values: shownIn(failed) },
         { label: 'put off', colour: '--hold-mark', isDashed: true, hidesZero: true, values: shownIn(putOff) },
+        ...ghostLine(ghost, 'published', (of) => shownIn(of.published), { isDashed: true }),
+        ...ghostLine(ghost, 'accepted', (of) => shownIn(of.accepted), { colour: '--run-mark' }),
       ]}
+      marks={marks}
       bands={[{ upper: 0, lower: 1, colour: '--warn-mark' }]}
       brush={{ span, onChange: setSpan }}
       end={
         <>
           {span !== null && <SpanChip name={name} span={span} onClear={() => setSpan(null)} />}
-          <nav className="seg" aria-label="Span of the charts">
-            {WINDOWS.map((one) => (
-              <WindowLink key={one.name} window={one} isCurrent={one.name === window} />
-            ))}
-          </nav>
+          <ChartChoices />
         </>
       }
     />
   );
 }
 
-function WindowLink({ window: { name, label }, isCurrent }: { window: (typeof WINDOWS)[number]; isCurrent: boolean }) {
-  const [path] = useLocation();
-  return (
-    <Link href={`${path}?window=${name}`} replace aria-current={isCurrent ? 'true' : undefined}>
-      {label}
-    </Link>
-  );
-}
-
-/** Counting stops here. */
-const MOST_COUNTED = 10_000;
-
-function SpanChip({ name, span, onClear }: { name: string; span: Span; onClear: () => void }) {
-  const view = useView();
-  const filter = jobsOfQueue(name, createdIn(span));
-  const { data } = useQuery({ ...query(JobsOfSpan, { filter: toJobFilter(filter, 0) }), ...keepOld });
-  const text = textOfSpan(span, view);
-  return (
-    <>
-      <span className="chip">
-        <span>
-          <span className="k">time</span> <span className="v">{text}</span>
-        </span>
-        <button type="button" aria-label={`Clear the span of time, ${text}`} onClick={onClear}>
-          <Icon name="x" />
-        </button>
-      </span>
-      <Link href={jobsPath(filter)} className="btn tiny">
-        {data === undefined ? 'Jobs' : `${count(Math.min(data.count.count, MOST_COUNTED), data.count.exact)} jobs`} of
-        this time
-      </Link>
-    </>
-  );
-}
-
-function Outcomes({ charts: { times, outcomes }, bucketMs }: { charts: Charts; bucketMs: number }) {
+function Outcomes({ charts: { times, outcomes }, bucketMs, ghost, marks }: Beside & { charts: Charts }) {
   const sum = (values: Values) => number(values.reduce<number>((all, value) => all + (value ?? 0), 0));
   const { success, failed, nacked, deferred } = outcomes;
   const hasAny = Object.values(outcomes).some((values) => values.some((value) => value !== 0));
   const none = success.map(() => null);
-  const series = [
+  const all: Series[] = [
     { label: 'success', colour: '--work-strong', values: hasAny ? success : none },
     { label: 'failed', colour: '--bad-mark', hidesZero: true, values: failed },
     { label: 'nacked', colour: '--bad-mark', isDashed: true, hidesZero: true, values: nacked },
     { label: 'deferred', colour: '--hold-mark', isDashed: true, hidesZero: true, values: deferred },
-  ].filter(({ label, values }) => label === 'success' || values.some((value) => value !== 0));
+    ...ghostLine(ghost, 'success', (of) => of.success),
+  ];
+  const series = all.filter(
+    ({ isGhost, values }, index) => index === 0 || isGhost || values.some((value) => value !== 0),
+  );
   return (
     <Chart
       title={`Attempts in ${took(bucketMs)}`}
-      sentence={`In this time ${sum(success)} attempts succeeded, ${sum(failed)} failed, ${sum(nacked)} were nacked and ${sum(deferred)} were deferred.`}
+      sentence={`In this time ${sum(success)} attempts succeeded, ${sum(failed)} failed, ${sum(nacked)} were nacked and ${sum(deferred)} were deferred.${
+        ghost === null ? '' : ` In this time ${ghost.word} ${sum(ghost.success)} succeeded.`
+      }`}
       unit="number"
       format={(value) => number(Math.round(value))}
       heightRem={7.5}
       empty={NOTHING}
-      {...{ times, bucketMs, series }}
+      {...{ times, bucketMs, series, marks }}
     />
   );
 }
@@ -199,13 +200,17 @@ function Percentiles({
   of: { p50, p95, p99 },
   charts: { times },
   bucketMs,
+  then,
+  ghost,
+  marks,
   end,
-}: {
+}: Beside & {
   title: string;
   of: Charts['duration'];
+  /** The 95th percentile of the earlier time. */
+  then: Values | undefined;
   end?: ReactNode;
   charts: Charts;
-  bucketMs: number;
 }) {
   const isEmpty = [p50, p95, p99].every((values) => values.every((value) => value === null));
   const last = (values: Values) => took(values.findLast((value) => value !== null) ?? 0);
@@ -215,7 +220,9 @@ function Percentiles({
       sentence={
         isEmpty
           ? NOTHING
-          : `Of the newest ${took(bucketMs)} with a delivery: half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.`
+          : `Of the newest ${took(bucketMs)} with a delivery: half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.${
+              ghost === null ? '' : ` At this time ${ghost.word} 95 of 100 took at most ${last(then ?? [])}.`
+            }`
       }
       unit="duration"
       format={took}
@@ -225,8 +232,9 @@ function Percentiles({
         { label: 'p50', colour: '--work-strong', isDashed: true, width: 1.25, values: p50 },
         { label: 'p95', colour: '--ink-2', values: p95 },
         { label: 'p99', colour: '--work-strong', width: 1.25, values: p99 },
+        ...ghostLine(ghost, 'p95', () => then ?? []),
       ]}
-      {...{ times, bucketMs, end }}
+      {...{ times, bucketMs, marks, end }}
     />
   );
 }

@@ -23,13 +23,16 @@ export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: 
   const rights = useRights();
   const parts = PARTS.filter(({ deed }) => may(rights, deed));
   const mayCheck = may(rights, 'checkReceiver');
-  if (!mayCheck && parts.length === 0) return null;
   return (
     <span className="more-menu">
       <button type="button" className="btn icon" aria-label="More" popoverTarget={id}>
         <Icon name="more" />
       </button>
       <span id={id} className="menu" popover="auto">
+        <Link href={queuePath(name, '/changes')}>
+          <Icon name="activity" />
+          Changes of this queue
+        </Link>
         {mayCheck && (
           <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onCheck}>
             <Icon name="send" />

@@ -1,6 +1,6 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
-import { Fragment, lazy, Suspense, useState } from 'react';
+import { Fragment, lazy, Suspense, useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
@@ -21,6 +21,7 @@ import { sentenceOfQueue } from '../model/queue-sentence.ts';
 import { windowOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
 import { Star } from '../parts/star.tsx';
+import { ChartFrames } from './chart-frames.tsx';
 import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
@@ -30,8 +31,9 @@ import { OpenJobs } from './open-jobs.tsx';
 import { TopCauses } from './top-causes.tsx';
 import { useQueue } from './use-queue.ts';
 
-/** Below the first line, which is what people come for. */
-const QueueCharts = lazy(() => import('./charts.tsx'));
+/** Below the first line, which is what people come for. They come with the numbers, or soon after. */
+const loadCharts = () => import('./charts.tsx');
+const QueueCharts = lazy(loadCharts);
 
 const ExamineDialog = lazy(() => import('./examine-receiver.tsx'));
 
@@ -40,6 +42,7 @@ export default function Queue({ params: { name = '' } }: { params: Record<string
   const [params] = useSearchParams();
   const page = useQueue(name, windowOf(params.get('window')).name);
   const { asked, queue } = page;
+  useEffect(() => void loadCharts(), []);
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
     return (
@@ -73,8 +76,8 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
       {/* The parts below the charts wait for them, so that they push nothing down. */}
-      <Suspense fallback={<Skeleton lines={6} />}>
-        <QueueCharts name={name} page={page} />
+      <Suspense fallback={<ChartFrames />}>
+        <QueueCharts queue={queue} page={page} />
         <OpenJobs name={name} depth={queue.depth} />
         <TopCauses queue={queue} />
         <LatestJobs queue={queue} />
@@ -102,6 +105,7 @@ function useKeys(queue: QueueOfPage, { check, examine }: Record<'check' | 'exami
       ...({ key: 'e', label: 'Edit this queue', icon: 'edit', deed: 'updateQueue' } as const),
       run: () => navigate(queuePath(name, '/edit')),
     },
+    { label: `Changes of ${name}`, icon: 'activity', run: () => navigate(queuePath(name, '/changes')) },
     { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
     { label: 'Examine the receiver…', icon: 'list', run: examine, deed: 'examineReceiver' },
     { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },

@@ -1,14 +1,19 @@
 import { Link } from 'wouter';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { deadPath } from '../../../filter/links.ts';
+import { ChangeBefore } from '../../../parts/change-before.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { firstLineOf, number } from '../../../words/format.ts';
+import { changeBeforeOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
+import { useChanges } from './use-changes.ts';
 
 /** Why jobs of this queue died: the largest causes of dead letters that were not replayed. */
-export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage }) {
+export function TopCauses({ queue }: { queue: QueueOfPage }) {
+  const { name, errorGroups } = queue;
+  const changes = useChanges(queue) ?? [];
   const timeout = useWebhookTimeout();
   if (errorGroups.length === 0) return null;
   return (
@@ -30,6 +35,7 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
               <Link className="rowlink" href={deadPath(name)}>
                 {titleOfDeath(group, timeout)}
               </Link>
+              <ChangeBefore cause={{ ...group, changeBefore: changeBeforeOf(changes, group) }} />
             </td>
             <td className="lo1">
               <span className="cut mono q">{firstLineOf(group.sample?.lastAttempt?.responseBody)}</span>

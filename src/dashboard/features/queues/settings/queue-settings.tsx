@@ -1,7 +1,7 @@
 import './queue-settings.css';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { useWatch } from '../../../api/live/live.ts';
@@ -11,6 +11,7 @@ import { useRights } from '../../../api/rights.ts';
 import { useLeaveGuard } from '../../../base/leave.ts';
 import { queuePath } from '../../../filter/links.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
+import { Icon } from '../../../parts/icon.tsx';
 import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
@@ -107,6 +108,12 @@ function Settings({
           : refusal(rights, ROLE_OF.updateQueue, `change the settings of ${name}`)
       }
       lead={canEdit && `Nothing is saved before you say so. Jobs that are in flight are not touched.`}
+      actions={
+        <Link className="btn" href={queuePath(name, '/changes')}>
+          <Icon name="activity" />
+          Earlier changes
+        </Link>
+      }
     >
       <Failure asked={asked} what="The settings of this queue" />
       <div className="cols settings-cols">

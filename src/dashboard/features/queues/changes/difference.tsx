@@ -1,0 +1,24 @@
+/** A setting before and after, as a part of a list of terms. */
+export function Difference({
+  label,
+  before,
+  after,
+  note,
+}: {
+  label: string;
+  before: string | null;
+  after: string | null;
+  note?: string;
+}) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        {before !== null && <del>{before}</del>}
+        {before !== null && after !== null && <span aria-hidden="true"> → </span>}
+        {after !== null && <ins>{after}</ins>}
+      </dd>
+      {note !== undefined && <dd className="q">{note}</dd>}
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+import { type Entry, fieldChanges } from '../../../words/audit.ts';
+import { type Change, FIELDS, type Field, type FieldName, type Settings, shown, type Value } from './queue-settings.ts';
+
+/** The changelog of a queue: each change in the words of its settings, and what it would be to put it back. */
+
+const fieldOf = (name: string): Field | undefined => FIELDS.find((field) => field.name === name);
+
+/** The audit log has the values of REST, where names of choices are in small letters. */
+function settingOf(field: Field, value: unknown): Value {
+  return (field.kind === 'choice' && typeof value === 'string' ? value.toUpperCase() : value) as Value;
+}
+
+const membersOf = (value: unknown) =>
+  (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<FieldName, unknown>>;
+
+export interface ChangeInWords {
+  label: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** Members whose labels are not their names; null for those that the deed says already. */
+const OTHERS: Readonly<Record<string, string | null>> = {
+  pausedAt: null,
+  pausedBy: null,
+  takesOverAt: 'The new secret signs from',
+  name: 'Name',
+};
+
+/** 2026-11-26T17:11:27.076Z as people read it. */
+const inDays = (text: string | null) => text?.replace(/^([\d-]{10})T([\d:]{8})[.\d]*Z$/, '$1 $2 UTC') ?? null;
+
+/** What an entry changed: settings by their labels, and other members by their names. */
+export function inWords(entry: Entry): ChangeInWords[] {
+  const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
+  return fieldChanges(entry).flatMap(({ field: name, before, after }) => {
+    const field = fieldOf(name);
+    const label = Object.hasOwn(OTHERS, name) ? OTHERS[name] : name;
+    if (field === undefined && label == null) return [];
+    if (field === undefined) return [{ label: label ?? name, before: inDays(before), after: inDays(after) }];
+    const text = (value: unknown) => (value === undefined ? null : shown(field, settingOf(field, value)));
+    return [{ label: field.label, before: text(old[field.name]), after: text(now[field.name]) }];
+  });
+}
+
+export interface PutBack {
+  /** What would change now. */
+  changes: Change[];
+  /** Settings that were changed again since, with their present values: these stay. */
+  newer: { label: string; present: string }[];
+}
+
+/** What it would be to put a change back; null for an entry that is no change of settings. */
+export function putBackOf({ action, ...entry }: Entry, queue: Settings): PutBack | null {
+  if (action !== 'queue.update') return null;
+  const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
+  const back: PutBack = { changes: [], newer: [] };
+  for (const field of FIELDS) {
+    const { name, label, when } = field;
+    if (!(name in old) || !(name in now)) continue;
+    const [former, set, present] = [settingOf(field, old[name]), settingOf(field, now[name]), queue[name]];
+    if (present === former) continue;
+    const text = shown(field, present);
+    if (present !== set) back.newer.push({ label, present: text });
+    else back.changes.push({ name, label, when, value: former, from: text, to: shown(field, former) });
+  }
+  return back;
+}
+
+/** Why a change has no button. */
+export function whyNot({ action }: Pick<Entry, 'action'>, back: PutBack | null): string | null {
+  if (action === 'queue.rotate_secret' || action === 'queue.finish_rotation') {
+    return 'A secret cannot be put back. It can be rotated again.';
+  }
+  if (back === null || back.changes.length > 0) return null;
+  if (back.newer.length === 0) return 'The queue has the former values again.';
+  return `${back.newer.length === 1 ? 'This was' : 'All of it was'} changed again since.`;
+}

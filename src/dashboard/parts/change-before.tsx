@@ -1,0 +1,35 @@
+import './change-before.css';
+import { Link } from 'wouter';
+import { changesPath } from '../filter/activity.ts';
+import type { ChangeEntry } from '../schema/fragments.ts';
+import { changeBefore } from '../words/audit.ts';
+import { Icon } from './icon.tsx';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * What was changed on the queue in the hour before its first job died of a cause, as a link to all changes of that hour; if
+ * nothing was, a link to the changes of the account.
+ */
+export function ChangeBefore({
+  cause: { firstSeen, queue, changeBefore: entry },
+}: {
+  cause: { firstSeen: string; queue: { id: string } | null; changeBefore: ChangeEntry | null };
+}) {
+  const first = Date.parse(firstSeen);
+  const hour = { from: first - HOUR_MS, to: first };
+  return (
+    <span className="change-before">
+      <Link className="link" href={changesPath(entry === null ? null : (queue?.id ?? null), hour)}>
+        {entry === null ? (
+          'What changed in the hour before'
+        ) : (
+          <>
+            <Icon name="edit" />
+            {changeBefore(entry, firstSeen)}
+          </>
+        )}
+      </Link>
+    </span>
+  );
+}

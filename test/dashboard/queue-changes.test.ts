@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { inWords, putBackOf, whyNot } from '../../src/dashboard/features/queues/model/queue-changes.ts';
+import { inputOf, type Settings } from '../../src/dashboard/features/queues/model/queue-settings.ts';
+import type { Entry } from '../../src/dashboard/words/audit.ts';
+
+const QUEUE: Settings = {
+  ...{ webhookUrl: 'https://b.example/', mode: 'ACK', ackTimeout: 300, ackTimeoutAction: 'RETRY', concurrency: 9 },
+  ...{ rateLimitMax: null, rateLimitWindow: 60, maxAttempts: 3, backoffType: 'FIXED', backoffDelay: 2, maxDefers: 50 },
+  dlqEnabled: true,
+  tags: [],
+};
+const entry = (before: object, after: object, action = 'queue.update'): Entry => ({
+  ...{ action, targetType: 'queue', targetId: 'a1', targetName: 'orders', before, after },
+});
+const words = (change: Entry) => inWords(change).map(({ label, before, after }) => [label, before, after]);
+
+describe('a change of a queue', () => {
+  it('is in the words of its settings', () => {
+    expect(words(entry({ mode: 'standard', rateLimitMax: 5 }, { mode: 'ack', rateLimitMax: null }))).toEqual([
+      ['A 2xx answer means', 'the job is completed', 'received; a worker reports later'],
+      ['Rate limit, deliveries', '5', 'no limit'],
+    ]);
+    expect(words(entry({ dlqEnabled: true }, { dlqEnabled: false }))).toEqual([
+      ['A dead job leaves', 'a dead letter', 'nothing to replay'],
+    ]);
+    expect(words(entry({ pausedBy: null }, { pausedBy: 'sam' }, 'queue.pause'))).toEqual([]);
+    expect(words(entry({}, { takesOverAt: '2026-11-12T17:11:27.076Z', enabled: true }, 'queue.rotate_secret'))).toEqual(
+      [
+        ['The new secret signs from', null, '2026-11-12 17:11:27 UTC'],
+        ['enabled', null, 'true'],
+      ],
+    );
+  });
+
+  it('is put back as far as nothing was changed since', () => {
+    const change = entry(
+      { mode: 'standard', concurrency: 5, maxAttempts: 3 },
+      { mode: 'ack', concurrency: 8, maxAttempts: 4 },
+    );
+    const back = putBackOf(change, QUEUE);
+    expect(back?.changes).toMatchObject([
+      { name: 'mode', from: 'received; a worker reports later', to: 'the job is completed', value: 'STANDARD' },
+    ]);
+    expect(inputOf(back?.changes ?? [])).toEqual({ mode: 'STANDARD' });
+    // Its concurrency is neither 5 nor 8 by now; the attempts are as before already.
+    expect(back?.newer).toEqual([{ label: 'Concurrency', present: '9' }]);
+    expect(whyNot(change, back)).toBeNull();
+  });
+
+  it('says why it has no way back', () => {
+    const why = (change: Entry) => whyNot(change, putBackOf(change, QUEUE));
+    expect(why(entry({ concurrency: 5 }, { concurrency: 8 }))).toBe('This was changed again since.');
+    expect(why(entry({ concurrency: 9 }, { concurrency: 8 }))).toBe('The queue has the former values again.');
+    expect(why(entry({}, {}, 'queue.rotate_secret'))).toBe('A secret cannot be put back. It can be rotated again.');
+    expect(why(entry({}, {}, 'queue.pause'))).toBeNull();
+    expect(putBackOf(entry({ concurrency: 5 }, { concurrency: 9 }, 'queue.create'), QUEUE)).toBeNull();
+  });
+});
