@@ -192,6 +192,33 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     expect(await question.isVisible()).toBe(true);
   });
 
+  it('set a breaker, whose opening the page of the queue explains, and remove it', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver(() => ({ status: 500 })), { concurrency: 3 });
+    const page = await showSettings(account, '#breaker');
+    const dialog = page.getByRole('dialog', { name: 'When does the breaker open?' });
+    await dialog.getByLabel('Failed answers in a row').fill('1');
+    await page.keyboard.press('Control+Enter');
+    await dialog.getByText('must be a whole number from 2 to 1000').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByLabel('Failed answers in a row').fill('3');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('It opens after 3 failed answers in a row.').waitFor();
+
+    await account.operate.publish('orders', Array(5).fill('{}'));
+    await page.goto('/queues/orders');
+    await says(
+      page,
+      /^The receiver is down\. Its breaker is open since \S+: \d answers in a row failed, the last was “HTTP 500”\. /,
+    );
+    await page.goto('/queues/orders/edit#breaker');
+    await dialog.getByLabel('Failed answers in a row').fill('');
+    await dialog.getByRole('button', { name: 'Remove the breaker' }).click();
+    await page.getByText('No breaker', { exact: true }).waitFor();
+    await page.goto('/queues/orders');
+    await says(page, /^(?!The receiver is down)/);
+  });
+
   it('delete a queue once its name is typed', async () => {
     const account = await service.openAccount();
     await account.createQueue('orders', await openReceiver());

@@ -142,7 +142,15 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
           at <Time at={hold.since} />
         </>
       )}
-      {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />.
+      {hold.byBreaker ? (
+        <>
+          . The next probe is at <Time at={hold.until} />.
+        </>
+      ) : (
+        <>
+          {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />.
+        </>
+      )}
       {hold.probe !== null && (
         <>
           {' '}
