@@ -51,13 +51,14 @@ function subjectOf({ type, rule, alerts, others }: AlertContent): string {
     ...(firing < alerts.length ? [`${alerts.length - firing} resolved`] : []),
     ...(others > 0 ? [`${others} more`] : []),
   ];
-  return `[Jobferry] ${counts.join(', ')}: ${words}${placeOf(alerts)}`;
+  return `[Jobferry] ${counts.join(', ')}: ${words}${placeOf(alerts, others > 0)}`;
 }
 
-function placeOf(alerts: readonly ToldAlert[]): string {
+function placeOf(alerts: readonly ToldAlert[], hasOthers = false): string {
   const queues = [...new Set(alerts.flatMap(({ queue }) => (queue === null ? [] : [queue])))];
   if (queues.length === 0) return '';
-  const more = queues.length > NAMED_QUEUES ? ` and ${queues.length - NAMED_QUEUES} more` : '';
+  const unnamed = queues.length > NAMED_QUEUES ? ` and ${queues.length - NAMED_QUEUES} more` : '';
+  const more = hasOthers ? ' and others' : unnamed;
   return ` in ${queues.slice(0, NAMED_QUEUES).join(', ')}${more}`;
 }
 

@@ -126,7 +126,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     expect(await page.getByLabel('Tell when').inputValue()).toBe('DEAD_LETTERS');
     expect(await page.getByLabel('In', { exact: true }).inputValue()).toBe(createQueue.queue.id);
     expect(await page.getByLabel('Dead letters', { exact: true }).inputValue()).toBe('5');
-    await page.getByLabel('People, by mail').check();
+    await page.getByLabel('Mail', { exact: true }).check();
     await page.getByLabel('Mail addresses').fill('ops@example.com dev@example.com');
     expect(await axeViolations(page)).toEqual([]);
     expect(await widerThanWindow(page)).toEqual([]);

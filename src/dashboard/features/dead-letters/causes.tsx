@@ -167,7 +167,12 @@ function Cause({
           {isNew && <span className="tag warn">new</span>}
           {tag !== null && <span className={`tag ${tag.signal}`}>{tag.word}</span>}
         </h3>
-        <span className="said cut">{saidOfCause(cause, rights?.mayViewPayloads !== false)}</span>
+        <div className="said-line">
+          <span className="said cut">{saidOfCause(cause, rights?.mayViewPayloads !== false)}</span>
+          {queue !== null && (
+            <TellMe alert={{ kind: 'DEAD_LETTERS', queue, threshold: 1 }} about={`of ${queue.name}`} />
+          )}
+        </div>
         <ChangeBefore cause={cause} />
       </div>
       <p className="when">
@@ -175,7 +180,6 @@ function Cause({
           <Phrase pieces={when} />
         </b>
         <span>{state}</span>
-        {queue !== null && <TellMe alert={{ kind: 'DEAD_LETTERS', queue, threshold: 1 }} about={`of ${queue.name}`} />}
       </p>
       <span className="deeds">
         <May deed="replayDeadLetters">

@@ -4,7 +4,7 @@ import type { SchemaType } from '../../../schema/types.ts';
 
 export const TARGETS = [
   ['webhook', 'A webhook'],
-  ['email', 'People, by mail'],
+  ['email', 'Mail'],
   ['pagerDuty', 'PagerDuty'],
 ] as const;
 export const SEVERITIES = ['CRITICAL', 'ERROR', 'WARNING', 'INFO'] as const satisfies SchemaType<'AlertSeverity'>[];
