@@ -140,6 +140,19 @@ const ROWS: Row[] = [
   ['moving', {}, 'Moving: nothing waits, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
   ['idle', {}, 'Idle. The last attempt ended at 11:04:00.', { lastAt: at('11:04:00') }],
   ['idle', {}, 'Idle. Nothing waits.'],
+  // Too few for a warning, and yet nothing was accepted.
+  [
+    'moving',
+    { health: { ...health, attempts: 2, failed: 2 } },
+    'Moving: nothing waits, the last attempt ended at 12:03:11. All 2 attempts of the last hour failed.',
+    { lastAt: at('12:03:11') },
+  ],
+  [
+    'idle',
+    { health: { ...health, attempts: 1, failed: 1 } },
+    'Idle. The last attempt ended at 11:04:00. It failed, the only one of the last hour.',
+    { lastAt: at('11:04:00') },
+  ],
 ];
 
 it.each(ROWS)('%s: %j', (condition, change, sentence, flow = {}) => {
@@ -181,6 +194,28 @@ const EXTREMES: Row[] = [
     { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } },
     'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended since 11:45:00.',
     { ...QUIET, quietSince: Date.parse(at('11:45:00')) },
+  ],
+  // No attempt is known, and the queue is younger than the numbers: the first of its jobs says since when.
+  [
+    'behind',
+    { inFlight: 0, oldestDueSeconds: 120, depth: { ...depth, due: 2 } },
+    'Behind: 2 are due, the oldest for 2 min.',
+    { ...QUIET, quietSince: Date.parse(at('09:00:00')), isUnseen: true },
+  ],
+  [
+    'stuck',
+    { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } },
+    'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended since 11:52:31.',
+    { ...QUIET, quietSince: Date.parse(at('09:00:00')), isUnseen: true },
+  ],
+  [
+    'awaiting',
+    {
+      ...{ concurrency: 1, inFlight: 1, ackTimeout: 3600, oldestDueSeconds: 400 },
+      depth: { ...depth, due: 1, awaitingAck: 1, firstAckDeadline: at('12:57:00') },
+    },
+    'Waiting for reports: 1 of 1 slots wait for a report, none has come since 11:57:00; the first time-out is at 12:57:00.',
+    { ...QUIET, quietSince: Date.parse(at('09:00:00')), isUnseen: true },
   ],
   // As much goes out as comes in, and the backlog stays.
   [

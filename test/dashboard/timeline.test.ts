@@ -73,7 +73,7 @@ describe('the flow of a queue', () => {
     const quiet = [...points.slice(0, 3), flowing('12:00', 0)];
     expect(flowOf(quiet, now)).toMatchObject({ moves: false, quietSince: Date.parse(at('12:00')) });
     const none = [flowing('11:45', 0), flowing('11:50', 7)];
-    expect(flowOf(none, now)).toMatchObject({ moves: false, quietSince: Date.parse(at('11:45')) });
+    expect(flowOf(none, now)).toMatchObject({ moves: false, quietSince: Date.parse(at('11:45')), isUnseen: true });
   });
 
   it('asks for enough points to have two full ones', () => {

@@ -22,7 +22,8 @@ export interface Sent {
 /** Newest first. */
 export const sentJobs = createStore<readonly Sent[]>([]);
 
-const MAX_SENT = 6;
+/** The one that is shown in full, and ten before it. */
+const MAX_SENT = 11;
 
 export function rememberSent(sent: Sent): void {
   sentJobs.set([sent, ...sentJobs.get().filter(({ id }) => id !== sent.id)].slice(0, MAX_SENT));

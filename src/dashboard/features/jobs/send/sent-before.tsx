@@ -3,7 +3,7 @@ import { useStore } from '../../../base/store.ts';
 import { JobStatusWord } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
-import { tookExactly } from '../../../words/format.ts';
+import { tookExactly, visible } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { useJobBeside } from '../job/use-job.ts';
 import { type Sent, sentJobs } from './drafts.ts';
@@ -26,9 +26,13 @@ export function SentBefore({ present }: { present: string | null }) {
   );
 }
 
+/** An answer may be 4 KiB. */
+const firstLine = (text: string) => visible(text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '');
+
 function Row({ sent: { id, queue } }: { sent: Sent }) {
   const { job } = useJobBeside(id);
   const last = job?.attempts.at(-1);
+  const answer = firstLine(last?.responseBody ?? '');
   const took = last?.durationMs == null ? '' : ` in ${tookExactly(last.durationMs)}`;
   return (
     <tr>
@@ -40,6 +44,9 @@ function Row({ sent: { id, queue } }: { sent: Sent }) {
       </td>
       <td className="q lo1">{queue}</td>
       <td className="n q">{last?.webhookStatusCode == null ? '' : `${last.webhookStatusCode}${took}`}</td>
+      <td className="mono q3 lo1 cut answer" title={answer}>
+        {answer}
+      </td>
       <td className="n q">{job !== undefined && <Ago at={job.createdAt} />}</td>
     </tr>
   );

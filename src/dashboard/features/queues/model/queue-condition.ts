@@ -36,6 +36,8 @@ export interface Flow {
   moves: boolean;
   /** No attempt ended between this moment and the present bucket, in milliseconds. */
   quietSince: number | null;
+  /** No attempt ended in the whole time of the numbers, so that `quietSince` is its start, when there may have been no queue. */
+  isUnseen?: true;
   /** When the last attempt ended, exactly; null if it was not asked for, or there is none. */
   lastAt: string | null;
 }
@@ -122,16 +124,17 @@ function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
   // If the flow is not known, the worse condition is shown, but not that nothing moves.
   if (flow.in === null || flow.out === null) return 'behind';
   if (flow.out > 0 && flow.out > flow.in) return 'catching-up';
-  const last = lastAtOf(flow);
+  const last = quietFrom(queue, flow, now);
   return last !== null && now - last >= QUIET_MS ? 'stuck' : 'behind';
 }
 
 /** Nothing moves, and reports may not come at all, if none has come for so long. */
 const QUIET_MS = 5 * 60_000;
 
-function awaitsReports({ concurrency, depth, ackTimeout }: QueueNow, flow: Flow, now: number): boolean {
+function awaitsReports(queue: QueueNow, flow: Flow, now: number): boolean {
+  const { concurrency, depth, ackTimeout } = queue;
   if (depth === null || !allAwaitReports({ awaitingAck: depth.awaitingAck, concurrency })) return false;
-  const last = lastAtOf(flow);
+  const last = quietFrom(queue, flow, now);
   return last !== null && now - last >= Math.min(QUIET_MS, (ackTimeout * 1000) / 2);
 }
 
@@ -139,6 +142,18 @@ function awaitsReports({ concurrency, depth, ackTimeout }: QueueNow, flow: Flow,
 function lastAtOf({ lastAt, moves, quietSince }: Flow): number | null {
   if (lastAt !== null) return Date.parse(lastAt);
   return moves ? null : quietSince;
+}
+
+/** As `lastAtOf`, but not before the first of the jobs that wait, where no attempt is known: the queue may be younger. */
+function quietFrom({ depth, oldestDueSeconds, ackTimeout }: QueueNow, flow: Flow, now: number): number | null {
+  const last = lastAtOf(flow);
+  if (last === null || flow.lastAt !== null || flow.isUnseen !== true) return last;
+  const deadline = depth?.firstAckDeadline ?? null;
+  const starts = [
+    ...(oldestDueSeconds === null ? [] : [now - oldestDueSeconds * 1000]),
+    ...(deadline === null ? [] : [Date.parse(deadline) - ackTimeout * 1000]),
+  ];
+  return starts.length === 0 ? last : Math.max(last, Math.min(...starts));
 }
 
 /** Whether a job is due or in flight: the others wait for a time. */
@@ -214,18 +229,19 @@ export function slowText({ health }: Pick<QueueNow, 'health'>): string {
 
 export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;
 
-export function sinceText(flow: Flow, view: View): TimePiece | string {
-  const last = lastAtOf(flow);
+export function sinceText(queue: QueueNow, flow: Flow, view: View): TimePiece | string {
+  const last = quietFrom(queue, flow, view.now);
   return last === null ? 'a while' : momentOf(last, view);
 }
 
 /** "5 of 5 slots wait for a report, none has come since 15:08, the first time-out is at 16:08." */
-export function awaitingText({ inFlight, concurrency, depth }: QueueNow, flow: Flow, view: View): Phrase {
+export function awaitingText(queue: QueueNow, flow: Flow, view: View): Phrase {
+  const { inFlight, concurrency, depth } = queue;
   const awaitingAck = depth?.awaitingAck ?? 0;
   const slots = slotsInUse({ inFlight: inFlight ?? awaitingAck, awaitingAck, concurrency });
   const deadline = depth?.firstAckDeadline ?? null;
   const timeout = deadline === null ? '' : phrase`; the first time-out is at ${momentOf(Date.parse(deadline), view)}`;
-  return phrase`${slots}, none has come since ${sinceText(flow, view)}${timeout}.`;
+  return phrase`${slots}, none has come since ${sinceText(queue, flow, view)}${timeout}.`;
 }
 
 /**

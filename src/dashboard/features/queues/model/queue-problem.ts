@@ -81,7 +81,11 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
     case 'stuck':
       return {
         lead: phrase`Stuck.`,
-        rest: sentences(dueOf(queue), phrase`No attempt has ended since ${sinceText(flow, view)}.`, limitOf(queue)),
+        rest: sentences(
+          dueOf(queue),
+          phrase`No attempt has ended since ${sinceText(queue, flow, view)}.`,
+          limitOf(queue),
+        ),
       };
     case 'behind': {
       const grows = flow.in !== null && flow.out !== null && flow.in > flow.out;

@@ -1,7 +1,7 @@
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../../../../domain/queue-slots.ts';
 import { many, number, quote, seconds, span, took, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
-import { type Phrase, phrase, type TimePiece } from '../../../words/phrase.ts';
+import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
 import {
   attemptsOf,
   awaitingText,
@@ -53,7 +53,7 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
     case 'awaiting':
       return phrase`Waiting for reports: ${awaitingText(queue, flow, view)}`;
     case 'stuck':
-      return phrase`Stuck: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due, ${oldestText(queue)}, and no attempt has ended since ${sinceText(flow, view)}.`;
+      return phrase`Stuck: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due, ${oldestText(queue)}, and no attempt has ended since ${sinceText(queue, flow, view)}.`;
     case 'behind':
       return flow.in === null || flow.out === null || flow.span === null || flow.in <= flow.out
         ? phrase`Behind: ${dueText(queue) ?? oldestText(queue)}.`
@@ -70,17 +70,27 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
         return phrase`Moving: ${rate(flow.accepted)} deliveries a second from ${spanOf(flow.span, view)}${late}.`;
       }
       if (openJobs(queue) > 0) return phrase`Moving: ${openText(queue)}.`;
-      return flow.lastAt === null
-        ? phrase`Moving: nothing waits.`
-        : phrase`Moving: nothing waits, the last attempt ended at ${moment(flow.lastAt)}.`;
+      if (flow.lastAt === null) return phrase`Moving: nothing waits.`;
+      return sentences(
+        phrase`Moving: nothing waits, the last attempt ended at ${moment(flow.lastAt)}.`,
+        allFailed(queue),
+      );
     }
     case 'waiting':
       return waitingText(queue, view);
     case 'idle':
       return flow.lastAt === null
         ? phrase`Idle. Nothing waits.`
-        : phrase`Idle. The last attempt ended at ${moment(flow.lastAt)}.`;
+        : sentences(phrase`Idle. The last attempt ended at ${moment(flow.lastAt)}.`, allFailed(queue));
   }
+}
+
+/** Too few attempts for a warning, and yet nothing was accepted. */
+function allFailed({ health }: QueueNow): string | null {
+  if (health === null || health.attempts === 0 || health.failed < health.attempts) return null;
+  return health.attempts === 1
+    ? 'It failed, the only one of the last hour.'
+    : `All ${number(health.attempts)} attempts of the last hour failed.`;
 }
 
 const STATES = [

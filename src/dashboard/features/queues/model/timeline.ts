@@ -83,6 +83,7 @@ export function flowOf(points: readonly FlowPoint[], now: number): Flow {
     moves: last !== undefined && Date.parse(last.at) + BUCKET_MS > now,
     quietSince: quietSince === undefined ? null : Date.parse(quietSince) + (last === undefined ? 0 : BUCKET_MS),
     lastAt: null,
+    ...(last === undefined && first !== undefined && { isUnseen: true }),
   };
 }
 
