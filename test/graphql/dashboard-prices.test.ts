@@ -1,6 +1,7 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { Live } from '../../src/dashboard/api/operations/live.ts';
+import { SOURCES } from '../../src/dashboard/export/sources.ts';
 import { SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
 import { QueuePage } from '../../src/dashboard/features/queues/operations/queue.ts';
 import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/operations/queues.ts';
@@ -37,4 +38,10 @@ it.each([
 ])('a queue is affordable with charts of %s', (_label, hours, bucket) => {
   const variables = { name: 'q', from: iso(now - hours * 3_600_000), bucket, recent: iso(now - 1_200_000) };
   expect(price(QueuePage, { ...variables, hasRecent: bucket !== 300 })).toBeLessThan(MAX_PRICE / 4);
+});
+
+it.each(Object.entries(SOURCES))('a page of the export of %s is affordable', (_name, { operation, size }) => {
+  const filter = { payload: { path: 'a', value: 1 } };
+  const variables = { filter: operation === SOURCES.attempts.operation ? {} : filter, by: 'ANSWER', payloads: true };
+  expect(price(operation, { first: size, ...variables })).toBeLessThan(MAX_PRICE);
 });
