@@ -60,7 +60,7 @@ function serviceOf(all: number, fail: (first: number, call: number) => Error | n
             me: { mayViewPayloads: true, account: { id: 'a1', name: 'Ada' } },
             server: { environment: 'staging', now: '2026-11-26T12:00:00.000Z' },
           };
-        if (name === 'ExportActivityTotal') return { rows: { totalCount: all, totalCountExact: true } };
+        if (name.endsWith('Total')) return { rows: { totalCount: all, totalCountExact: true } };
         const failure = fail(first, sizes.push(first));
         if (failure !== null) throw failure;
         const from = Number(after ?? 0);
@@ -115,9 +115,23 @@ describe('an export', () => {
 
   it('has a comment, the names and a comment in CSV', async () => {
     const { lines } = await fileOf(serviceOf(1), { format: 'csv' });
-    expect(lines[0]).toMatch(/^"?# export: activity; account: Ada; .*filter: action:queue\.update; /);
+    expect(lines[0]).toMatch(/^\ufeff"?# export: activity; account: Ada; .*filter: action:queue\.update; /);
     expect(lines[1]).toBe('id,at,actor,action,targetType,targetId,targetName,before,after\r');
     expect(lines.at(-1)).toBe('# end: activity; rows: 1; complete: true');
+  });
+
+  it('has no payloads for people who may not see them, although they are asked for', async () => {
+    const service = serviceOf(1);
+    const { ask } = service.ports;
+    service.ports.ask = async (operation, variables) => {
+      const answer = await ask(operation, variables);
+      if (nameOf(operation) === 'ExportHead')
+        (answer as { me: { mayViewPayloads: boolean } }).me.mayViewPayloads = false;
+      return answer;
+    };
+    const [head = '', row = ''] = (await fileOf(service, { of: 'dead-letters', payloads: true })).lines;
+    expect(JSON.parse(head)).toMatchObject({ payloads: false });
+    expect(JSON.parse(row)).not.toHaveProperty('payload');
   });
 
   it.each([
@@ -132,10 +146,10 @@ describe('an export', () => {
   });
 
   it('asks for smaller pages when one is refused, and for larger ones again', async () => {
-    const service = serviceOf(150, (first) => (first > 30 ? refused : null));
+    const service = serviceOf(300, (first) => (first > 30 ? refused : null));
     const { end } = await fileOf(service);
-    expect(end).toEqual({ rows: 150, why: null, isCut: false });
-    expect(service.sizes.slice(0, 5)).toEqual([100, 50, 25, 50, 25]);
+    expect(end).toEqual({ rows: 300, why: null, isCut: false });
+    expect(service.sizes).toEqual([100, 50, ...Array(10).fill(25), 50, 25, 25]);
   });
 
   it('is incomplete if even one row is refused, and says why', async () => {

@@ -1,6 +1,7 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { Live } from '../../src/dashboard/api/operations/live.ts';
+import { SOURCES } from '../../src/dashboard/export/sources.ts';
 import { SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
 import { QueuePage, QueueThen } from '../../src/dashboard/features/queues/operations/queue.ts';
 import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/operations/queues.ts';
@@ -42,4 +43,10 @@ it.each([
 it('a queue is affordable with the lines of another day beside its charts', () => {
   const variables = { name: 'q', from: iso(now - 96 * 3_600_000), to: iso(now - 23 * 3_600_000), bucket: 3600 };
   expect(price(QueueThen, variables)).toBeLessThan(MAX_PRICE / 4);
+});
+
+it.each(Object.entries(SOURCES))('a page of the export of %s is affordable', (_name, { operation, size }) => {
+  const filter = { payload: { path: 'a', value: 1 } };
+  const variables = { filter: operation === SOURCES.attempts.operation ? {} : filter, by: 'ANSWER', payloads: true };
+  expect(price(operation, { first: size, ...variables })).toBeLessThan(MAX_PRICE);
 });

@@ -15,7 +15,7 @@ export interface Writer {
 export function writerOf(format: Format, columns: readonly string[]): Writer {
   if (format === 'csv') {
     return {
-      head: (facts) => noteOf(facts) + csvLine(columns),
+      head: (facts) => BYTE_ORDER_MARK + noteOf(facts) + csvLine(columns),
       row: csvLine,
       end: noteOf,
     };
@@ -26,6 +26,9 @@ export function writerOf(format: Format, columns: readonly string[]): Writer {
     end: (facts) => ndjsonLine(Object.entries(facts)),
   };
 }
+
+/** Without it Excel takes the text for that of another alphabet. It stands before the comment, so no name has it. */
+const BYTE_ORDER_MARK = '\ufeff';
 
 /** A line of one cell, which programs skip as a comment and a spreadsheet shows. */
 function noteOf(facts: Readonly<Record<string, Cell>>): string {

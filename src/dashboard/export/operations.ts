@@ -81,10 +81,10 @@ export const ExportActivityTotal = graphql(`
 `);
 
 export const ExportQueues = graphql(`
-  query ExportQueues($search: String, $first: Int!, $after: String) {
-    rows: queues(search: $search, first: $first, after: $after) {
+  query ExportQueues($search: String, $tags: [String!], $first: Int!, $after: String) {
+    rows: queues(search: $search, tags: $tags, first: $first, after: $after) {
       nodes {
-        id name webhookUrl mode createdAt pause { since by } hold { until reason } concurrency inFlight rateLimitMax
+        id name tags webhookUrl mode createdAt pause { since by } hold { until reason } concurrency inFlight rateLimitMax
         rateLimitWindow oldestDueSeconds depth { due scheduled retrying held processing awaitingAck }
         health { attempts failed deferred duration { p50 p95 } warnings { warning } }
       }
@@ -94,5 +94,7 @@ export const ExportQueues = graphql(`
 `);
 
 export const ExportQueuesTotal = graphql(`
-  query ExportQueuesTotal($search: String) { rows: queues(search: $search) { totalCount totalCountExact } }
+  query ExportQueuesTotal($search: String, $tags: [String!]) {
+    rows: queues(search: $search, tags: $tags) { totalCount totalCountExact }
+  }
 `);

@@ -8,6 +8,8 @@ import { type Exported, SOURCES, type Source } from './sources.ts';
 export const MAX_ROWS = 100_000;
 /** Waits for a service that does not answer add up to so much. A restart or a failover of the database takes less. */
 const PATIENCE_MS = 65_000;
+/** Pages until a larger one is tried after a refusal: rows beside each other have payloads of about the same size. */
+const GROWS_AFTER = 10;
 
 export interface Wanted {
   of: Exported;
@@ -119,13 +121,13 @@ type PageOrFailure = { nodes: readonly unknown[]; hasMore: boolean } | { failure
 async function* pagesOf(source: Source, variables: object, ports: Ports): AsyncGenerator<PageOrFailure> {
   let after: string | null = null;
   let size = source.size;
-  let [failures, waitedMs] = [0, 0];
+  let [answered, failures, waitedMs] = [0, 0, 0];
   for (;;) {
     try {
       const page = source.pageOf(await ports.ask(source.operation, { ...variables, first: size, after }));
       const { hasNextPage, endCursor } = page.pageInfo;
-      [failures, waitedMs] = [0, 0];
-      size = Math.min(source.size, size * 2);
+      [answered, failures, waitedMs] = [answered + 1, 0, 0];
+      if (answered % GROWS_AFTER === 0) size = Math.min(source.size, size * 2);
       yield { nodes: page.nodes, hasMore: hasNextPage };
       if (!hasNextPage || endCursor === null) return;
       after = endCursor;
@@ -136,6 +138,7 @@ async function* pagesOf(source: Source, variables: object, ports: Ports): AsyncG
       if (isOver) return yield { failure: error instanceof Error ? error.message : String(error) };
       if (typeof next === 'string') {
         size = Math.ceil(size / 2);
+        answered = 0;
         continue;
       }
       failures += 1;

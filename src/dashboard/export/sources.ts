@@ -140,6 +140,7 @@ export const QUEUES = paged(operations.ExportQueues, operations.ExportQueuesTota
   columns: {
     id: (queue) => queue.id,
     name: (queue) => queue.name,
+    tags: (queue) => queue.tags.join(' '),
     webhookUrl: (queue) => queue.webhookUrl,
     mode: (queue) => queue.mode,
     createdAt: (queue) => queue.createdAt,

@@ -28,6 +28,7 @@ export default function ExportDialog({ list, onClose }: { list: NonNullable<List
   const [format, setFormat] = useState<Format>('csv');
   const [payloads, setPayloads] = useState(false);
   const [reading, setReading] = useState<Reading | null>(null);
+  const [isWaiting, setWaiting] = useState(false);
   const [end, setEnd] = useState<End | null>(null);
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
@@ -39,7 +40,7 @@ export default function ExportDialog({ list, onClose }: { list: NonNullable<List
     setReading({ rows: 0, total: null });
     try {
       const { signal } = stop.current;
-      const pieces = exported({ ...list(), format, payloads }, portsOf(signal));
+      const pieces = exported({ ...list(), format, payloads }, portsOf(signal, setWaiting));
       const parts: Blob[] = [];
       for (;;) {
         const next = await pieces.next();
@@ -67,7 +68,7 @@ export default function ExportDialog({ list, onClose }: { list: NonNullable<List
     <Dialog
       title="Export this list"
       lead={`All rows that match, not only this page; ${number(MAX_ROWS)} at most.`}
-      deed={{ label: reading === null ? 'Save the file' : 'Reading…', run }}
+      deed={{ label: reading === null ? 'Save the file' : 'Reading…', run, ...(end !== null && { keep: 'Close' }) }}
       onClose={onClose}
     >
       <fieldset className="field" disabled={reading !== null}>
@@ -85,7 +86,7 @@ export default function ExportDialog({ list, onClose }: { list: NonNullable<List
       {SOURCES[of].payload !== undefined && (
         <PayloadChoice isOn={payloads} isDisabled={reading !== null} onChange={setPayloads} />
       )}
-      {reading !== null && <ReadingNow reading={reading} />}
+      {reading !== null && <ReadingNow reading={reading} isWaiting={isWaiting} />}
       {end !== null && <Incomplete end={end} />}
     </Dialog>
   );
@@ -109,7 +110,7 @@ function PayloadChoice(props: { isOn: boolean; isDisabled: boolean; onChange: (i
   );
 }
 
-function ReadingNow({ reading: { rows, total } }: { reading: Reading }) {
+function ReadingNow({ reading: { rows, total }, isWaiting }: { reading: Reading; isWaiting: boolean }) {
   const whole = total === null ? null : Math.min(total, MAX_ROWS);
   return (
     <div className="field">
@@ -118,6 +119,7 @@ function ReadingNow({ reading: { rows, total } }: { reading: Reading }) {
       )}
       <small>
         {number(rows)} {whole === null ? 'rows' : `of ${number(whole)} rows`}
+        {isWaiting && '. Waiting for the server…'}
       </small>
     </div>
   );
@@ -134,7 +136,7 @@ function Incomplete({ end: { rows, why } }: { end: End }) {
   );
 }
 
-function portsOf(signal: AbortSignal): Ports {
+function portsOf(signal: AbortSignal, onWaiting: (isWaiting: boolean) => void): Ports {
   return {
     ask: (operation, variables) => request(operation, variables, signal),
     afterFailure: (error, failures) => {
@@ -143,11 +145,14 @@ function portsOf(signal: AbortSignal): Ports {
     },
     wait: (ms) =>
       new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        signal.addEventListener('abort', () => {
+        const end = () => {
           clearTimeout(timer);
+          onWaiting(false);
           resolve();
-        });
+        };
+        const timer = setTimeout(end, ms);
+        signal.addEventListener('abort', end);
+        onWaiting(true);
       }),
   };
 }

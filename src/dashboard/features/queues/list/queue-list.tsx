@@ -4,6 +4,7 @@ import { Link, useSearchParams } from 'wouter';
 import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May } from '../../../api/rights.ts';
+import { queueSearchOf } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
@@ -46,7 +47,7 @@ export function QueueList() {
       actions={
         <>
           <SpanChoice span={span} />
-          <ExportButton list={() => ({ of: 'queues', filter: search, variables: { search: search || null } })} />
+          <ExportButton list={() => ({ of: 'queues', filter: search, variables: { ...queueSearchOf(search) } })} />
           <NewQueueLink />
         </>
       }
