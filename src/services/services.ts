@@ -28,6 +28,7 @@ import { createJobSearch, type SearchRequest } from './jobs/search.ts';
 import { createReceiverChecks } from './queues/check-receiver.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
+import { createSeveralQueues } from './queues/several.ts';
 import { createTunnelChanges } from './queues/tunnels.ts';
 import { createSavedViews } from './saved-views.ts';
 import { createServerFacts } from './server/facts.ts';
@@ -63,6 +64,7 @@ export function createServices(context: Context) {
       ...createQueueReads(context),
       ...allInTurn(changingTurns, createQueueChanges(context)),
       ...allInTurn(changingTurns, createQueueOperations(context)),
+      ...allInTurn(changingTurns, createSeveralQueues(context)),
       // Takes its turn itself: it waits for the receiver afterwards.
       ...explainUnavailable(createReceiverChecks(context)),
       // Answers are as frequent as deliveries.

@@ -44,6 +44,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Plan: ['name'],
   Query: ['queueTags'],
   Queue: ['addressWarning', 'name', 'tags', 'webhookUrl'],
+  QueueOutcome: ['name'],
   QueuePause: ['by'],
   QueueTunnel: ['openedBy'],
   QueueUsage: ['queueName'],
@@ -108,6 +109,7 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   'Query.queue': ['name'],
   'Query.queues': ['search', 'tags'],
   'Query.queueTags': ['search'],
+  QueueChoice: ['names', 'receiver'],
   // The client that saves a view knows its conditions.
   SaveViewInput: ['name', 'query'],
   UpdateAlertRuleInput: ['webhookUrl'],
