@@ -13,6 +13,7 @@ import { createReplay } from './dead-letters/replay.ts';
 import { createDeadLetterSearch } from './dead-letters/search.ts';
 import { explainUnavailable } from './explain-unavailable.ts';
 import { createQueueInsight } from './insight/queues.ts';
+import { createReceiverInsight } from './insight/receivers.ts';
 import { sharingStatistics } from './insight/shared-statistics.ts';
 import { createAttemptSearch } from './jobs/attempts.ts';
 import { createJobBatches } from './jobs/batches.ts';
@@ -89,6 +90,7 @@ export function createServices(context: Context) {
       ...allInTurn(changingTurns, createSessionChanges(context)),
     },
     insight: sharingStatistics(createQueueInsight(context)),
+    receivers: createReceiverInsight(context),
     server: createServerFacts(context),
     clockTravel: context.clockTravel ?? null,
     reportUrls: context.reportUrl == null ? null : createReportUrls(context, context.reportUrl),

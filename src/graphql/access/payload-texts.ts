@@ -48,6 +48,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   QueuePause: ['by'],
   QueueTunnel: ['openedBy'],
   QueueUsage: ['queueName'],
+  Receiver: ['host'],
   // One of Jobferry's own errors, and a code of Node.
   ReceiverCheck: ['error', 'errorCode'],
   // Besides Jobferry's own sentences, only the address to which a receiver redirects.
@@ -91,8 +92,8 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   AlertWebhookInput: ['url'],
   CreateAlertRuleInput: ['webhookUrl'],
   CreateQueueInput: ['name', 'signingSecret', 'tags', 'template', 'webhookUrl'],
-  DeadLetterFilter: ['fingerprints'],
-  JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames', 'queueTags'],
+  DeadLetterFilter: ['fingerprints', 'receivers'],
+  JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames', 'queueTags', 'receivers'],
   'Mutation.createApiKey': ['name', 'queues'],
   'Mutation.deferJob': ['reason'],
   'Mutation.dismissErrorGroup': ['fingerprint'],
@@ -107,8 +108,10 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   PublishJobsInput: ['queue'],
   'Query.auditLog': ['action', 'actor'],
   'Query.queue': ['name'],
-  'Query.queues': ['search', 'tags'],
+  'Query.queues': ['receivers', 'search', 'tags'],
   'Query.queueTags': ['search'],
+  'Query.receiver': ['host'],
+  'Query.receivers': ['after', 'search'],
   QueueChoice: ['names', 'receiver'],
   // The client that saves a view knows its conditions.
   SaveViewInput: ['name', 'query'],
