@@ -32,6 +32,14 @@ export type {
   ReceiverFinding,
   RotatedSecret,
 } from './verbs/queues.ts';
+export type {
+  QueueChoice,
+  QueueLimits,
+  QueueOutcome,
+  QueuesOptions,
+  QueuesResult,
+  SeveralQueuesVerbs,
+} from './verbs/several-queues.ts';
 export type * from './verbs/types.ts';
 export { contract };
 

@@ -57,7 +57,11 @@ export const QUEUE_ARGUMENT = { name: 'QUEUE', what: 'name or id of the queue' }
 
 /** @returns the queue with this name or id. @throws CommandError if there is none */
 export async function queueByNameOrId(client: JobferryClient, text: string) {
-  const queues = await unwrap(client.queues.list());
+  return queueIn(await unwrap(client.queues.list()), text);
+}
+
+/** @returns the one of the queues with this name or id. @throws CommandError if there is none */
+export function queueIn<Named extends { id: string; name: string }>(queues: readonly Named[], text: string): Named {
   const found = queues.find(({ id }) => id === text) ?? queues.find(({ name }) => name === text);
   if (found !== undefined) return found;
   throw new CommandError(

@@ -13,6 +13,7 @@ import { CANCEL, REPLAY, RUN, TAIL } from './job-verbs.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { LISTEN } from './listen.ts';
 import { PUBLISH } from './publish.ts';
+import { LIMIT } from './queue-limit.ts';
 import { CREATE, ROTATE, UPDATE } from './queue-settings.ts';
 import { DELETE, PURGE, REPLAY_ALL } from './queue-verbs.ts';
 import { QUEUE_COMMANDS } from './queues.ts';
@@ -25,7 +26,7 @@ import { TIME } from './time.ts';
 /** Commands for people who build with Jobferry. They come first in the help. */
 export const BUILDING: readonly Command[] = [
   ...[DEV, PUBLISH, SEND, RECEIVER, LISTEN, PULL, TIME],
-  ...[CREATE, UPDATE, ROTATE, ...QUEUE_COMMANDS, PURGE, REPLAY_ALL, DELETE, APPLY],
+  ...[CREATE, UPDATE, ROTATE, ...QUEUE_COMMANDS, LIMIT, PURGE, REPLAY_ALL, DELETE, APPLY],
   ...[
     throughApi(JOB_LIST, listThroughApi),
     throughApi(JOB_SHOW, showThroughApi),

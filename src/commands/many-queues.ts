@@ -1,35 +1,43 @@
+import { otherPorts } from '../domain/receiver-host.ts';
 import { type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
 
-/** A command about one queue or all of a receiver. */
+/** Commands about a queue, about several, or about all of a receiver. */
 
-/** @throws UsageError */
-export function assertOne(argument: string, receiver: string | undefined): void {
+export const QUEUES_ARGUMENT = {
+  name: 'QUEUE',
+  what: 'the id or the name of the queue, or of several with commas between',
+  optional: true,
+} as const;
+
+export const RECEIVER_OPTION = {
+  value: 'HOST',
+  help: 'all queues that deliver to this host, such as api.partner.com or api.partner.com:8443, in place of one',
+} as const;
+
+/** Returns the ids and names of the argument; none with `--receiver`. @throws UsageError */
+export function queuesOf(argument: string, receiver: string | undefined): string[] {
   if (argument === '' && receiver === undefined)
     throw new UsageError('the id or the name of the queue is missing, or --receiver');
   if (argument !== '' && receiver !== undefined) throw new UsageError('give a queue or --receiver, not both');
+  return argument.split(',').filter((text) => text !== '');
 }
 
-export function noReceiver(host: string): string {
-  return `no queue delivers to ${printable(host)}: give the host of the webhook URL, with its port or without`;
+export function noReceiver(host: string, webhookUrls: readonly string[]): string {
+  const others = otherPorts(webhookUrls, host);
+  const but = others.length === 0 ? 'give the host of the webhook URL' : `queues deliver to ${others.join(', ')}`;
+  return `no queue delivers to ${printable(host)}: ${but}`;
 }
 
-/** Does the work for each queue in turn; of a receiver, JSON is a list, however many there are. What was done before an error is in its message. */
-export async function forEach<Queue extends { id: string }>(
-  queues: readonly Queue[],
-  receiver: string | undefined,
-  work: (queue: Queue) => Promise<[changed: boolean, text: string]>,
-): Promise<Result> {
-  const done: { id: string; changed: boolean }[] = [];
-  const lines: string[] = [];
-  for (const queue of queues) {
-    const [changed, text] = await work(queue).catch((error: unknown) => {
-      if (error instanceof Error && lines.length > 0) error.message = [error.message, ...lines].join('\n');
-      throw error;
-    });
-    done.push({ id: queue.id, changed });
-    lines.push(text);
-  }
-  const [only] = done;
-  return { json: receiver === undefined ? only : { queues: done }, text: lines.join('\n') };
+/** Whether a queue was changed, and what to say about it. */
+export interface Done {
+  id: string;
+  changed: boolean;
+  text: string;
+}
+
+/** JSON is an object for one queue, and a list for several or for a receiver, however many there are. */
+export function resultOf(done: readonly Done[], isOne: boolean): Result {
+  const json = done.map(({ id, changed }) => ({ id, changed }));
+  return { json: isOne ? json[0] : { queues: json }, text: done.map(({ text }) => text).join('\n') };
 }

@@ -1,10 +1,9 @@
-import { type JobferryClient, unwrap } from '../client/index.ts';
+import { type JobferryClient, type QueueOutcome, unwrap } from '../client/index.ts';
 import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
-import { isAtHost } from '../domain/receiver-host.ts';
-import { queueByNameOrId } from './api.ts';
+import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';
-import { assertOne, forEach, noReceiver } from './many-queues.ts';
+import { type Done, queuesOf, resultOf } from './many-queues.ts';
 import { type Column, facts, printable, table } from './output.ts';
 import { examinationText } from './queue-check.ts';
 
@@ -123,39 +122,48 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
   return { json: { queue }, text };
 }
 
-type QueueVerb = 'pause' | 'resume' | 'endHold';
+type QueueVerb = 'pauseMany' | 'resumeMany' | 'endHoldMany';
 
 const DONE: Readonly<Record<QueueVerb, string>> = {
-  pause: 'is paused. Deliveries in progress end.',
-  resume: 'is resumed.',
-  endHold: 'is not held any more.',
+  pauseMany: 'is paused. Deliveries in progress end.',
+  resumeMany: 'is resumed.',
+  endHoldMany: 'is not held any more.',
 };
 
 const NOT_DONE: Readonly<Record<QueueVerb, string>> = {
-  pause: 'was paused already.',
-  resume: 'is not paused.',
-  endHold: 'is not held.',
+  pauseMany: 'was paused already.',
+  resumeMany: 'is not paused.',
+  endHoldMany: 'is not held.',
 };
 
 export function changeThroughApi(verb: QueueVerb) {
   return async (client: JobferryClient, { argument, options }: Given<OptionTable>): Promise<Result> => {
     const { receiver } = options as unknown as { receiver: string | undefined };
-    assertOne(argument, receiver);
-    return forEach(await chosen(client, argument, receiver), receiver, async ({ id, name }) => {
-      const query = 'query ($id: ID!) { queue(id: $id) { paused hold { until } } }';
-      const { queue } = await client.graphql<{ queue: { paused: boolean; hold: object | null } }>(query, { id });
-      await client.queues[verb](name);
-      const changed = { pause: !queue.paused, resume: queue.paused, endHold: queue.hold !== null }[verb];
-      return [changed, `Queue ${printable(name)} ${(changed ? DONE : NOT_DONE)[verb]}`];
-    });
+    const { choice, isOne } = await choiceOf(client, argument, receiver);
+    const { queues } = await client.queues[verb](choice);
+    return resultOf(
+      doneWith(queues, (changed) => (changed ? DONE : NOT_DONE)[verb]),
+      isOne,
+    );
   };
 }
 
-async function chosen(client: JobferryClient, argument: string, receiver: string | undefined) {
-  if (receiver === undefined) return [await queueByNameOrId(client, argument)];
-  const found = (await unwrap(client.queues.list())).filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
-  if (found.length === 0) throw new CommandError(noReceiver(receiver));
-  return found;
+/** Chooses the queues of the argument, or those of a receiver. @throws UsageError, CommandError if one does not exist */
+export async function choiceOf(client: JobferryClient, argument: string, receiver: string | undefined) {
+  const texts = queuesOf(argument, receiver);
+  if (receiver !== undefined) return { choice: { receiver }, isOne: false };
+  const live = await unwrap(client.queues.list());
+  return { choice: { ids: texts.map((text) => queueIn(live, text).id) }, isOne: texts.length === 1 };
+}
+
+/** @param sentence about a queue, after its name */
+export function doneWith(queues: readonly QueueOutcome[], sentence: (changed: boolean) => string): Done[] {
+  return queues.map(({ id, name, outcome }) => {
+    const changed = outcome === 'CHANGED';
+    const isGone = outcome === 'NOT_FOUND';
+    const text = isGone ? 'does not exist any more.' : sentence(changed);
+    return { id: id ?? '', changed, text: `Queue ${printable(name ?? id ?? '')} ${text}` };
+  });
 }
 
 export async function checkThroughApi(

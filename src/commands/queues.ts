@@ -2,14 +2,14 @@ import type { Database } from '../db/connection/database.ts';
 import { findAccount } from '../db/operator/accounts.ts';
 import { lockHolders } from '../db/operator/locks.ts';
 import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
-import { endHold, pauseQueue, resumeQueue } from '../db/queues/operations.ts';
-import { OPERATOR } from '../domain/audit.ts';
+import { endHolds, type FoundQueue, pauseQueues, resumeQueues } from '../db/queues/several.ts';
+import { type Author, OPERATOR } from '../domain/audit.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { isAtHost } from '../domain/receiver-host.ts';
-import { CommandError, command } from './command.ts';
+import { CommandError, command, type Result } from './command.ts';
 import { idOf, MAX_ROWS, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
-import { assertOne, forEach, noReceiver } from './many-queues.ts';
+import { type Done, noReceiver, QUEUES_ARGUMENT, queuesOf, RECEIVER_OPTION, resultOf } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
 import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
 import { QUEUE_CHECK } from './queue-check.ts';
@@ -59,27 +59,18 @@ const show = command({
     }),
 });
 
-/** One queue, or all of a receiver. */
-const OF_QUEUES = {
-  ...OF_QUEUE,
-  receiver: { value: 'HOST', help: 'all queues that deliver to this host, such as api.partner.com, in place of one' },
-} as const;
-const ONE_OR_MANY = { ...QUEUE, optional: true } as const;
+const OF_QUEUES = { ...OF_QUEUE, receiver: RECEIVER_OPTION } as const;
 
 const pause = command({
   name: 'queue pause',
   summary: 'Pause a queue: publishes are accepted, and no delivery starts until it is resumed.',
   options: OF_QUEUES,
-  argument: ONE_OR_MANY,
-  run: ({ argument, options }, environment) =>
-    withDatabase(environment, async ({ db }) =>
-      forEach(await chosen(db, argument, options), options.receiver, async ({ id, by, name }) => {
-        const changed = await pauseQueue(db, by, id);
-        return [
-          changed,
-          changed ? `Queue ${name} is paused. Deliveries in progress end.` : `Queue ${name} was paused already.`,
-        ];
-      }),
+  argument: QUEUES_ARGUMENT,
+  run: (given, environment) =>
+    withDatabase(environment, ({ db }) =>
+      change(db, given, pauseQueues, ({ name }, changed) =>
+        changed ? `Queue ${name} is paused. Deliveries in progress end.` : `Queue ${name} was paused already.`,
+      ),
     ),
 });
 
@@ -87,16 +78,19 @@ const resume = command({
   name: 'queue resume',
   summary: 'End the pause of a queue. Its waiting jobs get their full delivery lifetime again.',
   options: OF_QUEUES,
-  argument: ONE_OR_MANY,
-  run: ({ argument, options }, environment) =>
-    withDatabase(environment, async ({ db }, { jobLifetimeMs }) =>
-      forEach(await chosen(db, argument, options), options.receiver, async ({ id, by, name }) => {
-        const account = await findAccount(db, by.accountId);
-        if (account?.suspendedAt != null)
+  argument: QUEUES_ARGUMENT,
+  run: (given, environment) =>
+    withDatabase(environment, ({ db }, { jobLifetimeMs: lifetimeMs }) =>
+      change(
+        db,
+        given,
+        async (_db, by, ids) => {
+          const account = await findAccount(db, by.accountId);
+          if (account?.suspendedAt == null) return resumeQueues(db, by, ids, { lifetimeMs });
           throw new CommandError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
-        const changed = await resumeQueue(db, by, id, jobLifetimeMs);
-        return [changed, changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.`];
-      }),
+        },
+        ({ name }, changed) => (changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.`),
+      ),
     ),
 });
 
@@ -104,18 +98,43 @@ const releaseHold = command({
   name: 'queue release-hold',
   summary: 'End the hold of a queue. Up to 1000 of its held jobs become due at once.',
   options: OF_QUEUES,
-  argument: ONE_OR_MANY,
-  run: ({ argument, options }, environment) =>
-    withDatabase(environment, async ({ db }) =>
-      forEach(await chosen(db, argument, options), options.receiver, async ({ id, by, name, held }) => {
-        const changed = await endHold(db, by, id);
-        return [
-          changed,
-          changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.${ownHolds(held)}`,
-        ];
-      }),
+  argument: QUEUES_ARGUMENT,
+  run: (given, environment) =>
+    withDatabase(environment, ({ db }) =>
+      change(db, given, endHolds, ({ name, held }, changed) =>
+        changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.${ownHolds(held)}`,
+      ),
     ),
 });
+
+interface GivenQueues {
+  argument: string;
+  options: { account: string | undefined; receiver: string | undefined };
+}
+
+/** Changes the chosen queues, those of an account at once. What was done before an error is in its message. */
+async function change(
+  db: Database,
+  { argument, options }: GivenQueues,
+  work: (db: Database, by: Author, ids: readonly string[]) => Promise<FoundQueue[]>,
+  text: (queue: Chosen, changed: boolean) => string,
+): Promise<Result> {
+  const queues = await chosen(db, argument, options);
+  const done: Done[] = [];
+  for (const accountId of new Set(queues.map(({ by }) => by.accountId))) {
+    const own = queues.filter(({ by }) => by.accountId === accountId);
+    const ids = own.map(({ id }) => id);
+    const found = await work(db, { accountId, actor: OPERATOR }, ids).catch((error: unknown) => {
+      if (error instanceof Error) error.message = [error.message, ...done.map((one) => one.text)].join('\n');
+      throw error;
+    });
+    const changed = new Set(found.filter((queue) => queue.changed).map(({ id }) => id));
+    done.push(
+      ...own.map((one) => ({ id: one.id, changed: changed.has(one.id), text: text(one, changed.has(one.id)) })),
+    );
+  }
+  return resultOf(done, queues.length === 1 && options.receiver === undefined);
+}
 
 /** The receiver of a single job can ask for a delay, too. The queue goes on meanwhile. */
 function ownHolds(held: number): string {
@@ -134,28 +153,27 @@ interface Chosen {
   held: number;
 }
 
-/** The queue of the argument, or the live queues of a receiver. @throws UsageError, CommandError if there is none */
+/** The queues of the argument, or the live queues of a receiver. @throws UsageError, CommandError if there is none */
 async function chosen(
   db: Database,
   argument: string,
-  { account, receiver }: { account: string | undefined; receiver: string | undefined },
+  { account, receiver }: GivenQueues['options'],
 ): Promise<Chosen[]> {
-  assertOne(argument, receiver);
-  if (receiver === undefined) return [await liveQueue(db, argument, account)];
+  const texts = queuesOf(argument, receiver);
+  if (receiver === undefined) return Promise.all(texts.map((text) => liveQueue(db, text, account)));
   const accountId = account === undefined ? null : idOf(account, 'account');
-  const found: Chosen[] = [];
-  for (let after: string | null = null; ; ) {
+  const all: QueueSummary[] = [];
+  for (let after: string | null = null; ; after = all.at(-1)?.id ?? null) {
     const rows: QueueSummary[] = await listQueues(db, accountId, { after, limit: MAX_ROWS });
-    const those = rows.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
-    for (const row of those) {
-      const by = { accountId: row.accountId, actor: OPERATOR };
-      found.push({ id: row.id, name: printable(row.name), by, held: 0 });
-    }
+    all.push(...rows);
     if (rows.length < MAX_ROWS) break;
-    after = rows.at(-1)?.id ?? null;
   }
-  if (found.length === 0) throw new CommandError(noReceiver(receiver));
-  return found;
+  const urls = all.map(({ webhookUrl }) => webhookUrl);
+  const found = all.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
+  if (found.length === 0) throw new CommandError(noReceiver(receiver, urls));
+  return found.map(({ id, name, accountId: owner }) => {
+    return { id, name: printable(name), by: { accountId: owner, actor: OPERATOR }, held: 0 };
+  });
 }
 
 /** @throws CommandError */
@@ -236,7 +254,7 @@ export const QUEUE_COMMANDS = [
   throughApi(list, listThroughApi),
   throughApi(show, showThroughApi),
   throughApi(QUEUE_CHECK, checkThroughApi),
-  throughApi(pause, changeThroughApi('pause')),
-  throughApi(resume, changeThroughApi('resume')),
-  throughApi(releaseHold, changeThroughApi('endHold')),
+  throughApi(pause, changeThroughApi('pauseMany')),
+  throughApi(resume, changeThroughApi('resumeMany')),
+  throughApi(releaseHold, changeThroughApi('endHoldMany')),
 ];

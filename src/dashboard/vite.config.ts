@@ -46,8 +46,8 @@ const shortOperations: Plugin = {
  * in the same file. Modules that are not named here have scripts by their own names.
  */
 const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
-  ['queues', /\/(overview|queues)\.tsx$/],
   ['queue-settings', /\/queue-(settings|changes)\.tsx$/],
+  ['queues', /\/(overview|queues|receivers?)\.tsx$/],
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|system)\.tsx$/],
@@ -59,6 +59,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
 const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['charts', 'queue'],
   ['purge-dialog', 'queue-settings'],
+  ['several-dialog', 'queues'],
   ['rule-dialog', 'service'],
   ['first-run', 'queues'],
 ];

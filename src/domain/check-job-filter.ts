@@ -24,6 +24,7 @@ export function assertJobFilter(filter: JobFilter): void {
   assertList('ids', filter.ids, isStorableText);
   assertList('queueIds', filter.queueIds, isStorableText);
   assertList('queueNames', filter.queueNames, isStorableText);
+  assertList('receivers', filter.receivers, isStorableText);
   assertList('states', filter.states, (state) => JOB_STATES.includes(state));
   assertList('statuses', filter.statuses, (status) => JOB_STATUSES.includes(status));
   assertList('deadReasons', filter.deadReasons, (reason) => DEAD_REASONS.includes(reason));

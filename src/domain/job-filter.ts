@@ -73,6 +73,8 @@ export interface JobFilter {
   ids?: readonly string[] | undefined;
   queueIds?: readonly string[] | undefined;
   queueNames?: readonly string[] | undefined;
+  /** Hosts that the queues deliver to (`domain/receiver-host`). */
+  receivers?: readonly string[] | undefined;
   states?: readonly JobStateName[] | undefined;
   statuses?: readonly JobStatus[] | undefined;
   created?: TimeRange | undefined;
@@ -126,6 +128,7 @@ export type JobDimension = (typeof JOB_DIMENSIONS)[number];
 export interface DeadLetterFilter {
   ids?: readonly string[] | undefined;
   queueIds?: readonly string[] | undefined;
+  receivers?: readonly string[] | undefined;
   dead?: TimeRange | undefined;
   reasons?: readonly string[] | undefined;
   /** Fingerprints of error groups. */

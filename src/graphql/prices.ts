@@ -32,6 +32,12 @@ export const PRICE = {
   payloadSuggestions: 500,
   bulk: 2000,
   usage: 10,
+  /** A deed with all queues of an account: 1000 changes, their audit entries and wake-ups, most of it in one statement. */
+  severalQueues: 2000,
+  /** The rows of all queues of the account. */
+  receivers: 50,
+  /** As of the healths of a receiver's queues, of which there may be many: the statement is one for all receivers. */
+  receiverHealth: 30,
   /** A statement over a table of few rows. */
   tunnels: 5,
   /** A statement of a few rows. The time of the receiver costs nothing here. */

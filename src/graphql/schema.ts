@@ -21,6 +21,8 @@ import './dead-letters/queries.ts';
 import './dead-letters/mutations.ts';
 import './dead-letters/dismissals.ts';
 import './queues/queries.ts';
+import './queues/receivers.ts';
+import './queues/several.ts';
 import './queues/mutations.ts';
 import './queues/check-receiver.ts';
 import './bulk/types.ts';

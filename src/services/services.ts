@@ -14,6 +14,7 @@ import { createReplay } from './dead-letters/replay.ts';
 import { createDeadLetterSearch } from './dead-letters/search.ts';
 import { explainUnavailable } from './explain-unavailable.ts';
 import { createQueueInsight } from './insight/queues.ts';
+import { createReceiverInsight } from './insight/receivers.ts';
 import { sharingStatistics } from './insight/shared-statistics.ts';
 import { createAttemptSearch } from './jobs/attempts.ts';
 import { createJobBatches } from './jobs/batches.ts';
@@ -29,6 +30,7 @@ import { createJobSearch, type SearchRequest } from './jobs/search.ts';
 import { createReceiverChecks } from './queues/check-receiver.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
+import { createSeveralQueues } from './queues/several.ts';
 import { createTunnelChanges } from './queues/tunnels.ts';
 import { createSavedViews } from './saved-views.ts';
 import { createServerFacts } from './server/facts.ts';
@@ -64,6 +66,7 @@ export function createServices(context: Context) {
       ...createQueueReads(context),
       ...allInTurn(changingTurns, createQueueChanges(context)),
       ...allInTurn(changingTurns, createQueueOperations(context)),
+      ...allInTurn(changingTurns, createSeveralQueues(context)),
       // Takes its turn itself: it waits for the receiver afterwards.
       ...explainUnavailable(createReceiverChecks(context)),
       // Answers are as frequent as deliveries.
@@ -89,6 +92,7 @@ export function createServices(context: Context) {
     },
     audit: createAuditLists(context),
     insight: sharingStatistics(createQueueInsight(context)),
+    receivers: createReceiverInsight(context),
     server: createServerFacts(context),
     clockTravel: context.clockTravel ?? null,
     reportUrls: context.reportUrl == null ? null : createReportUrls(context, context.reportUrl),

@@ -8,7 +8,7 @@ import { settled } from './screens.ts';
 import { says, textOf } from './sentence.ts';
 import { type Account, type SmallService, startSmallService } from './small-service.ts';
 
-/** The list of queues: found by name, and in pages where there are more than a hundred. */
+/** The list of queues: found by name, and in pages where there are more than a hundred, and changed together. */
 
 describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
   let service: SmallService;
@@ -53,6 +53,28 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await says(page, /^103 queues\. Of the 90/);
     const overview = await showQueues(account, '/');
     await overview.getByText('The worst 90 of 103 queues.').waitFor();
+  });
+
+  it('pauses ticked queues, and undoes it; then all of a receiver', async () => {
+    const account = await service.openAccount();
+    await createQueues(account, ['one', 'three', 'two']);
+    const page = await showQueues(account, '/queues');
+    await page.getByLabel('Tick one').check();
+    await page.getByLabel('Tick two').check();
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    await page.getByRole('button', { name: 'Pause 2 queues' }).click();
+    await page.getByText('2 queues paused').waitFor();
+    await says(page, /^3 queues: 2 need a look and 1 is idle\.$/);
+    await page.keyboard.press('z');
+    await page.getByText('2 queues resumed').waitFor();
+    await says(page, /^3 queues: 3 are idle\.$/);
+
+    await page.getByRole('link', { name: 'Receivers' }).click();
+    await says(page, /^None of 1 receiver fails\.$/);
+    await page.locator('tbody .rowlink').click();
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    await page.getByRole('button', { name: 'Pause 3 queues' }).click();
+    await says(page, /^All 3 queues to 127\.0\.0\.1:\d+ are paused\.$/);
   });
 
   async function createQueues(account: Account, all: readonly string[]): Promise<void> {

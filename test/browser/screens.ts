@@ -11,6 +11,7 @@ export interface Screen {
 export const SCREENS: readonly Screen[] = [
   { name: 'overview', path: () => '/' },
   { name: 'queues', path: () => '/queues' },
+  { name: 'receivers', path: () => '/receivers' },
   { name: 'queue', path: () => '/queues/search-index' },
   { name: 'queue-settings', path: () => '/queues/search-index/edit' },
   { name: 'queue-changes', path: () => '/queues/search-index/changes' },

@@ -96,6 +96,27 @@ describe('verbs of queues', () => {
     expect((await client.jobs.waitForOutcome(await publish(name))).status).toBe('completed');
   });
 
+  it('pause, limit and resume several queues at once, and undo it', async () => {
+    const [one, two] = [await createQueue(), await createQueue()];
+    const names = [one.name, two.name, 'no-such-queue'];
+    const { host } = new URL(receiver.url);
+    const would = await client.queues.pauseMany({ receiver: host }, { dryRun: true });
+    expect(would.queues.map(({ id }) => id)).toEqual(expect.arrayContaining([one.id, two.id]));
+    const paused = await client.queues.pauseMany({ names });
+    expect(paused.queues.map(({ outcome }) => outcome)).toEqual(['CHANGED', 'CHANGED', 'NOT_FOUND']);
+    const { pausedAt } = paused;
+    expect(await client.queues.resumeMany({ names }, { pausedAt })).toMatchObject({ changed: 2, pausedAt: null });
+    expect((await client.queues.endHoldMany({ ids: [one.id] })).changed).toBe(0);
+
+    const limits = { concurrency: 3, rateLimitMax: 9 };
+    const limited = await client.queues.limitMany({ ids: [one.id, two.id] }, limits);
+    expect(limited.queues[0]).toMatchObject({ name: one.name, concurrency: 5, rateLimitMax: null });
+    expect(await client.queues.restoreLimits(limited, limits)).toMatchObject({ changed: 2 });
+    const refused = client.queues.limitMany({ names }, { concurrency: 501 });
+    await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { concurrency: [expect.any(String)] } });
+    await expect(client.queues.pauseMany({ receiver: 'nowhere' })).rejects.toMatchObject({ status: 404 });
+  });
+
   it('rotate the signing secret', async () => {
     const { name } = await createQueue();
     const rotated = await client.queues.rotateSecret(name, { overlapSeconds: 60 });

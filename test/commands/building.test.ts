@@ -195,6 +195,14 @@ describe('what operators do with the database, people with a key do through the 
     const { host } = new URL(receiver.url);
     const { queues } = await cli.json<{ queues: { id: string }[] }>('queue', 'release-hold', '--receiver', host);
     expect(queues.map((queue) => queue.id)).toContain(id);
+    await expect(cli.run('queue', 'pause', '--receiver', 'nowhere')).rejects.toThrow('no queue delivers to nowhere');
+    const limit = ['queue', 'limit', 'through', '--concurrency', '3', '--rate-limit-max', '9'];
+    expect(await cli.text(...limit, '--dry-run')).toBe('Queue through would be limited.');
+    expect(await cli.json(...limit)).toEqual({ id, changed: true });
+    expect(await cli.text('queue', 'limit', `through,${first?.id}`, '--rate-limit-max', 'none')).toMatch(
+      /^Queue through is limited.\nQueue \S+ has these limits already.$/,
+    );
+    await expect(cli.run('queue', 'limit', 'through')).rejects.toThrow('give at least one limit');
     const { json } = await cli.run('publish', 'through', '--payload', '{}', '--wait');
     const dead = (json as { id: string }).id;
     expect(await cli.json('job', 'list', '--queue', 'through', '--status', 'dead')).toMatchObject([

@@ -83,8 +83,9 @@ describe('a queue', () => {
     const to = (name: string, webhookUrl: string, of = account) => op.queues.create(of, { name, webhookUrl });
     const [one, two] = [
       await to('at-one', 'https://api.partner.com/a'),
-      await to('at-two', 'https://API.partner.com:8443/b'),
+      await to('at-two', 'https://API.partner.com:443/b', other),
     ];
+    await to('at-port', 'https://api.partner.com:8443/c');
     await to('elsewhere', 'https://api.partner.com.example/');
     expect(await operator.json('queue', 'pause', '--receiver', 'api.partner.com')).toEqual({
       queues: [
@@ -92,11 +93,14 @@ describe('a queue', () => {
         { id: two.id, changed: true },
       ],
     });
-    expect(await operator.text('queue', 'pause', '--receiver', 'API.partner.com:8443')).toBe(
+    expect(await operator.text('queue', 'pause', '--receiver', 'API.partner.com', '--account', other.id)).toBe(
       'Queue at-two was paused already.',
     );
-    expect(await operator.text('queue', 'resume', '--receiver', 'api.partner.com', '--account', account.id)).toBe(
+    expect(await operator.text('queue', 'resume', 'at-one,at-two')).toBe(
       'Queue at-one is resumed.\nQueue at-two is resumed.',
+    );
+    await expect(operator.run('queue', 'pause', '--receiver', 'api.partner.com:9')).rejects.toThrow(
+      'no queue delivers to api.partner.com:9: queues deliver to api.partner.com, api.partner.com:8443',
     );
     await expect(operator.run('queue', 'pause', '--receiver', 'nowhere.example')).rejects.toThrow(
       'no queue delivers to',

@@ -1,13 +1,22 @@
 import { describe, expect, it } from 'vitest';
+import { ACTIVITY } from '../../src/dashboard/filter/activity.ts';
 import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
 import { parseTerm } from '../../src/dashboard/filter/engine.ts';
 import { JOBS, type JobsFilter, toJobFilter } from '../../src/dashboard/filter/jobs.ts';
 import { queueSearchOf } from '../../src/dashboard/filter/queue-search.ts';
-import { completionOf, type Known, lookUpsFor, suggestionsFor, tagIn } from '../../src/dashboard/filter/suggest.ts';
+import {
+  completionOf,
+  hostIn,
+  type Known,
+  lookUpsFor,
+  suggestionsFor,
+  tagIn,
+} from '../../src/dashboard/filter/suggest.ts';
 import type { Table } from '../../src/dashboard/filter/table.ts';
 
 const KNOWN: Known = {
   queues: ['order-events', 'emails'],
+  hosts: ['api.example', 'api.example:8443'],
   paths: [
     { value: 'items.0.sku', count: 8412 },
     { value: 'items.0.size', count: 97 },
@@ -27,7 +36,20 @@ describe('suggestions for jobs', () => {
 
   it('begin with the words', () => {
     expect(labels('')).toEqual([
-      ...['state:', 'queue:', 'tag:', 'code:', 'error:', 'key:', 'created:', 'attempts:', 'ever:', 'reason:', 'waits:'],
+      ...[
+        'state:',
+        'queue:',
+        'tag:',
+        'receiver:',
+        'code:',
+        'error:',
+        'key:',
+        'created:',
+        'attempts:',
+        'ever:',
+        'reason:',
+        'waits:',
+      ],
       ...['holds:', 'completed:', 'scheduled:', 'text:', 'payload.'],
     ]);
     expect(labels('st')[0]).toBe('state:');
@@ -45,6 +67,12 @@ describe('suggestions for jobs', () => {
     expect(labels('state:de')).toEqual(['state:dead']);
     expect(labels('state:dead,he')).toEqual(['state:dead,held', 'state:dead,scheduled']);
     expect(labels('queue:ord')).toEqual(['queue:order-events']);
+    expect(labels('receiver:api')).toEqual(['receiver:api.example', 'receiver:api.example:8443']);
+    expect([hostIn(JOBS, 'receiver:a,b'), hostIn(JOBS, 'api'), hostIn(ACTIVITY, 'receiver:a')]).toEqual([
+      'b',
+      null,
+      null,
+    ]);
     expect(offers('state:dead,held')[0]?.does).toEqual({ chip: { word: 'state', value: ['dead', 'held'] } });
     expect(labels('error:')).toEqual(['error:~timeout', 'error:~connection_refused', 'error:~HTTP']);
     expect(labels('error:time')).toEqual(['error:~timeout', 'error contains “time”']);
@@ -95,7 +123,7 @@ describe('suggestions for dead letters', () => {
     );
 
   it('begin with the words, and then have queues and the error', () => {
-    expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:', 'payload.']);
+    expect(terms('')).toEqual(['queue:', 'receiver:', 'reason:', 'error:', 'code:', 'died:', 'replayed:', 'payload.']);
     expect(terms('co', { queues: ['coins'] })).toEqual(['code:', 'queue:coins', 'error:~co']);
     expect(lookUpsFor(DEAD_LETTERS, 'co').queue).toBe('co');
   });
@@ -162,6 +190,6 @@ describe('a search of queues', () => {
     ['tag:mail', null, ['mail']],
     ['api.partner.com tag:EU,us or tag:', 'api.partner.com or', ['eu', 'us']],
   ])('such as “%s” has text and tags', (text, search, tags) => {
-    expect(queueSearchOf(text)).toEqual({ search, tags });
+    expect(queueSearchOf(text)).toEqual({ search, tags, receivers: null });
   });
 });

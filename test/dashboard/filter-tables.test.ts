@@ -152,6 +152,7 @@ describe('the filter of jobs', () => {
       },
     ],
     ['queue:a queue:b', { queueNames: ['a', 'b'] }],
+    ['receiver:api.example:8443,b.example', { receivers: ['api.example:8443', 'b.example'] }],
     ['error:~a error:~b', { errorContains: 'b' }],
   ])('asks the API for %s', (text, expected) => expect(toJobFilter(parseFilter(JOBS, text), NOW)).toEqual(expected));
 

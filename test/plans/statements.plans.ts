@@ -55,8 +55,10 @@ import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { setBreaker } from '../../src/db/queues/breaker.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import { followedQueues } from '../../src/db/queues/followed.ts';
+import { liveQueues, waitingOf } from '../../src/db/queues/live.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
+import { lastAnswers } from '../../src/db/queues/receivers.ts';
 import * as standard from '../../src/db/queues/standard-webhooks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
@@ -350,6 +352,9 @@ const CASES: Case[] = [
   ['state of a queue', 200, () => queueState(db, by().accountId, q.small.id)],
   ['pause a queue', 200, () => operations.pauseQueue(db, by(), NONE)],
   ['resume a queue', 200, () => operations.resumeQueue(db, by(), NONE, LIFETIME_MS)],
+  ['live queues of an account', 200, () => liveQueues(db, by().accountId)],
+  ['last answers of receivers', 1500, () => lastAnswers(db, by().accountId, [q.pending.id, q.small.id])],
+  ['waiting jobs of several queues', 500, () => waitingOf(db, by().accountId, [q.pending.id, NONE])],
   ['rotate a secret', 200, () => operations.rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
   [
     'begin the check of a receiver',

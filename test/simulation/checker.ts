@@ -87,8 +87,12 @@ export class Checker {
     if (name === 'publish') this.#claimedNew(now);
     if (name === 'publish') this.#published(values, toPublishAnswers((rows[0] as { answers: StoredAnswers }).answers));
     if (rows.length === 0) return;
-    if (name === 'pause-queue') this.queue(values[0] as string).isPaused(now);
-    if (name === 'resume-queue') this.queue(values[0] as string).paused = false;
+    if (name === 'pause-queues' || name === 'resume-queues') {
+      for (const { id } of (rows as { id: string; changed: boolean }[]).filter(({ changed }) => changed)) {
+        if (name === 'pause-queues') this.queue(id).isPaused(now);
+        else this.queue(id).paused = false;
+      }
+    }
     if (name === 'delete-queue') this.queue(values[0] as string).isDeleted();
   }
 

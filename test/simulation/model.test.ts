@@ -226,7 +226,7 @@ const WRONG: readonly [string, Execute][] = [
   ['claims a millisecond early', fast('claim')],
   ['settles a millisecond early', fast('settle')],
   ['acks a millisecond early', fast('ack')],
-  ['resumes with another lifetime', fast('resume-queue')],
+  ['resumes with another lifetime', fast('resume-queues')],
   ['closes no breaker', settlingWithout('alive')],
   ['counts no failed answers', settlingWithout('failing')],
   [

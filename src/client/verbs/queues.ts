@@ -2,6 +2,7 @@ import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import { type SeveralQueuesVerbs, severalQueuesVerbs } from './several-queues.ts';
 import type { ExamineOptions, PurgeOptions, RotateOptions, StartedAction } from './types.ts';
 
 /** Result of `queues.ensure`. */
@@ -72,7 +73,7 @@ export interface ReceiverFinding {
  * Verbs of queues that REST does not have. They name a queue by its `name`, return the result, and throw a
  * `JobferryApiError` for a refusal. The API key needs the scopes `read` and `manage`, and must not be limited to queues.
  */
-export interface QueueVerbs {
+export interface QueueVerbs extends SeveralQueuesVerbs {
   /**
    * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not given, and
    * the template of a queue that exists, stay as they are. So a program can call it at each start. It goes
@@ -130,6 +131,7 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
   const change = async (...args: Parameters<typeof verb>): Promise<void> => void (await verb(...args));
 
   return {
+    ...severalQueuesVerbs(ask),
     ensure: (settings, options) => ensure({ routes, ask }, settings, options),
     copy: (of, settings, options) => copy({ routes, ask }, of, settings, options),
     pause: (name, options) => change('pause', name, PAUSE, options),

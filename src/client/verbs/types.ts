@@ -82,6 +82,8 @@ export interface JobFilter {
   queueIds?: readonly string[];
   /** Names of queues. */
   queueNames?: readonly string[];
+  /** Hosts that queues deliver to, such as `api.partner.com`. */
+  receivers?: readonly string[];
   /** Whether the dead letter can be replayed. */
   replayable?: boolean;
   /** Time of the next delivery. */
@@ -116,6 +118,8 @@ export interface DeadLetterFilter {
   payload?: PayloadCondition;
   /** Ids of queues. */
   queueIds?: readonly string[];
+  /** Hosts that queues deliver to, such as `api.partner.com`. */
+  receivers?: readonly string[];
   /** Reasons of death. */
   reasons?: readonly DeadReason[];
   /** Whether it was replayed. */

@@ -19,6 +19,7 @@ export const DEAD_LETTERS = {
     `Add: queue, reason, ${seesPayloads ? 'error, code, time of death, payload path' : 'code, time of death'}`,
   words: {
     queue: { kind: TEXTS, api: (_names, { queueIds }) => ({ queueIds }), hint: 'name of a queue' },
+    receiver: { kind: TEXTS, api: 'receivers', hint: 'host of the webhook' },
     reason: {
       kind: names(DEAD_REASONS, 'reason'),
       api: 'reasons',

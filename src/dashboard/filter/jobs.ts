@@ -86,6 +86,7 @@ export const JOBS = {
     },
     queue: { kind: TEXTS, api: 'queueNames', hint: 'a name' },
     tag: { kind: TAGS, api: 'queueTags', name: 'tagged', hint: 'a tag of the queue' },
+    receiver: { kind: TEXTS, api: 'receivers', hint: 'host of the webhook' },
     code: {
       kind: CODES,
       api: codesAs('webhookStatus'),

@@ -30,6 +30,11 @@ export function deadPath(name: string): string {
   return `/dead${toSearch({ q: formatFilter(DEAD_LETTERS, [{ word: 'queue', value: [name] }]) })}`;
 }
 
+/** The page of a receiver. The router does not read an encoded colon. */
+export function receiverPath(host: string): string {
+  return `/receivers/${encodeURIComponent(host).replaceAll('%3A', ':')}`;
+}
+
 export function queuePath(name: string, part: '' | '/changes' | '/edit' | '/send' = ''): string {
   return `/queues/${encodeURIComponent(name)}${part}`;
 }

@@ -26,6 +26,8 @@ export interface Known {
   queues: readonly string[];
   /** Tags of queues. */
   tags?: readonly string[];
+  /** Hosts that queues deliver to. */
+  hosts?: readonly string[];
   paths: readonly { value: string; count: number }[];
   /** JSON texts of values at the path that is typed. */
   values: readonly { value: string; count: number }[];
@@ -34,6 +36,12 @@ export interface Known {
 const MAX_OF_GROUP = 8;
 const MAX_QUEUES = 4;
 const MAX_PATHS = 5;
+
+/** The host that is being typed, for which hosts are looked up; null if none is. */
+export function hostIn(table: Table, text: string): string | null {
+  if (rowOf(table, 'receiver') === undefined) return null;
+  return text.match(/^receiver:(?:.*,)?([^,]*)$/)?.[1] ?? null;
+}
 
 /** The look-ups for a text: the start of a path, and the path whose values are wanted. */
 export function lookUpsFor(
@@ -113,8 +121,9 @@ function words({ words }: Table, text: string): Suggestion[] {
 
 /** Values of a word, after those that are typed already: `state:dead,` goes on with a second one. */
 function valuesOfWord(table: Table, word: string, rest: string, known: Known): Suggestion[] {
-  const named = word === 'queue' ? known.queues.map(formatText) : word === 'tag' ? known.tags : undefined;
-  const examples = named ?? rowOf(table, word)?.examples ?? [];
+  const named = { queue: known.queues.map(formatText), receiver: known.hosts?.map(formatText), tag: known.tags };
+  const examples =
+    (Object.hasOwn(named, word) ? named[word as keyof typeof named] : rowOf(table, word)?.examples) ?? [];
   const comma = rest.lastIndexOf(',') + 1;
   const [before, typed] = [rest.slice(0, comma), rest.slice(comma)];
   const all = examples.map((one) => (typeof one === 'string' ? ([one, ''] as const) : one));

@@ -27,5 +27,6 @@ export const SERVICE: readonly Destination[] = [
 
 /** `/jobs` is current on `/jobs/…`, too. */
 export function isCurrent(path: string, location: string): boolean {
+  if (path === '/queues' && location.startsWith('/receivers')) return true;
   return path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`);
 }

@@ -1,6 +1,6 @@
 import type { SavedView } from '../api/operations/saved-views.ts';
 import { JOBS } from '../filter/jobs.ts';
-import { jobsPath, queuePath } from '../filter/links.ts';
+import { jobsPath, queuePath, receiverPath } from '../filter/links.ts';
 import { queueSearchOf } from '../filter/queue-search.ts';
 import { pathOfView } from '../filter/saved-views.ts';
 import { type Known, suggestionsFor } from '../filter/suggest.ts';
@@ -90,7 +90,16 @@ export function paletteItems(
       path: queuePath(name),
     }));
   const first = wanted === '' ? favourites.map(favourite) : [];
-  return [...first, ...jobOf(wanted), ...deeds, ...places, ...saved, ...found, ...jobsWith(text.trim(), asked, rights)];
+  return [
+    ...first,
+    ...jobOf(wanted),
+    ...deeds,
+    ...places,
+    ...saved,
+    ...found,
+    ...receivers(asked),
+    ...jobsWith(text.trim(), asked, rights),
+  ];
 }
 
 function favourite(name: string): PaletteItem {
@@ -131,6 +140,19 @@ function jobOf(text: string): PaletteItem[] {
     { id: 'job', group: 'Job', label: `Open job ${shortId(text)}`, icon: 'jobs', hint: '', path: `/jobs/${text}` },
   ];
 }
+
+/** The pages of hosts, for `receiver:`. */
+const receivers = ({ known }: Asked) =>
+  (known.hosts ?? []).map((host): PaletteItem => {
+    return {
+      id: `receiver ${host}`,
+      group: 'Queues',
+      label: host,
+      icon: 'send',
+      hint: 'receiver',
+      path: receiverPath(host),
+    };
+  });
 
 /** Conditions as the filter of jobs offers them: values of payloads, states and times in words, keys and errors. */
 function jobsWith(text: string, { known, now }: Asked, rights: Rights | null): PaletteItem[] {

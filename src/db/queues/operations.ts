@@ -1,103 +1,32 @@
 import type { AuditRecord, Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { endHolds, pauseQueues, resumeQueues } from './several.ts';
 
 /**
  * Pause, resume, the end of a hold, rotation of the signing secret, and settings that are on or off. Each is one statement
- * with the change, its audit entry and its wake-up. `jobferry_pick` reads the columns under the lock of the queue's row,
- * so every claim that starts after the commit follows the change, in all processes.
+ * with the change, its audit entry and its wake-up.
  */
-
-const PAUSE: Statement = {
-  name: 'pause-queue',
-  text: `
-    with present as materialized (
-      select id from queue
-       where id = $1 and account_id = $2 and deleted_at is null and paused_at is null for no key update
-    ), paused as (
-      -- The time is read when the queue is locked, so no delivery is claimed later than the pause.
-      update queue set paused_at = jobferry_now(), paused_by = $3::json ->> 'label'
-        from present
-       where queue.id = present.id
-      returning queue.id, queue.name, queue.paused_at, queue.paused_by
-    )
-    select jobferry_audit($2, $3::json, 'queue.pause', 'queue', id, name,
-             jsonb_build_object('pausedAt', null, 'pausedBy', null),
-             jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by))
-      from paused`,
-};
 
 /** @returns false when nothing was changed: the queue is paused already, or there is no such live queue */
 export async function pauseQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(PAUSE, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
+  return (await pauseQueues(db, by, [queueId])).some(({ changed }) => changed);
 }
-
-const RESUME: Statement = {
-  name: 'resume-queue',
-  text: `
-    with present as materialized (
-      select id, paused_at, paused_by from queue
-       where id = $1 and account_id = $2 and deleted_at is null and paused_at is not null
-         and not exists (select from account where account.id = $2 and suspended_at is not null) for no key update
-    ), resumed as (
-      update queue set paused_at = null, paused_by = null, lifetime_floor = jobferry_now() + $4 * interval '1 ms'
-        from present where queue.id = present.id
-      returning queue.id, queue.name, present.paused_at, present.paused_by
-    )
-    select jobferry_wake('deliver', id, jobferry_now()),
-           jobferry_audit($2, $3::json, 'queue.resume', 'queue', id, name,
-             jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by),
-             jsonb_build_object('pausedAt', null, 'pausedBy', null))
-      from resumed`,
-};
 
 /**
  * Resumes deliveries. The lifetime of a waiting job ends at the earliest `lifetimeMs` from now.
  * @returns false when nothing was changed: the queue is not paused, or there is no such live queue.
  */
 export async function resumeQueue(db: Database, by: Author, queueId: string, lifetimeMs: number): Promise<boolean> {
-  return (await db.query(RESUME, [queueId, by.accountId, actorJson(by.actor), lifetimeMs])).length > 0;
+  return (await resumeQueues(db, by, [queueId], { lifetimeMs })).some(({ changed }) => changed);
 }
-
-// Locks the jobs before the queue, in the order of settles. The count in `ended` makes PostgreSQL run `moved` first.
-const END_HOLD: Statement = {
-  name: 'end-hold',
-  text: `
-    with present as materialized (
-      select id, name, hold_until from queue
-       where id = $1 and account_id = $2 and deleted_at is null and hold_until is not null
-    ), held as materialized (
-      select id from job
-       where id in (select id from (
-               select job.id from job join present on job.queue_id = present.id
-                where job.status = 'pending' and job.wait_reason = 'hold' and job.scheduled_for > jobferry_now()
-                order by job.scheduled_for limit $4) next)
-         and status = 'pending' and wait_reason = 'hold' order by id for no key update
-    ), moved as (
-      update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id
-      returning job.id
-    ), ended as (
-      update queue set hold_until = null, hold_job_id = null, hold_reason = null, probe_job_id = null,
-                       breaker_failed = 0, breaker_failed_since = null, breaker_opened_at = null, breaker_until = null
-        from present where queue.id = present.id and (select count(*) from moved) >= 0
-      returning queue.id, present.name, present.hold_until
-    )
-    select jobferry_wake('deliver', id, jobferry_now()),
-           jobferry_audit($2, $3::json, 'queue.end_hold', 'queue', id, name,
-             jsonb_build_object('heldUntil', jobferry_iso(hold_until)),
-             jsonb_build_object('heldUntil', null, 'jobs', (select count(*) from moved)))
-      from ended`,
-};
-
-/** Jobs that become due at once. The others keep their waiting time. */
-const MAX_RELEASED = 1000;
 
 /**
  * Ends the hold of a queue, and makes jobs due that wait for the end of a hold.
  * @returns false when nothing was changed: the queue is not held, or there is no such live queue.
  */
 export async function endHold(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(END_HOLD, [queueId, by.accountId, actorJson(by.actor), MAX_RELEASED])).length > 0;
+  return (await endHolds(db, by, [queueId])).some(({ changed }) => changed);
 }
 
 // The audit entry keeps the plan of a rotation that this one replaces. A rotation whose overlap has ended, but which no

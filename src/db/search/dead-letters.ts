@@ -1,6 +1,7 @@
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Database } from '../connection/database.ts';
+import { hostsOf, receiverOf } from '../queues/receivers.ts';
 import { isKeptLetter } from '../retention/kept.ts';
 import { columnsOf, DEAD_LETTER_ROW, type DeadLetterRow } from '../rows.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
@@ -33,7 +34,7 @@ const LAST_ID = 'g';
 export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   const { retentionMs, lifetimeMs } = scope.periods;
   const values: unknown[] = [scope.accountId, scope.windowMs, retentionMs, lifetimeMs];
-  const { queueIds, payload, dismissed, ...others } = filter;
+  const { queueIds, receivers, payload, dismissed, ...others } = filter;
   let own = `with moment as materialized (
       select jobferry_first_id(now - $2 * interval '1 ms') as first_id, now
         from (select jobferry_now() as now) clock
@@ -42,6 +43,10 @@ export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   if (queueIds !== undefined) {
     values.push(queueIds);
     own += ` and q.id = any ($${values.length}::text[])`;
+  }
+  if (receivers !== undefined) {
+    values.push(hostsOf(receivers));
+    own += ` and ${receiverOf('q.webhook_url')} = any ($${values.length}::text[])`;
   }
   const conditions = [
     '(d.queue_id, d.id) >= (own.id, (select first_id from moment))',

@@ -62,7 +62,7 @@ export function isSelective({ states, statuses }: JobFilter): boolean {
 }
 
 /** Filters that the range of ids and the list of queues already cover. */
-const OF_THE_RANGE: ReadonlySet<string> = new Set<keyof JobFilter>(['queueIds', 'queueNames', 'created']);
+const OF_THE_RANGE: ReadonlySet<string> = new Set<keyof JobFilter>(['queueIds', 'queueNames', 'receivers', 'created']);
 
 /** Whether the filter has conditions besides queue and creation time. */
 export function hasConditions(filter: JobFilter): boolean {

@@ -2,6 +2,7 @@ import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobFilter } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { hostsOf, receiverOf } from '../queues/receivers.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 import { SearchBudget } from './budget.ts';
 import { hasConditions, withImpliedStatuses } from './job-conditions.ts';
@@ -50,6 +51,7 @@ const SCOPE: Statement = {
       select id from queue
        where account_id = $1 and deleted_at is null
          and ($2::text[] is null or id = any ($2)) and ($3::text[] is null or name = any ($3))
+         and ($7::text[] is null or ${receiverOf('webhook_url')} = any ($7))
     )
     select clock.now, (select position from follower where name = 'search') as indexed,
            array(select id from own order by id) as queue_ids,
@@ -67,13 +69,13 @@ export async function openSearch(db: Database, selection: JobSelection): Promise
   const filter = withImpliedStatuses(selection.filter);
   const reading = db.reading(accountId, { budget });
   const query: Search['query'] = (statement, values) => reading.query(statement, values);
-  const { queueIds, queueNames, created, scheduled, completed } = filter;
-  const key = JSON.stringify([queueIds, queueNames]);
+  const { queueIds, queueNames, receivers, created, scheduled, completed } = filter;
+  const key = JSON.stringify([queueIds, queueNames, receivers]);
   const scope =
     scopes.get(key) ??
     readScope(query, [
       ...[accountId, queueIds?.filter(isId) ?? null, queueNames ?? null],
-      ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs],
+      ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs, hostsOf(receivers)],
     ]);
   scopes.set(key, scope);
   const row = await scope;

@@ -58,6 +58,9 @@ export const JobFilterInput = builder.inputType('JobFilter', {
       description:
         'Jobs of the live queues that have at least one of these tags; at most 10 tags, of at most 100 queues. A bulk action takes the queues that have them when it is requested. Without effect in `Queue.jobs`.',
     }),
+    receivers: t.stringList({
+      description: 'Jobs of queues that deliver to one of these receivers, as in `Receiver.host`.',
+    }),
     states: t.field({ type: [JobStateName], description: 'Jobs in one of these states.' }),
     statuses: t.field({ type: [JobStatus], description: 'Jobs with one of these statuses.' }),
     created: t.field({ type: TimeRangeInput, description: 'Jobs published in this range.' }),

@@ -5,6 +5,7 @@ import { tagsOfFilter } from '../../domain/queue-tags.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
 import { connectionOf, countRows, inPlace, pageOf } from '../connections.ts';
+import type { GraphQLContext } from '../context.ts';
 import { enumOf } from '../enums.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE, pagePrice } from '../prices.ts';
@@ -61,6 +62,9 @@ builder.queryFields((t) => ({
       args: {
         search: t.arg.string({ description: 'Text that the name or the webhook URL contains, ignoring case.' }),
         tags: t.arg.stringList({ description: 'Tags of which a queue must have at least one; at most 10.' }),
+        receivers: t.arg.stringList({
+          description: 'Only queues that deliver to one of these receivers, as in `Receiver.host`.',
+        }),
         orderBy: t.arg({
           type: QueueOrder,
           required: true,
@@ -68,7 +72,7 @@ builder.queryFields((t) => ({
           description: 'The order of the queues; oldest first by default.',
         }),
       },
-      resolve: (_root, args, context, info) => {
+      resolve: async (_root, args, context, info) => {
         const { prisma, account, loaders, services } = context;
         // No name contains text that cannot be stored.
         if (args.search != null && !isStorableText(args.search)) {
@@ -78,6 +82,7 @@ builder.queryFields((t) => ({
         const where: Prisma.QueueWhereInput = {
           accountId: account.id,
           deletedAt: null,
+          ...(args.receivers == null ? {} : { AND: [{ id: { in: await idsAt(context, args.receivers) } }] }),
           ...(args.search == null
             ? {}
             : { OR: [{ name: containing(args.search) }, { webhookUrl: containing(args.search) }] }),
@@ -117,6 +122,13 @@ builder.queryFields((t) => ({
     QueueConnection,
   ),
 }));
+
+/** @returns the ids of the queues that deliver to the receivers */
+async function idsAt({ services, account }: GraphQLContext, receivers: readonly string[]): Promise<string[]> {
+  const hosts = new Set(receivers.map((host) => host.trim().toLowerCase()));
+  const found = (await services.receivers.list(account)).filter(({ host }) => hosts.has(host));
+  return found.flatMap(({ queues }) => queues.map(({ id }) => id));
+}
 
 function containing(text: string) {
   return { contains: literally(text), mode: 'insensitive' } as const;

@@ -10,7 +10,7 @@ import { PRICE } from '../prices.ts';
 export const LAST_DELIVERY =
   'If its job has been removed since, it is the start of the five minutes in which it ended.';
 
-const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
+export const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
   description:
     'Percentiles of a duration in milliseconds, within 10 % of the true values. Each is null if nothing was measured.',
   fields: (t) => ({

@@ -52,7 +52,7 @@ export function createBulkRequests(context: Context) {
     if (jobs?.replayable === false) throw invalid('`replayable: false` selects jobs that cannot be replayed');
     if (filter.replayed === true) throw invalid('dead letters that were replayed cannot be replayed again');
     // The action implies that the dead letters were not replayed. With a queue it implies the queue, too.
-    const implied = queueId === null ? [] : ['queueIds', 'queueNames'];
+    const implied = queueId === null ? [] : ['queueIds', 'queueNames', 'receivers'];
     const isNarrow = !matchesEverything(jobs ?? filter, [...implied, 'replayed', 'replayable', 'dismissed']);
     assertNarrow(all || isNarrow, queueId === null ? 'dead letter of the account' : 'dead letter of the queue');
     assertRate(ratePerSecond);

@@ -151,9 +151,10 @@ const LAST_MOMENT = 2 ** 48 - 1;
  * @throws JobferryError `invalid_request` above the bounds on filters
  */
 function matchable(filter: DeadLetterFilter): DeadLetterFilter | null {
-  const { ids, queueIds, reasons, fingerprints, answers, webhookStatusCodes, errorContains, dead, payload } = filter;
+  const { ids, queueIds, receivers, reasons, fingerprints, answers, webhookStatusCodes, errorContains, dead, payload } =
+    filter;
   const { listLength, textLength } = FILTER_LIMITS;
-  for (const list of [ids, queueIds, reasons, fingerprints, answers, webhookStatusCodes]) {
+  for (const list of [ids, queueIds, receivers, reasons, fingerprints, answers, webhookStatusCodes]) {
     if (list !== undefined && list.length > listLength)
       throw tooLong(`lists of a filter have at most ${listLength} entries`);
   }
@@ -169,6 +170,7 @@ function matchable(filter: DeadLetterFilter): DeadLetterFilter | null {
     ...filter,
     ids: ids?.filter(isId),
     queueIds: queueIds?.filter(isId),
+    receivers: receivers?.filter(isStorableText),
     answers: answers?.filter(isStorableText),
     reasons: reasons?.filter(isStorableText),
     fingerprints: fingerprints?.filter(isStorableText),

@@ -9,29 +9,19 @@ import {
   queueNow,
 } from '../../db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, MAX_AHEAD, type WaitingFacts, waitingJobs } from '../../db/insight/queues.ts';
-import { sinceFailures } from '../../db/insight/since-failures.ts';
-import { type StatsRow, totalStats } from '../../db/insight/statistics.ts';
+import { totalStats } from '../../db/insight/statistics.ts';
 import { troubledQueues } from '../../db/insight/troubled.ts';
 import type { QueueRow } from '../../db/rows.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import {
-  healthOf,
-  mayBeMended,
-  type QueueHealth,
-  sinceFailure,
-  type WarningStarts,
-  warningRange,
-  warningStarts,
-} from '../../domain/health.ts';
+import { type QueueHealth, type WarningStarts, warningRange, warningStarts } from '../../domain/health.ts';
 import { bucketOf } from '../../domain/histogram.ts';
 import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobStateName } from '../../domain/job-filter.ts';
 import {
   MAX_TIMELINE_POINTS,
   STATS_BUCKET_SECONDS,
-  sumOf,
   type TimelineGrid,
   type TimelineInput,
   type TimelinePoint,
@@ -40,6 +30,7 @@ import {
 } from '../../domain/statistics.ts';
 import { type Waiting, waitingMessageWithoutTexts, whyWaiting } from '../../domain/waiting.ts';
 import type { Context } from '../context.ts';
+import { healthsOf } from './healths.ts';
 
 export type { IgnoredNames } from '../../db/insight/instances.ts';
 export type { QueueRow } from '../../db/rows.ts';
@@ -108,19 +99,6 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
   const read = (account: Account, queueIds: readonly string[], request: QueueNowRequest) =>
     queueNow(db.reading(account.id), account.id, queueIds.filter(isId), request, periods);
 
-  /** By the attempts of the last hour, and of those that failed by what has happened since. */
-  const healthsOf = async (account: Account, attempts: Map<string, StatsRow[] | undefined>) => {
-    const healths = new Map(
-      [...attempts].flatMap(([id, rows]) =>
-        rows === undefined ? [] : [[id, healthOf(sumOf(rows), server.webhookTimeoutMs)] as const],
-      ),
-    );
-    const ill = [...healths].filter(([, health]) => mayBeMended(health)).map(([id]) => id);
-    if (ill.length === 0) return healths;
-    const failures = await sinceFailures(db.reading(account.id), account.id, ill, retentionMs);
-    return new Map([...healths].map(([id, health]) => [id, sinceFailure(health, failures.get(id) ?? null)]));
-  };
-
   /** The attempts of queues in a range, and the published jobs by span if they are asked for. */
   const overTime = async (
     account: Account,
@@ -152,7 +130,7 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       const spans = counted === undefined ? undefined : spansOf(counted.grid, counted.earliestMs);
       const queues = await read(account, queueIds, { parts: asked, names, spans });
       const ofHour = parts.includes('health') ? mapped(queues, ({ attempts }) => attempts) : new Map();
-      const healths = await healthsOf(account, ofHour);
+      const healths = await healthsOf(context, account, ofHour);
       return new Map(
         [...queues].map(([id, { row, depth, use, holdJobs, attempts, published }]) => [
           id,

@@ -122,21 +122,21 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
       .filter((jobId) => tables.jobs.get(jobId)?.queueId === queueId && tables.letters.delete(jobId))
       .map(() => ({ swept: 1 })),
 
-  'pause-queue': (tables, [queueId]) => {
-    const queue = tables.queues.get(queueId as string);
-    if (queue === undefined || queue.deletedAt !== null || queue.pausedAt !== null) return [];
-    queue.pausedAt = tables.clock();
-    return [{}];
-  },
+  'pause-queues': (tables, [queueIds]) =>
+    liveOf(tables, queueIds).map((queue) => {
+      const changed = queue.pausedAt === null;
+      queue.pausedAt ??= tables.clock();
+      return { id: queue.id, changed };
+    }),
 
-  'resume-queue': (tables, [queueId, , , lifetimeMs]) => {
-    const queue = tables.queues.get(queueId as string);
-    if (queue === undefined || queue.deletedAt !== null || queue.pausedAt === null) return [];
-    queue.pausedAt = null;
-    queue.lifetimeFloor = tables.clock() + (lifetimeMs as number);
-    tables.wake('deliver', queue.id, tables.clock());
-    return [{}];
-  },
+  'resume-queues': (tables, [queueIds, , , lifetimeMs]) =>
+    liveOf(tables, queueIds).map((queue) => {
+      if (queue.pausedAt === null) return { id: queue.id, changed: false };
+      queue.pausedAt = null;
+      queue.lifetimeFloor = tables.clock() + (lifetimeMs as number);
+      tables.wake('deliver', queue.id, tables.clock());
+      return { id: queue.id, changed: true };
+    }),
 
   'delete-queue': (tables, [queueId]) => {
     const queue = tables.queues.get(queueId as string);
@@ -175,6 +175,12 @@ export const execute: Execute = (tables, name, values) => {
   if (statement === undefined) throw new Error(`the model of the database does not know the statement "${name}"`);
   return statement(tables, values);
 };
+
+function liveOf(tables: Tables, queueIds: unknown) {
+  return (queueIds as string[])
+    .flatMap((id) => tables.queues.get(id) ?? [])
+    .filter(({ deletedAt }) => deletedAt === null);
+}
 
 function pageOf(tables: Tables, deleted: boolean, after: unknown, limit: unknown): object[] {
   const ids = [...tables.queues.values()].filter((queue) => (queue.deletedAt !== null) === deleted).map(({ id }) => id);

@@ -13,7 +13,11 @@ export const SuggestValues = graphql(`
 export const SuggestTags = graphql(`query SuggestTags($search: String!) { queueTags(search: $search) }`);
 
 export const SearchQueues = graphql(`
-  query SearchQueues($search: String, $tags: [String!]) {
-    queues(first: 8, search: $search, tags: $tags) { nodes { id name paused webhookUrl tags } }
+  query SearchQueues($search: String, $tags: [String!], $receivers: [String!]) {
+    queues(first: 8, search: $search, tags: $tags, receivers: $receivers) { nodes { id name paused webhookUrl tags } }
   }
+`);
+
+export const SearchReceivers = graphql(`
+  query SearchReceivers($search: String!) { receivers(first: 8, search: $search) { host queueCount } }
 `);

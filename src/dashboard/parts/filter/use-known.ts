@@ -1,10 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { SearchQueues, SuggestPaths, SuggestTags, SuggestValues } from '../../api/operations/suggest.ts';
+import {
+  SearchQueues,
+  SearchReceivers,
+  SuggestPaths,
+  SuggestTags,
+  SuggestValues,
+} from '../../api/operations/suggest.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
-import { type Known, lookUpsFor, tagIn } from '../../filter/suggest.ts';
+import { hostIn, type Known, lookUpsFor, tagIn } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };
@@ -33,15 +39,32 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   });
   const tag = tagIn(table, settled);
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
+  const host = hostIn(table, settled);
+  const hosts = useQuery({ ...query(SearchReceivers, { search: host ?? '' }), ...keepOld, enabled: host !== null });
   const known = useMemo(() => {
-    if (path === null && queue === null)
-      return tag === null ? NOTHING : { ...NOTHING, tags: tags.data?.queueTags ?? [] };
+    if (path === null && queue === null) {
+      if (tag !== null) return { ...NOTHING, tags: tags.data?.queueTags ?? [] };
+      return host === null ? NOTHING : { ...NOTHING, hosts: hosts.data?.receivers.map((one) => one.host) ?? [] };
+    }
     const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
     return {
       queues: queue === null ? [] : (queues.data?.queues.nodes.map(({ name }) => name) ?? []),
       paths: path === null ? [] : found,
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
-  }, [path, queue, tag, isPath, isExact, paths.data, common.data, values.data, queues.data, tags.data]);
-  return { known, isSearching: [paths, common, values, queues, tags].some(({ isFetching }) => isFetching) };
+  }, [
+    path,
+    queue,
+    tag,
+    host,
+    isPath,
+    isExact,
+    paths.data,
+    common.data,
+    values.data,
+    queues.data,
+    tags.data,
+    hosts.data,
+  ]);
+  return { known, isSearching: [paths, common, values, queues, tags, hosts].some(({ isFetching }) => isFetching) };
 }

@@ -1,3 +1,4 @@
+import '../../../parts/bulk/bulk-bar.css';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useMay, useRights } from '../../../api/rights.ts';
@@ -7,6 +8,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Coming } from '../../../parts/page/coming.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { toast } from '../../../parts/toast.tsx';
+import type { Ticks } from '../../../parts/use-ticks.ts';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { type Count, count, many, number } from '../../../words/format.ts';
 import { type Deed, may } from '../../../words/rights.ts';
@@ -14,7 +16,6 @@ import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../model/b
 import type { BulkSelection } from './bulk-dialog.tsx';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 import type { ByState } from './use-jobs.ts';
-import type { Ticks } from './use-ticks.ts';
 
 const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
 const ReplayDialog = lazy(() => import('../../../parts/bulk/replay-dialog.tsx'));

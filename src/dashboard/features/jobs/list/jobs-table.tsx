@@ -1,15 +1,16 @@
-import { memo, useCallback, useEffect, useRef } from 'react';
+import { memo } from 'react';
 import { Link } from 'wouter';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { JobStatusWord } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';
+import { TickAll, TickCell, useOnTick } from '../../../parts/tick.tsx';
 import { Ago } from '../../../parts/time.tsx';
+import type { Ticks } from '../../../parts/use-ticks.ts';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { rowTextOfJob } from '../../../words/job-row.ts';
 import type { Order } from './list-url.ts';
-import type { Ticks } from './use-ticks.ts';
 
 export interface JobsTableProps {
   rows: readonly JobRow[];
@@ -26,34 +27,12 @@ export interface JobsTableProps {
 
 export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...rest }: JobsTableProps) {
   const ids = rows.map(({ id }) => id);
-  const latest = useRef({ ids, ticks });
-  useEffect(() => {
-    latest.current = { ids, ticks };
-  });
-  const onTick = useCallback((id: string, isRange: boolean) => {
-    if (isRange) latest.current.ticks.toggleRange(id, latest.current.ids);
-    else latest.current.ticks.toggle(id);
-  }, []);
-  const isAllTicked = ticks.isAll || (ids.length > 0 && ids.every((id) => ticks.ids.has(id)));
-  const isSomeTicked = !isAllTicked && ids.some((id) => ticks.ids.has(id));
+  const onTick = useOnTick(ticks, ids);
   return (
     <Table
       className={`cards tickable jobs-table${rest.isDim ? ' dim' : ''}`}
       columns={[
-        [
-          <label key="tick" className="tick">
-            <input
-              type="checkbox"
-              checked={isAllTicked}
-              ref={(box) => {
-                if (box !== null) box.indeterminate = isSomeTicked;
-              }}
-              onChange={() => (isAllTicked ? ticks.clear() : ticks.setPage(ids))}
-            />
-            <span className="sr">Tick this page</span>
-          </label>,
-          'c0',
-        ],
+        [<TickAll key="tick" ticks={ticks} ids={ids} />, 'c0'],
         ['State', 'c1'],
         ['Job', 'c3'],
         ['Queue', 'c4'],
@@ -120,16 +99,7 @@ const Row = memo(function Row({ job, isGone, isCursor, isTicked, onTick, from, w
   const classes = [isTicked ? 'on' : '', isCursor ? 'cursor' : '', isGone ? 'gone' : ''].filter(Boolean).join(' ');
   return (
     <tr className={classes === '' ? undefined : classes}>
-      <td className="c0">
-        <label className="tick">
-          <input
-            type="checkbox"
-            checked={isTicked}
-            onChange={(event) => onTick(job.id, (event.nativeEvent as MouseEvent).shiftKey)}
-          />
-          <span className="sr">Tick job {job.id.slice(-5)}</span>
-        </label>
-      </td>
+      <TickCell id={job.id} isTicked={isTicked} onTick={onTick} label={`Tick job ${job.id.slice(-5)}`} />
       <td className="c1">
         <JobStatusWord job={job} />
       </td>

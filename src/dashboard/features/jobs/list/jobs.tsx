@@ -18,6 +18,7 @@ import { Coming } from '../../../parts/page/coming.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { Pager } from '../../../parts/pager.tsx';
 import { Empty, Failure, Skeleton, useIsLate } from '../../../parts/states.tsx';
+import { useTicks } from '../../../parts/use-ticks.ts';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { textOf } from '../../../schema/graphql.ts';
 import { type Count, count, exactTime, many, number } from '../../../words/format.ts';
@@ -31,7 +32,6 @@ import { jobFilterOf, type ListUrl, ORDERS, searchOf, useListUrl } from './list-
 import { useJobs } from './use-jobs.ts';
 import { useListKeys } from './use-list-keys.ts';
 import { useFrozenRows } from './use-rows.ts';
-import { useTicks } from './use-ticks.ts';
 
 const NothingMatches = lazy(() => import('./nothing.tsx'));
 const Peek = lazy(() => import('./peek.tsx'));

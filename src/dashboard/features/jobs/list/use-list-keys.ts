@@ -1,5 +1,5 @@
 import { useCommands } from '../../../parts/page/keys.ts';
-import type { Ticks } from './use-ticks.ts';
+import type { Ticks } from '../../../parts/use-ticks.ts';
 
 /** The keys of a list of jobs: walk, peek, open, tick. The row under the cursor has the focus, on its link. */
 export function useListKeys({

@@ -3,8 +3,8 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
-import { May } from '../../../api/rights.ts';
-import { queueSearchOf } from '../../../filter/queue-search.ts';
+import { May, useMay } from '../../../api/rights.ts';
+import { queueSearchOf, receiverWord } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
@@ -13,12 +13,15 @@ import { Page } from '../../../parts/page/page.tsx';
 import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { useHeld } from '../../../parts/use-calm-order.ts';
+import { useTicks } from '../../../parts/use-ticks.ts';
 import { number } from '../../../words/format.ts';
 import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
 import { useFavourites } from '../parts/star.tsx';
+import { QueuesBar } from '../several/several-buttons.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
+import { useHosts } from './use-hosts.ts';
 import { PAGE, useQueues, useTimelines } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
@@ -35,6 +38,8 @@ export function QueueList() {
   const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
   useWalk();
+  const ticks = useTicks();
+  const canTick = useMay('pauseQueues');
 
   // The rows of the last question must not be read as the answer to this one.
   const isOld = asked.isPlaceholderData;
@@ -46,6 +51,9 @@ export function QueueList() {
       h1={h1}
       actions={
         <>
+          <Link className="btn" href="/receivers">
+            Receivers
+          </Link>
           <SpanChoice span={span} />
           <ExportButton list={() => ({ of: 'queues', filter: search, variables: { ...queueSearchOf(search) } })} />
           <NewQueueLink />
@@ -60,10 +68,17 @@ export function QueueList() {
         <div {...handlers} className={isOld ? 'aging' : undefined}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues that match'}
-            {...{ states: favouritesFirst(worstFirst(states), favourites), span, timelines, isHeld }}
+            {...{
+              states: favouritesFirst(worstFirst(states), favourites),
+              span,
+              timelines,
+              isHeld: isHeld || ticks.ids.size > 0,
+            }}
+            ticks={canTick ? ticks : undefined}
           />
         </div>
       )}
+      <QueuesBar ticks={ticks} />
       {page !== undefined && (after !== null || page.pageInfo.hasNextPage) && (
         <Pager search={search} window={params.get('window')} after={after} page={page} />
       )}
@@ -80,6 +95,7 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
   const input = useRef<HTMLInputElement>(null);
   const [isTyping, setTyping] = useState(false);
   const tags = useQuery({ ...query(SuggestTags, { search: '' }), enabled: isTyping }).data?.queueTags ?? [];
+  const hosts = useHosts(text);
   const offers = useId();
   useCommands([{ key: '/', label: 'Search queues', icon: 'search', run: () => input.current?.focus() }]);
   // Back and forward change what is searched for.
@@ -102,8 +118,8 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
         ref={input}
         className="input"
         type="search"
-        aria-label="Search queues by name, address or tag"
-        placeholder="Search by name, address or tag:"
+        aria-label="Search queues by name, address, tag or receiver"
+        placeholder="Search by name, address, tag: or receiver:"
         list={offers}
         onFocus={() => setTyping(true)}
         value={text}
@@ -120,6 +136,9 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
       <datalist id={offers}>
         {tags.map((tag) => (
           <option key={tag} value={`tag:${tag}`} />
+        ))}
+        {hosts.map((host) => (
+          <option key={host} value={receiverWord(host)} />
         ))}
       </datalist>
       <kbd>/</kbd>

@@ -6,6 +6,8 @@ import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Table, unseen } from '../../../parts/table.tsx';
+import { TickAll, TickCell, useOnTick } from '../../../parts/tick.tsx';
+import type { Ticks } from '../../../parts/use-ticks.ts';
 import { minute, NONE, number } from '../../../words/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
 import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../model/queue-row.ts';
@@ -24,15 +26,24 @@ export interface TableData {
   /** Undefined until they are loaded. */
   timelines: ReadonlyMap<string, readonly Point[]> | undefined;
   deaths: DeadCounts | undefined;
+  /** Left out where nothing is done with several queues. */
+  ticks?: Ticks | undefined;
 }
 
 /** All queues of a page. Every number changes in place. */
-export function QueueTable({ states, span, timelines, deaths, labelledBy }: TableData & { labelledBy: string }) {
+export function QueueTable({ states, span, timelines, deaths, ticks, labelledBy }: TableData & { labelledBy: string }) {
   const favourites = useFavourites();
+  const ids = states.map(({ queue }) => queue.id);
+  const columns = columnsOf(span);
+  const onTick = useOnTick(ticks, ids);
   const longest = Math.max(1, ...states.map(({ queue }) => openJobs(queue)));
   return (
     <div className="queues">
-      <Table className="cards fixed" labelledBy={labelledBy} columns={columnsOf(span)}>
+      <Table
+        className={`cards fixed${ticks === undefined ? '' : ' tickable'}`}
+        labelledBy={labelledBy}
+        columns={ticks === undefined ? columns : [[<TickAll key="tick" ticks={ticks} ids={ids} />, 'c0'], ...columns]}
+      >
         {states.map(({ queue, condition }) => (
           <Row
             key={queue.id}
@@ -44,6 +55,8 @@ export function QueueTable({ states, span, timelines, deaths, labelledBy }: Tabl
             dead={deaths === undefined ? null : (deaths.byQueue.get(queue.id) ?? 0)}
             isDeadExact={deaths?.isExact ?? true}
             isFavourite={favourites.includes(queue.name)}
+            isTicked={ticks?.ids.has(queue.id) ?? null}
+            onTick={onTick}
           />
         ))}
       </Table>
@@ -77,19 +90,25 @@ interface RowProps {
   dead: number | null;
   isDeadExact: boolean;
   isFavourite: boolean;
+  /** Null without a box. */
+  isTicked: boolean | null;
+  onTick: (id: string, isRange: boolean) => void;
 }
 
-const Row = memo(function Row({ queue, condition, longest, span, timeline, dead, isDeadExact, isFavourite }: RowProps) {
+const Row = memo(function Row({ queue, condition, longest, span, timeline, dead, isDeadExact, ...rest }: RowProps) {
   const open = openJobs(queue);
   const oldest = oldestDue(queue);
   const failed = failedShare(queue);
   const wait = waitFigure(recentWait(queue.recent));
   const isFull = (queue.inFlight ?? 0) >= queue.concurrency && condition === 'behind';
   return (
-    <tr>
+    <tr className={rest.isTicked === true ? 'on' : undefined}>
+      {rest.isTicked !== null && (
+        <TickCell id={queue.id} isTicked={rest.isTicked} onTick={rest.onTick} label={`Tick ${queue.name}`} />
+      )}
       <td className="c1 first">
         <span>
-          {isFavourite && (
+          {rest.isFavourite && (
             <>
               <Icon name="star" className="filled" />
               <span className="sr">Favourite</span>

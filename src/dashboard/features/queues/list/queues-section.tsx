@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { Failure } from '../../../parts/states.tsx';
 import { useCalmOrder } from '../../../parts/use-calm-order.ts';
+import type { Ticks } from '../../../parts/use-ticks.ts';
 import { number } from '../../../words/format.ts';
 import type { Span } from '../model/timeline.ts';
 import { DepthLegend } from '../parts/depth-bar.tsx';
@@ -15,6 +16,7 @@ export function QueuesSection({
   isHeld,
   rest = 0,
   title = 'All queues',
+  ticks,
 }: {
   states: readonly ListedQueue[];
   span: Span;
@@ -23,6 +25,7 @@ export function QueuesSection({
   /** Queues that are on other pages. */
   rest?: number;
   title?: string;
+  ticks?: Ticks | undefined;
 }) {
   const calm = useCalmOrder(
     states.map(({ queue }) => queue.id),
@@ -45,6 +48,7 @@ export function QueuesSection({
         timelines={bars}
         deaths={deadCounts}
         span={span}
+        ticks={ticks}
       />
       {rest > 0 && (
         <div className="pager">

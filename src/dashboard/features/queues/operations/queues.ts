@@ -4,8 +4,8 @@ import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 /** The live queues, with enough of the last minutes to tell how each of them is. */
 export const QueuesPage = graphql(
   `
-  query QueuesPage($first: Int!, $after: String, $search: String, $tags: [String!], $order: QueueOrder!, $recent: DateTime!) {
-    queues(first: $first, after: $after, search: $search, tags: $tags, orderBy: $order) {
+  query QueuesPage($first: Int!, $after: String, $search: String, $tags: [String!], $receivers: [String!], $order: QueueOrder!, $recent: DateTime!) {
+    queues(first: $first, after: $after, search: $search, tags: $tags, receivers: $receivers, orderBy: $order) {
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
@@ -27,10 +27,10 @@ export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number]
  */
 export const QueueTimelines = graphql(`
   query QueueTimelines(
-    $first: Int!, $after: String, $search: String, $tags: [String!], $order: QueueOrder!, $from: DateTime!, $bucket: Int!
+    $first: Int!, $after: String, $search: String, $tags: [String!], $receivers: [String!], $order: QueueOrder!, $from: DateTime!, $bucket: Int!
     $hasDeaths: Boolean!
   ) {
-    queues(first: $first, after: $after, search: $search, tags: $tags, orderBy: $order) {
+    queues(first: $first, after: $after, search: $search, tags: $tags, receivers: $receivers, orderBy: $order) {
       pageInfo { endCursor hasNextPage }
       nodes {
         __typename id

@@ -2,7 +2,7 @@ import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
-import { attemptsPath, deadPath, jobsOfQueue, jobsPath } from '../../../filter/links.ts';
+import { attemptsPath, deadPath, jobsOfQueue, jobsPath, receiverPath } from '../../../filter/links.ts';
 import { Time } from '../../../parts/time.tsx';
 import { answersOf } from '../../../words/answers.ts';
 import { count, many, number, percent, seconds, span } from '../../../words/format.ts';
@@ -151,12 +151,12 @@ function DeadLetters({ queue: { name, deaths } }: { queue: QueueOfPage }) {
 }
 
 function DeliversTo({ queue: { webhookUrl, mode, ackTimeout } }: { queue: QueueOfPage }) {
-  const [, host = webhookUrl, path = ''] = webhookUrl.match(/^https?:\/\/([^/]+)(.*)$/) ?? [];
+  const [, host = webhookUrl, path = ''] = webhookUrl.match(/^https?:\/\/(?:[^/@]*@)?([^/?#]+)(.*)$/) ?? [];
   return (
     <div title={webhookUrl}>
       <dt>Delivers to</dt>
       <dd className="mono">
-        {host}
+        <Link href={receiverPath(host)}>{host}</Link>
         <wbr />
         {path}
       </dd>

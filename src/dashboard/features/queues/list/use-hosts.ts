@@ -1,0 +1,12 @@
+import { useQuery } from '@tanstack/react-query';
+import { SearchReceivers } from '../../../api/operations/suggest.ts';
+import { keepOld, query } from '../../../api/query.ts';
+import { useSettled } from '../../../base/use-settled.ts';
+import { typedReceiver } from '../../../filter/queue-search.ts';
+
+/** Hosts for the one that is being typed after `receiver:`. */
+export function useHosts(text: string): string[] {
+  const typed = typedReceiver(useSettled(text));
+  const asked = useQuery({ ...query(SearchReceivers, { search: typed ?? '' }), ...keepOld, enabled: typed !== null });
+  return typed === null ? [] : (asked.data?.receivers.map(({ host }) => host) ?? []);
+}

@@ -1,0 +1,121 @@
+import { count, many, number } from '../../../words/format.ts';
+import type { IconName } from '../../../words/words.ts';
+
+/** The words of deeds with several queues. */
+
+export type SeveralDeed = 'pause' | 'resume' | 'limit';
+
+/** The queues of a deed. */
+export type Choice = { ids: string[] } | { receiver: string };
+
+interface Words {
+  icon: IconName;
+  button: string;
+  /** "Pause 12 queues?" */
+  verb: string;
+  lead: string;
+  /** Queues that the deed changes, and those that it leaves as they are. */
+  figures: readonly [changed: string, others: string];
+  done: string;
+  undone: string;
+}
+
+export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
+  pause: {
+    icon: 'pause',
+    button: 'Pause…',
+    verb: 'Pause',
+    lead: 'Jobs can still be published, and nothing is lost. Deliveries in progress end.',
+    figures: ['to be paused', 'paused already'],
+    done: 'paused',
+    undone: 'resumed',
+  },
+  resume: {
+    icon: 'play',
+    button: 'Resume…',
+    verb: 'Resume',
+    lead: 'Their waiting jobs go out at once, as far as the limits allow, and get their full lifetime again.',
+    figures: ['to go on', 'not paused'],
+    done: 'resumed',
+    undone: 'paused again',
+  },
+  limit: {
+    icon: 'edit',
+    button: 'Limit…',
+    verb: 'Limit',
+    lead: 'A field that is left empty keeps the value of each queue. The limits apply at once.',
+    figures: ['to be changed', 'have these limits'],
+    done: 'limited',
+    undone: 'back at their former limits',
+  },
+};
+
+export const DEEDS_OF_SEVERAL = Object.keys(SEVERAL) as SeveralDeed[];
+
+interface Done {
+  changed: number;
+  queues: readonly { outcome: string }[];
+}
+
+/** The price: changed queues, others, and jobs that wait in those that are changed. */
+export function figuresOf(deed: SeveralDeed, done: (Done & { waiting: number; waitingExact: boolean }) | null) {
+  const [changed, others] = SEVERAL[deed].figures;
+  const left = done === null ? '…' : number(done.queues.length - done.changed);
+  return [
+    [done === null ? '…' : number(done.changed), changed],
+    [left, others],
+    [done === null ? '…' : count(done.waiting, done.waitingExact), 'jobs waiting there'],
+  ] as const;
+}
+
+/** The question; a sentence if nothing is left to do. */
+export function titleOf(deed: SeveralDeed, done: Done | null, chosen: number): string {
+  if (done?.changed === 0) return `No queue is left to ${SEVERAL[deed].verb.toLowerCase()}`;
+  return `${SEVERAL[deed].verb} ${many(done === null ? chosen : done.changed, 'queue')}?`;
+}
+
+/** The deed on its button. */
+export function labelOf(deed: SeveralDeed, done: Done | null, chosen: number): string {
+  return `${SEVERAL[deed].verb} ${many(done?.changed || chosen, 'queue')}`;
+}
+
+/** "12 queues paused", for the toast. */
+export function outcomeText(deed: SeveralDeed, { changed }: Done): string {
+  return `${many(changed, 'queue')} ${SEVERAL[deed].done}`;
+}
+
+/** The outcome of an undo. Queues that were changed since stay as they are, and are named by their number. */
+export function undoneText(deed: SeveralDeed, { changed, queues }: Done): string {
+  const text = `${many(changed, 'queue')} ${SEVERAL[deed].undone}`;
+  const others = queues.length - changed;
+  return others === 0 ? text : `${text}; ${number(others)} ${others === 1 ? 'was' : 'were'} changed since`;
+}
+
+/** The fields of the dialog, as people typed them. */
+export interface LimitDraft {
+  concurrency: string;
+  rateLimitMax: string;
+  rateLimitWindow: string;
+}
+
+export const NO_LIMITS: LimitDraft = { concurrency: '', rateLimitMax: '', rateLimitWindow: '' };
+
+export interface LimitsInput {
+  concurrency?: number;
+  rateLimitMax?: number | null;
+  rateLimitWindow?: number;
+}
+
+/** The limits that are typed, or what is wrong with them; null for both if nothing is. */
+export function limitsOf(draft: LimitDraft): { limits: LimitsInput | null; problem: string | null } {
+  const limits: LimitsInput = {};
+  for (const [name, typed] of Object.entries(draft) as [keyof LimitDraft, string][]) {
+    const text = typed.trim();
+    if (text === '') continue;
+    if (name === 'rateLimitMax' && text === 'none') limits.rateLimitMax = null;
+    else if (!/^\d+(\.\d+)?$/.test(text) || (name !== 'rateLimitWindow' && text.includes('.')))
+      return { limits: null, problem: `“${text}” is not a number.` };
+    else limits[name] = Number(text);
+  }
+  return { limits: Object.keys(limits).length === 0 ? null : limits, problem: null };
+}

@@ -1,0 +1,163 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'wouter';
+import { query } from '../../../api/query.ts';
+import { useMay } from '../../../api/rights.ts';
+import { useView } from '../../../base/time.ts';
+import { jobsPath } from '../../../filter/links.ts';
+import { receiverWord } from '../../../filter/queue-search.ts';
+import { toSearch } from '../../../filter/search.ts';
+import { Page } from '../../../parts/page/page.tsx';
+import { useWalk } from '../../../parts/page/walk.ts';
+import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { useHeld } from '../../../parts/use-calm-order.ts';
+import { useTicks } from '../../../parts/use-ticks.ts';
+import { answersOf } from '../../../words/answers.ts';
+import { many, NONE, number, percent, took } from '../../../words/format.ts';
+import { QueuesSection } from '../list/queues-section.tsx';
+import { SpanChoice, useSpan } from '../list/span-choice.tsx';
+import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
+import { worstFirst } from '../model/overview.ts';
+import { sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
+import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
+import { QueuesBar, SeveralButtons } from '../several/several-buttons.tsx';
+
+const crumbsOf = (host: string) => [
+  { label: 'Queues', to: '/queues' },
+  { label: 'Receivers', to: '/receivers' },
+  { label: host },
+];
+const EVERY_MS = 15_000;
+
+/** A host to which queues deliver: does it take what is sent? */
+export default function Receiver({ params }: { params: Record<string, string> }) {
+  // The router leaves an encoded colon as it is.
+  const host = (params.host ?? '').replace(/%3A/i, ':').toLowerCase();
+  const asked = useQuery({ ...query(ReceiverPage, { host }), refetchInterval: EVERY_MS });
+  const receiver = asked.data?.receiver;
+  const span = useSpan();
+  const h1 =
+    receiver === undefined ? host : receiver === null ? `No queue delivers to ${host}.` : sentenceOfReceiver(receiver);
+  return (
+    <Page
+      title={h1.replace(/\.$/, '')}
+      crumbs={crumbsOf(host)}
+      h1={h1}
+      {...(receiver == null ? {} : { sign: signOfReceiver(receiver) })}
+      actions={
+        receiver != null && (
+          <>
+            <SpanChoice span={span} />
+            <SeveralButtons
+              choice={{ receiver: host }}
+              chosen={receiver.queueCount}
+              onDone={() => void asked.refetch()}
+            />
+          </>
+        )
+      }
+    >
+      <Failure asked={asked} what="This receiver" />
+      {receiver === undefined && <Skeleton lines={6} />}
+      {receiver === null && (
+        <Empty title="The host of no webhook" icon="search">
+          <Link className="btn" href="/receivers">
+            Show all receivers
+          </Link>
+        </Empty>
+      )}
+      {receiver != null && (
+        <>
+          <Facts receiver={receiver} />
+          <QueuesOf receiver={receiver} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health } }: { receiver: ReceiverOfPage }) {
+  const view = useView();
+  const { all, good, others } = answersOf(health);
+  const { p50 = null, p95 = null } = health?.duration ?? {};
+  const jobs = jobsPath([
+    { word: 'receiver', value: [host] },
+    { word: 'state', value: ['retrying', 'dead'] },
+  ]);
+  return (
+    <dl className="facts">
+      <Fact label="Queues" sub={`${number(pausedQueues)} paused, ${number(heldQueues)} held`}>
+        {number(queueCount)}
+      </Fact>
+      <Fact label="Failing queues" sub={<Link href={jobs}>Jobs that fail</Link>}>
+        <span className={(health?.failingQueues ?? 0) > 0 ? 'trouble' : undefined}>
+          {number(health?.failingQueues ?? 0)}
+        </span>
+      </Fact>
+      <Fact
+        label="Answers, last hour"
+        sub={
+          all === 0
+            ? 'no attempt ended'
+            : others.length === 0
+              ? `all ${number(all)} of them`
+              : others.map(({ label, count: n }) => `${number(n)} × ${label}`).join(', ')
+        }
+      >
+        {all === 0 ? 'None' : percent(good, all)} {all > 0 && <small>2xx</small>}
+      </Fact>
+      <Fact label="Latency, last hour" sub={p95 === null ? 'no delivery ended' : `95 % within ${took(p95)}`}>
+        {p50 === null ? NONE : took(p50)} {p50 !== null && <small>median</small>}
+      </Fact>
+      <Fact label="Last 2xx" sub="to five minutes">
+        {spanText(health?.acceptedAt ?? null, view)}
+      </Fact>
+      <Fact label="Last other answer, or none" sub={`of ${many(queueCount, 'queue')}`}>
+        {spanText(health?.refusedAt ?? null, view)}
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ label, children, sub }: { label: string; children: React.ReactNode; sub: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+      <dd className="sub">{sub}</dd>
+    </div>
+  );
+}
+
+/** The first page of its queues; the others are in the list of queues. */
+function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage }) {
+  const [params] = useSearchParams();
+  const place = { search: receiverWord(host), after: null };
+  const { asked, states } = useQueues(place);
+  const span = useSpan();
+  const timelines = useTimelines(place, span);
+  const { isHeld, handlers } = useHeld();
+  const ticks = useTicks();
+  const canTick = useMay('pauseQueues');
+  useWalk();
+  return (
+    <div {...handlers}>
+      <Failure asked={asked} what="The list of its queues" />
+      <QueuesSection
+        title="Its queues"
+        {...{ states: worstFirst(states), span, timelines, isHeld: isHeld || ticks.ids.size > 0 }}
+        ticks={canTick ? ticks : undefined}
+      />
+      <QueuesBar ticks={ticks} />
+      {queueCount > PAGE && (
+        <nav className="pager" aria-label="Pages">
+          <Link
+            className="btn tiny"
+            href={`/queues${toSearch({ q: receiverWord(host), window: params.get('window') })}`}
+          >
+            All {many(queueCount, 'queue')}
+          </Link>
+        </nav>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+import './receivers.css';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'wouter';
+import { query } from '../../../api/query.ts';
+import { useView } from '../../../base/time.ts';
+import { receiverPath } from '../../../filter/links.ts';
+import { toSearch } from '../../../filter/search.ts';
+import { Page } from '../../../parts/page/page.tsx';
+import { useWalk } from '../../../parts/page/walk.ts';
+import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { Table } from '../../../parts/table.tsx';
+import { NONE, number, took } from '../../../words/format.ts';
+import { failedText, headlineOfReceivers, queuesText, spanText, worstReceivers } from '../model/receiver.ts';
+import { type ReceiverRow, Receivers } from '../operations/receivers.ts';
+
+const CRUMBS = [{ label: 'Queues', to: '/queues' }, { label: 'Receivers' }];
+/** Receivers of one page. */
+const PAGE = 100;
+/** The numbers are those of spans of five minutes. */
+const EVERY_MS = 60_000;
+
+/** Which host fails? Receivers, with all that is delivered to each. */
+export default function ReceiverList() {
+  const [params] = useSearchParams();
+  const after = params.get('after');
+  const asked = useQuery({ ...query(Receivers, { after }), refetchInterval: EVERY_MS });
+  const receivers = asked.data?.receivers;
+  const isLast = receivers !== undefined && receivers.length < PAGE;
+  useWalk();
+  const h1 = receivers === undefined ? 'Receivers' : headlineOfReceivers(receivers, isLast && after === null);
+  return (
+    <Page title={h1.replace(/\.$/, '')} crumbs={CRUMBS} h1={h1}>
+      <Failure asked={asked} what="The list of receivers" />
+      {receivers === undefined && <Skeleton lines={6} />}
+      {receivers?.length === 0 && (
+        <Empty title="No receiver yet" icon="queues">
+          <p>A receiver is the host of a queue’s webhook.</p>
+        </Empty>
+      )}
+      {receivers !== undefined && receivers.length > 0 && <Rows receivers={worstReceivers(receivers)} />}
+      {receivers !== undefined && (after !== null || !isLast) && (
+        <nav className="pager" aria-label="Pages">
+          <span>Pages of {PAGE}, by name.</span>
+          <span className="end">
+            {after !== null && (
+              <Link className="btn tiny" href="/receivers">
+                First page
+              </Link>
+            )}
+            {!isLast && (
+              <Link className="btn tiny" href={`/receivers${toSearch({ after: receivers.at(-1)?.host ?? null })}`}>
+                Next page
+              </Link>
+            )}
+          </span>
+        </nav>
+      )}
+    </Page>
+  );
+}
+
+function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
+  const view = useView();
+  return (
+    <Table
+      className="cards fixed receivers"
+      caption="Receivers"
+      columns={[
+        'Receiver',
+        ['Queues', 'queues-of'],
+        { label: 'Failing', className: 'n', title: 'Queues that fail, or whose signature is rejected' },
+        { label: 'Attempts', className: 'n lo1', title: 'Of the last hour' },
+        { label: 'Failed', className: 'n', title: 'Of the attempts of the last hour' },
+        { label: 'p95', className: 'n lo1', title: 'One delivery in twenty of the last hour took longer' },
+        { label: 'Last 2xx', className: 'n lo1 span-of' },
+      ]}
+    >
+      {receivers.map((receiver) => {
+        const { host, health } = receiver;
+        const failing = health?.failingQueues ?? 0;
+        const p95 = health?.duration.p95 ?? null;
+        return (
+          <tr key={host}>
+            <td className="c1">
+              <span className="cut">
+                <Link className="name rowlink" href={receiverPath(host)} title={host}>
+                  {host}
+                </Link>
+              </span>
+            </td>
+            <td className="c3">{queuesText(receiver)}</td>
+            <td className={`n c2 ${failing > 0 ? 'trouble' : 'q3'}`}>
+              {number(failing)}
+              <span className="unit"> failing</span>
+            </td>
+            <td className="n lo1">{number(health?.attempts ?? 0)}</td>
+            <td className="n c4">
+              {failedText(health)}
+              <span className="unit"> failed</span>
+            </td>
+            <td className="n lo1">{p95 === null ? NONE : took(p95)}</td>
+            <td className="n lo1 nb">{spanText(health?.acceptedAt ?? null, view)}</td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}

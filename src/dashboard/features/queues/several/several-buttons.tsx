@@ -1,0 +1,76 @@
+import '../../../parts/bulk/bulk-bar.css';
+import { lazy, Suspense, useState } from 'react';
+import { useRights } from '../../../api/rights.ts';
+import { Icon } from '../../../parts/icon.tsx';
+import { Coming } from '../../../parts/page/coming.tsx';
+import type { Ticks } from '../../../parts/use-ticks.ts';
+import { number } from '../../../words/format.ts';
+import { may } from '../../../words/rights.ts';
+import { type Choice, DEEDS_OF_SEVERAL, SEVERAL, type SeveralDeed } from '../model/several.ts';
+
+const SeveralDialog = lazy(() => import('./several-dialog.tsx'));
+
+/** The mutation of each, and of its undo. */
+const NEEDS = {
+  pause: [{ deed: 'pauseQueues' }, { deed: 'resumeQueues' }],
+  resume: [{ deed: 'resumeQueues' }, { deed: 'pauseQueues' }],
+  limit: [{ deed: 'limitQueues' }, { deed: 'restoreQueueLimits' }],
+} as const;
+
+/** Buttons for what can be done with several queues, each with a question before it. */
+export function SeveralButtons({
+  choice,
+  chosen,
+  size = '',
+  onDone,
+}: {
+  choice: Choice;
+  /** Their number. */
+  chosen: number;
+  size?: 'tiny' | '';
+  onDone?: () => void;
+}) {
+  const rights = useRights();
+  const [asked, setAsked] = useState<{ deed: SeveralDeed; choice: Choice } | null>(null);
+  return (
+    <>
+      {DEEDS_OF_SEVERAL.filter((name) => NEEDS[name].every(({ deed }) => may(rights, deed))).map((deed) => (
+        <button key={deed} type="button" className={`btn ${size}`.trim()} onClick={() => setAsked({ deed, choice })}>
+          <Icon name={SEVERAL[deed].icon} />
+          {SEVERAL[deed].button}
+        </button>
+      ))}
+      {asked !== null && (
+        <Suspense fallback={<Coming onClose={() => setAsked(null)} />}>
+          <SeveralDialog
+            {...asked}
+            chosen={chosen}
+            onDone={() => {
+              setAsked(null);
+              onDone?.();
+            }}
+            onClose={() => setAsked(null)}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** The bar with the deeds for the ticked queues. */
+export function QueuesBar({ ticks }: { ticks: Ticks }) {
+  if (ticks.ids.size === 0) return null;
+  return (
+    <div className="bulk">
+      <span>
+        <b>{number(ticks.ids.size)} ticked.</b> The list stands still.
+      </span>
+      <span className="end">
+        <SeveralButtons choice={{ ids: [...ticks.ids] }} chosen={ticks.ids.size} size="tiny" onDone={ticks.clear} />
+        <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={ticks.clear}>
+          <Icon name="x" />
+        </button>
+      </span>
+    </div>
+  );
+}

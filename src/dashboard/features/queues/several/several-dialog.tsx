@@ -1,0 +1,148 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { request } from '../../../api/client.ts';
+import { type Outcome, outcomeOf } from '../../../api/outcome.ts';
+import { useSettled } from '../../../base/use-settled.ts';
+import { Dialog, Price } from '../../../parts/dialog.tsx';
+import { Note } from '../../../parts/note.tsx';
+import { toast, toastFailure } from '../../../parts/toast.tsx';
+import {
+  type Choice,
+  figuresOf,
+  type LimitDraft,
+  type LimitsInput,
+  labelOf,
+  limitsOf,
+  NO_LIMITS,
+  outcomeText,
+  SEVERAL,
+  type SeveralDeed,
+  titleOf,
+  undoneText,
+} from '../model/several.ts';
+import { LimitQueues, PauseQueues, type QueuesDone, RestoreLimits, ResumeQueues } from '../operations/several.ts';
+
+/** Asks before several queues are changed. The numbers are those of a dry run; the deed is one request, and can be undone. */
+export default function SeveralDialog({
+  deed,
+  choice,
+  chosen,
+  onDone,
+  onClose,
+}: {
+  deed: SeveralDeed;
+  choice: Choice;
+  chosen: number;
+  onDone: () => void;
+  onClose: () => void;
+}) {
+  const [draft, setDraft] = useState(NO_LIMITS);
+  const { limits, problem } = limitsOf(draft);
+  const asked = useSettled(JSON.stringify(limits));
+  const isTyped = deed !== 'limit' || limits !== null;
+  const price = useQuery({
+    queryKey: ['Price', deed, choice, asked],
+    queryFn: () => change(deed, choice, JSON.parse(asked) as LimitsInput | null, true),
+    enabled: deed !== 'limit' || asked !== 'null',
+    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnMount: false },
+  });
+  const would = price.data?.ok === true && isTyped ? price.data.value : null;
+  const failure = problem ?? (price.data?.ok === false ? price.data.message : (price.error?.message ?? null));
+  const run = async () => {
+    const outcome = await change(deed, choice, limits, false);
+    if (!outcome.ok) return outcome.message;
+    const done = outcome.value;
+    const action = { label: 'Undo', key: 'z', run: () => void undo(deed, done, limits) };
+    toast({ text: outcomeText(deed, done), icon: SEVERAL[deed].icon, ...(done.changed > 0 && { action }) });
+    onDone();
+    return null;
+  };
+  return (
+    <Dialog
+      title={titleOf(deed, would, chosen)}
+      lead={SEVERAL[deed].lead}
+      deed={{
+        label: labelOf(deed, would, chosen),
+        isDisabled: !isTyped || problem !== null || would === null || would.changed === 0,
+        run,
+      }}
+      onClose={onClose}
+    >
+      {deed === 'limit' && <LimitFields draft={draft} onChange={setDraft} />}
+      <Price figures={figuresOf(deed, would)} />
+      {failure !== null && isTyped && (
+        <Note signal="bad" icon="failed">
+          <span role="alert">{failure}</span>
+        </Note>
+      )}
+    </Dialog>
+  );
+}
+
+const FIELDS: readonly (readonly [name: keyof LimitDraft, label: string, placeholder: string])[] = [
+  ['concurrency', 'Jobs in flight at once', 'as it is'],
+  ['rateLimitMax', 'Deliveries per window', 'as it is, or none'],
+  ['rateLimitWindow', 'Window in seconds', 'as it is'],
+];
+
+function LimitFields({ draft, onChange }: { draft: LimitDraft; onChange: (draft: LimitDraft) => void }) {
+  return (
+    <div className="two">
+      {FIELDS.map(([name, label, placeholder]) => (
+        <label key={name} className="field">
+          <span className="label">{label}</span>
+          <input
+            className="input"
+            inputMode={name === 'rateLimitMax' ? 'text' : 'decimal'}
+            autoComplete="off"
+            placeholder={placeholder}
+            value={draft[name]}
+            onChange={({ target }) => onChange({ ...draft, [name]: target.value })}
+          />
+        </label>
+      ))}
+    </div>
+  );
+}
+
+async function change(
+  deed: SeveralDeed,
+  queues: Choice,
+  limits: LimitsInput | null,
+  dryRun: boolean,
+): Promise<Outcome<QueuesDone>> {
+  if (deed === 'pause') return outcomeOf((await request(PauseQueues, { queues, dryRun })).pauseQueues);
+  if (deed === 'resume') return outcomeOf((await request(ResumeQueues, { queues, dryRun })).resumeQueues);
+  return outcomeOf((await request(LimitQueues, { queues, dryRun, limits: limits ?? {} })).limitQueues);
+}
+
+/** Puts back what the deed changed. Queues that were changed since stay as they are. */
+async function undo(deed: SeveralDeed, done: QueuesDone, limits: LimitsInput | null): Promise<void> {
+  const changed = done.queues.filter(({ outcome }) => outcome === 'CHANGED');
+  const ids = changed.flatMap(({ id }) => id ?? []);
+  try {
+    const outcome = await undoing(deed, ids, changed, done.pausedAt, limits ?? {});
+    if (outcome.ok) toast({ text: undoneText(deed, outcome.value), icon: 'done' });
+    else toastFailure(`Not undone: ${outcome.message}`);
+  } catch (error) {
+    toastFailure(`Not undone: ${(error as Error).message}`);
+  }
+}
+
+async function undoing(
+  deed: SeveralDeed,
+  ids: string[],
+  changed: QueuesDone['queues'],
+  pausedAt: string | null,
+  limits: LimitsInput,
+): Promise<Outcome<QueuesDone>> {
+  if (deed === 'pause')
+    return outcomeOf((await request(ResumeQueues, { queues: { ids }, pausedAt, dryRun: false })).resumeQueues);
+  if (deed === 'resume') return outcomeOf((await request(PauseQueues, { queues: { ids }, dryRun: false })).pauseQueues);
+  const former = changed.flatMap(({ id, concurrency, rateLimitMax, rateLimitWindow }) =>
+    id === null || concurrency === null || rateLimitWindow === null
+      ? []
+      : [{ id, concurrency, rateLimitMax, rateLimitWindow }],
+  );
+  return outcomeOf((await request(RestoreLimits, { former, limits })).restoreQueueLimits);
+}

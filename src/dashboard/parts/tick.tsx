@@ -1,0 +1,60 @@
+import { useCallback, useEffect, useRef } from 'react';
+import type { Ticks } from './use-ticks.ts';
+
+/** The boxes of a list whose rows can be ticked. */
+
+/** One function for all renders, so that a row is rendered again only when it changes. With `Shift`, rows in between are ticked, too. */
+export function useOnTick(ticks: Ticks | undefined, ids: readonly string[]): (id: string, isRange: boolean) => void {
+  const latest = useRef({ ids, ticks });
+  useEffect(() => {
+    latest.current = { ids, ticks };
+  });
+  return useCallback((id: string, isRange: boolean) => {
+    if (isRange) latest.current.ticks?.toggleRange(id, latest.current.ids);
+    else latest.current.ticks?.toggle(id);
+  }, []);
+}
+
+/** The box in the head, for all rows of the page. */
+export function TickAll({ ticks, ids }: { ticks: Ticks; ids: readonly string[] }) {
+  const isAllTicked = ticks.isAll || (ids.length > 0 && ids.every((id) => ticks.ids.has(id)));
+  const isSomeTicked = !isAllTicked && ids.some((id) => ticks.ids.has(id));
+  return (
+    <label className="tick">
+      <input
+        type="checkbox"
+        checked={isAllTicked}
+        ref={(box) => {
+          if (box !== null) box.indeterminate = isSomeTicked;
+        }}
+        onChange={() => (isAllTicked ? ticks.clear() : ticks.setPage(ids))}
+      />
+      <span className="sr">Tick this page</span>
+    </label>
+  );
+}
+
+export function TickCell({
+  id,
+  isTicked,
+  onTick,
+  label,
+}: {
+  id: string;
+  isTicked: boolean;
+  onTick: (id: string, isRange: boolean) => void;
+  label: string;
+}) {
+  return (
+    <td className="c0">
+      <label className="tick">
+        <input
+          type="checkbox"
+          checked={isTicked}
+          onChange={(event) => onTick(id, (event.nativeEvent as MouseEvent).shiftKey)}
+        />
+        <span className="sr">{label}</span>
+      </label>
+    </td>
+  );
+}

@@ -1,0 +1,143 @@
+import type { Author } from '../../domain/audit.ts';
+import { actorJson } from '../audit.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+/**
+ * Pause, resume and the end of holds, of one queue or of many. Each is one statement with the changes, an audit entry for each
+ * changed queue, and their wake-ups. `jobferry_pick` reads the columns under the lock of the queue's row, so every claim
+ * that starts after the commit follows the change, in all processes. Queues are locked by id, so two statements cannot deadlock.
+ */
+
+/** A live queue that a statement found. */
+export interface FoundQueue {
+  id: string;
+  name: string;
+  changed: boolean;
+  /** Start of the present pause, or of the one that was ended; null without one. */
+  pausedAt: Date | null;
+}
+
+/** SQL: the live queues of $1 that belong to the account $2, locked. */
+const PRESENT = `present as materialized (
+      select id, name, paused_at, paused_by from queue
+       where id = any ($1::text[]) and account_id = $2 and deleted_at is null order by id for no key update
+    )`;
+
+const PAUSE: Statement = {
+  name: 'pause-queues',
+  text: `
+    with ${PRESENT}, moment as materialized (
+      -- The time is read when the queues are locked, so no delivery is claimed later than the pause.
+      select jobferry_now() as now from (select count(*) from present) locked
+    ), paused as (
+      update queue set paused_at = moment.now, paused_by = $3::json ->> 'label'
+        from present cross join moment
+       where queue.id = present.id and present.paused_at is null
+      returning queue.id, queue.paused_at, queue.paused_by
+    )
+    select present.id, present.name, paused.id is not null as changed,
+           coalesce(paused.paused_at, present.paused_at)::timestamptz as "pausedAt",
+           case when paused.id is not null then
+             jobferry_audit($2, $3::json, 'queue.pause', 'queue', present.id, name,
+               jsonb_build_object('pausedAt', null, 'pausedBy', null),
+               jsonb_build_object('pausedAt', jobferry_iso(paused.paused_at), 'pausedBy', paused.paused_by)) end
+      from present left join paused on paused.id = present.id order by present.id`,
+};
+
+/** Pauses queues. @returns those that are live */
+export async function pauseQueues(db: Database, by: Author, queueIds: readonly string[]): Promise<FoundQueue[]> {
+  return found(await db.query(PAUSE, [queueIds, by.accountId, actorJson(by.actor)]));
+}
+
+const RESUME: Statement = {
+  name: 'resume-queues',
+  text: `
+    with ${PRESENT}, resumed as (
+      update queue set paused_at = null, paused_by = null, lifetime_floor = jobferry_now() + $4 * interval '1 ms'
+        from present
+       where queue.id = present.id and present.paused_at is not null
+         and ($5::timestamptz is null or present.paused_at = $5)
+         and not exists (select from account where account.id = $2 and suspended_at is not null)
+      returning queue.id
+    )
+    select present.id, present.name, resumed.id is not null as changed, present.paused_at as "pausedAt",
+           case when resumed.id is not null then jobferry_wake('deliver', present.id, jobferry_now()) end,
+           case when resumed.id is not null then
+             jobferry_audit($2, $3::json, 'queue.resume', 'queue', present.id, name,
+               jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by),
+               jsonb_build_object('pausedAt', null, 'pausedBy', null)) end
+      from present left join resumed on resumed.id = present.id order by present.id`,
+};
+
+/**
+ * Resumes deliveries. The lifetime of a waiting job ends at the earliest `lifetimeMs` from now.
+ * @param pausedAt only queues whose pause began then; null for all
+ * @returns the queues that are live
+ */
+export async function resumeQueues(
+  db: Database,
+  by: Author,
+  queueIds: readonly string[],
+  { lifetimeMs, pausedAt = null }: { lifetimeMs: number; pausedAt?: Date | null },
+): Promise<FoundQueue[]> {
+  return found(await db.query(RESUME, [queueIds, by.accountId, actorJson(by.actor), lifetimeMs, pausedAt]));
+}
+
+// Locks the jobs before the queues, in the order of settles. The counts make PostgreSQL run the parts one after the other.
+const END_HOLD: Statement = {
+  name: 'end-holds',
+  text: `
+    with present as materialized (
+      select id, name, hold_until from queue where id = any ($1::text[]) and account_id = $2 and deleted_at is null
+    ), held as materialized (
+      select id from job
+       where id in (select next.id from present cross join lateral (
+               select job.id from job
+                where job.queue_id = present.id and job.status = 'pending' and job.wait_reason = 'hold'
+                  and job.scheduled_for > jobferry_now()
+                order by job.scheduled_for limit $4) next where present.hold_until is not null)
+         and status = 'pending' and wait_reason = 'hold' order by id for no key update
+    ), moved as (
+      update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id
+      returning job.id, job.queue_id
+    ), locked as materialized (
+      select id, name, hold_until from queue
+       where id = any (array(select id from present)) and hold_until is not null and (select count(*) from moved) >= 0
+       order by id for no key update
+    ), ended as (
+      update queue set hold_until = null, hold_job_id = null, hold_reason = null, probe_job_id = null,
+                       breaker_failed = 0, breaker_failed_since = null, breaker_opened_at = null, breaker_until = null
+        from locked where queue.id = locked.id
+      returning queue.id, locked.name, locked.hold_until
+    )
+    select present.id, present.name, ended.id is not null as changed, null::timestamptz as "pausedAt",
+           case when ended.id is not null then jobferry_wake('deliver', ended.id, jobferry_now()) end,
+           case when ended.id is not null then
+             jobferry_audit($2, $3::json, 'queue.end_hold', 'queue', ended.id, ended.name,
+               jsonb_build_object('heldUntil', jobferry_iso(ended.hold_until)),
+               jsonb_build_object('heldUntil', null,
+                                  'jobs', (select count(*) from moved where moved.queue_id = ended.id))) end
+      from present left join ended on ended.id = present.id order by present.id`,
+};
+
+/** Jobs of a queue that become due at once. The others keep their waiting time. */
+const MAX_RELEASED = 1000;
+/** Queues of one statement, which so moves at most this many times `MAX_RELEASED` jobs. */
+const HOLDS_AT_ONCE = 20;
+
+/**
+ * Ends the holds of queues, in portions with a commit each, and makes jobs due that wait for the end of a hold.
+ * @returns those that are live
+ */
+export async function endHolds(db: Database, by: Author, queueIds: readonly string[]): Promise<FoundQueue[]> {
+  const ended: FoundQueue[] = [];
+  for (let from = 0; from < queueIds.length; from += HOLDS_AT_ONCE) {
+    const ids = queueIds.slice(from, from + HOLDS_AT_ONCE);
+    ended.push(...found(await db.query(END_HOLD, [ids, by.accountId, actorJson(by.actor), MAX_RELEASED])));
+  }
+  return ended;
+}
+
+function found(rows: readonly Record<string, unknown>[]): FoundQueue[] {
+  return (rows as unknown as FoundQueue[]).map(({ id, name, changed, pausedAt }) => ({ id, name, changed, pausedAt }));
+}

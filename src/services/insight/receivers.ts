@@ -1,0 +1,89 @@
+import { queueNow } from '../../db/insight/queue-now.ts';
+import type { StatsRow } from '../../db/insight/statistics.ts';
+import { type LiveQueue, liveQueues } from '../../db/queues/live.ts';
+import { lastAnswers } from '../../db/queues/receivers.ts';
+import type { Account } from '../../domain/account.ts';
+import { healthOf, type QueueHealth } from '../../domain/health.ts';
+import { receiverOf } from '../../domain/receiver-host.ts';
+import { sumOf } from '../../domain/statistics.ts';
+import type { Context } from '../context.ts';
+import { healthsOf } from './healths.ts';
+
+/** A host to which queues deliver, with its live queues, oldest first. */
+export interface Receiver {
+  host: string;
+  queues: readonly LiveQueue[];
+}
+
+/** The attempts of the last hour of all queues of a receiver. */
+export interface ReceiverHealth extends Omit<QueueHealth, 'warnings' | 'lastFailure'> {
+  /** Queues that fail, or whose signature is rejected, as their own healths have it. */
+  failing: number;
+  /** Start of the last five minutes in which an attempt got a 2xx answer, or another one or none; null without one in a day. */
+  acceptedAt: Date | null;
+  refusedAt: Date | null;
+}
+
+export type ReceiverInsight = ReturnType<typeof createReceiverInsight>;
+
+/**
+ * The receivers of an account: hosts of the webhook URLs of its queues. An account has at most 1000 queues, so they are grouped here.
+ * @throws JobferryError `unavailable`
+ */
+export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 'server'>) {
+  const { db, periods, server } = context;
+  return {
+    /** Returns all receivers, in the order of their hosts. */
+    async list(account: Account): Promise<Receiver[]> {
+      const byHost = new Map<string, LiveQueue[]>();
+      for (const queue of await liveQueues(db.reading(account.id), account.id)) {
+        const host = receiverOf(queue.webhookUrl);
+        if (host !== null) byHost.set(host, [...(byHost.get(host) ?? []), queue]);
+      }
+      return [...byHost].map(([host, queues]) => ({ host, queues })).sort((a, b) => (a.host < b.host ? -1 : 1));
+    },
+
+    /** Returns how the receivers answered, by host. */
+    async healths(account: Account, receivers: readonly Receiver[]): Promise<Map<string, ReceiverHealth>> {
+      const reading = db.reading(account.id);
+      const ids = receivers.flatMap(({ queues }) => queues.map(({ id }) => id));
+      const [states, answers] = await Promise.all([
+        queueNow(reading, account.id, ids, { parts: new Set(['attempts']) }, periods),
+        lastAnswers(reading, account.id, ids),
+      ]);
+      const attempts = new Map([...states].map(([id, state]) => [id, state.attempts]));
+      const healths = await healthsOf(context, account, attempts);
+      const last = new Map(answers.map((one) => [one.id, one]));
+      return new Map(
+        receivers.map(({ host, queues }) => {
+          const rows = queues.flatMap(({ id }) => attempts.get(id) ?? []);
+          const { warnings: _, lastFailure: __, ...health } = healthOf(sumOf(rows), server.webhookTimeoutMs);
+          const own = queues.flatMap(({ id }) => last.get(id) ?? []);
+          return [
+            host,
+            {
+              ...health,
+              failing: queues.filter(({ id }) => isFailing(healths.get(id))).length,
+              acceptedAt: latest([...own.map((one) => one.acceptedAt), ...rows.filter(isAccepted).map(startOf)]),
+              refusedAt: latest([...own.map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
+            },
+          ];
+        }),
+      );
+    },
+  };
+}
+
+function isFailing(health: QueueHealth | undefined): boolean {
+  return health?.warnings.some(({ warning }) => warning === 'failing' || warning === 'signature_rejected') === true;
+}
+
+/** The statistics of the last hour also have the attempts of the last seconds. */
+const startOf = ({ at }: StatsRow) => new Date(at);
+const isAccepted = ({ answered2xx }: StatsRow) => answered2xx > 0;
+const isRefused = (row: StatsRow) =>
+  row.answered3xx + row.answered4xx + row.answered5xx + row.unauthorized + row.backpressure + row.unanswered > 0;
+
+function latest(times: readonly (Date | null)[]): Date | null {
+  return times.reduce((last, at) => (last === null || (at !== null && at > last) ? at : last), null);
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import {
+  headlineOfReceivers,
+  type Receiver,
+  sentenceOfReceiver,
+  signOfReceiver,
+  spanText,
+  worstReceivers,
+} from '../../src/dashboard/features/queues/model/receiver.ts';
+import {
+  figuresOf,
+  labelOf,
+  limitsOf,
+  outcomeText,
+  titleOf,
+  undoneText,
+} from '../../src/dashboard/features/queues/model/several.ts';
+import { queueSearchOf, typedReceiver } from '../../src/dashboard/filter/queue-search.ts';
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+const outcomes = (...all: string[]) => all.map((outcome) => ({ outcome }));
+const done = (changed: number, others = 0) => ({
+  changed,
+  queues: outcomes(...Array(changed).fill('CHANGED'), ...Array(others).fill('UNCHANGED')),
+});
+
+describe('deeds with several queues', () => {
+  it.each([
+    ['pause', null, 3, 'Pause 3 queues?'],
+    ['pause', done(1, 2), 3, 'Pause 1 queue?'],
+    ['limit', done(0, 3), 3, 'No queue is left to limit'],
+  ] as const)('%s with %j of %i asks: %s', (deed, would, chosen, title) => {
+    expect(plain(titleOf(deed, would, chosen))).toBe(title);
+  });
+
+  it('have a price, a label and an outcome', () => {
+    const price = { ...done(1200, 4), waiting: 10_000, waitingExact: false };
+    expect(figuresOf('resume', price).map(([figure]) => plain(figure))).toEqual(['1 200', '4', '10 000+']);
+    expect(figuresOf('pause', null).map(([figure]) => figure)).toEqual(['…', '…', '…']);
+    expect(plain(labelOf('pause', done(0, 3), 3))).toBe('Pause 3 queues');
+    expect(plain(outcomeText('limit', done(1)))).toBe('1 queue limited');
+    expect(plain(undoneText('pause', done(3)))).toBe('3 queues resumed');
+    expect(plain(undoneText('resume', done(0, 1)))).toBe('0 queues paused again; 1 was changed since');
+  });
+
+  it.each([
+    [['', '', ''], null, null],
+    [['5', ' ', ''], { concurrency: 5 }, null],
+    [['', 'none', '0.5'], { rateLimitMax: null, rateLimitWindow: 0.5 }, null],
+    [['1.5', '', ''], null, '“1.5” is not a number.'],
+    [['', '-1', ''], null, '“-1” is not a number.'],
+    [['none', '', ''], null, '“none” is not a number.'],
+  ])('limits %j are %j', ([concurrency = '', rateLimitMax = '', rateLimitWindow = ''], limits, problem) => {
+    expect(limitsOf({ concurrency, rateLimitMax, rateLimitWindow })).toEqual({ limits, problem });
+  });
+});
+
+describe('the search for queues', () => {
+  it.each([
+    ['', null, null],
+    ['order mails', 'order mails', null],
+    ['receiver:Api.example', null, ['api.example']],
+    [' order  receiver:a.example:8443,b.example ', 'order', ['a.example:8443', 'b.example']],
+    ['receiver:', null, null],
+  ])('%j has the text %j and the receivers %j', (text, search, receivers) => {
+    expect(queueSearchOf(text)).toEqual({ search, tags: null, receivers });
+  });
+
+  it.each([
+    ['receiver:', ''],
+    ['order receiver:a.example,Api', 'api'],
+    ['receiver:api done', null],
+    ['order', null],
+  ])('%j looks for the host %j', (text, host) => {
+    expect(typedReceiver(text)).toBe(host);
+  });
+});
+
+describe('a receiver', () => {
+  const receiver = (
+    changes: Partial<Receiver> = {},
+    health: Partial<NonNullable<Receiver['health']>> = {},
+  ): Receiver => ({
+    ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0 },
+    health: { attempts: 0, failed: 0, failingQueues: 0, acceptedAt: null, ...health },
+    ...changes,
+  });
+
+  it.each([
+    [receiver(), 'No attempt to a.example ended in the last hour.', 'idle'],
+    [receiver({ health: null }), 'No attempt to a.example ended in the last hour.', 'idle'],
+    [receiver({}, { attempts: 1 }), 'None of 1 attempt to a.example failed in the last hour.', 'ok'],
+    [receiver({}, { attempts: 1500, failed: 3 }), '3 of 1 500 attempts to a.example failed in the last hour.', 'ok'],
+    [receiver({ pausedQueues: 3 }, { attempts: 9 }), 'All 3 queues to a.example are paused.', 'idle'],
+    [receiver({ queueCount: 1, pausedQueues: 1 }), 'The queue to a.example is paused.', 'idle'],
+    [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held.', 'hold'],
+    [
+      receiver({ pausedQueues: 3 }, { attempts: 40, failed: 30, failingQueues: 2 }),
+      '2 of 3 queues to a.example fail: 30 of 40 attempts of the last hour failed.',
+      'bad',
+    ],
+  ])('%j is told so: %s', (shown, sentence, signal) => {
+    expect(plain(sentenceOfReceiver(shown))).toBe(sentence);
+    expect(signOfReceiver(shown).signal).toBe(signal);
+  });
+
+  it('comes before others when its queues fail, and is counted', () => {
+    const failing = receiver({ host: 'z.example' }, { failingQueues: 1, failed: 5, attempts: 9 });
+    const all = [receiver({ host: 'b.example' }), receiver(), receiver({ host: 'h.example', heldQueues: 1 }), failing];
+    expect(worstReceivers(all).map(({ host }) => host)).toEqual(['z.example', 'h.example', 'a.example', 'b.example']);
+    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 4 receivers fails.');
+    expect(plain(headlineOfReceivers([receiver()], false))).toBe('None of the 1 receivers on this page fails.');
+    expect(headlineOfReceivers([], true)).toBe('No queue delivers anywhere yet.');
+  });
+
+  it('has times to five minutes, and none in the future', () => {
+    const view = { now: Date.UTC(2026, 10, 26, 12, 3), zone: 'utc' } as const;
+    expect(spanText('2026-11-26T11:50:00.000Z', view)).toBe('11:50 to 11:55');
+    expect(spanText('2026-11-26T12:00:00.000Z', view)).toBe('12:00 to 12:03');
+    expect(spanText(null, view)).toBe('None in a day');
+  });
+});

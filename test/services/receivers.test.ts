@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { receiverOf as receiverInSql } from '../../src/db/queues/receivers.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { isAtHost, otherPorts, receiverOf } from '../../src/domain/receiver-host.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openServices, type TestServices } from '../support/services.ts';
+
+let op: TestServices;
+let account: Account;
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  op = openServices(url);
+  await op.db.query(`insert into account (name, plan) values ('first', 'pro'), ('second', 'pro')`);
+  account = await op.firstAccount();
+});
+
+const create = (name: string, webhookUrl: string) => op.queues.create(account, { name, webhookUrl });
+
+describe('the receiver of a webhook', () => {
+  it.each([
+    ['https://API.Partner.com/jobs?host=x.com#@y.com', 'api.partner.com'],
+    ['https://api.partner.com:443/', 'api.partner.com'],
+    ['http://api.partner.com:443/', 'api.partner.com:443'],
+    ['http://127.1:8080/a/b:99', '127.0.0.1:8080'],
+    ['https://[2001:DB8::1]:8443', '[2001:db8::1]:8443'],
+    ['https://user:p%40ss@api.partner.com/', 'api.partner.com'],
+    ['https://bücher.example/', 'xn--bcher-kva.example'],
+    ['https://a.example?query', 'a.example'],
+  ])('a webhook at %s has the receiver %s, in SQL, too', async (webhookUrl, host) => {
+    expect(receiverOf(webhookUrl)).toBe(host);
+    expect(isAtHost(webhookUrl, ` ${host.toUpperCase()} `)).toBe(true);
+    const row = await op.db.one(`select ${receiverInSql('$1::text')} as host`, [new URL(webhookUrl).href]);
+    expect(row).toEqual({ host });
+  });
+
+  it('has other ports, which an error can name', () => {
+    const urls = [
+      'https://a.example:1/',
+      'https://a.example/',
+      'https://b.example/',
+      'https://a.example:1/x',
+      'no URL',
+    ];
+    expect(otherPorts(urls, 'A.example')).toEqual(['a.example:1']);
+    expect(otherPorts(urls, 'a.example:2')).toEqual(['a.example', 'a.example:1']);
+    expect(otherPorts(urls, '%')).toEqual([]);
+  });
+});
+
+describe('receivers', () => {
+  it('have their live queues, how they answered, and when', async () => {
+    const [good, bad, gone] = [
+      await create('good', 'https://one.example/a'),
+      await create('bad', 'https://one.example/b'),
+      await create('gone', 'https://one.example/c'),
+    ];
+    await create('other', 'https://one.example:8443/');
+    await op.queues.delete(account, gone.id);
+    await op.queues.pause(account, bad.id);
+    await op.db.query(
+      `insert into queue_stats (queue_id, bucket, success, failed, answered_2xx, answered_5xx)
+       values ($1, jobferry_bucket(jobferry_now() - interval '10 min'), 5, 0, 5, 0),
+              ($2, jobferry_bucket(jobferry_now() - interval '20 min'), 0, 12, 0, 12),
+              ($2, jobferry_bucket(jobferry_now() - interval '3 h'), 7, 0, 7, 0)`,
+      [good.id, bad.id],
+    );
+    const receivers = await op.receivers.list(account);
+    expect(receivers.map(({ host, queues }) => [host, queues.map(({ name }) => name)])).toEqual([
+      ['one.example', ['good', 'bad']],
+      ['one.example:8443', ['other']],
+    ]);
+    const healths = await op.receivers.healths(account, receivers);
+    const one = healths.get('one.example');
+    expect(one).toMatchObject({ attempts: 17, failed: 12, answered2xx: 5, answered5xx: 12, failing: 1 });
+    const minutesAgo = (at: Date | null | undefined) => (Date.now() - (at?.getTime() ?? 0)) / 60_000;
+    expect(minutesAgo(one?.acceptedAt)).toBeLessThan(16);
+    expect(minutesAgo(one?.refusedAt)).toBeGreaterThan(19);
+    expect(healths.get('one.example:8443')).toMatchObject({
+      attempts: 0,
+      failing: 0,
+      acceptedAt: null,
+      refusedAt: null,
+    });
+  });
+
+  it('are a condition on jobs and dead letters', async () => {
+    await create('mails', 'https://mail.example/');
+    await op.jobs.publish(account, 'mails', { payload: '{}', delay: 60 });
+    await op.jobs.publish(account, 'other', { payload: '{}', delay: 60 });
+    const count = async (...receivers: string[]) => (await op.jobs.count(account, { receivers }, 100)).count;
+    expect([
+      await count('mail.example'),
+      await count('nowhere'),
+      await count('Mail.example', 'one.example:8443'),
+    ]).toEqual([1, 0, 2]);
+    expect((await op.deadLetters.count(account, { receivers: ['mail.example'] }, 100)).count).toBe(0);
+  });
+});
