@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type Cell, type Format, writerOf } from '../../src/dashboard/export/format.ts';
 import { type End, exported, type Ports, type Wanted } from '../../src/dashboard/export/run.ts';
-import { nameOf } from '../../src/dashboard/schema/graphql.ts';
+import { SOURCES } from '../../src/dashboard/export/sources.ts';
+import { toChanges } from '../../src/dashboard/filter/activity.ts';
+import { queueSearchOf } from '../../src/dashboard/filter/queue-search.ts';
+import { nameOf, textOf } from '../../src/dashboard/schema/graphql.ts';
 
 /** Files of lists, as the dashboard and the command line write them. */
 
@@ -167,5 +170,19 @@ describe('an export', () => {
     const { lines } = await fileOf(gone);
     expect(last(lines)).toEqual({ end: 'activity', rows: 100, complete: false, why: 'no answer' });
     expect(gone.waits.reduce((sum, ms) => sum + ms, 0)).toBe(63_000);
+  });
+});
+
+describe('the operations of an export', () => {
+  const ofActivity = { group: 'jobs', action: 'a', target: 't', actor: 'b', at: null, since: '1d' } as const;
+
+  it.each([
+    ['activity', toChanges(ofActivity, 0)],
+    ['queues', queueSearchOf('tag:mail shop')],
+  ] as const)('take every condition of the list of %s', (name, conditions) => {
+    const { operation, total } = SOURCES[name];
+    const texts = [operation, total].map((one) => (one === null ? '' : textOf(one)));
+    expect(Object.keys(conditions).filter((key) => texts.some((text) => !text.includes(`: $${key}`)))).toEqual([]);
+    expect(Object.keys(conditions).length).toBeGreaterThan(1);
   });
 });

@@ -65,9 +65,11 @@ export const ExportAttemptsTotal = graphql(`
 
 export const ExportActivity = graphql(`
   query ExportActivity(
-    $action: String, $targetId: ID, $actor: String, $at: TimeRangeInput, $first: Int!, $after: String
+    $groups: [AuditGroup!], $action: String, $targetId: ID, $actor: String, $at: TimeRangeInput, $first: Int!, $after: String
   ) {
-    rows: auditLog(action: $action, targetId: $targetId, actor: $actor, at: $at, first: $first, after: $after) {
+    rows: auditLog(
+      groups: $groups, action: $action, targetId: $targetId, actor: $actor, at: $at, first: $first, after: $after
+    ) {
       nodes { id at actor action targetType targetId targetName before after }
       pageInfo { endCursor hasNextPage }
     }
@@ -75,8 +77,10 @@ export const ExportActivity = graphql(`
 `);
 
 export const ExportActivityTotal = graphql(`
-  query ExportActivityTotal($action: String, $targetId: ID, $actor: String, $at: TimeRangeInput) {
-    rows: auditLog(action: $action, targetId: $targetId, actor: $actor, at: $at) { totalCount totalCountExact }
+  query ExportActivityTotal(
+    $groups: [AuditGroup!], $action: String, $targetId: ID, $actor: String, $at: TimeRangeInput
+  ) {
+    rows: auditLog(groups: $groups, action: $action, targetId: $targetId, actor: $actor, at: $at) { totalCount totalCountExact }
   }
 `);
 

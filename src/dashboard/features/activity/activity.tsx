@@ -3,7 +3,15 @@ import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
-import { ACTIVITY, type ActivityFilter, activityPath, GROUPS, SINCE, toChanges } from '../../filter/activity.ts';
+import {
+  ACTIVITY,
+  type ActivityFilter,
+  activityPath,
+  foldsSignIns,
+  GROUPS,
+  SINCE,
+  toChanges,
+} from '../../filter/activity.ts';
 import { chipsOf, fieldsIn, formatFilter } from '../../filter/engine.ts';
 import { TIMES } from '../../filter/kinds.ts';
 import type { Filter as Chips } from '../../filter/table.ts';
@@ -96,10 +104,14 @@ function Head({
       lead="Every change of settings and every deed on jobs, by key or person. Publishing and reports of workers are in the jobs themselves."
       actions={
         <ExportButton
-          list={() => ({
-            ...{ of: 'activity', filter: formatFilter(ACTIVITY, chipsOf(filter) as ActivityChips) },
-            variables: toChanges(filter, serverNow()) as Record<string, unknown>,
-          })}
+          list={() => {
+            const { groups, ...asked } = toChanges(filter, serverNow());
+            return {
+              ...{ of: 'activity', filter: formatFilter(ACTIVITY, chipsOf(filter) as ActivityChips) },
+              // Folded sign-ins are in the list, too.
+              variables: foldsSignIns(filter) ? asked : { ...asked, groups },
+            };
+          }}
         />
       }
     >
