@@ -4,6 +4,11 @@ import { type AuditEntry, Prisma } from './generated/client.ts';
 
 /** Reads entries of the audit log whose kind is one of several. */
 
+/** The members of an entry as Prisma names them. */
+const ENTRY = Prisma.sql`
+  e.id, e.account_id as "accountId", e.at, e.actor_type as "actorType", e.actor_id as "actorId", e.actor_label as "actorLabel",
+  e.action, e.target_type as "targetType", e.target_id as "targetId", e.target_name as "targetName", e.before, e.after`;
+
 /** Which entries: their kinds, a range of ids (the end is not in it), and perhaps the actor. */
 export interface KindsOfEntries {
   accountId: string;
@@ -51,8 +56,9 @@ export function entriesOfKinds(prisma: PrismaClient, kinds: KindsOfEntries) {
       // The least text above an id is the id with a character more.
       const from = gt === '' || gt < kinds.from ? kinds.from : `${gt} `;
       const below = lt < kinds.below ? lt : kinds.below;
-      const found = await prisma.$queryRaw<{ id: string }[]>(idsOf({ ...kinds, from, below }, orderBy.id, take));
-      return prisma.auditEntry.findMany({ where: { id: { in: found.map(({ id }) => id) } }, orderBy });
+      return prisma.$queryRaw<AuditEntry[]>`
+        select ${ENTRY} from (${idsOf({ ...kinds, from, below }, orderBy.id, take)}) page join audit_entry e on e.id = page.id
+         order by e.id ${Prisma.raw(orderBy.id)}`;
     },
   };
 }
@@ -78,10 +84,7 @@ export async function lastChangesBefore(
                   ${targets.map(({ at }) => firstIdAt(at.getTime() + 1))}::text[])
            with ordinality as wanted (target_id, first_id, below, ordinal)
      cross join lateral (
-       select e.id, e.account_id as "accountId", e.at, e.actor_type as "actorType", e.actor_id as "actorId",
-              e.actor_label as "actorLabel", e.action, e.target_type as "targetType", e.target_id as "targetId",
-              e.target_name as "targetName", e.before, e.after
-         from audit_entry e
+       select ${ENTRY} from audit_entry e
         where e.account_id = ${accountId} and e.target_id = wanted.target_id and e.id >= wanted.first_id
           and e.id < wanted.below and e.action = any(${[...actions]}::text[])
         order by e.id desc limit 1) found`;

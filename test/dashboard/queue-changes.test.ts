@@ -47,6 +47,13 @@ describe('a change of a queue', () => {
     expect(whyNot(change, back)).toBeNull();
   });
 
+  it('is put back with the tags that it took away', () => {
+    const change = entry({ tags: ['a', 'b'] }, { tags: [] });
+    expect(putBackOf(change, QUEUE)).toMatchObject({ changes: [{ name: 'tags', value: ['a', 'b'] }], newer: [] });
+    expect(putBackOf(change, { ...QUEUE, tags: ['a', 'b'] })).toEqual({ changes: [], newer: [] });
+    expect(putBackOf(change, { ...QUEUE, tags: ['c'] })?.newer).toMatchObject([{ label: 'Tags' }]);
+  });
+
   it('says why it has no way back', () => {
     const why = (change: Entry) => whyNot(change, putBackOf(change, QUEUE));
     expect(why(entry({ concurrency: 5 }, { concurrency: 8 }))).toBe('This was changed again since.');

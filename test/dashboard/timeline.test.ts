@@ -13,6 +13,7 @@ import {
   SPANS,
   spanOf,
   startOf,
+  withChanges,
 } from '../../src/dashboard/features/queues/model/timeline.ts';
 
 const now = Date.parse('2026-11-12T12:04:11Z');
@@ -98,4 +99,12 @@ describe('the sentence of a sparkline', () => {
       '1 000 attempts in 3 h, 8 failed, 2 put off.',
     );
   });
+});
+
+it('has the changes of a queue in the time of each bar, which its sentence counts', () => {
+  const points = [point('11:50', { success: 1 }), point('11:55', { success: 1 })];
+  const marked = withChanges(points, [{ at: '2026-11-12T11:55:00Z' }, { at: '2026-11-12T11:59:59Z' }], 300);
+  expect(marked.map(({ changed }) => changed)).toEqual([0, 2]);
+  expect(sparkSentence(marked, '3 h')).toMatch(/none failed\. Its settings were changed twice\.$/);
+  expect(withChanges(points, [], 300)).toBe(points);
 });

@@ -8,8 +8,8 @@ import { Icon } from './icon.tsx';
 const HOUR_MS = 3_600_000;
 
 /**
- * What was changed on the queue in the hour before its first job died of a cause, as a link to all changes of that hour; if
- * nothing was, a link to the changes of the account.
+ * The newest change of the queue in the hour before its first job died of a cause, as a link to all changes of that hour; if
+ * there was none, a link to the changes of the account.
  */
 export function ChangeBefore({
   cause: { firstSeen, queue, changeBefore: entry },

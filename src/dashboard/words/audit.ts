@@ -152,7 +152,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   dlqEnabled: 'keeping of dead letters',
 };
 
-/** What was done to a queue, on a page that is about it: "changed the webhook address", "paused the queue". */
+/** The deed on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
 export function deedOnQueue(entry: Entry): string {
   if (entry.action !== 'queue.update') return wordsOfDeed(entry.action).verb.replace(/ of$/, '');
   const names = fieldChanges(entry).map(({ field }) => SETTINGS[field] ?? field);

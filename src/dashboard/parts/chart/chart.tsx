@@ -17,7 +17,7 @@ interface ChartProps extends PlotProps {
   sentence: string;
   /** With it, a span of time can be chosen. */
   brush?: { span: Span | null; onChange: (span: Span | null) => void };
-  /** What was changed in the time of the chart. */
+  /** Changes in the time of the chart. */
   marks?: Marks | undefined;
   /** The end of the head, such as the choice of the range. */
   end?: ReactNode;

@@ -12,7 +12,7 @@ export interface Marks {
   isRepeated?: boolean;
 }
 
-/** What was changed, as ticks on the time axis. Those that would overlap are one. */
+/** Changes as ticks on the time axis. Those that would overlap are one. */
 export function ChartMarks({
   marks: { list, pathTo, isRepeated = false },
   area,

@@ -25,7 +25,7 @@ export interface Series {
   colour: string;
   /** Lines differ in dash too, for those who see no difference in colour. */
   isDashed?: boolean;
-  /** Of an earlier time: it stands behind the others. */
+  /** A line of an earlier time. It stands behind the others. */
   isGhost?: boolean;
   /** In pixels. */
   width?: number;

@@ -153,8 +153,8 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
 });
 
 const Spark = memo(function Spark({ timeline, span }: { timeline: readonly Point[]; span: Span }) {
-  const bars = timeline.map(({ success, failed, nacked, deferred }) => ({
-    ...{ work: success, failed: failed + nacked, deferred },
+  const bars = timeline.map(({ success, failed, nacked, deferred, changed }) => ({
+    ...{ work: success, failed: failed + nacked, deferred, isMarked: (changed ?? 0) > 0 },
   }));
   return <Sparkline bars={bars} label={sparkSentence(timeline, span.label)} />;
 });

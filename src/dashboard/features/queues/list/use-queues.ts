@@ -10,7 +10,7 @@ import { queueSearchOf } from '../../../filter/queue-search.ts';
 import type { QueueState } from '../model/overview.ts';
 import { conditionOf, type Flow } from '../model/queue-condition.ts';
 import { type DeadCounts, deadCountsOf } from '../model/queue-row.ts';
-import { flowOf, type Point, recentOutcome, recentStart, type Span, startOf } from '../model/timeline.ts';
+import { flowOf, type Point, recentOutcome, recentStart, type Span, startOf, withChanges } from '../model/timeline.ts';
 import { type DeathGroup, type QueueOfPage, QueuesPage, QueueTimelines } from '../operations/queues.ts';
 
 /** Queues on one page, as many as one request may ask for with all that a row shows (`test/graphql/dashboard-prices`). */
@@ -121,14 +121,19 @@ function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOr
       const from = new Date(startOf(span, serverNow())).toISOString();
       const bars = new Map<string, readonly Point[]>();
       let deaths: readonly DeathGroup[] = [];
+      let changes: readonly { at: string; targetId: string }[] = [];
       let cursor = after;
       while (bars.size < PAGE) {
         const first = Math.min(CHUNK[span.id], PAGE - bars.size);
         const place = { first, after: cursor, ...queueSearchOf(search), order };
         const variables = { ...place, hasDeaths: bars.size === 0 };
         const page = await request(QueueTimelines, { ...variables, from, bucket: span.bucketSeconds }, signal);
-        for (const { id, timeline } of page.queues.nodes) bars.set(id, timeline);
         deaths = page.deaths ?? deaths;
+        changes = page.changes?.nodes ?? changes;
+        for (const { id, timeline } of page.queues.nodes) {
+          const own = changes.filter(({ targetId }) => targetId === id);
+          bars.set(id, withChanges(timeline, own, span.bucketSeconds));
+        }
         if (!page.queues.pageInfo.hasNextPage || page.queues.nodes.length === 0) break;
         cursor = page.queues.pageInfo.endCursor;
       }

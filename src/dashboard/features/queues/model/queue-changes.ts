@@ -1,5 +1,14 @@
 import { type Entry, fieldChanges } from '../../../words/audit.ts';
-import { type Change, FIELDS, type Field, type FieldName, type Settings, shown, type Value } from './queue-settings.ts';
+import {
+  type Change,
+  FIELDS,
+  type Field,
+  type FieldName,
+  type Settings,
+  shown,
+  textOf,
+  type Value,
+} from './queue-settings.ts';
 
 /** The changelog of a queue: each change in the words of its settings, and what it would be to put it back. */
 
@@ -30,7 +39,7 @@ const OTHERS: Readonly<Record<string, string | null>> = {
 /** 2026-11-26T17:11:27.076Z as people read it. */
 const inDays = (text: string | null) => text?.replace(/^([\d-]{10})T([\d:]{8})[.\d]*Z$/, '$1 $2 UTC') ?? null;
 
-/** What an entry changed: settings by their labels, and other members by their names. */
+/** The members that an entry changed: settings by their labels, and others by their names. */
 export function inWords(entry: Entry): ChangeInWords[] {
   const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
   return fieldChanges(entry).flatMap(({ field: name, before, after }) => {
@@ -44,13 +53,16 @@ export function inWords(entry: Entry): ChangeInWords[] {
 }
 
 export interface PutBack {
-  /** What would change now. */
+  /** The settings that would change now. */
   changes: Change[];
   /** Settings that were changed again since, with their present values: these stay. */
   newer: { label: string; present: string }[];
 }
 
-/** What it would be to put a change back; null for an entry that is no change of settings. */
+/** Tags are lists, so texts are compared. */
+const isSame = (one: Value, other: Value) => textOf(one) === textOf(other);
+
+/** The change that puts another one back; null for an entry that is no change of settings. */
 export function putBackOf({ action, ...entry }: Entry, queue: Settings): PutBack | null {
   if (action !== 'queue.update') return null;
   const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
@@ -59,9 +71,9 @@ export function putBackOf({ action, ...entry }: Entry, queue: Settings): PutBack
     const { name, label, when } = field;
     if (!(name in old) || !(name in now)) continue;
     const [former, set, present] = [settingOf(field, old[name]), settingOf(field, now[name]), queue[name]];
-    if (present === former) continue;
+    if (isSame(present, former)) continue;
     const text = shown(field, present);
-    if (present !== set) back.newer.push({ label, present: text });
+    if (!isSame(present, set)) back.newer.push({ label, present: text });
     else back.changes.push({ name, label, when, value: former, from: text, to: shown(field, former) });
   }
   return back;

@@ -103,7 +103,7 @@ export interface Ghost {
   waitP95: Values;
 }
 
-/** What the points of an earlier time were at the times of the charts; null where there are no statistics any more. */
+/** The points of an earlier time at the times of the charts; null where there are no statistics any more. */
 export function ghostOf(
   times: readonly number[],
   then: readonly PointThen[],

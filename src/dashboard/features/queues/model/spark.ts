@@ -1,4 +1,4 @@
-import { many, number } from '../../../words/format.ts';
+import { many, number, times } from '../../../words/format.ts';
 import { attemptsIn, type Point } from './timeline.ts';
 
 /** A sentence for a sparkline, for those who do not see it. */
@@ -6,10 +6,12 @@ export function sparkSentence(points: readonly Point[], span: string): string {
   const all = points.reduce((sum, point) => sum + attemptsIn(point), 0);
   const failed = points.reduce((sum, point) => sum + point.failed + point.nacked, 0);
   const deferred = points.reduce((sum, { deferred: put }) => sum + put, 0);
-  if (all === 0) return `No attempt in ${span}.`;
+  const changed = points.reduce((sum, { changed: count = 0 }) => sum + count, 0);
+  const end = changed === 0 ? '' : ` Its settings were changed ${times(changed)}.`;
+  if (all === 0) return `No attempt in ${span}.${end}`;
   const parts = [
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),
     ...(deferred === 0 ? [] : [`${number(deferred)} put off`]),
   ];
-  return `${many(all, 'attempt')} in ${span}, ${parts.length === 0 ? 'none failed' : parts.join(', ')}.`;
+  return `${many(all, 'attempt')} in ${span}, ${parts.length === 0 ? 'none failed' : parts.join(', ')}.${end}`;
 }

@@ -40,6 +40,8 @@ interface Outcomes {
 }
 
 export interface Point extends Outcomes {
+  /** Number of changes of the queue's settings, if there were some. */
+  changed?: number;
   wait: { p50: number | null; p95: number | null };
 }
 
@@ -110,4 +112,18 @@ export function recentOutcome(points: readonly Point[], now: number): { all: num
 /** The latest 95th percentile of the wait, in milliseconds; null if nothing was delivered of late. */
 export function recentWait(points: readonly Point[]): number | null {
   return points.findLast(({ wait }) => wait.p95 !== null)?.wait.p95 ?? null;
+}
+
+/** The points with the changes of the queue in the time of each. */
+export function withChanges(
+  points: readonly Point[],
+  changes: readonly { at: string }[],
+  bucketSeconds: number,
+): readonly Point[] {
+  if (changes.length === 0) return points;
+  return points.map((point) => {
+    const from = Date.parse(point.at);
+    const within = ({ at }: { at: string }) => Date.parse(at) >= from && Date.parse(at) < from + bucketSeconds * 1000;
+    return { ...point, changed: changes.filter(within).length };
+  });
 }

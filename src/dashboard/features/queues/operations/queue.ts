@@ -28,7 +28,7 @@ export const QueuePage = graphql(
 );
 export type QueueOfPage = NonNullable<ResultOf<typeof QueuePage>['queue']>;
 
-/** What the charts compare with. It does not change, so it is read by itself. */
+/** The earlier time that the charts compare with. It does not change, so it is read by itself. */
 export const QueueThen = graphql(`
   query QueueThen($name: String!, $from: DateTime!, $to: DateTime!, $bucket: Int!) {
     queue(name: $name) {

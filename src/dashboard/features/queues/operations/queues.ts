@@ -41,6 +41,9 @@ export const QueueTimelines = graphql(`
       fingerprint reason error webhookStatusCode count firstSeen lastSeen
       queue { __typename id name maxAttempts }
     }
+    changes: auditLog(groups: [SETTINGS], at: { from: $from }, first: 100) @include(if: $hasDeaths) {
+      nodes { at targetId }
+    }
   }
 `);
 export type DeathGroup = NonNullable<ResultOf<typeof QueueTimelines>['deaths']>[number];

@@ -5,6 +5,8 @@ export interface SparkBar {
   work: number;
   failed: number;
   deferred: number;
+  /** Something was changed in its time. */
+  isMarked?: boolean;
 }
 
 const BAR = 4;
@@ -24,6 +26,7 @@ export const Sparkline = memo(function Sparkline({ bars, label }: { bars: readon
         // One path for each colour: a table has thousands of bars.
         <path key={part} className={part} d={columns.map((column, n) => rect(n * BAR, column[part])).join('')} />
       ))}
+      <path className="tick" d={bars.map(({ isMarked }, n) => (isMarked ? rect(n * BAR, [0, 3]) : '')).join('')} />
     </svg>
   );
 });

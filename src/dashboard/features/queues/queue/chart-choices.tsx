@@ -13,7 +13,7 @@ import { spanOf as textOfSpan } from '../model/queue-condition.ts';
 import { COMPARISONS, comparisonOf, WINDOWS, windowOf } from '../model/queue-timeline.ts';
 import { JobsOfSpan } from '../operations/queue.ts';
 
-/** What the charts show: how much time, and which earlier time besides. Both are in the URL. */
+/** Chooses how much time the charts show, and which earlier time besides. Both are in the URL. */
 export function ChartChoices() {
   const [path] = useLocation();
   const [params] = useSearchParams();

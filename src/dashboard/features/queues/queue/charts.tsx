@@ -27,7 +27,7 @@ const NOTHING = 'No delivery ended in this time.';
 
 const NO_TIMES: readonly number[] = [];
 
-/** What the lines of an earlier time are, and what was changed: for every chart of the queue. */
+/** The lines of an earlier time, and the changes: for every chart of the queue. */
 interface Beside {
   bucketMs: number;
   ghost: Ghost | null;
