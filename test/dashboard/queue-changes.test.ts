@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inWords, putBackOf, whyNot } from '../../src/dashboard/features/queues/model/queue-changes.ts';
 import { inputOf, type Settings } from '../../src/dashboard/features/queues/model/queue-settings.ts';
-import type { Entry } from '../../src/dashboard/words/audit.ts';
+import type { Entry } from '../../src/dashboard/words/queue-deeds.ts';
 
 const QUEUE: Settings = {
   ...{ webhookUrl: 'https://b.example/', mode: 'ACK', ackTimeout: 300, ackTimeoutAction: 'RETRY', concurrency: 9 },

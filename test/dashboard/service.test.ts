@@ -13,7 +13,6 @@ import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
 import {
   actionOf,
-  changeBefore,
   DEEDS,
   type Entry,
   fieldChanges,
@@ -21,6 +20,7 @@ import {
   wordsOfDeed,
 } from '../../src/dashboard/words/audit.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+import { changeBefore } from '../../src/dashboard/words/queue-deeds.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;

@@ -2,7 +2,7 @@ import './change-before.css';
 import { Link } from 'wouter';
 import { changesPath } from '../filter/activity.ts';
 import type { ChangeEntry } from '../schema/fragments.ts';
-import { changeBefore } from '../words/audit.ts';
+import { changeBefore } from '../words/queue-deeds.ts';
 import { Icon } from './icon.tsx';
 
 const HOUR_MS = 3_600_000;

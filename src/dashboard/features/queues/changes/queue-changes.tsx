@@ -17,9 +17,9 @@ import { Pager } from '../../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase, Time } from '../../../parts/time.tsx';
 import type { ChangeEntry } from '../../../schema/fragments.ts';
-import { deedOnQueue, wordsOfDeed } from '../../../words/audit.ts';
 import { time } from '../../../words/format.ts';
 import { phrase } from '../../../words/phrase.ts';
+import { deedOnQueue, QUEUE_DEEDS } from '../../../words/queue-deeds.ts';
 import { inWords, putBackOf, whyNot } from '../model/queue-changes.ts';
 import { QueueChanges as QueueChangesQuery } from '../operations/queue-changes.ts';
 import { type QueueOfSettings, QueueSettings } from '../operations/queue-settings.ts';
@@ -78,7 +78,10 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
     <Page
       title={`Changes of ${name}`}
       crumbs={crumbsOf(name)}
-      sign={{ icon: newest === undefined ? 'activity' : wordsOfDeed(newest.action).icon, signal: 'idle' }}
+      sign={{
+        icon: newest === undefined ? 'activity' : (QUEUE_DEEDS[newest.action]?.icon ?? 'activity'),
+        signal: 'idle',
+      }}
       h1={
         newest === undefined || list?.pageInfo.hasPreviousPage === true ? (
           `Changes of ${name}`
@@ -124,7 +127,7 @@ function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOf
       </span>
       <div>
         <h2>
-          <Icon name={wordsOfDeed(entry.action).icon} />
+          <Icon name={QUEUE_DEEDS[entry.action]?.icon ?? 'activity'} />
           <Link className="link" href={changesPath(queue.id, { from: at, to: at })}>
             {entry.actor} {deed}
           </Link>

@@ -1,4 +1,4 @@
-import { type Entry, fieldChanges } from '../../../words/audit.ts';
+import { type Entry, fieldChanges } from '../../../words/queue-deeds.ts';
 import {
   type Change,
   FIELDS,

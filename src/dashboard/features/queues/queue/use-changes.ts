@@ -4,7 +4,7 @@ import { useIsPaused } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';
 import { changesPath } from '../../../filter/activity.ts';
 import type { Marks } from '../../../parts/chart/marks.tsx';
-import { deedOnQueue } from '../../../words/audit.ts';
+import { deedOnQueue } from '../../../words/queue-deeds.ts';
 import { changesSince } from '../model/queue-timeline.ts';
 import { ChangesOfQueue, type QueueOfPage } from '../operations/queue.ts';
 

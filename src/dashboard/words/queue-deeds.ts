@@ -1,0 +1,109 @@
+import { NONE, number, span } from './format.ts';
+import type { IconName } from './words.ts';
+
+/** Changes of a queue in words, as charts and causes name them; `audit.ts` has those of everything else. */
+
+export interface DeedWords {
+  /** "paused", before the name of the target. */
+  verb: string;
+  /** In the list of filters. */
+  label: string;
+  icon: IconName;
+}
+
+export interface Entry {
+  action: string;
+  targetType: string;
+  targetId: string;
+  targetName: string | null;
+  before: unknown;
+  after: unknown;
+}
+
+/** In the order of the list of filters. */
+export const QUEUE_DEEDS: Readonly<Record<string, DeedWords>> = {
+  'queue.create': { verb: 'created the queue', label: 'queue created', icon: 'plus' },
+  'queue.update': { verb: 'changed the queue', label: 'queue changed', icon: 'edit' },
+  'queue.delete': { verb: 'deleted the queue', label: 'queue deleted', icon: 'deleted' },
+  'queue.pause': { verb: 'paused the queue', label: 'queue paused', icon: 'paused' },
+  'queue.resume': { verb: 'resumed the queue', label: 'queue resumed', icon: 'play' },
+  'queue.end_hold': { verb: 'ended the hold of', label: 'hold ended', icon: 'held' },
+  'queue.rotate_secret': { verb: 'began to rotate the secret of', label: 'rotation of a secret begun', icon: 'key' },
+  'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
+  'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
+  'queue.set_standard_webhooks': {
+    verb: 'changed the Standard Webhooks headers of',
+    label: 'Standard Webhooks headers changed',
+    icon: 'settings',
+  },
+  'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
+  'queue.examine_receiver': { verb: 'examined the receiver of', label: 'receiver examined', icon: 'list' },
+  'queue.open_tunnel': { verb: 'took the deliveries of', label: 'deliveries taken', icon: 'send' },
+  'queue.mark_production': {
+    verb: 'changed the production mark of',
+    label: 'production mark changed',
+    icon: 'settings',
+  },
+  'queue.set_breaker': { verb: 'changed the breaker of', label: 'breaker changed', icon: 'settings' },
+  'queue.open_breaker': { verb: 'opened the breaker of', label: 'breaker opened', icon: 'failing' },
+  'queue.close_breaker': { verb: 'closed the breaker of', label: 'breaker closed', icon: 'play' },
+  'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
+};
+
+/** Settings of a queue within a sentence. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  webhookUrl: 'webhook address',
+  mode: 'mode',
+  ackTimeout: 'time to report',
+  ackTimeoutAction: 'end of jobs without a report',
+  concurrency: 'concurrency',
+  rateLimitMax: 'rate limit',
+  rateLimitWindow: 'window of the rate limit',
+  maxAttempts: 'number of attempts',
+  backoffType: 'kind of back-off',
+  backoffDelay: 'back-off',
+  maxDefers: 'number of holds',
+  dlqEnabled: 'keeping of dead letters',
+};
+
+/** The deed on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
+export function deedOnQueue(entry: Entry): string {
+  if (entry.action !== 'queue.update') return verbOf(entry.action).replace(/ of$/, '');
+  const names = fieldChanges(entry).map(({ field }) => SETTINGS[field] ?? field);
+  return names.length > 2 ? `changed ${number(names.length)} settings` : `changed the ${names.join(' and the ')}`;
+}
+
+/** "sam@example.com changed the webhook address 4 min before": the change before a cause of death. */
+export function changeBefore(entry: Entry & { actor: string; at: string }, firstSeen: string): string {
+  const passed = Math.max(1000, Date.parse(firstSeen) - Date.parse(entry.at));
+  return `${entry.actor} ${deedOnQueue(entry)} ${span(Math.floor(passed / 60_000) * 60_000 || passed)} before`;
+}
+
+export interface FieldChange {
+  field: string;
+  /** It is null if there was no such field. */
+  before: string | null;
+  after: string | null;
+}
+
+/** Members that differ, those of the later value first. An id of an action is a link elsewhere, so it is left out. */
+export function fieldChanges({ before, after }: Pick<Entry, 'before' | 'after'>): FieldChange[] {
+  const [old, now] = [membersOf(before), membersOf(after)];
+  const fields = [...new Set([...Object.keys(now), ...Object.keys(old)])].filter((field) => field !== 'actionId');
+  return fields.flatMap((field) => {
+    const change = { field, before: textOf(old[field]), after: textOf(now[field]) };
+    return change.before === change.after ? [] : [change];
+  });
+}
+
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+
+function textOf(value: unknown): string | null {
+  if (value === undefined) return null;
+  if (value === null) return NONE;
+  if (typeof value === 'number') return Number.isInteger(value) ? number(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const verbOf = (action: string): string => QUEUE_DEEDS[action]?.verb ?? action.replace('.', ': ').replaceAll('_', ' ');
