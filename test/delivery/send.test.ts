@@ -213,7 +213,10 @@ describe('connections', () => {
   });
 
   it('carry one request at a time', async () => {
-    const receiver = await receiverWith({ delayMs: 50 });
+    const receiver = await receiverWith(async () => {
+      await receiver.waitFor(20);
+      return {};
+    });
     const sender = setup();
     await Promise.all(Array.from({ length: 20 }, () => post(sender, receiver.url)));
     expect(receiver.connections).toBe(20);

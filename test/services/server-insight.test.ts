@@ -44,5 +44,6 @@ it('returns the facts of the server, by the database clock', async () => {
     retentionSeconds: RETENTION_MS / 1000,
     lifetimeSeconds: LIFETIME_MS / 1000,
     webhookTimeoutSeconds: 15,
+    templates: [],
   });
 });

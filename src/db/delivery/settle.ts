@@ -151,7 +151,8 @@ export function toItems(cipher: Cipher, settlements: readonly Settlement[]): str
 }
 
 function effectMsOf({ queueEffect }: Transition): number | undefined {
-  return queueEffect !== null && 'ms' in queueEffect ? (queueEffect.ms ?? undefined) : undefined;
+  const hasTime = queueEffect?.kind === 'hold' || queueEffect?.kind === 'failing';
+  return hasTime ? (queueEffect.ms ?? undefined) : undefined;
 }
 
 function storedBody(cipher: Cipher, { body, encryption }: DeliveredAnswer): string | null {
