@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
 import { type DeliveryAnswer, isOwnFailure } from '../domain/outcome.ts';
@@ -35,6 +36,8 @@ export interface ConnectionUse extends InterimUse {
   requests: number;
   /** Account of the last request that was dispatched to the connection. */
   accountId: string;
+  /** Null until it is open. */
+  socket: Socket | null;
 }
 
 /** Options for undici. The pool passes them on unchanged, and the chosen connection sets `connection`. */
@@ -54,8 +57,8 @@ interface ExchangeSetup {
   fresh: Dispatcher;
   egress: Egress;
   settle: (result: SendResult) => void;
-  /** Called with the headers of the answer to a test request. */
-  onHeaders?: ((headers: AnswerHeaders) => void) | undefined;
+  /** See `TestOptions.onHeaders`. */
+  onHeaders?: ((headers: AnswerHeaders, socket: Socket | null) => void) | undefined;
 }
 
 /** The reason given to undici when a request is cut off. undici returns it as an error, which is ignored. */
@@ -127,7 +130,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: AnswerHeaders): void {
     if (statusCode < 200 || this.#isSettled) return;
     this.#statusCode = statusCode;
-    this.#setup.onHeaders?.(headers);
+    this.#setup.onHeaders?.(headers, this.#setup.options.connection?.socket ?? null);
     this.#retryAfter = lastOf(headers['retry-after']);
     this.#isPermanent = lastOf(headers['x-jobferry-outcome'])?.trim().toLowerCase() === 'permanent';
     clearTimeout(this.#timer);

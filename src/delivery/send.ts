@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { REPORT_URL_MS, signedReportText, unsignedReportUrl } from '../domain/report-url.ts';
 import { traceHeaders } from '../domain/trace.ts';
@@ -48,8 +49,8 @@ export interface DeliveredJob {
 export interface TestOptions {
   /** The bytes that are signed in place of the body; null for a request without a signature. */
   signs?: Buffer | null;
-  /** Called with the headers of the answer. */
-  onHeaders?: (headers: AnswerHeaders) => void;
+  /** Called with the headers of the answer, and the socket that it came by. */
+  onHeaders?: (headers: AnswerHeaders, socket: Socket | null) => void;
 }
 
 export interface SendRequest {
@@ -269,6 +270,7 @@ class Connection extends Client {
     const use: ConnectionUse = {
       requests: 0,
       accountId: '',
+      socket: null,
       awaitsAnswer: false,
       interimBytes: 0,
       hasAnswerByte: false,
@@ -278,7 +280,10 @@ class Connection extends Client {
       opening.accountId = use.accountId;
       open(target, (...args) => {
         const [, socket] = args;
-        if (socket) passOverInterimAnswers(socket, use, MAX_HEADER_BYTES);
+        if (socket) {
+          use.socket = socket;
+          passOverInterimAnswers(socket, use, MAX_HEADER_BYTES);
+        }
         callback(...args);
       });
       opening.accountId = '';

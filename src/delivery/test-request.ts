@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { buildEnvelope } from './envelope.ts';
@@ -10,12 +12,25 @@ export function createTestSender(sender: Sender): (request: TestRequest) => Prom
   return async (request) => {
     const { accountId, id, queueId, name, webhookUrl, signingSecret, nextSigningSecret, ackTimeout, now } = request;
     const body = buildEnvelope({ id, queue: name, payload: TEST_PAYLOAD, attempt: 1, maxAttempts: 1, createdAt: now });
+    let certificateEndsAt: Date | null = null;
     const result = await sender.send({
       ...{ accountId, url: webhookUrl, secret: signingSecret, nextSecret: nextSigningSecret, body },
       job: { id, queue: name, queueId, attempt: 1, ackTimeout },
       standardWebhooks: request.standardWebhooks,
+      test: {
+        onHeaders: (_headers, socket) => {
+          certificateEndsAt = endOfCertificate(socket);
+        },
+      },
     });
     if (result.abandoned) throw new Error('a test request without a claim was abandoned');
-    return result;
+    return { ...result, certificateEndsAt };
   };
+}
+
+/** Returns when the certificate of the other side ends; null for a connection without one. */
+function endOfCertificate(socket: Socket | null): Date | null {
+  if (!(socket instanceof TLSSocket)) return null;
+  const end = new Date(socket.getPeerCertificate().valid_to);
+  return Number.isNaN(end.getTime()) ? null : end;
 }

@@ -25,6 +25,8 @@ export interface TestAnswer {
   durationMs: number;
   /** First 4 KiB of the body; null without an answer. */
   responseBody: string | null;
+  /** When the certificate of the receiver ends; null without TLS, or without an answer. */
+  certificateEndsAt: Date | null;
 }
 
 /** The verdict of an answer about the signature. A 2xx also comes from a receiver that does not verify it. */
@@ -40,11 +42,12 @@ export interface CheckOfReceiver {
   /** The code of a certificate that was not accepted, such as `CERT_HAS_EXPIRED`; null otherwise. */
   errorCode: string | null;
   responseBody: string | null;
+  certificateEndsAt: Date | null;
   signature: SignatureVerdict;
 }
 
-export function checkOf(sentAt: Date, { answer, durationMs, responseBody }: TestAnswer): CheckOfReceiver {
-  const rest = { sentAt, durationMs: Math.round(durationMs), responseBody };
+export function checkOf(sentAt: Date, { answer, durationMs, ...seen }: TestAnswer): CheckOfReceiver {
+  const rest = { sentAt, durationMs: Math.round(durationMs), ...seen };
   if (answer.kind === 'no_answer') {
     return {
       ...rest,

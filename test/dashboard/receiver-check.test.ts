@@ -7,12 +7,18 @@ const WELL: CheckResult = {
   error: null,
   errorCode: null,
   signature: 'ACCEPTED',
+  certificateEndsAt: null,
 };
 const said = (change: Partial<CheckResult>) => sentenceOfCheck({ ...WELL, ...change }, 15);
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   [{}, /^The receiver answered 200 in 12 ms\. It accepted the signature, or does not check it\.$/, 'ok'],
+  [
+    { certificateEndsAt: '2027-03-01T12:00:00.000Z' },
+    /does not check it\. Its certificate ends on 2027-03-01\.$/,
+    'ok',
+  ],
   [
     { webhookStatusCode: 401, error: 'HTTP 401', signature: 'REJECTED' },
     /^The receiver answered 401 in 12 ms\. It rejected the signature/,

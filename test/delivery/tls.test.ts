@@ -3,6 +3,7 @@ import { createServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
+import { createTestSender } from '../../src/delivery/test-request.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -16,6 +17,11 @@ const tlsError = (code?: string) => {
   return { answer, responseBody: null };
 };
 const VALID = createCertificate({ names: ['hooks.test', '127.0.0.1'] });
+
+const CHECK = {
+  ...{ accountId: 'a', id: 'i', queueId: 'q', name: 'orders', ackTimeout: null, now: new Date() },
+  ...{ signingSecret: 's', nextSigningSecret: null, standardWebhooks: false },
+};
 
 function setup(ca?: string): Sender {
   const sender = createSender({
@@ -71,6 +77,20 @@ describe('a trusted certificate', () => {
     expect(await post(setup(certificate.cert), `https://hooks.test:${receiver.port}/`)).toMatchObject(tlsError(code));
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+it('the end of a certificate is told by a test request, also over a connection that is open already', async () => {
+  const notAfter = new Date('2045-06-01T12:00:00Z');
+  const certificate = createCertificate({ names: ['hooks.test'], notAfter });
+  const receiver = await secureReceiver(certificate);
+  const plain = await startReceiver();
+  opened.push(plain);
+  const check = createTestSender(setup(certificate.cert));
+  const endOf = async (webhookUrl: string) => (await check({ ...CHECK, webhookUrl })).certificateEndsAt;
+  for (let n = 0; n < 2; n += 1) expect(await endOf(`https://hooks.test:${receiver.port}/`)).toEqual(notAfter);
+  expect(receiver.connections).toBe(1);
+  expect(await endOf(plain.url)).toBeNull();
+  expect(await endOf('https://127.0.0.1:9/')).toBeNull();
 });
 
 it('a certificate that expires is refused by the next connection, which resumes no session', async () => {

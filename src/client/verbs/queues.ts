@@ -55,6 +55,8 @@ export interface ReceiverCheck {
   responseBody: string | null;
   /** Duration of the request in milliseconds. */
   durationMs: number;
+  /** Time at which the certificate of the receiver ends; null without TLS or without an answer. */
+  certificateEndsAt: string | null;
 }
 
 /** A verdict of `queues.examineReceiver`. */
@@ -176,7 +178,7 @@ const ROTATE = `mutation ($id: ID!, $overlapSeconds: Float) {
 const FINISH_ROTATION = `mutation ($id: ID!) { result: finishSecretRotation(queueId: $id) { ${ERROR} } }`;
 const CHECK = `mutation ($id: ID!) {
   result: checkReceiver(queueId: $id) {
-    ${ERROR} ... on CheckReceiverPayload { check { webhookStatusCode error responseBody durationMs } } } }`;
+    ${ERROR} ... on CheckReceiverPayload { check { webhookStatusCode error responseBody durationMs certificateEndsAt } } } }`;
 const EXAMINE = `mutation ($id: ID!, $payload: String) {
   result: examineReceiver(queueId: $id, payload: $payload) {
     ${ERROR} ${FIELDS} ... on ExamineReceiverPayload { findings { name status text advice } } } }`;

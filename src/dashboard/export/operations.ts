@@ -85,8 +85,8 @@ export const ExportActivityTotal = graphql(`
 `);
 
 export const ExportQueues = graphql(`
-  query ExportQueues($search: String, $tags: [String!], $first: Int!, $after: String) {
-    rows: queues(search: $search, tags: $tags, first: $first, after: $after) {
+  query ExportQueues($search: String, $tags: [String!], $receivers: [String!], $first: Int!, $after: String) {
+    rows: queues(search: $search, tags: $tags, receivers: $receivers, first: $first, after: $after) {
       nodes {
         id name tags webhookUrl mode createdAt pause { since by } hold { until reason } concurrency inFlight rateLimitMax
         rateLimitWindow oldestDueSeconds depth { due scheduled retrying held processing awaitingAck }
@@ -98,7 +98,7 @@ export const ExportQueues = graphql(`
 `);
 
 export const ExportQueuesTotal = graphql(`
-  query ExportQueuesTotal($search: String, $tags: [String!]) {
-    rows: queues(search: $search, tags: $tags) { totalCount totalCountExact }
+  query ExportQueuesTotal($search: String, $tags: [String!], $receivers: [String!]) {
+    rows: queues(search: $search, tags: $tags, receivers: $receivers) { totalCount totalCountExact }
   }
 `);

@@ -34,6 +34,11 @@ const ReceiverCheck = builder.objectRef<CheckOfReceiver>('ReceiverCheck').implem
       nullable: true,
       description: 'First 4 KiB of the body of the answer; null if the webhook did not answer.',
     }),
+    certificateEndsAt: t.expose('certificateEndsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the certificate of the receiver ends; null without TLS or without an answer.',
+    }),
     signature: t.field({
       type: SignatureVerdict,
       description: 'What the answer says about the signature.',

@@ -10,6 +10,7 @@ export interface CheckResult {
   error: string | null;
   errorCode: string | null;
   signature: 'ACCEPTED' | 'REJECTED' | 'UNKNOWN';
+  certificateEndsAt: string | null;
 }
 
 const SIGNATURES: Readonly<Record<CheckResult['signature'], string>> = {
@@ -19,7 +20,7 @@ const SIGNATURES: Readonly<Record<CheckResult['signature'], string>> = {
 };
 
 export function sentenceOfCheck(
-  { webhookStatusCode, durationMs, error, errorCode, signature }: CheckResult,
+  { webhookStatusCode, durationMs, error, errorCode, signature, certificateEndsAt }: CheckResult,
   webhookTimeoutSeconds: number,
 ): { text: string; signal: Signal; icon: IconName } {
   const cause = causeOf(error, webhookTimeoutSeconds);
@@ -29,5 +30,6 @@ export function sentenceOfCheck(
       : `The receiver answered ${webhookStatusCode} in ${took(durationMs)}.`;
   const outcome =
     error === null ? ({ signal: 'ok', icon: 'done' } as const) : ({ signal: 'bad', icon: 'failed' } as const);
-  return { text: `${answer} ${SIGNATURES[signature]}`, ...outcome };
+  const certificate = certificateEndsAt === null ? '' : ` Its certificate ends on ${certificateEndsAt.slice(0, 10)}.`;
+  return { text: `${answer} ${SIGNATURES[signature]}${certificate}`, ...outcome };
 }

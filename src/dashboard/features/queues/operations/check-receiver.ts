@@ -3,7 +3,7 @@ import { graphql } from '../../../schema/graphql.ts';
 export const CheckReceiver = graphql(`
   mutation CheckReceiver($id: ID!) {
     checkReceiver(queueId: $id) {
-      ... on CheckReceiverPayload { check { webhookStatusCode durationMs error errorCode signature } } ... on Error { message }
+      ... on CheckReceiverPayload { check { webhookStatusCode durationMs error errorCode signature certificateEndsAt } } ... on Error { message }
     }
   }
 `);

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
+import { request } from '../../../api/client.ts';
 import { query } from '../../../api/query.ts';
-import { useMay } from '../../../api/rights.ts';
+import { May, useMay } from '../../../api/rights.ts';
+import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
 import { jobsPath } from '../../../filter/links.ts';
 import { receiverWord } from '../../../filter/queue-search.ts';
@@ -18,7 +20,8 @@ import { SpanChoice, useSpan } from '../list/span-choice.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
 import { sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
-import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
+import { OneQueueOf, type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
+import { checkReceiver } from '../queue/check-receiver.ts';
 import { QueuesBar, SeveralButtons } from '../several/several-buttons.tsx';
 
 const crumbsOf = (host: string) => [
@@ -35,6 +38,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
   const asked = useQuery({ ...query(ReceiverPage, { host }), refetchInterval: EVERY_MS });
   const receiver = asked.data?.receiver;
   const span = useSpan();
+  const timeout = useWebhookTimeout();
   const h1 =
     receiver === undefined ? host : receiver === null ? `No queue delivers to ${host}.` : sentenceOfReceiver(receiver);
   return (
@@ -47,6 +51,11 @@ export default function Receiver({ params }: { params: Record<string, string> })
         receiver != null && (
           <>
             <SpanChoice span={span} />
+            <May deed="checkReceiver">
+              <button type="button" className="btn" onClick={() => void checkOne(host, timeout)}>
+                Check
+              </button>
+            </May>
             <SeveralButtons
               choice={{ receiver: host }}
               chosen={receiver.queueCount}
@@ -73,6 +82,13 @@ export default function Receiver({ params }: { params: Record<string, string> })
       )}
     </Page>
   );
+}
+
+/** Sends a test request by one of its queues: all of them share its name, its connection and its certificate. */
+async function checkOne(host: string, webhookTimeoutSeconds: number): Promise<void> {
+  const { queues } = await request(OneQueueOf, { host });
+  const [queue] = queues.nodes;
+  if (queue !== undefined) await checkReceiver(queue.id, webhookTimeoutSeconds);
 }
 
 function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health } }: { receiver: ReceiverOfPage }) {
