@@ -158,7 +158,7 @@ const BOUNDS_OF_QUEUE = [10_000, 25_000, 3000, 15_000];
 /** In the order of `removingRows`. */
 const KINDS: readonly { name: string; bound?: number; isFew?: true }[] = [
   // A batch passes the actions that have no jobs left, of which there are as many as one has notes here.
-  { name: 'the jobs of actions', bound: 40_000 },
+  { name: 'the jobs of actions', bound: 20_000 },
   { name: 'actions' },
   { name: 'alerts' },
   { name: 'notifications' },

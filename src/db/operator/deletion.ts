@@ -193,7 +193,9 @@ const ACTION_JOBS: Statement = {
   text: `
     with gone as (
       delete from bulk_action_job where (job_id, action_id) in (
-        select n.job_id, n.action_id from bulk_action b join bulk_action_job n on n.action_id = b.id
+        -- One action after the other: a join may read the jobs of all actions for a batch of them.
+        select n.job_id, n.action_id from bulk_action b cross join lateral (
+          select job_id, action_id from bulk_action_job where action_id = b.id limit ${BATCH}) n
          where b.account_id = $1 and ${IS_OPEN} limit ${BATCH}) returning 1
     )
     select count(*) as rows from gone`,
