@@ -5,6 +5,8 @@ export interface TroubleFacts {
   paused: boolean;
   /** Whether the queue is held, or its probe is in flight. */
   held: boolean;
+  /** Whether the queue's breaker is open. */
+  broken: boolean;
   /** How long the oldest due job has been due; null when none is. */
   oldestDueMs: number | null;
   warnings: readonly QueueHealth['warnings'][number]['warning'][];
@@ -16,9 +18,9 @@ const BEHIND_MS = 60_000;
 const SEVERITY = 10 ** 12;
 
 /**
- * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail,
+ * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail or whose breaker is open,
  * then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, then all
- * others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, held, failing, behind.
+ * others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, broken, held, failing, behind.
  * Of equally severe queues the one whose oldest due job waits longest has more trouble. A queue that needs no hand has 0.
  */
 export function troubleOf(facts: TroubleFacts): number {
@@ -28,10 +30,10 @@ export function troubleOf(facts: TroubleFacts): number {
   return severity * SEVERITY + age;
 }
 
-function severityOf({ paused, held, oldestDueMs, warnings }: TroubleFacts): number {
+function severityOf({ paused, held, broken, oldestDueMs, warnings }: TroubleFacts): number {
   // A queue that was paused by intention falls behind by intention.
   if (paused) return 1;
-  if (warnings.includes('signature_rejected')) return 4;
+  if (broken || warnings.includes('signature_rejected')) return 4;
   if (held) return 2;
   if (warnings.includes('failing')) return 4;
   if ((oldestDueMs ?? 0) > BEHIND_MS || warnings.includes('slow_receiver')) return 3;

@@ -7,12 +7,13 @@ import {
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { troubleOf } from '../../src/domain/trouble.ts';
 
-const WELL = { paused: false, held: false, oldestDueMs: null, warnings: [] } as const;
+const WELL = { paused: false, held: false, broken: false, oldestDueMs: null, warnings: [] } as const;
 const HOUR = 3_600_000;
 
 it('puts what needs a hand first, and among equals the one that is the most behind', () => {
   const ordered = [
-    { ...WELL, warnings: ['failing'], oldestDueMs: HOUR },
+    { ...WELL, warnings: ['failing'], oldestDueMs: 2 * HOUR },
+    { ...WELL, held: true, broken: true, oldestDueMs: HOUR },
     { ...WELL, warnings: ['signature_rejected', 'backpressure'], held: true },
     { ...WELL, oldestDueMs: 2 * HOUR },
     { ...WELL, oldestDueMs: HOUR },
@@ -41,12 +42,18 @@ it('is the same order as that of the conditions that the dashboard shows', () =>
   const WARNINGS = ['signature_rejected', 'failing', 'slow_receiver', 'backpressure'] as const;
   const subsets = Array.from({ length: 16 }, (_, bits) => WARNINGS.filter((_w, n) => bits & (1 << n)));
   for (const paused of [false, true])
-    for (const held of [false, true])
+    for (const [held, broken] of [
+      [false, false],
+      [true, false],
+      [true, true],
+    ] as const)
       for (const oldestDueMs of [null, 1000, HOUR])
         for (const warnings of subsets) {
           const queue = {
             paused,
-            hold: held ? { until: new Date(HOUR).toISOString(), reason: null, askedBy: null, probe: null } : null,
+            hold: held
+              ? { until: new Date(HOUR).toISOString(), reason: null, byBreaker: broken, askedBy: null, probe: null }
+              : null,
             oldestDueSeconds: oldestDueMs === null ? null : oldestDueMs / 1000,
             health: { warnings: warnings.map((warning) => ({ warning: warning.toUpperCase() })) },
             depth: null,
@@ -54,7 +61,8 @@ it('is the same order as that of the conditions that the dashboard shows', () =>
           const condition = conditionOf(queue, NO_FLOW, { now: 0 } as Parameters<typeof conditionOf>[2]);
           // Idle is not trouble, although it has the signal of a pause.
           const rank = condition === 'idle' ? 0 : rankOfSignal[CONDITIONS[condition].signal];
-          const severity = Math.floor(troubleOf({ paused, held, oldestDueMs, warnings }) / 10 ** 12);
-          expect([paused, held, oldestDueMs, warnings, severity]).toEqual([paused, held, oldestDueMs, warnings, rank]);
+          const severity = Math.floor(troubleOf({ paused, held, broken, oldestDueMs, warnings }) / 10 ** 12);
+          const facts = [paused, held, broken, oldestDueMs, warnings];
+          expect([...facts, severity]).toEqual([...facts, rank]);
         }
 });

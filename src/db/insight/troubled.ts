@@ -13,7 +13,7 @@ const TROUBLED: Statement = {
       select jobferry_now() as now
     ), facts as materialized (
       select q.id, q.paused_at is not null as paused,
-             q.hold_until is not null as held,
+             q.hold_until is not null as held, q.hold_until is not null and q.breaker_opened_at is not null as broken,
              clock.now - (select min(j.scheduled_for) from (
                select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
                 order by j.queue_id, j.scheduled_for, j.id limit 1) j) as due_for,
@@ -30,7 +30,7 @@ const TROUBLED: Statement = {
     ), ranked as (
       select id, due_for, case
                when paused then 1
-               when unauthorized >= 3 then 4
+               when unauthorized >= 3 or broken then 4
                when held then 2
                when failed * 2 > attempts then 4
                when due_for > interval '1 minute' or slow * 20 > attempts then 3

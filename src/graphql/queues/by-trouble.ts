@@ -61,6 +61,7 @@ async function rank({ loaders }: GraphQLContext, queues: readonly QueueRow[]): P
     const at = troubleOf({
       paused: node.pausedAt !== null,
       held: node.holdUntil !== null && (node.holdUntil > server.now || node.probeJobId !== null),
+      broken: node.holdUntil !== null && node.breakerOpenedAt !== null,
       oldestDueMs: oldest === null ? null : server.now.getTime() - oldest.getTime(),
       warnings: health?.warnings.map(({ warning }) => warning) ?? [],
     });

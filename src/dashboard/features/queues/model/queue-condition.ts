@@ -111,10 +111,13 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
 export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
   const openedAt = breaker?.openedAt ?? hold?.since ?? '';
   const last = hold?.reason == null ? '' : `, the last was ${quote(hold.reason)}`;
+  const until = Date.parse(hold?.until ?? '');
   const next =
     hold?.probe != null
       ? phrase`Job ${shortId(hold.probe.id)} finds out whether it is back.`
-      : phrase`The next probe is at ${momentOf(Date.parse(hold?.until ?? ''), view)}.`;
+      : until > view.now
+        ? phrase`The next probe is at ${momentOf(until, view)}.`
+        : phrase`The next job that is due probes it.`;
   return phrase`Its breaker is open since ${momentOf(Date.parse(openedAt), view)}: ${many(breaker?.failedInRow ?? 0, 'answer')} in a row failed${last}. ${next}`;
 }
 
