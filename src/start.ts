@@ -217,6 +217,7 @@ async function startDelivering(
   return startWorker(database.db, sender, log, {
     ...shared,
     mayDeliver: (queueId) => tunnels.mayDeliver(queueId),
+    isTunnelled: (queueId) => tunnels.takes(queueId),
     databaseUrl: database.url,
     capacity: config.workerCapacity,
     webhookTimeoutMs: config.webhookTimeoutMs,

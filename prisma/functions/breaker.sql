@@ -7,9 +7,10 @@ create or replace function jobferry_breaker_pause(p_probes integer) returns inte
 language sql immutable
 as $$ select least(10 * 2 ^ least(p_probes, 10), 300) * interval '1 second' $$;
 
--- Counts answers that failed; of p_jobs at most one is the queue's probe. p_ms: a hold that the receiver of the probe asked for.
+-- Counts answers that failed; of p_jobs at most one is the queue's probe. p_in_row: none was accepted together with them.
+-- p_ms: a hold that the receiver of the probe asked for.
 create or replace function jobferry_breaker_failing(
-  p_queue text, p_jobs text[], p_ms float8, p_error text, p_now timestamptz
+  p_queue text, p_jobs text[], p_in_row boolean, p_ms float8, p_error text, p_now timestamptz
 ) returns void
 language plpgsql
 as $$
@@ -24,17 +25,18 @@ begin
   v_ends_probe := coalesce(q.probe_job_id = any (p_jobs), false);
   v_was_open := q.breaker_opened_at is not null and q.hold_until is not null;
   -- It may have been switched off since the delivery began.
-  if q.breaker_failures is not null or q.breaker_seconds is not null then
+  if p_in_row and (q.breaker_failures is not null or q.breaker_seconds is not null) then
     q.breaker_failed := least(q.breaker_failed + cardinality(p_jobs), 1000000);
     q.breaker_failed_since := coalesce(q.breaker_failed_since, p_now);
   end if;
-  v_opens := not v_was_open and q.deleted_at is null and coalesce(
+  v_opens := p_in_row and not v_was_open and q.deleted_at is null and coalesce(
     q.breaker_failed >= q.breaker_failures
     or q.breaker_failed >= 2 and p_now - q.breaker_failed_since >= q.breaker_seconds * interval '1 second', false);
   if v_opens then
     q.breaker_opened_at := p_now;
-    -- A receiver that works for a moment only is not asked more often for that.
-    if q.breaker_closed_at is null or p_now - q.breaker_closed_at > interval '10 minutes' then q.breaker_probes := 0; end if;
+    -- A receiver that works for a moment only is asked less often for that.
+    q.breaker_probes := case when p_now - q.breaker_closed_at <= interval '10 minutes'
+                             then least(q.breaker_probes + 1, 1000000) else 0 end;
   elsif v_was_open and v_ends_probe then
     q.breaker_probes := least(q.breaker_probes + 1, 1000000);
   end if;
@@ -103,4 +105,27 @@ language sql immutable
 as $$
   select case when p_failures is not null or p_seconds is not null
               then jsonb_build_object('failures', p_failures, 'seconds', p_seconds) end
+$$;
+
+-- Tells breakers of the successes that were applied, which need nothing else.
+create or replace function jobferry_settle_alive(p_items json, p_applied text[], p_now timestamptz) returns void
+language plpgsql
+as $$
+declare
+  v_effects json;
+begin
+  select json_agg(json_build_object('queue_id', j.queue_id, 'id', i.id, 'effect', i.effect)) into v_effects
+    from json_to_recordset(p_items) as i(id text, effect text) cross join lateral (
+      select job.queue_id from job where job.id = i.id offset 0) j
+   where i.effect = 'alive' and i.id = any (p_applied);
+  if v_effects is not null then perform jobferry_settle_holds(v_effects, p_now); end if;
+end
+$$;
+
+-- The queues whose breakers were closed now by a receipt in ack mode: their jobs can go, although no slot was freed.
+create or replace function jobferry_just_closed(p_effects json, p_now timestamptz) returns text[]
+language sql stable
+as $$
+  select array_agg(distinct e.queue_id) from json_to_recordset(p_effects) as e(queue_id text, effect text)
+    join queue q on q.id = e.queue_id where e.effect = 'accepted' and q.breaker_closed_at = p_now
 $$;

@@ -1,7 +1,8 @@
 -- Writes the outcomes of a batch of jobs, of any queues. Each item is the new state of a job, and the status and claim token
 -- on which it was decided ("expected", "token"): it applies only if the job still has both. Returns the ids of the items
 -- that applied; the others lost a race, which is normal. Waits are durations from this statement on, so no retry starts
--- before its wait is over. p_successes: every item is a delivery that completed its job and changes nothing else.
+-- before its wait is over. p_successes: every item is a delivery that completed its job and changes nothing
+-- else; null: nothing else but the breaker of a queue.
 --
 -- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs, or
 -- jobferry_settle_successes, which costs a quarter less); queues are held or released (jobferry_settle_holds); wake-ups are
@@ -26,8 +27,9 @@ begin
   -- The clock is read after waiting for a lock of the whole table, or that wait would count as part of the backoff.
   lock table job in row exclusive mode;
   v_now := jobferry_now();
-  if p_successes then
+  if p_successes is not false then
     v_settled := jobferry_settle_successes(p_items, v_now);
+    if p_successes is null then perform jobferry_settle_alive(p_items, v_settled.applied, v_now); end if;
     if not jobferry_are_waking(v_settled.freed, v_now) then
       perform jobferry_settle_wake_ups(null, null, null, v_settled.freed, v_now);
     end if;
@@ -37,7 +39,10 @@ begin
   if v_settled.applied is null then return '{}'; end if;
 
   -- Rows of queues are locked before wake-ups, as a claim does.
-  if v_settled.effects is not null then perform jobferry_settle_holds(v_settled.effects, v_now); end if;
+  if v_settled.effects is not null then
+    perform jobferry_settle_holds(v_settled.effects, v_now);
+    v_settled.freed := v_settled.freed || jobferry_just_closed(v_settled.effects, v_now);
+  end if;
   if v_settled.freed is not null and jobferry_are_waking(v_settled.freed, v_now) then v_settled.freed := null; end if;
   if v_settled.freed is not null or v_settled.tasks is not null then
     perform jobferry_settle_wake_ups(v_settled.tasks, v_settled.queues, v_settled.dues, v_settled.freed, v_now);
@@ -181,14 +186,16 @@ declare
   v_until timestamptz;
 begin
   for v_row in
-    select e.queue_id, e.effect, min(e.id) as id, array_agg(e.id) as jobs, max(e.ms) as ms, min(e.error) as error
+    select e.queue_id, e.effect, min(e.id) as id, array_agg(e.id order by e.id) as jobs, max(e.ms) as ms,
+           (array_agg(e.error order by e.id))[1] as error,
+           bool_or(bool_or(e.effect in ('alive', 'accepted'))) over (partition by e.queue_id) as is_alive
       from json_to_recordset(p_effects) as e(queue_id text, id text, effect text, ms float8, error text)
      group by 1, 2, case when e.effect in ('hold', 'resume') then e.id end
-     -- The order of answers that are settled together is not known: an accepted one comes last.
+     -- The order of answers that are settled together is not known: an accepted one comes last, and no row of failures is without it.
      order by 1, e.effect not in ('hold', 'resume'), e.effect <> 'failing', 3
   loop
     if v_row.effect = 'failing' then
-      perform jobferry_breaker_failing(v_row.queue_id, v_row.jobs, v_row.ms, v_row.error, p_now);
+      perform jobferry_breaker_failing(v_row.queue_id, v_row.jobs, not v_row.is_alive, v_row.ms, v_row.error, p_now);
     elsif v_row.effect in ('alive', 'accepted') then
       perform jobferry_breaker_alive(v_row.queue_id, v_row.jobs, v_row.effect = 'alive', p_now);
     elsif v_row.effect = 'hold' then

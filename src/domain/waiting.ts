@@ -42,6 +42,8 @@ export interface WaitingQueue {
   deleted: boolean;
   paused: { since: Date; by: string } | null;
   hold: { until: Date; jobId: string | null; reason: string | null; byBreaker?: boolean } | null;
+  /** Whether the queue has a breaker; undefined if it has none. */
+  hasBreaker?: boolean;
   /** Id of the job that tests whether the held queue may resume; null when that job is not in flight. */
   probeJobId: string | null;
   /** Jobs that are processing or awaiting_ack, and how many of them await a report. */
@@ -62,7 +64,7 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
     const { by, since } = queue.paused;
     return event('paused', `The queue has been paused by ${by} since ${iso(since)}.`);
   }
-  const latest = [ownTime(job), holdTime(queue), rateTime(queue)]
+  const latest = [ownTime(job, queue), holdTime(queue), rateTime(queue)]
     .filter((time) => time !== null)
     .filter(({ at }) => at > now)
     // If times are equal, the first one wins: the job's own time comes before those of the queue.
@@ -118,7 +120,10 @@ interface Time {
   at: Date;
 }
 
-function ownTime({ scheduledFor: at, waitReason, lastError, attempts, maxAttempts }: WaitingJob): Time {
+function ownTime(
+  { scheduledFor: at, waitReason, lastError, attempts, maxAttempts }: WaitingJob,
+  { hasBreaker = false }: WaitingQueue,
+): Time {
   const after = lastError === null ? '' : ` after “${lastError}”`;
   const advice = spaced(adviceOn(lastError));
   switch (waitReason) {
@@ -130,7 +135,7 @@ function ownTime({ scheduledFor: at, waitReason, lastError, attempts, maxAttempt
       return { reason: 'backoff', message: `In backoff until ${iso(at)}${after}${failed}.${advice}`, at };
     }
     case 'hold':
-      return { reason: 'held', message: `Held until ${iso(at)}${after}: ${holdSource(lastError)}.`, at };
+      return { reason: 'held', message: `Held until ${iso(at)}${after}: ${holdSource(lastError, hasBreaker)}.`, at };
   }
 }
 
@@ -139,10 +144,11 @@ function spaced(sentence: string | null): string {
 }
 
 /** The time that a receiver asked for is not stored, so after a status code it may be the default. */
-function holdSource(lastError: string | null): string {
+function holdSource(lastError: string | null, hasBreaker: boolean): string {
   const code = /^HTTP (\d{3})$/.exec(lastError ?? '')?.[1];
-  if (code === undefined ? lastError !== null && isOwnError(lastError) : !isBackpressure(Number(code)))
-    return 'it was the probe of a breaker, which uses up no attempt';
+  const isFailure = code === undefined ? lastError !== null && isOwnError(lastError) : !isBackpressure(Number(code));
+  // A worker may also give such a reason for its defer.
+  if (isFailure && hasBreaker) return 'it was the probe of a breaker, which uses up no attempt';
   if (code === undefined) return 'the receiver requested a delay';
   return `as its Retry-After requested, or for ${DEFAULT_HOLD_MS / 1000} s, the default without one`;
 }

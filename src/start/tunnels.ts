@@ -18,6 +18,7 @@ export function createTunnels(
       ...{ databaseUrl: url, listener: new Listener({ url, log, origin: db.origin }), changes, tracing },
       ...{ capacity: config.workerCapacity, webhookTimeoutMs: config.webhookTimeoutMs },
       mayDeliver: (queueId) => tunnels.mayDeliver(queueId),
+      isTunnelled: (queueId) => tunnels.takes(queueId),
     });
   };
   const tunnels = new Tunnels({

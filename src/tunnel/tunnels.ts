@@ -78,6 +78,11 @@ export class Tunnels {
     return !this.#tunnelled.has(queueId) || this.#ofQueue.has(queueId);
   }
 
+  /** Whether a tunnel of this process takes the deliveries of the queue. */
+  takes(queueId: string): boolean {
+    return this.#ofQueue.has(queueId);
+  }
+
   /** Wraps the sender of a worker: deliveries of a queue with tunnels go through one of them. */
   wrap(sender: Sender): Sender {
     return {

@@ -21,6 +21,8 @@ export interface DispatchingOptions {
   tracing: Tracing | null;
   /** See `DispatcherOptions.mayDeliver`. */
   mayDeliver: (queueId: string) => boolean;
+  /** See `DispatcherOptions.isTunnelled`. */
+  isTunnelled: (queueId: string) => boolean;
 }
 
 /** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
@@ -31,7 +33,7 @@ const FOLLOW_MS = 1900;
 
 /** Starts what claims and delivers: a dispatcher, and the lease lock that its claims need. */
 export async function startDispatching(db: Database, sender: Sender, log: Logger, options: DispatchingOptions) {
-  const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver } = options;
+  const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver, isTunnelled } = options;
   let dispatcher: Dispatcher | null = null;
   // The first delivery of the process follows the settings, too.
   const followed = new FollowedQueues(db);
@@ -55,6 +57,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
       leaseMs,
       locks: listener,
       mayDeliver,
+      isTunnelled,
     },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),

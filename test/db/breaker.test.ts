@@ -123,6 +123,33 @@ describe('a closed breaker', () => {
     expect(await state()).toMatchObject({ failed: 3, opened: 0, hold: 10 });
   });
 
+  it('is not opened by failures that are settled together with a success', async () => {
+    await set({ failures: 3, seconds: null });
+    await fixture.publishJobs(queue as never, 8);
+    const jobs = await claimed();
+    const settlements = [
+      ...jobs.slice(0, 7).map((job) => [job, FAILED] as const),
+      [jobs[7] as ClaimedJob, DELIVERED] as const,
+    ];
+    await settle(
+      fixture.db,
+      settlements.map(([job, event]) => settlementOf(job, event, now)),
+    );
+    expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
+    expect(await actions()).toEqual(['operator queue.set_breaker']);
+  });
+
+  it('is told of successes by the short way of settles, too', async () => {
+    await set({ failures: 3, seconds: null });
+    await fixture.publishJobs(queue as never, 4);
+    const jobs = await claimed();
+    await answer(jobs.slice(0, 2), FAILED);
+    await answer(jobs.slice(2), DELIVERED);
+    expect(await state()).toMatchObject({ failed: 0, opened: null });
+    const done = await fixture.db.query(`select id from job where queue_id = $1 and status = 'completed'`, [queue.id]);
+    expect(done).toHaveLength(2);
+  });
+
   it('is never opened if the queue has none', async () => {
     await fixture.publishJobs(queue as never, 3);
     await answer(await claimed(), FAILED);
@@ -172,7 +199,7 @@ describe('an open breaker', () => {
     await answer(await claimed(), DELIVERED);
     await fixture.publishJobs(queue as never, 3);
     await answer(await claimed(), FAILED);
-    expect(await state()).toMatchObject({ opened: 0, probes: 1, hold: 20 });
+    expect(await state()).toMatchObject({ opened: 0, probes: 2, hold: 40 });
   });
 
   it('goes on when its probe is lost with its worker', async () => {
@@ -195,6 +222,20 @@ describe('an open breaker', () => {
     expect([await set(null), await set(null)]).toEqual([true, false]);
     expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
     expect((await claimed()).length).toBeGreaterThan(1);
+  });
+
+  it('closes at the receipt of its probe in ack mode, and the jobs behind it are woken', async () => {
+    await fixture.db.query(`update queue set mode = 'ack' where id = $1`, [queue.id]);
+    await open();
+    await after(10 * SECOND);
+    const [probe] = await claimed();
+    await fixture.db.query('delete from graphile_worker._private_jobs');
+    await answer([probe as ClaimedJob], DELIVERED);
+    expect(await state()).toMatchObject({ opened: null, hold: null, probe: null });
+    const wakes = await fixture.db.query<{ key: string }>(
+      `select key from graphile_worker.jobs where key like 'deliver:%'`,
+    );
+    expect(wakes.map(({ key }) => key)).toContainEqual(expect.stringContaining(queue.id));
   });
 
   it('leaves the hold that a receiver asked for when it is switched off', async () => {

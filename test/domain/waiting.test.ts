@@ -66,7 +66,12 @@ const CASES: Case[] = [
   [
     'a probe of a breaker that failed',
     { ...later(9), ...hold, lastError: 'HTTP 502' },
-    ...([{}, 'held', 9, 'it was the probe of a breaker, which uses up no attempt'] as const),
+    ...([{ hasBreaker: true }, 'held', 9, 'it was the probe of a breaker, which uses up no attempt'] as const),
+  ],
+  [
+    'a defer whose reason is the name of an error',
+    { ...later(9), ...hold, lastError: 'timeout' },
+    ...([{}, 'held', 9, 'after “timeout”: the receiver requested a delay'] as const),
   ],
   [
     'a breaker that is open',

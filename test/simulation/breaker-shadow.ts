@@ -27,18 +27,18 @@ export class BreakerShadow {
     return this.#until !== null;
   }
 
-  /** So many answers have failed. @returns the end of the hold that begins now; null if none does */
+  /** So many answers in a row have failed; 0 if one was accepted together with them. @returns the end of the hold that begins now; null if none does */
   failed(answers: number, wasProbe: boolean, { now, isHeld }: { now: number; isHeld: boolean }): number | null {
     const wasOpen = this.isOpen && isHeld;
     this.#failed += answers;
-    this.#since ??= now;
+    if (answers > 0) this.#since ??= now;
     if (wasOpen && !wasProbe) return null;
     if (wasOpen) {
       this.#probes += 1;
       this.#reached('the probe of a breaker fails');
     } else {
-      if (!this.#isDue(now)) return null;
-      if (now - this.#closedAt > SOON_MS) this.#probes = 0;
+      if (answers === 0 || !this.#isDue(now)) return null;
+      this.#probes = now - this.#closedAt <= SOON_MS ? this.#probes + 1 : 0;
       this.#reached('a breaker opens');
     }
     this.#until = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#probes, LONGEST_PAUSE_MS);

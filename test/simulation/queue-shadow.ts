@@ -112,7 +112,11 @@ export class QueueShadow {
     const isAbout = (some: readonly SettleItem[]) => some.some(({ id }) => id === this.#probe);
     if (failing.length > 0) {
       const wasProbe = isAbout(failing);
-      const until = this.#breaker.failed(failing.length, wasProbe, { now, isHeld: this.#heldUntil !== null });
+      const isInRow = accepted.length + alive.length === 0;
+      const until = this.#breaker.failed(isInRow ? failing.length : 0, wasProbe, {
+        now,
+        isHeld: this.#heldUntil !== null,
+      });
       const holds = [until ?? 0, ...failing.map(({ effectMs }) => (effectMs === undefined ? 0 : now + effectMs))];
       if (Math.max(...holds) > 0) this.#heldUntil = Math.max(this.#heldUntil ?? 0, ...holds);
       else if (wasProbe) this.#probeEnds(now);

@@ -31,7 +31,7 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
     if ((payload as { fails: boolean }).fails) throw new Error('on purpose');
     delivered.push(payload);
   };
-  const runner = new WakeUpRunner(db, log, { deliver, timeout: nothing, bulk: nothing });
+  const runner = new WakeUpRunner(db, log, { deliver, timeout: nothing, bulk: nothing, bulk2: nothing });
   onTestFinished(async () => {
     await runner.stop();
     await db.close();
@@ -56,7 +56,7 @@ it('a queue of wake-ups that refuses every change is in the log', async () => {
   const { log, messages } = logThat(() => false);
   const db = new Database(url, { warn: () => undefined }, new Cipher([]));
   const nothing = async () => undefined;
-  const runner = new WakeUpRunner(db, log, { deliver: nothing, timeout: nothing, bulk: nothing });
+  const runner = new WakeUpRunner(db, log, { deliver: nothing, timeout: nothing, bulk: nothing, bulk2: nothing });
   onTestFinished(async () => {
     await runner.stop();
     await db.close();

@@ -57,7 +57,7 @@ export interface QueuesOptions extends CallOptions {
 export interface SeveralQueuesVerbs {
   /** Pauses queues. */
   pauseMany(queues: QueueChoice, options?: QueuesOptions): Promise<QueuesResult>;
-  /** Ends pauses. `pausedAt`: only those that began then, to undo a `pauseMany`. */
+  /** Ends pauses. `pausedAt`: only those that began then, to undo a `pauseMany`; null, of one that paused none, changes nothing. */
   resumeMany(
     queues: QueueChoice,
     options?: QueuesOptions & { pausedAt?: string | null | undefined },
@@ -69,6 +69,8 @@ export interface SeveralQueuesVerbs {
   /** Undoes a `limitMany`: puts the limits of its result back, in queues that still have what it set. */
   restoreLimits(result: QueuesResult, limits: QueueLimits, options?: CallOptions): Promise<QueuesResult>;
 }
+
+const NOTHING: QueuesResult = { changed: 0, queues: [], pausedAt: null };
 
 /** A thousand queues are some hundred milliseconds. */
 const TIMEOUT_MS = 30_000;
@@ -86,15 +88,16 @@ const RESTORE = `mutation ($former: [FormerLimitsInput!]!, $limits: QueueLimitsI
   result: restoreQueueLimits(former: $former, limits: $limits) ${RESULT} }`;
 
 export function severalQueuesVerbs(ask: Ask): SeveralQueuesVerbs {
+  // A repetition of a change that was made would answer that nothing was changed, and an undo needs what was there before.
   const send = (name: string, document: string, variables: object, { signal }: CallOptions) =>
     ask.result<QueuesResult>(`queues.${name}()`, document, variables, {
-      ...{ signal, timeoutMs: TIMEOUT_MS, isRepeatable: true },
+      ...{ signal, timeoutMs: TIMEOUT_MS, isRepeatable: 'dryRun' in variables && variables.dryRun === true },
     });
   return {
     pauseMany: (queues, { dryRun = false, ...options } = {}) =>
       send('pauseMany', documentOf('pauseQueues'), { queues, dryRun }, options),
-    resumeMany: (queues, { dryRun = false, pausedAt, ...options } = {}) =>
-      send('resumeMany', RESUME, { queues, dryRun, pausedAt }, options),
+    resumeMany: async (queues, { dryRun = false, pausedAt, ...options } = {}) =>
+      pausedAt === null ? NOTHING : send('resumeMany', RESUME, { queues, dryRun, pausedAt }, options),
     endHoldMany: (queues, { dryRun = false, ...options } = {}) =>
       send('endHoldMany', documentOf('endHolds'), { queues, dryRun }, options),
     limitMany: (queues, limits, { dryRun = false, ...options } = {}) =>

@@ -28,14 +28,24 @@ const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1, $2
 
 /** Applies a batch in one commit. @returns ids of the applied settlements; a missing one lost a race */
 export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const values = [toItems(db.cipher, settlements), settlements.every(isPlainSuccess)];
+  const values = [toItems(db.cipher, settlements), successesOf(settlements)];
   const row = await db.one<{ applied: string[] }>(SETTLE, values);
   return new Set(row?.applied);
 }
 
-/** Whether the settlement only completes a job that was delivered. What it repeats of the job's state is as it is stored. */
-function isPlainSuccess({ expected, transition: { status, queueEffect, isBilled } }: Settlement): boolean {
-  return expected === 'processing' && status === 'completed' && queueEffect === null && isBilled;
+/** The argument `p_successes` of `jobferry_settle`. */
+function successesOf(settlements: readonly Settlement[]): boolean | null {
+  if (!settlements.every(isSuccess)) return false;
+  return settlements.every(({ transition }) => transition.queueEffect === null) ? true : null;
+}
+
+/**
+ * Whether the settlement only completes a job that was delivered, and tells at most a breaker of it. What it repeats of the job's
+ * state is as it is stored.
+ */
+function isSuccess({ expected, transition: { status, queueEffect, isBilled } }: Settlement): boolean {
+  if (expected !== 'processing' || status !== 'completed' || !isBilled) return false;
+  return queueEffect === null || queueEffect.kind === 'alive';
 }
 
 // Locks in the order of `jobferry_settle`. After a wait for a lock, PostgreSQL checks the condition on the new row.

@@ -8,7 +8,8 @@ import { IN_FLIGHT_OF_Q, toUse, USE_OF_Q, type UseColumns } from './use.ts';
  */
 export const QUEUE_STATE = `
   q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until, q.hold_job_id,
-  q.hold_reason, q.breaker_opened_at is not null as is_broken, q.concurrency,
+  q.hold_reason, q.breaker_opened_at is not null as is_broken,
+  (q.breaker_failures is not null or q.breaker_seconds is not null) as has_breaker, q.concurrency,
   (select p.id from job p where p.id = q.probe_job_id and p.status in ('processing', 'awaiting_ack')) as probe_job_id,
   ${USE_OF_Q}`;
 
@@ -40,6 +41,7 @@ export interface QueueStateRow extends UseColumns {
   hold_job_id: string | null;
   hold_reason: string | null;
   is_broken: boolean;
+  has_breaker: boolean;
   concurrency: number;
   probe_job_id: string | null;
 }
@@ -52,6 +54,7 @@ export function toWaitingQueue(row: QueueStateRow): WaitingQueue {
       row.hold_until === null
         ? null
         : { until: row.hold_until, jobId: row.hold_job_id, reason: row.hold_reason, byBreaker: row.is_broken },
+    hasBreaker: row.has_breaker,
     probeJobId: row.probe_job_id,
     concurrency: row.concurrency,
     ...toUse(row),

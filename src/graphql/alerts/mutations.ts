@@ -6,7 +6,7 @@ import { AlertFormat, AlertTargetInput } from './targets.ts';
 import { AlertKind, AlertNotification, AlertRule } from './types.ts';
 
 const THRESHOLD =
-  'Seconds (`OLDEST_DUE`: 300 by default; `HOLD`: 600; up to 86400. `SLOW_RECEIVER`: 5, up to 600), a number of dead letters (1, up to 1000), or a percentage (`FAILURE_SHARE`: 50; `SIGNATURE_REJECTED`: 5; `USAGE`: 80). `NO_WORKER` has none.';
+  'Seconds (`OLDEST_DUE`: 300 by default; `HOLD`: 600; `BREAKER`: 60; up to 86400. `SLOW_RECEIVER`: 5, up to 600), a number of dead letters (1, up to 1000), or a percentage (`FAILURE_SHARE`: 50; `SIGNATURE_REJECTED`: 5; `USAGE`: 80). `NO_WORKER` has none.';
 const WINDOW =
   'The time before now that is counted: a multiple of 300 up to 3600; 900 by default. Only for kinds that count.';
 const FOR =

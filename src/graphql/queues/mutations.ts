@@ -49,7 +49,7 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
     tags: t.stringList({ description: TAGS }),
     copyOf: t.id({
       description:
-        'Id of a queue whose settings replace the defaults of the other fields, with its tags, its headers of Standard Webhooks, its encryption of payloads and its mark of production. Its signing secret is not copied. Not together with `template`.',
+        'Id of a queue whose settings replace the defaults of the other fields, with its tags, its headers of Standard Webhooks, its encryption of payloads, its breaker and its mark of production. Its signing secret is not copied. Not together with `template`.',
     }),
     signingSecret: t.string({
       description:

@@ -1,4 +1,5 @@
 import { contract } from '../../contract/index.ts';
+import { invalidField } from '../../domain/errors.ts';
 import {
   type Limits,
   MAX_CHOSEN,
@@ -160,12 +161,17 @@ builder.mutationFields((t) => ({
       queues: t.arg(CHOICE),
       pausedAt: t.arg({
         type: 'DateTime',
-        description: 'Only pauses that began at this time, to undo a `pauseQueues`; all by default.',
+        description:
+          'Only pauses that began at this time, to undo a `pauseQueues`; all if it is left out. Null is refused: it is the `pausedAt` of a `pauseQueues` that paused nothing.',
       }),
       dryRun: t.arg.boolean(DRY_RUN),
     },
-    resolve: (_root, { queues, pausedAt = null, dryRun }, { services, account }) =>
-      refusing(() => services.queues.resumeSeveral(account, queues, { pausedAt, dryRun })),
+    resolve: (_root, { queues, pausedAt, dryRun }, { services, account }) =>
+      refusing(() => {
+        // The undo of a pause that paused nothing must not end the pauses of others.
+        if (pausedAt === null) throw invalidField('pausedAt', 'must be a time: leave it out for all pauses');
+        return services.queues.resumeSeveral(account, queues, { pausedAt: pausedAt ?? null, dryRun });
+      }),
   }),
   endHolds: t.field({
     type: QueuesPayload,

@@ -51,7 +51,7 @@ export class Deliveries {
 
   /** Delivers a job that this process has claimed. @param mayStart false gives the job back, and no attempt is counted */
   start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
-    const { sender, log, leaseMs, stillHolds, tracing, followed } = this.#options;
+    const { sender, log, leaseMs, stillHolds, tracing, followed, isTunnelled } = this.#options;
     const bytes = job.payload.length;
     let reason: LocalWakeReason | null = null;
     this.#running.begin();
@@ -62,7 +62,7 @@ export class Deliveries {
     if (attempt !== null) job.trace = attempt.trace;
     const start = () => {
       const { standardWebhooks = false, breaker = false } = followed?.of(job.queueId) ?? {};
-      if (breaker) job.rules.hasBreaker = true;
+      if (breaker && isTunnelled?.(job.queueId) !== true) job.rules.hasBreaker = true;
       const additions = { attempt, standardWebhooks };
       return deliver(sender, job, claimed, { leaseMs, isHeld }, additions);
     };
@@ -72,7 +72,9 @@ export class Deliveries {
         const { status } = delivery.settlement.transition;
         const settling = this.#settles.add({ job, delivery, giveUpAt });
         await (attempt === null ? settling : attempt.settle(job.queueName, status, settling));
+        // A receipt closes the breaker that its job has probed.
         if (status !== 'awaiting_ack') reason = status === 'pending' ? 'change' : 'slot';
+        else if (job.rules.hasBreaker === true && job.rules.isProbe) reason = 'change';
       })
       .catch((error: unknown) => {
         // When the lease ends, the job goes back and no attempt is counted.

@@ -16,6 +16,8 @@ export interface DispatcherOptions {
   tracing?: Tracing | null;
   /** Settings of the queues that deliveries follow; undefined if no queue has any. */
   followed?: { of(queueId: string): FollowedSettings };
+  /** Whether a tunnel takes the deliveries of the queue here: its answers say nothing about the webhook. Undefined: of none. */
+  isTunnelled?: ((queueId: string) => boolean) | undefined;
   workerId: number;
   /** Deliveries that may run at once in this process. */
   capacity: number;

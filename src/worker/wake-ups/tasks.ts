@@ -1,5 +1,5 @@
 import type { JobHelpers } from 'graphile-worker';
-import { BULK_TASK } from '../../db/bulk/actions.ts';
+import { BULK_TASK, FORMER_BULK_TASK } from '../../db/bulk/actions.ts';
 import type { BulkActions } from '../bulk/actions.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Deadlines } from '../maintenance/deadlines.ts';
@@ -8,7 +8,7 @@ import type { Deadlines } from '../maintenance/deadlines.ts';
 type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
 
 /** By the kinds of wake-ups, as the SQL functions write them. */
-export type Tasks = Readonly<Record<'deliver' | 'timeout' | typeof BULK_TASK, Task>>;
+export type Tasks = Readonly<Record<'deliver' | 'timeout' | typeof BULK_TASK | typeof FORMER_BULK_TASK, Task>>;
 
 export function createTasks(parts: {
   dispatcher: Pick<Dispatcher, 'wake'>;
@@ -16,6 +16,11 @@ export function createTasks(parts: {
   bulkActions: Pick<BulkActions, 'run'>;
 }): Tasks {
   const { dispatcher, deadlines, bulkActions } = parts;
+  /** "This bulk action has work." Its batches run outside of the task, so that they do not delay other wake-ups. */
+  const bulk: Task = async (payload) => {
+    const id = textIn(payload, 'actionId');
+    if (id !== null) await bulkActions.run(id);
+  };
   return {
     /** "This queue may have work." The dispatcher claims, and sets a timer for the exact moment. */
     deliver: async (payload) => {
@@ -29,11 +34,8 @@ export function createTasks(parts: {
       if (queueId !== null) await deadlines.check(queueId);
     },
 
-    /** "This bulk action has work." Its batches run outside of the task, so that they do not delay other wake-ups. */
-    [BULK_TASK]: async (payload) => {
-      const id = textIn(payload, 'actionId');
-      if (id !== null) await bulkActions.run(id);
-    },
+    [BULK_TASK]: bulk,
+    [FORMER_BULK_TASK]: bulk,
   };
 }
 

@@ -25,19 +25,23 @@ interface Told {
 }
 
 /** `jobferry_breaker_failing` */
-export function failing(queue: QueueRow, { jobIds, now }: Told, holdMs: number | null): void {
+export function failing(
+  queue: QueueRow,
+  { jobIds, now }: Told,
+  { isInRow, holdMs }: { isInRow: boolean; holdMs: number | null },
+): void {
   const { breaker } = queue;
   const endsProbe = queue.probeJobId !== null && jobIds.includes(queue.probeJobId);
   const wasOpen = breaker.openedAt !== null && queue.holdUntil !== null;
-  if (breaker.failures !== null || breaker.seconds !== null) {
+  if (isInRow && hasBreaker(breaker)) {
     breaker.failed += jobIds.length;
     breaker.failedSince ??= now;
   }
-  const opens = !wasOpen && queue.deletedAt === null && isDue(breaker, now);
+  const opens = isInRow && !wasOpen && queue.deletedAt === null && isDue(breaker, now);
   let holds: number | null = null;
   if (opens) {
     breaker.openedAt = now;
-    if (breaker.closedAt === null || now - breaker.closedAt > 600_000) breaker.probes = 0;
+    breaker.probes = breaker.closedAt !== null && now - breaker.closedAt <= 600_000 ? breaker.probes + 1 : 0;
   } else if (wasOpen && endsProbe) {
     breaker.probes += 1;
   }

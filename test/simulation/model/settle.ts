@@ -125,7 +125,9 @@ function tellBreakers(applied: readonly Applied[], now: number): void {
     const idsOf = (some: readonly Applied[]) => ({ jobIds: some.map(({ job }) => job.id), now });
     const [failed, accepted, ended] = [told('failing'), told('accepted'), told('alive')];
     const holds = failed.flatMap(({ item }) => item.effectMs ?? []);
-    if (failed.length > 0) failing(queue, idsOf(failed), holds.length === 0 ? null : Math.max(...holds));
+    const isInRow = accepted.length + ended.length === 0;
+    const holdMs = holds.length === 0 ? null : Math.max(...holds);
+    if (failed.length > 0) failing(queue, idsOf(failed), { isInRow, holdMs });
     if (accepted.length > 0) alive(queue, idsOf(accepted), false);
     if (ended.length > 0) alive(queue, idsOf(ended), true);
   }
@@ -143,6 +145,7 @@ function askForWakeUps(tables: Tables, settled: readonly Applied[], now: number)
     if (job.status === 'pending') add('deliver', queue.id, job.scheduledFor);
     if (job.status === 'awaiting_ack') add('timeout', queue.id, job.deadline ?? now);
     if (item.expected !== 'pending' && job.status !== 'awaiting_ack') freed.add(queue.id);
+    if (item.effect === 'accepted' && queue.breaker.closedAt === now) freed.add(queue.id);
   }
   for (const queueId of freed) {
     const isWaited = tables.jobsOf(queueId, 'pending').some((job) => job.scheduledFor <= now + 2000);
