@@ -105,6 +105,12 @@ describe('verbs of queues', () => {
     const paused = await client.queues.pauseMany({ names });
     expect(paused.queues.map(({ outcome }) => outcome)).toEqual(['CHANGED', 'CHANGED', 'NOT_FOUND']);
     const { pausedAt } = paused;
+    // The undo of a pause that paused nothing must not end the pauses of others.
+    const again = await client.queues.pauseMany({ names });
+    expect(await client.queues.resumeMany({ names }, { pausedAt: again.pausedAt })).toMatchObject({ changed: 0 });
+    const nothing =
+      'mutation ($names: [String!]) { resumeQueues(queues: { names: $names }, pausedAt: null) { __typename } }';
+    expect(await client.graphql(nothing, { names })).toMatchObject({ resumeQueues: { __typename: 'ValidationError' } });
     expect(await client.queues.resumeMany({ names }, { pausedAt })).toMatchObject({ changed: 2, pausedAt: null });
     expect((await client.queues.endHoldMany({ ids: [one.id] })).changed).toBe(0);
 
