@@ -1,4 +1,7 @@
-/** The search of queues: `tag:mail` finds by tags, `receiver:api.example.com` by the host they deliver to, every other text is a part of the name or of the address. */
+/**
+ * The search of queues: `tag:mail` finds by tags, `receiver:api.example.com` by the host they deliver to, every other text is
+ * a part of the name or of the address.
+ */
 export interface QueueSearch {
   search: string | null;
   /** At least one of them; null if none is wanted. */

@@ -3,7 +3,10 @@ import { LIMITS } from '../../domain/queue.ts';
 import { meantBy } from '../../domain/spelling.ts';
 import type { GraphQLContext } from '../context.ts';
 
-/** Returns why a filter of jobs may match nothing: a queue or a receiver that there is not, or its payload condition. Null for no such reason. */
+/**
+ * Returns why a filter of jobs may match nothing: a queue or a receiver that there is not, or its payload condition. Null for no
+ * such reason.
+ */
 export async function hintOf(
   { services, account }: Pick<GraphQLContext, 'services' | 'account'>,
   filter: JobFilter,
