@@ -197,7 +197,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     expect(Object.values(offered).every(Boolean), JSON.stringify(offered)).toBe(true);
     await page.goto('/queues/push-notify/edit');
     await settled(watched);
-    expect(await page.locator('.deed h3').count()).toBe(6);
+    expect(await page.locator('.deed h3').count()).toBe(7);
     await page.getByLabel('Concurrency').fill('3');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByText('1 setting of push-notify changed').waitFor();
