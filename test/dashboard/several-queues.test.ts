@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   headlineOfReceivers,
+  notTakenText,
   type Receiver,
   sentenceOfReceiver,
   signOfReceiver,
@@ -82,7 +83,7 @@ describe('a receiver', () => {
     health: Partial<NonNullable<Receiver['health']>> = {},
   ): Receiver => ({
     ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0 },
-    health: { attempts: 0, failed: 0, failingQueues: 0, acceptedAt: null, ...health },
+    health: { attempts: 0, failed: 0, answered2xx: 0, backpressure: 0, failingQueues: 0, acceptedAt: null, ...health },
     ...changes,
   });
 
@@ -99,6 +100,21 @@ describe('a receiver', () => {
       '2 of 3 queues to a.example fail: 30 of 40 attempts of the last hour failed.',
       'bad',
     ],
+    [
+      receiver({ heldQueues: 3 }, { attempts: 1120, backpressure: 1120 }),
+      'a.example takes nothing: 1 120 of 1 120 attempts of the last hour were put off.',
+      'warn',
+    ],
+    [
+      receiver({}, { attempts: 5, backpressure: 1, failed: 4 }),
+      'a.example takes nothing: 1 of 5 attempts of the last hour was put off, 4 failed.',
+      'warn',
+    ],
+    [
+      receiver({}, { attempts: 10, backpressure: 3, answered2xx: 7 }),
+      'a.example put off 3 of 10 attempts of the last hour.',
+      'hold',
+    ],
   ])('%j is told so: %s', (shown, sentence, signal) => {
     expect(plain(sentenceOfReceiver(shown))).toBe(sentence);
     expect(signOfReceiver(shown).signal).toBe(signal);
@@ -106,9 +122,19 @@ describe('a receiver', () => {
 
   it('comes before others when its queues fail, and is counted', () => {
     const failing = receiver({ host: 'z.example' }, { failingQueues: 1, failed: 5, attempts: 9 });
-    const all = [receiver({ host: 'b.example' }), receiver(), receiver({ host: 'h.example', heldQueues: 1 }), failing];
-    expect(worstReceivers(all).map(({ host }) => host)).toEqual(['z.example', 'h.example', 'a.example', 'b.example']);
-    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 4 receivers fails.');
+    const putOff = receiver({ host: 'p.example' }, { attempts: 9, backpressure: 9 });
+    const all = [
+      putOff,
+      receiver({ host: 'b.example' }),
+      receiver(),
+      receiver({ host: 'h.example', heldQueues: 1 }),
+      failing,
+    ];
+    const order = ['z.example', 'p.example', 'h.example', 'a.example', 'b.example'];
+    expect(worstReceivers(all).map(({ host }) => host)).toEqual(order);
+    expect([putOff, failing].map(({ health }) => plain(notTakenText(health)))).toEqual(['100 %', '56 %']);
+    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers fails, 1 takes nothing.');
+    expect(plain(headlineOfReceivers([putOff], true))).toBe('None of 1 receiver fails, 1 takes nothing.');
     expect(plain(headlineOfReceivers([receiver()], false))).toBe('None of the 1 receivers on this page fails.');
     expect(headlineOfReceivers([], true)).toBe('No queue delivers anywhere yet.');
   });

@@ -95,16 +95,24 @@ function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health 
   const view = useView();
   const { all, good, others } = answersOf(health);
   const { p50 = null, p95 = null } = health?.duration ?? {};
-  const jobs = jobsPath([
-    { word: 'receiver', value: [host] },
-    { word: 'state', value: ['retrying', 'dead'] },
-  ]);
+  const jobs = (...value: ('retrying' | 'dead' | 'held')[]) =>
+    jobsPath([
+      { word: 'receiver', value: [host] },
+      { word: 'state', value },
+    ]);
   return (
     <dl className="facts">
-      <Fact label="Queues" sub={`${number(pausedQueues)} paused, ${number(heldQueues)} held`}>
+      <Fact label="Queues" sub={`${many(pausedQueues, 'queue')} paused, ${many(heldQueues, 'queue')} held`}>
         {number(queueCount)}
       </Fact>
-      <Fact label="Failing queues" sub={<Link href={jobs}>Jobs that fail</Link>}>
+      <Fact
+        label="Failing queues"
+        sub={
+          <>
+            <Link href={jobs('retrying', 'dead')}>Jobs that fail</Link>, <Link href={jobs('held')}>held jobs</Link>
+          </>
+        }
+      >
         <span className={(health?.failingQueues ?? 0) > 0 ? 'trouble' : undefined}>
           {number(health?.failingQueues ?? 0)}
         </span>
