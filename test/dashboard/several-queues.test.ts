@@ -78,12 +78,23 @@ describe('the search for queues', () => {
 });
 
 describe('a receiver', () => {
+  const view = { now: Date.UTC(2026, 10, 26, 12, 3), zone: 'utc' } as const;
+  const failedUntil = (succeededSince: number) => ({ at: '2026-11-26T11:59:30.500Z', succeededSince });
   const receiver = (
     changes: Partial<Receiver> = {},
     health: Partial<NonNullable<Receiver['health']>> = {},
   ): Receiver => ({
     ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0 },
-    health: { attempts: 0, failed: 0, answered2xx: 0, backpressure: 0, failingQueues: 0, acceptedAt: null, ...health },
+    health: {
+      attempts: 0,
+      failed: 0,
+      answered2xx: 0,
+      backpressure: 0,
+      failingQueues: 0,
+      acceptedAt: null,
+      lastFailure: null,
+      ...health,
+    },
     ...changes,
   });
 
@@ -94,11 +105,26 @@ describe('a receiver', () => {
     [receiver({}, { attempts: 1500, failed: 3 }), '3 of 1 500 attempts to a.example failed in the last hour.', 'ok'],
     [receiver({ pausedQueues: 3 }, { attempts: 9 }), 'All 3 queues to a.example are paused.', 'idle'],
     [receiver({ queueCount: 1, pausedQueues: 1 }), 'The queue to a.example is paused.', 'idle'],
-    [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held.', 'hold'],
+    [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held. 2 queues are paused.', 'hold'],
     [
-      receiver({ pausedQueues: 3 }, { attempts: 40, failed: 30, failingQueues: 2 }),
+      receiver({}, { attempts: 40, failed: 30, failingQueues: 2 }),
       '2 of 3 queues to a.example fail: 30 of 40 attempts of the last hour failed.',
       'bad',
+    ],
+    [
+      receiver({ pausedQueues: 3 }, { attempts: 40, failed: 30, failingQueues: 2, lastFailure: failedUntil(0) }),
+      'All 3 queues to a.example are paused. Before, 30 of 40 attempts of the last hour failed.',
+      'idle',
+    ],
+    [
+      receiver({ pausedQueues: 2 }, { attempts: 40, failed: 30, failingQueues: 3, lastFailure: failedUntil(4) }),
+      'All 3 queues to a.example fail: 30 of 40 attempts of the last hour failed. It failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
+      'bad',
+    ],
+    [
+      receiver({ pausedQueues: 2 }, { attempts: 780, failed: 731, answered2xx: 49, lastFailure: failedUntil(45) }),
+      'a.example failed until 11:59:30; since then 45 attempts succeeded, and none failed. 2 queues are paused.',
+      'ok',
     ],
     [
       receiver({ heldQueues: 3 }, { attempts: 1120, backpressure: 1120 }),
@@ -116,7 +142,7 @@ describe('a receiver', () => {
       'hold',
     ],
   ])('%j is told so: %s', (shown, sentence, signal) => {
-    expect(plain(sentenceOfReceiver(shown))).toBe(sentence);
+    expect(plain(sentenceOfReceiver(shown, view))).toBe(sentence);
     expect(signOfReceiver(shown).signal).toBe(signal);
   });
 
@@ -140,7 +166,6 @@ describe('a receiver', () => {
   });
 
   it('has times to five minutes, and none in the future', () => {
-    const view = { now: Date.UTC(2026, 10, 26, 12, 3), zone: 'utc' } as const;
     expect(spanText('2026-11-26T11:50:00.000Z', view)).toBe('11:50 to 11:55');
     expect(spanText('2026-11-26T12:00:00.000Z', view)).toBe('12:00 to 12:03');
     expect(spanText(null, view)).toBe('None in a day');

@@ -1,4 +1,4 @@
-import { many, minute, NONE, number, percent, type View } from '../../../words/format.ts';
+import { many, minute, NONE, number, percent, time, type View } from '../../../words/format.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
 
 /** Sentences about a receiver: a host with its queues. */
@@ -11,6 +11,8 @@ interface Health {
   backpressure: number;
   failingQueues: number;
   acceptedAt: string | null;
+  /** The last one of all queues; null unless one of them failed for most of the hour. */
+  lastFailure: { at: string; succeededSince: number } | null;
 }
 
 export interface Receiver {
@@ -30,8 +32,9 @@ const SHARE_PUT_OFF = 0.2;
 /** The states of queues and what the receiver answered, worst first. */
 function trouble({ queueCount, pausedQueues, heldQueues, health }: Receiver): Trouble | null {
   const { attempts = 0, answered2xx = 0, backpressure = 0, failingQueues = 0 } = health ?? {};
-  if (failingQueues > 0) return 'fails';
+  // A paused queue tries no more, so its failures are of the past.
   if (pausedQueues === queueCount) return 'paused';
+  if (failingQueues > 0) return 'fails';
   if (backpressure > 0 && answered2xx === 0) return 'nothing';
   if (heldQueues > 0) return 'held';
   return backpressure >= LEAST_PUT_OFF && backpressure > attempts * SHARE_PUT_OFF ? 'pressure' : null;
@@ -41,31 +44,53 @@ const queuesOf = (part: number, all: number) =>
   part === all ? (all === 1 ? 'The queue' : `All ${number(all)} queues`) : `${number(part)} of ${many(all, 'queue')}`;
 
 /** The answer of the page: does the receiver take what is sent? */
-export function sentenceOfReceiver(receiver: Receiver): string {
-  const { host, queueCount, pausedQueues, heldQueues, health } = receiver;
-  const { attempts = 0, failed = 0, backpressure = 0 } = health ?? {};
+export function sentenceOfReceiver(receiver: Receiver, view: View): string {
+  const { queueCount, pausedQueues } = receiver;
+  if (trouble(receiver) === 'paused') {
+    const { host, health } = receiver;
+    const isWell = health === null || (health.lastFailure === null && health.failingQueues === 0);
+    const before = isWell ? '' : ` ${mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
+    return `${queuesOf(pausedQueues, queueCount)} to ${host} ${queueCount === 1 ? 'is' : 'are'} paused.${before}`;
+  }
+  const paused = pausedQueues === 0 ? '' : ` ${many(pausedQueues, 'queue is', 'queues are')} paused.`;
+  return `${answerOf(receiver, view)}${paused}`;
+}
+
+function answerOf(receiver: Receiver, view: View): string {
+  const { host, queueCount, heldQueues, health } = receiver;
+  const { attempts = 0, failed = 0, backpressure = 0, failingQueues: failing = 0 } = health ?? {};
   const putOff = `${number(backpressure)} of ${many(attempts, 'attempt')}`;
   switch (trouble(receiver)) {
     case 'fails': {
-      const failing = health?.failingQueues ?? 0;
-      return `${queuesOf(failing, queueCount)} to ${host} ${failing === 1 ? 'fails' : 'fail'}: ${number(failed)} of ${number(attempts)} attempts of the last hour failed.`;
+      const since = mended(health, 'It', view);
+      return `${queuesOf(failing, queueCount)} to ${host} ${failing === 1 ? 'fails' : 'fail'}: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
     case 'nothing': {
       const others = failed > 0 ? `, ${number(failed)} failed` : '';
       return `${host} takes nothing: ${putOff} of the last hour ${backpressure === 1 ? 'was' : 'were'} put off${others}.`;
     }
-    case 'pressure':
-      return `${host} put off ${putOff} of the last hour.`;
-    case 'paused':
-      return `${queuesOf(pausedQueues, queueCount)} to ${host} ${queueCount === 1 ? 'is' : 'are'} paused.`;
     case 'held':
       return `${queuesOf(heldQueues, queueCount)} to ${host} ${heldQueues === 1 ? 'is' : 'are'} held.`;
+    case 'pressure':
+      return `${host} put off ${putOff} of the last hour.`;
     default: {
+      const since = mended(health, host, view);
+      if (since !== null) return since;
       if (attempts === 0) return `No attempt to ${host} ended in the last hour.`;
       if (failed === 0) return `None of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
       return `${number(failed)} of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
     }
   }
+}
+
+const ofHour = (health: Health | null, lead: string) =>
+  `${lead}${number(health?.failed ?? 0)} of ${number(health?.attempts ?? 0)} attempts of the last hour failed.`;
+
+/** The successes that outweigh the failures of the hour; null without any. */
+function mended(health: Health | null, who: string, view: View): string | null {
+  const last = health?.lastFailure ?? null;
+  if (last === null || last.succeededSince === 0) return null;
+  return `${who} failed until ${time(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
 }
 
 export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Signal } {

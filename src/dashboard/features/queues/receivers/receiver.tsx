@@ -37,10 +37,15 @@ export default function Receiver({ params }: { params: Record<string, string> })
   const host = (params.host ?? '').replace(/%3A/i, ':').toLowerCase();
   const asked = useQuery({ ...query(ReceiverPage, { host }), refetchInterval: EVERY_MS });
   const receiver = asked.data?.receiver;
+  const view = useView();
   const span = useSpan();
   const timeout = useWebhookTimeout();
   const h1 =
-    receiver === undefined ? host : receiver === null ? `No queue delivers to ${host}.` : sentenceOfReceiver(receiver);
+    receiver === undefined
+      ? host
+      : receiver === null
+        ? `No queue delivers to ${host}.`
+        : sentenceOfReceiver(receiver, view);
   return (
     <Page
       title={h1.replace(/\.$/, '')}
