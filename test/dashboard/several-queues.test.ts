@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   headlineOfReceivers,
+  noteStates,
   notTakenText,
   type Receiver,
   sentenceOfReceiver,
@@ -163,6 +164,24 @@ describe('a receiver', () => {
     expect(plain(headlineOfReceivers([putOff], true))).toBe('None of 1 receiver fails, 1 takes nothing.');
     expect(plain(headlineOfReceivers([receiver()], false))).toBe('None of the 1 receivers on this page fails.');
     expect(headlineOfReceivers([], true)).toBe('No queue delivers anywhere yet.');
+  });
+
+  it('is asked for again when the state of a queue is another one', () => {
+    const known = new Map<string, string>();
+    const queue = (id: string, changes = {}) => ({ __typename: 'Queue', id, paused: false, hold: null, ...changes });
+    const hold = { until: '2026-11-26T12:00:00.000Z', probe: null };
+    expect(
+      [
+        [queue('a'), queue('b')],
+        [queue('a', { inFlight: 3 }), { __typename: 'Job', id: 'c' }],
+        [queue('a', { paused: true }), queue('b')],
+        [queue('b', { hold })],
+        [queue('b', { hold: { ...hold, probe: {} } })],
+        [queue('a', { paused: true }), queue('b', { hold: { ...hold, probe: {} } })],
+        [queue('b', { health: { warnings: [{ warning: 'FAILING' }] } })],
+        [queue('new')],
+      ].map((objects) => noteStates(known, objects)),
+    ).toEqual([false, false, true, true, true, false, true, true]);
   });
 
   it('has times to five minutes, and none in the future', () => {

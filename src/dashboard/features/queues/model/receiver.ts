@@ -153,3 +153,26 @@ export function headlineOfReceivers(receivers: readonly Receiver[], isAll: boole
     failing === 0 ? `None of ${of} fails` : `${number(failing)} of ${of} ${failing === 1 ? 'fails' : 'fail'}`;
   return refusing === 0 ? `${fail}.` : `${fail}, ${number(refusing)} ${refusing === 1 ? 'takes' : 'take'} nothing.`;
 }
+
+interface ChangingQueue {
+  __typename?: string;
+  id?: string;
+  paused?: boolean;
+  hold?: { until: string; probe: object | null } | null;
+  health?: { warnings: readonly { warning: string }[] } | null;
+}
+
+/** Notes the states of live queues by which receivers are judged. Returns whether one is another than before. */
+export function noteStates(known: Map<string, string>, objects: readonly ChangingQueue[]): boolean {
+  const isFirst = known.size === 0;
+  let isChanged = false;
+  for (const { __typename, id = '', paused, hold, health } of objects) {
+    if (__typename !== 'Queue') continue;
+    const held = hold == null ? null : [hold.until, hold.probe !== null];
+    const state = JSON.stringify([paused, held, health?.warnings.map(({ warning }) => warning)]);
+    // The stream begins with all queues as they are.
+    if (!isFirst && known.get(id) !== state) isChanged = true;
+    known.set(id, state);
+  }
+  return isChanged;
+}
