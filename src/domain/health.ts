@@ -36,10 +36,16 @@ export function mayBeMended({ warnings }: QueueHealth): boolean {
   return warnings.some(({ warning }) => MENDED.includes(warning));
 }
 
+/** Whether what happened since the last failure outweighs the hour. */
+export function isMended(lastFailure: QueueHealth['lastFailure']): boolean {
+  return lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
+}
+
 /** @returns the health by what has happened since the last failure, which outweighs the hour */
 export function sinceFailure(health: QueueHealth, lastFailure: QueueHealth['lastFailure']): QueueHealth {
-  const isMended = lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
-  const warnings = isMended ? health.warnings.filter(({ warning }) => !MENDED.includes(warning)) : health.warnings;
+  const warnings = isMended(lastFailure)
+    ? health.warnings.filter(({ warning }) => !MENDED.includes(warning))
+    : health.warnings;
   return { ...health, warnings, lastFailure };
 }
 

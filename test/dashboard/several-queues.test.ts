@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   headlineOfReceivers,
+  noteStates,
+  notTakenText,
   type Receiver,
   sentenceOfReceiver,
   signOfReceiver,
@@ -77,12 +79,23 @@ describe('the search for queues', () => {
 });
 
 describe('a receiver', () => {
+  const view = { now: Date.UTC(2026, 10, 26, 12, 3), zone: 'utc' } as const;
+  const failedUntil = (succeededSince: number) => ({ at: '2026-11-26T11:59:30.500Z', succeededSince });
   const receiver = (
     changes: Partial<Receiver> = {},
     health: Partial<NonNullable<Receiver['health']>> = {},
   ): Receiver => ({
     ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0 },
-    health: { attempts: 0, failed: 0, failingQueues: 0, acceptedAt: null, ...health },
+    health: {
+      attempts: 0,
+      failed: 0,
+      answered2xx: 0,
+      backpressure: 0,
+      failingQueues: 0,
+      acceptedAt: null,
+      lastFailure: null,
+      ...health,
+    },
     ...changes,
   });
 
@@ -93,28 +106,85 @@ describe('a receiver', () => {
     [receiver({}, { attempts: 1500, failed: 3 }), '3 of 1 500 attempts to a.example failed in the last hour.', 'ok'],
     [receiver({ pausedQueues: 3 }, { attempts: 9 }), 'All 3 queues to a.example are paused.', 'idle'],
     [receiver({ queueCount: 1, pausedQueues: 1 }), 'The queue to a.example is paused.', 'idle'],
-    [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held.', 'hold'],
+    [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held. 2 queues are paused.', 'hold'],
     [
-      receiver({ pausedQueues: 3 }, { attempts: 40, failed: 30, failingQueues: 2 }),
+      receiver({}, { attempts: 40, failed: 30, failingQueues: 2 }),
       '2 of 3 queues to a.example fail: 30 of 40 attempts of the last hour failed.',
       'bad',
     ],
+    [
+      receiver({ pausedQueues: 3 }, { attempts: 40, failed: 30, failingQueues: 2, lastFailure: failedUntil(0) }),
+      'All 3 queues to a.example are paused. Before, 30 of 40 attempts of the last hour failed.',
+      'idle',
+    ],
+    [
+      receiver({ pausedQueues: 2 }, { attempts: 40, failed: 30, failingQueues: 3, lastFailure: failedUntil(4) }),
+      'All 3 queues to a.example fail: 30 of 40 attempts of the last hour failed. It failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
+      'bad',
+    ],
+    [
+      receiver({ pausedQueues: 2 }, { attempts: 780, failed: 731, answered2xx: 49, lastFailure: failedUntil(45) }),
+      'a.example failed until 11:59:30; since then 45 attempts succeeded, and none failed. 2 queues are paused.',
+      'ok',
+    ],
+    [
+      receiver({ heldQueues: 3 }, { attempts: 1120, backpressure: 1120 }),
+      'a.example takes nothing: 1 120 of 1 120 attempts of the last hour were put off.',
+      'warn',
+    ],
+    [
+      receiver({}, { attempts: 5, backpressure: 1, failed: 4 }),
+      'a.example takes nothing: 1 of 5 attempts of the last hour was put off, 4 failed.',
+      'warn',
+    ],
+    [
+      receiver({}, { attempts: 10, backpressure: 3, answered2xx: 7 }),
+      'a.example put off 3 of 10 attempts of the last hour.',
+      'hold',
+    ],
   ])('%j is told so: %s', (shown, sentence, signal) => {
-    expect(plain(sentenceOfReceiver(shown))).toBe(sentence);
+    expect(plain(sentenceOfReceiver(shown, view))).toBe(sentence);
     expect(signOfReceiver(shown).signal).toBe(signal);
   });
 
   it('comes before others when its queues fail, and is counted', () => {
     const failing = receiver({ host: 'z.example' }, { failingQueues: 1, failed: 5, attempts: 9 });
-    const all = [receiver({ host: 'b.example' }), receiver(), receiver({ host: 'h.example', heldQueues: 1 }), failing];
-    expect(worstReceivers(all).map(({ host }) => host)).toEqual(['z.example', 'h.example', 'a.example', 'b.example']);
-    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 4 receivers fails.');
+    const putOff = receiver({ host: 'p.example' }, { attempts: 9, backpressure: 9 });
+    const all = [
+      putOff,
+      receiver({ host: 'b.example' }),
+      receiver(),
+      receiver({ host: 'h.example', heldQueues: 1 }),
+      failing,
+    ];
+    const order = ['z.example', 'p.example', 'h.example', 'a.example', 'b.example'];
+    expect(worstReceivers(all).map(({ host }) => host)).toEqual(order);
+    expect([putOff, failing].map(({ health }) => plain(notTakenText(health)))).toEqual(['100 %', '56 %']);
+    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers fails, 1 takes nothing.');
+    expect(plain(headlineOfReceivers([putOff], true))).toBe('None of 1 receiver fails, 1 takes nothing.');
     expect(plain(headlineOfReceivers([receiver()], false))).toBe('None of the 1 receivers on this page fails.');
     expect(headlineOfReceivers([], true)).toBe('No queue delivers anywhere yet.');
   });
 
+  it('is asked for again when the state of a queue is another one', () => {
+    const known = new Map<string, string>();
+    const queue = (id: string, changes = {}) => ({ __typename: 'Queue', id, paused: false, hold: null, ...changes });
+    const hold = { until: '2026-11-26T12:00:00.000Z', probe: null };
+    expect(
+      [
+        [queue('a'), queue('b')],
+        [queue('a', { inFlight: 3 }), { __typename: 'Job', id: 'c' }],
+        [queue('a', { paused: true }), queue('b')],
+        [queue('b', { hold })],
+        [queue('b', { hold: { ...hold, probe: {} } })],
+        [queue('a', { paused: true }), queue('b', { hold: { ...hold, probe: {} } })],
+        [queue('b', { health: { warnings: [{ warning: 'FAILING' }] } })],
+        [queue('new')],
+      ].map((objects) => noteStates(known, objects)),
+    ).toEqual([false, false, true, true, true, false, true, true]);
+  });
+
   it('has times to five minutes, and none in the future', () => {
-    const view = { now: Date.UTC(2026, 10, 26, 12, 3), zone: 'utc' } as const;
     expect(spanText('2026-11-26T11:50:00.000Z', view)).toBe('11:50 to 11:55');
     expect(spanText('2026-11-26T12:00:00.000Z', view)).toBe('12:00 to 12:03');
     expect(spanText(null, view)).toBe('None in a day');

@@ -42,7 +42,7 @@ import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
 import { jobsAhead, liveQueueIds } from '../../src/db/insight/queues.ts';
 import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
-import { sinceFailures } from '../../src/db/insight/since-failures.ts';
+import { sinceFailures, succeededWithinSpan } from '../../src/db/insight/since-failures.ts';
 import { indexAttempts, rollUp, totalStats } from '../../src/db/insight/statistics.ts';
 import { troubledQueues } from '../../src/db/insight/troubled.ts';
 import { isLimitReached } from '../../src/db/insight/usage.ts';
@@ -383,6 +383,7 @@ const ROLLED_UP: Case[] = [
   ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
   ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['last failures of queues', 60_000, () => sinceFailures(db, by().accountId, live(), RETENTION_MS)],
+  ['successes after a failure', 60_000, () => succeededWithinSpan(db, by().accountId, live(), new Date())],
   // It reads each queue's oldest due job, and the statistics of an hour.
   ['queues by their trouble', 2000, () => troubledQueues(db, by().accountId, null, 10)],
   [

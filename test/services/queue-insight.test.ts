@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { liveQueueIds } from '../../src/db/insight/queues.ts';
 import { totalStats } from '../../src/db/insight/statistics.ts';
+import { liveQueues } from '../../src/db/queues/live.ts';
 import { histogramOf, percentilesOf } from '../../src/domain/histogram.ts';
 import {
   type TimelineGrid,
@@ -508,6 +509,31 @@ describe('trouble', () => {
     expect(await health()).toEqual({ warnings: [], lastFailure: { at, succeeded: 10 } });
     await end(queue, 1, FAILED);
     expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at: new Date(now), succeeded: 0 } });
+  });
+
+  it('is over for a receiver once ten attempts of any of its queues succeeded since the last failure of all', async () => {
+    const [mended, waits] = [
+      await insight.createQueue({ max_attempts: 1, concurrency: 100 }),
+      await insight.createQueue({ max_attempts: 1, concurrency: 100 }),
+    ];
+    const health = async () => {
+      const queues = (await liveQueues(insight.db, insight.account.id)).filter(({ id }) =>
+        [mended.id, waits.id].includes(id),
+      );
+      return (await insight.receivers.healths(insight.account, [{ host: 'a', queues }])).get('a');
+    };
+    await end(mended, 12, FAILED);
+    await pass(SECOND);
+    await end(waits, 12, FAILED);
+    const at = new Date(now);
+    expect(await health()).toMatchObject({ failing: 2, lastFailure: { at, succeeded: 0 } });
+    await pass(SECOND);
+    await end(mended, 9, DELIVERED);
+    expect(await health()).toMatchObject({ failing: 2, lastFailure: { at, succeeded: 9 } });
+    await pass(7 * MINUTE);
+    await insight.rollUp();
+    await end(mended, 1, DELIVERED);
+    expect(await health()).toMatchObject({ failing: 0, failed: 24, lastFailure: { at, succeeded: 10 } });
   });
 
   it('is found in all queues, the newest of very many as well', async () => {

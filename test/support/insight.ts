@@ -7,6 +7,7 @@ import { createUsage } from '../../src/services/accounts/usage.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createDeadLetterSearch } from '../../src/services/dead-letters/search.ts';
 import { createQueueInsight, type QueueState } from '../../src/services/insight/queues.ts';
+import { createReceiverInsight } from '../../src/services/insight/receivers.ts';
 import { createServerFacts } from '../../src/services/server/facts.ts';
 import { LIFETIME_MS, openFixture, RETENTION_MS } from './database-fixture.ts';
 
@@ -53,6 +54,7 @@ export async function openInsight() {
     depths: stateOf('depth'),
     uses: stateOf('use'),
     healths: stateOf('health'),
+    receivers: createReceiverInsight(context),
     deadLetters: createDeadLetterSearch(context),
     ...createUsage(context),
     ...createServerFacts(context),

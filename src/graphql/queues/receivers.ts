@@ -7,7 +7,7 @@ import type {
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { PRICE } from '../prices.ts';
-import { Percentiles } from './statistics.ts';
+import { LastFailure, Percentiles } from './statistics.ts';
 
 const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').implement({
   description: 'The attempts of the last hour of all queues of a receiver.',
@@ -28,7 +28,15 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
       resolve: ({ duration }) => duration,
     }),
     failingQueues: t.exposeInt('failing', {
-      description: 'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED`.',
+      description:
+        'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED`; 0 if ten attempts to the receiver succeeded since its last failure.',
+    }),
+    lastFailure: t.field({
+      type: LastFailure,
+      nullable: true,
+      description:
+        'The last failure of all queues of the receiver, and the successes of all of them since; null unless one of the queues has a `lastFailure`.',
+      resolve: ({ lastFailure }) => lastFailure,
     }),
     acceptedAt: t.expose('acceptedAt', {
       type: 'DateTime',

@@ -101,8 +101,9 @@ const HealthWarning = builder.objectRef<WarningShape>('HealthWarning').implement
   }),
 });
 
-const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastFailure']>>('LastFailure').implement({
-  description: 'The last failed attempt of a queue in the last hour, and what came after it.',
+export const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastFailure']>>('LastFailure').implement({
+  description:
+    'The last failed attempt of a queue, or of all queues of a receiver, in the last hour, and what came after it.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'Time at which the attempt ended.' }),
     succeededSince: t.exposeInt('succeeded', { description: 'Number of attempts that have succeeded since.' }),

@@ -1,11 +1,13 @@
+import type { Database } from '../../db/connection/database.ts';
 import { queueNow } from '../../db/insight/queue-now.ts';
+import { sinceFailures, succeededWithinSpan } from '../../db/insight/since-failures.ts';
 import type { StatsRow } from '../../db/insight/statistics.ts';
 import { type LiveQueue, liveQueues } from '../../db/queues/live.ts';
 import { lastAnswers } from '../../db/queues/receivers.ts';
 import type { Account } from '../../domain/account.ts';
-import { healthOf, type QueueHealth } from '../../domain/health.ts';
+import { healthOf, isMended, mayBeMended, type QueueHealth } from '../../domain/health.ts';
 import { receiverOf } from '../../domain/receiver-host.ts';
-import { sumOf } from '../../domain/statistics.ts';
+import { STATS_BUCKET_SECONDS, sumOf } from '../../domain/statistics.ts';
 import type { Context } from '../context.ts';
 import { healthsOf } from './healths.ts';
 
@@ -16,13 +18,18 @@ export interface Receiver {
 }
 
 /** The attempts of the last hour of all queues of a receiver. */
-export interface ReceiverHealth extends Omit<QueueHealth, 'warnings' | 'lastFailure'> {
-  /** Queues that fail, or whose signature is rejected, as their own healths have it. */
+export interface ReceiverHealth extends Omit<QueueHealth, 'warnings'> {
+  /**
+   * Queues that fail, or whose signature is rejected, as their own healths have it. None if ten attempts to the receiver
+   * succeeded since its last failure, whatever queues that are paused since still have in their hour.
+   */
   failing: number;
   /** Start of the last five minutes in which an attempt got a 2xx answer, or another one or none; null without one in a day. */
   acceptedAt: Date | null;
   refusedAt: Date | null;
 }
+
+const SPAN_MS = STATS_BUCKET_SECONDS * 1000;
 
 export type ReceiverInsight = ReturnType<typeof createReceiverInsight>;
 
@@ -53,25 +60,62 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
       ]);
       const attempts = new Map([...states].map(([id, state]) => [id, state.attempts]));
       const healths = await healthsOf(context, account, attempts);
+      const failures = await failuresOf(reading, account, receivers, healths, periods.retentionMs);
       const last = new Map(answers.map((one) => [one.id, one]));
-      return new Map(
-        receivers.map(({ host, queues }) => {
-          const rows = queues.flatMap(({ id }) => attempts.get(id) ?? []);
-          const { warnings: _, lastFailure: __, ...health } = healthOf(sumOf(rows), server.webhookTimeoutMs);
-          const own = queues.flatMap(({ id }) => last.get(id) ?? []);
-          return [
-            host,
-            {
-              ...health,
-              failing: queues.filter(({ id }) => isFailing(healths.get(id))).length,
-              acceptedAt: latest([...own.map((one) => one.acceptedAt), ...rows.filter(isAccepted).map(startOf)]),
-              refusedAt: latest([...own.map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
-            },
-          ];
-        }),
-      );
+      const judged = receivers.map(async ({ host, queues }) => {
+        const rows = queues.flatMap(({ id }) => attempts.get(id) ?? []);
+        const { warnings: _, ...health } = healthOf(sumOf(rows), server.webhookTimeoutMs);
+        const own = queues.flatMap(({ id }) => last.get(id) ?? []);
+        const failedAt = latest(queues.map(({ id }) => failures.get(id)?.at ?? null));
+        const lastFailure =
+          failedAt === null
+            ? null
+            : { at: failedAt, succeeded: await succeededSince(reading, account, queues, rows, failedAt) };
+        const receiverHealth: ReceiverHealth = {
+          ...health,
+          lastFailure,
+          failing: isMended(lastFailure) ? 0 : queues.filter(({ id }) => isFailing(healths.get(id))).length,
+          acceptedAt: latest([...own.map((one) => one.acceptedAt), ...rows.filter(isAccepted).map(startOf)]),
+          refusedAt: latest([...own.map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
+        };
+        return [host, receiverHealth] as const;
+      });
+      return new Map(await Promise.all(judged));
     },
   };
+}
+
+/** The last failures of all queues of receivers to which a queue failed for most of the hour. */
+async function failuresOf(
+  reading: Database,
+  account: Account,
+  receivers: readonly Receiver[],
+  healths: ReadonlyMap<string, QueueHealth>,
+  retentionMs: number,
+): Promise<Map<string, { at: Date }>> {
+  const isIll = ({ id }: LiveQueue) => {
+    const health = healths.get(id);
+    return health !== undefined && (health.lastFailure !== null || mayBeMended(health));
+  };
+  const failed = receivers
+    .filter(({ queues }) => queues.some(isIll))
+    .flatMap(({ queues }) => queues.filter(({ id }) => (healths.get(id)?.failed ?? 0) > 0).map(({ id }) => id));
+  return failed.length === 0 ? new Map() : sinceFailures(reading, account.id, failed, retentionMs);
+}
+
+/** How many attempts to a receiver have succeeded since a moment. Only those of its five minutes are read one by one. */
+async function succeededSince(
+  reading: Database,
+  account: Account,
+  queues: readonly LiveQueue[],
+  rows: readonly StatsRow[],
+  at: Date,
+): Promise<number> {
+  const start = Math.floor(at.getTime() / SPAN_MS) * SPAN_MS;
+  const within = queues.map(({ id }) => id);
+  const isMixed = rows.some((row) => row.at === start && row.success > 0);
+  const first = isMixed ? await succeededWithinSpan(reading, account.id, within, at) : 0;
+  return rows.filter((row) => row.at > start).reduce((sum, { success }) => sum + success, first);
 }
 
 function isFailing(health: QueueHealth | undefined): boolean {

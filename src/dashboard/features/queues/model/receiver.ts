@@ -1,4 +1,4 @@
-import { many, minute, NONE, number, percent, type View } from '../../../words/format.ts';
+import { many, minute, NONE, number, percent, time, type View } from '../../../words/format.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
 
 /** Sentences about a receiver: a host with its queues. */
@@ -6,8 +6,13 @@ import type { IconName, Signal } from '../../../words/words.ts';
 interface Health {
   attempts: number;
   failed: number;
+  answered2xx: number;
+  /** Answers that put the job off: 429, 503 and 529. */
+  backpressure: number;
   failingQueues: number;
   acceptedAt: string | null;
+  /** The last one of all queues; null unless one of them failed for most of the hour. */
+  lastFailure: { at: string; succeededSince: number } | null;
 }
 
 export interface Receiver {
@@ -18,36 +23,74 @@ export interface Receiver {
   health: Health | null;
 }
 
-/** The states of queues, worst first. */
-function trouble({ queueCount, pausedQueues, heldQueues, health }: Receiver): 'fails' | 'paused' | 'held' | null {
-  if ((health?.failingQueues ?? 0) > 0) return 'fails';
+type Trouble = 'fails' | 'nothing' | 'held' | 'pressure' | 'paused';
+
+/** So much backpressure is a warning of a queue, too. */
+const LEAST_PUT_OFF = 3;
+const SHARE_PUT_OFF = 0.2;
+
+/** The states of queues and what the receiver answered, worst first. */
+function trouble({ queueCount, pausedQueues, heldQueues, health }: Receiver): Trouble | null {
+  const { attempts = 0, answered2xx = 0, backpressure = 0, failingQueues = 0 } = health ?? {};
+  // A paused queue tries no more, so its failures are of the past.
   if (pausedQueues === queueCount) return 'paused';
-  return heldQueues > 0 ? 'held' : null;
+  if (failingQueues > 0) return 'fails';
+  if (backpressure > 0 && answered2xx === 0) return 'nothing';
+  if (heldQueues > 0) return 'held';
+  return backpressure >= LEAST_PUT_OFF && backpressure > attempts * SHARE_PUT_OFF ? 'pressure' : null;
 }
 
 const queuesOf = (part: number, all: number) =>
   part === all ? (all === 1 ? 'The queue' : `All ${number(all)} queues`) : `${number(part)} of ${many(all, 'queue')}`;
 
 /** The answer of the page: does the receiver take what is sent? */
-export function sentenceOfReceiver(receiver: Receiver): string {
-  const { host, queueCount, pausedQueues, heldQueues, health } = receiver;
-  const attempts = health?.attempts ?? 0;
+export function sentenceOfReceiver(receiver: Receiver, view: View): string {
+  const { queueCount, pausedQueues } = receiver;
+  if (trouble(receiver) === 'paused') {
+    const { host, health } = receiver;
+    const isWell = health === null || (health.lastFailure === null && health.failingQueues === 0);
+    const before = isWell ? '' : ` ${mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
+    return `${queuesOf(pausedQueues, queueCount)} to ${host} ${queueCount === 1 ? 'is' : 'are'} paused.${before}`;
+  }
+  const paused = pausedQueues === 0 ? '' : ` ${many(pausedQueues, 'queue is', 'queues are')} paused.`;
+  return `${answerOf(receiver, view)}${paused}`;
+}
+
+function answerOf(receiver: Receiver, view: View): string {
+  const { host, queueCount, heldQueues, health } = receiver;
+  const { attempts = 0, failed = 0, backpressure = 0, failingQueues: failing = 0 } = health ?? {};
+  const putOff = `${number(backpressure)} of ${many(attempts, 'attempt')}`;
   switch (trouble(receiver)) {
     case 'fails': {
-      const failing = health?.failingQueues ?? 0;
-      return `${queuesOf(failing, queueCount)} to ${host} ${failing === 1 ? 'fails' : 'fail'}: ${number(health?.failed ?? 0)} of ${number(attempts)} attempts of the last hour failed.`;
+      const since = mended(health, 'It', view);
+      return `${queuesOf(failing, queueCount)} to ${host} ${failing === 1 ? 'fails' : 'fail'}: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
-    case 'paused':
-      return `${queuesOf(pausedQueues, queueCount)} to ${host} ${queueCount === 1 ? 'is' : 'are'} paused.`;
+    case 'nothing': {
+      const others = failed > 0 ? `, ${number(failed)} failed` : '';
+      return `${host} takes nothing: ${putOff} of the last hour ${backpressure === 1 ? 'was' : 'were'} put off${others}.`;
+    }
     case 'held':
       return `${queuesOf(heldQueues, queueCount)} to ${host} ${heldQueues === 1 ? 'is' : 'are'} held.`;
+    case 'pressure':
+      return `${host} put off ${putOff} of the last hour.`;
     default: {
+      const since = mended(health, host, view);
+      if (since !== null) return since;
       if (attempts === 0) return `No attempt to ${host} ended in the last hour.`;
-      const failed = health?.failed ?? 0;
       if (failed === 0) return `None of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
       return `${number(failed)} of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
     }
   }
+}
+
+const ofHour = (health: Health | null, lead: string) =>
+  `${lead}${number(health?.failed ?? 0)} of ${number(health?.attempts ?? 0)} attempts of the last hour failed.`;
+
+/** The successes that outweigh the failures of the hour; null without any. */
+function mended(health: Health | null, who: string, view: View): string | null {
+  const last = health?.lastFailure ?? null;
+  if (last === null || last.succeededSince === 0) return null;
+  return `${who} failed until ${time(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
 }
 
 export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Signal } {
@@ -56,8 +99,12 @@ export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Si
       return { icon: 'failing', signal: 'bad' };
     case 'paused':
       return { icon: 'paused', signal: 'idle' };
+    case 'nothing':
+      return { icon: 'pressure', signal: 'warn' };
     case 'held':
       return { icon: 'held', signal: 'hold' };
+    case 'pressure':
+      return { icon: 'pressure', signal: 'hold' };
     default:
       return (receiver.health?.attempts ?? 0) > 0 ? { icon: 'done', signal: 'ok' } : { icon: 'idle', signal: 'idle' };
   }
@@ -70,8 +117,11 @@ export function queuesText({ queueCount, pausedQueues, heldQueues }: Receiver): 
   return `${many(queueCount, 'queue')}${paused}${held}`;
 }
 
-export function failedText(health: Health | null): string {
-  return health === null || health.attempts === 0 ? NONE : percent(health.failed, health.attempts);
+/** The share of attempts that failed or were put off. */
+export function notTakenText(health: Health | null): string {
+  return health === null || health.attempts === 0
+    ? NONE
+    : percent(health.failed + health.backpressure, health.attempts);
 }
 
 const SPAN_MS = 300_000;
@@ -83,17 +133,46 @@ export function spanText(start: string | null, view: View): string {
   return `${minute(at, view)} to ${minute(Math.min(at + SPAN_MS, view.now), view)}`;
 }
 
-/** Receivers whose queues fail first, then those with most failures; else by name. */
+/** Receivers whose queues fail first, then those that take nothing, and those with most that was not taken; else by name. */
 export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[] {
-  const rank = (receiver: Receiver) => ({ fails: 0, held: 1, paused: 2, none: 3 })[trouble(receiver) ?? 'none'];
-  const failed = ({ health }: Receiver) => health?.failed ?? 0;
-  return [...receivers].sort((a, b) => rank(a) - rank(b) || failed(b) - failed(a) || (a.host < b.host ? -1 : 1));
+  const rank = (receiver: Receiver) =>
+    ({ fails: 0, nothing: 1, held: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
+  const bad = ({ health }: Receiver) => (health?.failed ?? 0) + (health?.backpressure ?? 0);
+  return [...receivers].sort((a, b) => rank(a) - rank(b) || bad(b) - bad(a) || (a.host < b.host ? -1 : 1));
 }
 
-/** The answer of the list. */
+/** The answer of the list: "2 of 7 receivers fail, 1 takes nothing." */
 export function headlineOfReceivers(receivers: readonly Receiver[], isAll: boolean): string {
   if (receivers.length === 0) return 'No queue delivers anywhere yet.';
-  const failing = receivers.filter((receiver) => trouble(receiver) === 'fails').length;
+  const troubles = receivers.map(trouble);
+  const [failing, refusing] = (['fails', 'nothing'] as const).map(
+    (one) => troubles.filter((of) => of === one).length,
+  ) as [number, number];
   const of = isAll ? many(receivers.length, 'receiver') : `the ${number(receivers.length)} receivers on this page`;
-  return failing === 0 ? `None of ${of} fails.` : `${number(failing)} of ${of} ${failing === 1 ? 'fails' : 'fail'}.`;
+  const fail =
+    failing === 0 ? `None of ${of} fails` : `${number(failing)} of ${of} ${failing === 1 ? 'fails' : 'fail'}`;
+  return refusing === 0 ? `${fail}.` : `${fail}, ${number(refusing)} ${refusing === 1 ? 'takes' : 'take'} nothing.`;
+}
+
+interface ChangingQueue {
+  __typename?: string;
+  id?: string;
+  paused?: boolean;
+  hold?: { until: string; probe: object | null } | null;
+  health?: { warnings: readonly { warning: string }[] } | null;
+}
+
+/** Notes the states of live queues by which receivers are judged. Returns whether one is another than before. */
+export function noteStates(known: Map<string, string>, objects: readonly ChangingQueue[]): boolean {
+  const isFirst = known.size === 0;
+  let isChanged = false;
+  for (const { __typename, id = '', paused, hold, health } of objects) {
+    if (__typename !== 'Queue') continue;
+    const held = hold == null ? null : [hold.until, hold.probe !== null];
+    const state = JSON.stringify([paused, held, health?.warnings.map(({ warning }) => warning)]);
+    // The stream begins with all queues as they are.
+    if (!isFirst && known.get(id) !== state) isChanged = true;
+    known.set(id, state);
+  }
+  return isChanged;
 }

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
+import { useCallback, useRef } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { request } from '../../../api/client.ts';
-import { query } from '../../../api/query.ts';
+import { useLiveObjects } from '../../../api/live/live.ts';
+import { query, queryClient } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
@@ -19,7 +21,7 @@ import { QueuesSection } from '../list/queues-section.tsx';
 import { SpanChoice, useSpan } from '../list/span-choice.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
-import { sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
+import { noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
 import { OneQueueOf, type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
 import { checkReceiver } from '../queue/check-receiver.ts';
 import { QueuesBar, SeveralButtons } from '../several/several-buttons.tsx';
@@ -29,18 +31,27 @@ const crumbsOf = (host: string) => [
   { label: 'Receivers', to: '/receivers' },
   { label: host },
 ];
+/** Counts of attempts may be so old. */
 const EVERY_MS = 15_000;
+/** Changes of many queues come in many messages. */
+const CHANGES_MS = 400;
 
 /** A host to which queues deliver: does it take what is sent? */
 export default function Receiver({ params }: { params: Record<string, string> }) {
   // The router leaves an encoded colon as it is.
   const host = (params.host ?? '').replace(/%3A/i, ':').toLowerCase();
   const asked = useQuery({ ...query(ReceiverPage, { host }), refetchInterval: EVERY_MS });
+  useChanges();
   const receiver = asked.data?.receiver;
+  const view = useView();
   const span = useSpan();
   const timeout = useWebhookTimeout();
   const h1 =
-    receiver === undefined ? host : receiver === null ? `No queue delivers to ${host}.` : sentenceOfReceiver(receiver);
+    receiver === undefined
+      ? host
+      : receiver === null
+        ? `No queue delivers to ${host}.`
+        : sentenceOfReceiver(receiver, view);
   return (
     <Page
       title={h1.replace(/\.$/, '')}
@@ -84,6 +95,21 @@ export default function Receiver({ params }: { params: Record<string, string> })
   );
 }
 
+/** Asks again when a queue is paused, resumed, held or fails: by a deed here, its undo, in another tab, or by itself. */
+function useChanges(): void {
+  const known = useRef(new Map<string, string>());
+  const isDue = useRef(false);
+  const listener = useCallback((objects: object[]) => {
+    if (!noteStates(known.current, objects) || isDue.current) return;
+    isDue.current = true;
+    setTimeout(() => {
+      isDue.current = false;
+      void queryClient.invalidateQueries({ queryKey: ['ReceiverPage'] });
+    }, CHANGES_MS);
+  }, []);
+  useLiveObjects(listener);
+}
+
 /** Sends a test request by one of its queues: all of them share its name, its connection and its certificate. */
 async function checkOne(host: string, webhookTimeoutSeconds: number): Promise<void> {
   const { queues } = await request(OneQueueOf, { host });
@@ -95,16 +121,24 @@ function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health 
   const view = useView();
   const { all, good, others } = answersOf(health);
   const { p50 = null, p95 = null } = health?.duration ?? {};
-  const jobs = jobsPath([
-    { word: 'receiver', value: [host] },
-    { word: 'state', value: ['retrying', 'dead'] },
-  ]);
+  const jobs = (...value: ('retrying' | 'dead' | 'held')[]) =>
+    jobsPath([
+      { word: 'receiver', value: [host] },
+      { word: 'state', value },
+    ]);
   return (
     <dl className="facts">
-      <Fact label="Queues" sub={`${number(pausedQueues)} paused, ${number(heldQueues)} held`}>
+      <Fact label="Queues" sub={`${many(pausedQueues, 'queue')} paused, ${many(heldQueues, 'queue')} held`}>
         {number(queueCount)}
       </Fact>
-      <Fact label="Failing queues" sub={<Link href={jobs}>Jobs that fail</Link>}>
+      <Fact
+        label="Failing queues"
+        sub={
+          <>
+            <Link href={jobs('retrying', 'dead')}>Jobs that fail</Link>, <Link href={jobs('held')}>held jobs</Link>
+          </>
+        }
+      >
         <span className={(health?.failingQueues ?? 0) > 0 ? 'trouble' : undefined}>
           {number(health?.failingQueues ?? 0)}
         </span>

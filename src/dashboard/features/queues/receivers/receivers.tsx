@@ -10,7 +10,7 @@ import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { NONE, number, took } from '../../../words/format.ts';
-import { failedText, headlineOfReceivers, queuesText, spanText, worstReceivers } from '../model/receiver.ts';
+import { headlineOfReceivers, notTakenText, queuesText, spanText, worstReceivers } from '../model/receiver.ts';
 import { type ReceiverRow, Receivers } from '../operations/receivers.ts';
 
 const CRUMBS = [{ label: 'Queues', to: '/queues' }, { label: 'Receivers' }];
@@ -70,7 +70,7 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
         ['Queues', 'queues-of'],
         { label: 'Failing', className: 'n', title: 'Queues that fail, or whose signature is rejected' },
         { label: 'Attempts', className: 'n lo1', title: 'Of the last hour' },
-        { label: 'Failed', className: 'n', title: 'Of the attempts of the last hour' },
+        { label: 'Not taken', className: 'n', title: 'Failed or put off, of the attempts of the last hour' },
         { label: 'p95', className: 'n lo1', title: 'One delivery in twenty of the last hour took longer' },
         { label: 'Last 2xx', className: 'n lo1 span-of' },
       ]}
@@ -95,8 +95,8 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
             </td>
             <td className="n lo1">{number(health?.attempts ?? 0)}</td>
             <td className="n c4">
-              {failedText(health)}
-              <span className="unit"> failed</span>
+              {notTakenText(health)}
+              <span className="unit"> not taken</span>
             </td>
             <td className="n lo1">{p95 === null ? NONE : took(p95)}</td>
             <td className="n lo1 nb">{spanText(health?.acceptedAt ?? null, view)}</td>
