@@ -50,6 +50,31 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     expect(await page.getByText(/Stale since/).count()).toBe(0);
   });
 
+  it('keeps its rows when a dialog cannot be fetched, and opens it at the next press', async () => {
+    const network = await startTcpRelay(addressOf(service.api.baseUrl));
+    const watched = await openPage(await signInAt(`http://127.0.0.1:${network.port}`, service.key));
+    const { page } = watched;
+    await page.goto('/queues');
+    await settled(watched);
+    const rows = page.locator('tbody tr');
+    const count = await rows.count();
+    watched.announce(/request failed|Failed to load resource|net::ERR/);
+    await network.cut();
+    await page
+      .getByText(/Stale since/)
+      .first()
+      .waitFor();
+    const openExport = page.getByRole('button', { name: 'Export…' });
+    await openExport.click();
+    await page.getByText('The service cannot be reached;').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await rows.count()).toBe(count);
+    await network.heal();
+    await page.getByRole('button', { name: /^Live/ }).waitFor();
+    await openExport.click();
+    await page.getByRole('dialog').waitFor();
+  });
+
   it('keeps what it shows while the database is gone, and goes on when it is back', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;

@@ -21,8 +21,9 @@ afterAll(() => {
 const NONE: Known = { queues: [], paths: [], values: [] };
 const first = (text: string, known: Partial<Known> = {}) => {
   const [offer] = suggestionsFor(JOBS, text, { ...NONE, ...known }, { now: NOW });
-  if (offer === undefined || !('chip' in offer.does)) return null;
-  return { label: offer.label, hint: offer.hint, term: formatChip(JOBS, offer.does.chip) };
+  if (offer === undefined || !('chips' in offer.does)) return null;
+  const term = offer.does.chips.map((chip) => formatChip(JOBS, chip)).join(' ');
+  return { label: offer.label, hint: offer.hint, term };
 };
 
 describe('a time in words', () => {
@@ -81,6 +82,55 @@ describe('a state in the words of people', () => {
   });
 });
 
+describe('a bare word', () => {
+  const paths = [
+    { value: 'customer.id', count: 80, isNumber: true },
+    { value: 'order.note', count: 20, isNumber: false },
+  ];
+  const known = { queues: ['err-01', 'err-010', 'my-err-01'], paths };
+
+  it.each([
+    ['err-01', 'queue:err-01'],
+    ['err-0', 'queue:err-01'],
+    ['500', 'code:500'],
+    ['timeout', 'error:~timeout'],
+    ['connection_refused', 'error:~connection_refused'],
+    ['connection ref', 'error:~connection_refused'],
+    ['lamp', 'payload.order.note:lamp'],
+    ['42', 'payload.customer.id:42'],
+  ])('%j is first %s', (text, term) => expect(first(text, known)?.term).toBe(term));
+
+  it('is no value of a path that has numbers only', () => {
+    const labels = suggestionsFor(JOBS, 'err-01', { ...NONE, ...known }, { now: NOW }).map(({ label }) => label);
+    expect(labels.filter((label) => /[=:]/.test(label))).toEqual([
+      ...['queue:err-01', 'queue:err-010', 'order.note = err-01', 'queue:my-err-01'],
+    ]);
+    expect(first('customer ada', known)?.term).not.toContain('customer.id');
+  });
+
+  it.each([
+    [
+      'failed yesterday customer 42',
+      'state:dead,retrying created:2026-11-24T23:00Z..2026-11-25T23:00Z payload.customer.id:42,"42"',
+    ],
+    [
+      'customer 42 failed since monday 9:00',
+      'payload.customer.id:42,"42" state:dead,retrying created:>2026-11-23T08:00Z',
+    ],
+    ['failed 503', 'state:dead,retrying code:503'],
+  ])('%j is several conditions', (text, term) => {
+    expect(first(text, known)).toEqual({ label: term, hint: '', term });
+  });
+
+  it.each(['failed lamp', 'lamp failed', 'error:job failed', 'constructor failed', 'failed'])(
+    '%j is not, as a part is not understood',
+    (text) =>
+      expect(
+        suggestionsFor(JOBS, text, { ...NONE, ...known }, { now: NOW }).every(({ group }) => group !== 'All of these'),
+      ).toBe(true),
+  );
+});
+
 describe('a thing and its number', () => {
   const paths = [
     { value: 'amount', count: 99 },
@@ -90,12 +140,12 @@ describe('a thing and its number', () => {
 
   it('offers the paths of the thing, with the number and its text', () => {
     expect(first('customer 42', { paths })).toEqual({
-      ...{ label: 'customer.id = 42', hint: 'in 80', term: 'payload.customer.id:42,"42"' },
+      ...{ label: 'customer.id = 42', hint: '', term: 'payload.customer.id:42,"42"' },
     });
     const all = suggestionsFor(JOBS, 'customer #42', { ...NONE, paths }, { now: NOW }).map(({ label }) => label);
     expect(all.slice(0, 2)).toEqual(['customer.id = 42', 'order.customerId = 42']);
     expect(first('customer ada', { paths })?.term).toBe('payload.customer.id:ada');
-    expect(lookUpsFor(JOBS, 'customer 42')).toEqual({ path: '', valuesOf: null, value: '', queue: null });
+    expect(lookUpsFor(JOBS, 'customer 42')).toEqual({ path: '', valuesOf: null, value: '', queue: 'customer 42' });
   });
 
   it('is not offered where payloads may not be seen', () => {

@@ -58,7 +58,7 @@ describe('suggestions for jobs', () => {
   it('are the tags of queues after tag:', () => {
     const known = { ...KNOWN, tags: ['eu', 'mail'] };
     expect(offers('tag:m', known).map(({ label }) => label)).toEqual(['tag:mail']);
-    expect(offers('tag:eu,', known)[1]?.does).toEqual({ chip: { word: 'tag', value: ['eu', 'mail'] } });
+    expect(offers('tag:eu,', known)[1]?.does).toEqual({ chips: [{ word: 'tag', value: ['eu', 'mail'] }] });
     expect([tagIn(JOBS, 'tag:eu,m'), tagIn(JOBS, 'tag'), tagIn(DEAD_LETTERS, 'tag:m')]).toEqual(['m', null, null]);
     expect(toJobFilter([parseTerm(JOBS, 'tag:EU,mail')] as JobsFilter, 0)).toEqual({ queueTags: ['eu', 'mail'] });
   });
@@ -73,7 +73,7 @@ describe('suggestions for jobs', () => {
       null,
       null,
     ]);
-    expect(offers('state:dead,held')[0]?.does).toEqual({ chip: { word: 'state', value: ['dead', 'held'] } });
+    expect(offers('state:dead,held')[0]?.does).toEqual({ chips: [{ word: 'state', value: ['dead', 'held'] }] });
     expect(labels('error:')).toEqual(['error:~timeout', 'error:~connection_refused', 'error:~HTTP']);
     expect(labels('error:time')).toEqual(['error:~timeout', 'error contains “time”']);
     expect(labels('error:~timeout')).toEqual(['error:~timeout']);
@@ -85,7 +85,7 @@ describe('suggestions for jobs', () => {
       ...['payload contains “items.0.s”', 'error contains “items.0.s”', 'idempotency key contains “items.0.s”'],
     ]);
     expect(offers('payload.items.0.sku:')[0]?.does).toEqual({
-      chip: { word: 'payload', value: { path: 'items.0.sku', op: 'EQ', values: ['FERRY-MUG-02'] } },
+      chips: [{ word: 'payload', value: { path: 'items.0.sku', op: 'EQ', values: ['FERRY-MUG-02'] } }],
     });
   });
 
@@ -96,7 +96,7 @@ describe('suggestions for jobs', () => {
       ...['items.0.sku = 42', 'items.0.size = 42', 'payload contains “42”'],
       ...['error contains “42”', 'idempotency key contains “42”'],
     ]);
-    expect(found[0]?.does).toMatchObject({ chip: { value: { values: [42] } } });
+    expect(found[0]?.does).toMatchObject({ chips: [{ value: { values: [42] } }] });
   });
 
   it('complete the text', () => {
@@ -111,7 +111,7 @@ describe('suggestions for jobs', () => {
     ['queue:or', { path: null, valuesOf: null, value: '', queue: 'or' }],
     ['queue:a,b', { path: null, valuesOf: null, value: '', queue: 'b' }],
     ['state:de', { path: null, valuesOf: null, value: '', queue: null }],
-    ['items.0', { path: 'items.0', valuesOf: 'items.0', value: '', queue: null }],
+    ['items.0', { path: 'items.0', valuesOf: 'items.0', value: '', queue: 'items.0' }],
     ['payload.items.0.sku:~FE', { path: 'items.0.sku', valuesOf: 'items.0.sku', value: 'FE', queue: null }],
   ])('suggestions for %j ask for %j', (text, expected) => expect(lookUpsFor(JOBS, text)).toEqual(expected));
 });

@@ -83,7 +83,7 @@ describe('without the right to see payloads', () => {
     const ids = (rights: Rights) => paletteItems('timeout', [], [], rights).map(({ id }) => id);
     expect(ids(VIEWER)).toEqual(['jobs key:~timeout']);
     expect(ids(rightsOf('VIEWER', true))).toEqual([
-      ...['jobs text:~timeout', 'jobs error:~timeout', 'jobs key:~timeout'],
+      ...['jobs error:~timeout', 'jobs text:~timeout', 'jobs key:~timeout'],
     ]);
   });
 });

@@ -51,8 +51,8 @@ describe('suggestions', () => {
           search.payloadValues(account, null, 'kind', '', 10),
         ]);
         expect(paths).toEqual([
-          { value: 'kind', count: 60 },
-          { value: 'text', count: 60 },
+          { value: 'kind', count: 60, isNumber: false },
+          { value: 'text', count: 60, isNumber: false },
         ]);
         expect(values).toEqual([{ value: 'big', count: 60 }]);
       }),

@@ -64,7 +64,7 @@ const TAGS = formed(/^[a-z0-9._-]{1,32}$/, 'A tag is 1 to 32 of a-z, 0-9, -, _ a
 /** The words of the filter of jobs, in the order in which they are offered. */
 export const JOBS = {
   name: 'Jobs',
-  bare: { payload: '', text: 'payload', error: 'error', key: 'idempotency key' },
+  bare: { payload: '', queue: '', text: 'payload', error: 'error', key: 'idempotency key' },
   bareIsValue: true,
   terms: {
     ...Object.fromEntries(Object.entries(OTHER_STATES).map(([name, states]) => [name, `state:${states.join(',')}`])),

@@ -6,7 +6,7 @@ import { isExactNumber } from './exact-number.ts';
 import { TIMES } from './kinds.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
-import { formatText } from './text.ts';
+import { formatText, termsOf } from './text.ts';
 import { timeInWords } from './time-in-words.ts';
 
 /** An offer of a filter box for the text in it. */
@@ -17,8 +17,8 @@ export interface Suggestion<C extends Chip = Chip> {
   label: string;
   hint: string;
   isCode: boolean;
-  /** Enter adds a chip, continues the text, or opens a job. */
-  does: { chip: C } | { text: string } | { job: string };
+  /** Enter adds conditions, continues the text, or opens a job. */
+  does: { chips: readonly C[] } | { text: string } | { job: string };
 }
 
 /** Values that the server knows. They are empty while it is queried. */
@@ -28,7 +28,8 @@ export interface Known {
   tags?: readonly string[];
   /** Hosts that queues deliver to. */
   hosts?: readonly string[];
-  paths: readonly { value: string; count: number }[];
+  /** `isNumber`: all their values are numbers. */
+  paths: readonly { value: string; count: number; isNumber?: boolean | null }[];
   /** JSON texts of values at the path that is typed. */
   values: readonly { value: string; count: number }[];
 }
@@ -36,6 +37,8 @@ export interface Known {
 const MAX_OF_GROUP = 8;
 const MAX_QUEUES = 4;
 const MAX_PATHS = 5;
+/** As many words has the longest time, such as `the last 2 hours`. */
+const MAX_WORDS = 4;
 
 /** The host that is being typed, for which hosts are looked up; null if none is. */
 export function hostIn(table: Table, text: string): string | null {
@@ -75,9 +78,13 @@ export function suggestionsFor<T extends Table>(
   known: Known,
   { rights = null, now }: { rights?: Rights | null; now: number },
 ): Suggestion<Chip<T>>[] {
-  const isOffered = ({ does }: Suggestion) =>
-    'job' in does || mayUse(table, 'chip' in does ? does.chip.word : does.text.replace(/\W.*$/s, ''), rights);
-  return offersFor(table, text.trim(), known, now).filter(isOffered) as Suggestion<Chip<T>>[];
+  const isOffered = ({ does }: Suggestion) => {
+    if ('job' in does) return true;
+    const words = 'chips' in does ? does.chips.map(({ word }) => word) : [does.text.replace(/\W.*$/s, '')];
+    return words.every((word) => mayUse(table, word, rights));
+  };
+  const offers = offersFor(table, text.trim(), known, now).filter(isOffered);
+  return offers.filter(({ id }, at) => offers.findIndex((one) => one.id === id) === at) as Suggestion<Chip<T>>[];
 }
 
 function offersFor(table: Table, text: string, known: Known, now: number): Suggestion[] {
@@ -91,13 +98,22 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
   const inWords =
     text === ''
       ? []
-      : [...termOffers(table, text), ...timeOffers(table, text, now), ...thingOffers(table, text, known)];
+      : [
+          ...phraseOffers(table, text, known, now),
+          ...queueOffers(table, known, (name) => name === text),
+          ...codeOffers(table, text),
+          ...termOffers(table, text),
+          ...timeOffers(table, text, now),
+          ...thingOffers(table, text, known),
+          ...errorOffers(table, text),
+        ];
   if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
     return payloadOffers(table, text, known);
   if (text === '') return words(table, '');
   return [
     ...inWords,
     ...words(table, text),
+    ...queueOffers(table, known, (name) => name.startsWith(text)),
     ...Object.keys(table.bare ?? {}).flatMap((one) => bareOffers(table, one, text, known)),
   ];
 }
@@ -108,7 +124,7 @@ const base = (id: string, group: string, label: string) => ({
 
 const chipOffer = (table: Table, group: string, chip: Chip, label?: string): Suggestion => {
   const term = formatChip(table, chip);
-  return { ...base(term, group, label ?? term), isCode: label === undefined, does: { chip } };
+  return { ...base(term, group, label ?? term), isCode: label === undefined, does: { chips: [chip] } };
 };
 
 function words({ words }: Table, text: string): Suggestion[] {
@@ -149,7 +165,63 @@ function contains(table: Table, word: string, text: string): Suggestion[] {
 function bareOffers(table: Table, word: string, text: string, known: Known): Suggestion[] {
   if (word === 'payload') return [...payloadOffers(table, text, known), ...valuesOfPaths(table, text, known)];
   if (word !== 'queue') return contains(table, word, text);
-  return known.queues.slice(0, MAX_QUEUES).map((name) => chipOffer(table, 'Queues', { word, value: [name] }, name));
+  return queueOffers(table, known, (name) => name.includes(text));
+}
+
+function queueOffers(table: Table, { queues }: Known, isWanted: (name: string) => boolean): Suggestion[] {
+  if (table.bare?.queue === undefined) return [];
+  return queues
+    .filter(isWanted)
+    .slice(0, MAX_QUEUES)
+    .map((name) => chipOffer(table, 'Queues', { word: 'queue', value: [name] }));
+}
+
+/** A code of an answer that failed. */
+function codeOffers(table: Table, text: string): Suggestion[] {
+  return /^[45]\d\d$/.test(text) ? [chipOffer(table, 'Code of the answer', parseTerm(table, `code:${text}`))] : [];
+}
+
+/** The names of errors. The text of an answer has others, which are found by "contains". */
+const ERRORS =
+  'timeout connection_refused dns_error tls_error address_not_allowed reset invalid_response network_error';
+
+function errorOffers(table: Table, text: string): Suggestion[] {
+  const start = text.toLowerCase().replace(/\s/g, '_');
+  return ERRORS.split(' ')
+    .filter((name) => start.length > 2 && name.startsWith(start))
+    .map((name) => chipOffer(table, 'Error', parseTerm(table, `error:~${name}`)));
+}
+
+/** Words of people one after the other, such as `failed yesterday customer 42`, if all of them are understood. */
+function phraseOffers(table: Table, text: string, known: Known, now: number): Suggestion[] {
+  const rest = termsOf(text);
+  const chips: Chip[] = [];
+  while (rest.length > 0) {
+    let length = Math.min(rest.length, MAX_WORDS);
+    let chip: Chip | null = null;
+    while (length > 0 && chip === null) {
+      chip = conditionOf(table, rest.slice(0, length), known, now);
+      if (chip === null) length -= 1;
+    }
+    if (chip === null) return [];
+    chips.push(chip);
+    rest.splice(0, length);
+  }
+  if (chips.length < 2) return [];
+  const terms = chips.map((chip) => formatChip(table, chip)).join(' ');
+  return [{ ...base(terms, 'All of these', terms), isCode: true, does: { chips } }];
+}
+
+function conditionOf(table: Table, words: readonly string[], known: Known, now: number): Chip | null {
+  const text = words.join(' ');
+  const [, term] = Object.entries(table.terms ?? {}).find(([name]) => name === text.toLowerCase()) ?? [];
+  if (term !== undefined) return parseTerm(table, term);
+  const chip: Chip = parseTerm(table, inMoments(table, text, now));
+  if (words.length === 1 && !('problem' in chip)) return chip;
+  // A thing has one word here: the next one is a condition of its own.
+  const things = words.length === 2 ? thingOffers(table, text, known) : [];
+  const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now), ...things];
+  return offer !== undefined && 'chips' in offer.does ? (offer.does.chips[0] ?? null) : null;
 }
 
 /** Words that a filter does not have, such as `failed`. */
@@ -158,7 +230,7 @@ function termOffers(table: Table, text: string): Suggestion[] {
     .filter(([word]) => text.length > 2 && word.startsWith(text.toLowerCase()))
     .map(([word, term]) => {
       const offer = chipOffer(table, 'In other words', parseTerm(table, term), word);
-      return { ...offer, id: `term ${word}`, hint: term };
+      return { ...offer, hint: term };
     });
 }
 
@@ -190,15 +262,19 @@ function thingOffers(table: Table, text: string, { paths }: Known): Suggestion[]
   const values = typeof scalar === 'number' ? [scalar, typed] : [scalar ?? typed];
   return paths
     .filter(({ value: path }) => path.split('.').some((name) => plain(name) === plain(thing)))
+    .filter(mayHave(scalar))
     .slice(0, MAX_PATHS)
-    .map(({ value: path, count }) => {
+    .map(({ value: path }) => {
       const chip = { word: 'payload', value: { path, op: 'EQ', values } };
-      return {
-        ...chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${typed}`),
-        hint: `in ${count}`,
-      };
+      return chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${typed}`);
     });
 }
+
+/** A word is no value of a path that has numbers only. */
+const mayHave =
+  (scalar: Scalar | undefined) =>
+  ({ isNumber }: Known['paths'][number]) =>
+    typeof scalar === 'number' || isNumber !== true;
 
 /** Paths that begin with the text, and values of the path that it is. */
 function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
@@ -208,7 +284,7 @@ function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
   return [
     ...begun.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
       ...base(`path ${value}`, 'Paths in recent payloads', value),
-      hint: `in ${count}`,
+      hint: `in ${count} payloads`,
       isCode: true,
       does: { text: `payload.${value}:` },
     })),
@@ -221,7 +297,7 @@ function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
           ...base(`value ${value}`, `Values of ${path}`, `${path} = ${value}`),
           hint: String(count),
           isCode: true,
-          does: { chip },
+          does: { chips: [chip] },
         },
       ];
     }),
@@ -231,11 +307,14 @@ function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
 /** If no path begins with the text, the known paths are the most frequent ones. */
 function valuesOfPaths(table: Table, text: string, { paths }: Known): Suggestion[] {
   if (table.bareIsValue !== true || paths.some(({ value }) => value.startsWith(text))) return [];
-  const values = [scalarOf(text) ?? text];
-  return paths.slice(0, MAX_PATHS).map(({ value: path }) => {
-    const chip = { word: 'payload', value: { path, op: 'EQ', values } };
-    return chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${text}`);
-  });
+  const scalar = scalarOf(text);
+  return paths
+    .filter(mayHave(scalar))
+    .slice(0, MAX_PATHS)
+    .map(({ value: path }) => {
+      const chip = { word: 'payload', value: { path, op: 'EQ', values: [scalar ?? text] } };
+      return chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${text}`);
+    });
 }
 
 /** Objects and arrays are no values of a chip. */
@@ -253,5 +332,5 @@ function scalarOf(json: string): Scalar | undefined {
 /** The text that Tab puts into the box; null if there is none. */
 export function completionOf(table: Table, offer: Suggestion | undefined): string | null {
   if (offer === undefined || 'job' in offer.does) return null;
-  return 'text' in offer.does ? offer.does.text : formatChip(table, offer.does.chip);
+  return 'text' in offer.does ? offer.does.text : offer.does.chips.map((chip) => formatChip(table, chip)).join(' ');
 }

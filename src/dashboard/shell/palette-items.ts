@@ -159,7 +159,7 @@ function jobsWith(text: string, { known, now }: Asked, rights: Rights | null): P
   if (text.length < 2 || isJobId(text)) return [];
   return suggestionsFor(JOBS, text, known, { rights, now }).flatMap(({ id, label, hint, does }): PaletteItem[] => {
     const item = { id: `jobs ${id}`, group: 'Jobs', label: `Jobs: ${label}`, icon: 'search', hint } as const;
-    if ('chip' in does) return [{ ...item, path: jobsPath([does.chip]) }];
+    if ('chips' in does) return [{ ...item, path: jobsPath(does.chips) }];
     // The start of a condition goes on in the palette.
     return 'text' in does && does.text !== text ? [{ ...item, text: does.text }] : [];
   });

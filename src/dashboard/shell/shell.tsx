@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect } from 'react';
+import { Suspense, useEffect } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
 import { afterFirstRead } from '../api/first-read.ts';
 import { followed } from '../api/followed-actions.ts';
@@ -6,8 +6,8 @@ import { togglePause } from '../api/live/live.ts';
 import { closeOverlay, openPalette, overlay } from '../base/overlay.ts';
 import { usePlaces } from '../base/place.ts';
 import { useStore } from '../base/store.ts';
-import { Coming } from '../parts/page/coming.tsx';
 import { listenForKeys, useCommands } from '../parts/page/keys.ts';
+import { late } from '../parts/page/late.tsx';
 import { NotFound } from '../parts/page/not-found.tsx';
 import { signOut } from '../parts/page/sign-out.ts';
 import { Skeleton } from '../parts/states.tsx';
@@ -19,8 +19,8 @@ import { MAIN, SERVICE } from './navigation.ts';
 import { Rail, TabBar, TopBar } from './rail.tsx';
 
 const loadPalette = () => import('./palette.tsx');
-const Palette = lazy(loadPalette);
-const Help = lazy(() => import('./help.tsx'));
+const Palette = late(loadPalette);
+const Help = late(() => import('./help.tsx'));
 
 /** Everything around a screen. */
 export function Shell() {
@@ -77,9 +77,7 @@ function Overlay() {
   const Shown = open === 'help' ? Help : Palette;
   return (
     <Breakable place={open}>
-      <Suspense fallback={<Coming onClose={closeOverlay} />}>
-        <Shown onClose={closeOverlay} />
-      </Suspense>
+      <Shown onClose={closeOverlay} />
     </Breakable>
   );
 }

@@ -48,6 +48,10 @@ const PayloadSuggestion = builder.objectRef<PayloadValueShape>('PayloadSuggestio
   fields: (t) => ({
     value: t.exposeString('value', { description: 'The path, or the value as JSON text.' }),
     count: t.exposeInt('count', { description: 'Number of sampled payloads that contain it.' }),
+    isNumber: t.exposeBoolean('isNumber', {
+      nullable: true,
+      description: 'Of a path: whether all its values in the sample are numbers; null of a value.',
+    }),
   }),
 });
 

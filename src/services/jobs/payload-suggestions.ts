@@ -15,6 +15,8 @@ export interface PayloadValue {
   value: string;
   /** Number of sampled payloads that have it. */
   count: number;
+  /** For a path: all its values are numbers. */
+  isNumber?: boolean;
 }
 
 /** Longer texts are not suggested. */
@@ -91,7 +93,14 @@ export function createPayloadSuggestions(
       limit: number,
     ): Promise<PayloadValue[]> {
       assertPrefix(prefix);
-      return largest(await countTexts(await sample(account, queueId), pathsOf, prefix.toLowerCase()), limit);
+      const payloads = await sample(account, queueId);
+      const paths = largest(await countTexts(payloads, pathsOf, prefix.toLowerCase()), limit);
+      const read = paths.map((one) => ({ one, names: parsePath(one.value), isNumber: true }));
+      await inSlices(payloads, ({ value }) => {
+        for (const path of read)
+          path.isNumber &&= valuesAt(value, path.names).every((found) => found === null || typeof found === 'number');
+      });
+      return read.map(({ one, isNumber }) => ({ ...one, isNumber }));
     },
 
     /**

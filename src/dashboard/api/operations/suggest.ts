@@ -1,7 +1,7 @@
 import { graphql } from '../../schema/graphql.ts';
 
 export const SuggestPaths = graphql(`
-  query SuggestPaths($prefix: String!) { payloadPaths(prefix: $prefix, first: 8) { value count } }
+  query SuggestPaths($prefix: String!) { payloadPaths(prefix: $prefix, first: 8) { value count isNumber } }
 `);
 
 export const SuggestValues = graphql(`

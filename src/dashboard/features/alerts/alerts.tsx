@@ -1,7 +1,7 @@
 import { Table, unseen } from '../../parts/table.tsx';
 import './alerts.css';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { request } from '../../api/client.ts';
 import { useIsPaused } from '../../api/live/live.ts';
@@ -11,8 +11,8 @@ import { May } from '../../api/rights.ts';
 import { useView } from '../../base/time.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Coming } from '../../parts/page/coming.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
+import { late } from '../../parts/page/late.tsx';
 import { Page } from '../../parts/page/page.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -39,7 +39,7 @@ import {
 import { type MadeSecret, SecretOnce } from './secret-once.tsx';
 import { endSilence, SilenceDialog } from './silence.tsx';
 
-const RuleDialog = lazy(() => import('./rule-dialog.tsx'));
+const RuleDialog = late(() => import('./rule-dialog.tsx'));
 
 const AGAIN_MS = 10_000;
 const readAgain = () => void queryClient.invalidateQueries({ queryKey: ['Alerts'] });
@@ -92,17 +92,15 @@ export default function Alerts() {
       )}
       {edited !== undefined && (
         <May deed={edited === null ? 'createAlertRule' : 'updateAlertRule'}>
-          <Suspense fallback={<Coming onClose={close} />}>
-            <RuleDialog
-              rule={edited}
-              proposed={edited === null ? proposed : null}
-              onDone={(secret) => {
-                if (secret !== null) setMade(secret);
-                readAgain();
-              }}
-              onClose={close}
-            />
-          </Suspense>
+          <RuleDialog
+            rule={edited}
+            proposed={edited === null ? proposed : null}
+            onDone={(secret) => {
+              if (secret !== null) setMade(secret);
+              readAgain();
+            }}
+            onClose={close}
+          />
         </May>
       )}
     </Page>

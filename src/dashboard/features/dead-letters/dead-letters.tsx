@@ -1,6 +1,6 @@
 import './dead-letters.css';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useIsPaused } from '../../api/live/live.ts';
 import { keepOld, query } from '../../api/query.ts';
@@ -15,8 +15,8 @@ import { copy } from '../../parts/copy.tsx';
 import { ExportButton } from '../../parts/export/export-button.tsx';
 import { FilterBox } from '../../parts/filter/filter-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Coming } from '../../parts/page/coming.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
+import { late } from '../../parts/page/late.tsx';
 import { Page } from '../../parts/page/page.tsx';
 import { Failure, Skeleton, useIsLate } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
@@ -31,7 +31,7 @@ import { type CauseRow, Causes, DeadLetters as DeadLettersPage } from './operati
 import { targetOfAll, targetOfCause } from './targets.ts';
 import { deadPath, useDeadFilter } from './use-dead-filter.ts';
 
-const ReplayDialog = lazy(() => import('../../parts/bulk/replay-dialog.tsx'));
+const ReplayDialog = late(() => import('../../parts/bulk/replay-dialog.tsx'));
 
 /** Dead letters do not come by the live stream. */
 const AGAIN_MS = 30_000;
@@ -168,13 +168,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
         <Retention createdAt={data.oldest.nodes[0]?.job?.createdAt} />
       )}
       {target !== null && (
-        <Suspense fallback={<Coming onClose={() => setTarget(null)} />}>
-          <ReplayDialog
-            target={target}
-            onStarted={(id) => navigate(`/actions/${id}`)}
-            onClose={() => setTarget(null)}
-          />
-        </Suspense>
+        <ReplayDialog target={target} onStarted={(id) => navigate(`/actions/${id}`)} onClose={() => setTarget(null)} />
       )}
     </Head>
   );

@@ -1,10 +1,10 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import type { ListToExport } from '../../export/run.ts';
 import { Icon } from '../icon.tsx';
-import { Coming } from '../page/coming.tsx';
 import { useCommands } from '../page/keys.ts';
+import { late } from '../page/late.tsx';
 
-const ExportDialog = lazy(() => import('./export-dialog.tsx'));
+const ExportDialog = late(() => import('./export-dialog.tsx'));
 
 /** Saves a list as a file: all that match, not only the page. */
 export function ExportButton({ list }: { list: ListToExport }) {
@@ -17,11 +17,7 @@ export function ExportButton({ list }: { list: ListToExport }) {
         <Icon name="download" />
         Export…
       </button>
-      {isOpen && list !== null && (
-        <Suspense fallback={<Coming onClose={() => setOpen(false)} />}>
-          <ExportDialog list={list} onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      {isOpen && list !== null && <ExportDialog list={list} onClose={() => setOpen(false)} />}
     </>
   );
 }

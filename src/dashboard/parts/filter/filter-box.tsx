@@ -4,11 +4,12 @@ import { afterFirstRead } from '../../api/first-read.ts';
 import { formatChip, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
 import type { Chip, Table } from '../../filter/table.ts';
 import { Icon } from '../icon.tsx';
+import { late } from '../page/late.tsx';
 import { useIsLate } from '../states.tsx';
 import { type FilterBoxProps, PlainInput } from './plain-input.tsx';
 
 const FilterInput = lazy(() => afterFirstRead(() => import('./filter-input.tsx')));
-const Views = lazy(() => import('./saved-views.tsx'));
+const Views = late(() => import('./saved-views.tsx'));
 
 /**
  * Chips and one input. Text, chips and URL are one filter; what is chosen holds at once. `Enter` adds, `Tab` completes, `⌫`
@@ -67,11 +68,7 @@ function ViewsMenu() {
         Views
       </button>
       <div id={id} ref={menu} popover="auto" className="menu" onToggle={(event) => setOpen(event.newState === 'open')}>
-        {isOpen && (
-          <Suspense fallback={null}>
-            <Views onChosen={() => menu.current?.hidePopover()} />
-          </Suspense>
-        )}
+        {isOpen && <Views onClose={() => menu.current?.hidePopover()} />}
       </div>
     </>
   );

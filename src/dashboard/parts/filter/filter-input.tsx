@@ -32,7 +32,7 @@ export default function FilterInput(props: FilterInputProps) {
   };
   /** Returns whether the text goes on, so that the list stays open. */
   const choose = ({ does }: Suggestion): boolean => {
-    if ('chip' in does) add([does.chip]);
+    if ('chips' in does) add(does.chips);
     else if ('text' in does) onText(does.text);
     else navigate(`/jobs/${does.job}`);
     return 'text' in does;

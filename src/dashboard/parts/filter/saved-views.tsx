@@ -12,7 +12,7 @@ import { Failure } from '../states.tsx';
 import { type Toast, toast, toastFailure } from '../toast.tsx';
 
 /** The filters of this page that are saved under a name, for everyone, and a field to save the present one. */
-export default function Views({ onChosen }: { onChosen: () => void }) {
+export default function Views({ onClose }: { onClose: () => void }) {
   const [path] = useLocation();
   const page = viewPageOf(path);
   const present = viewQueryOf(useSearchParams()[0]);
@@ -34,7 +34,7 @@ export default function Views({ onChosen }: { onChosen: () => void }) {
               {to === null ? (
                 <span className="cut q">{view.name}</span>
               ) : (
-                <Link href={to} onClick={onChosen} aria-current={view.query === present ? 'true' : undefined}>
+                <Link href={to} onClick={onClose} aria-current={view.query === present ? 'true' : undefined}>
                   <span className="cut">{view.name}</span>
                 </Link>
               )}

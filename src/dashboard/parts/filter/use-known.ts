@@ -10,6 +10,7 @@ import {
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
+import { queueSearchOf } from '../../filter/queue-search.ts';
 import { hostIn, type Known, lookUpsFor, tagIn } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
 
@@ -33,7 +34,7 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
     enabled: valuesOf !== null && isExact,
   });
   const queues = useQuery({
-    ...query(SearchQueues, { search: queue ?? '', tags: null }),
+    ...query(SearchQueues, queueSearchOf(queue ?? '')),
     ...keepOld,
     enabled: queue !== null,
   });

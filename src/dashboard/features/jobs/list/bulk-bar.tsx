@@ -1,12 +1,12 @@
 import '../../../parts/bulk/bulk-bar.css';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useMay, useRights } from '../../../api/rights.ts';
 import type { JobsFilter } from '../../../filter/jobs.ts';
 import { copy } from '../../../parts/copy.tsx';
 import { Icon } from '../../../parts/icon.tsx';
-import { Coming } from '../../../parts/page/coming.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
+import { late } from '../../../parts/page/late.tsx';
 import { toast } from '../../../parts/toast.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 import type { JobRow } from '../../../schema/fragments.ts';
@@ -17,8 +17,8 @@ import type { BulkSelection } from './bulk-dialog.tsx';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 import type { ByState } from './use-jobs.ts';
 
-const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
-const ReplayDialog = lazy(() => import('../../../parts/bulk/replay-dialog.tsx'));
+const BulkDialog = late(() => import('./bulk-dialog.tsx'));
+const ReplayDialog = late(() => import('../../../parts/bulk/replay-dialog.tsx'));
 
 const NEEDS: Readonly<Record<BulkDeed, { deed: Deed }>> = {
   run: { deed: 'runJobsNow' },
@@ -152,26 +152,25 @@ function Bar({
           <Icon name="x" />
         </button>
       </span>
-      <Suspense fallback={<Coming onClose={props.onClose} />}>
-        {asked?.deed === 'replay' && (
-          <ReplayDialog
-            target={{
-              ...{
-                queue: null,
-                filter: null,
-                receivers: null,
-                jobs: asked.selection.filter,
-                chosen: asked.selection.chosen,
-              },
-              lead: 'All of them that are dead and were not replayed.',
-            }}
-            {...props}
-          />
-        )}
-        {asked !== null && asked.deed !== 'replay' && (
-          <BulkDialog deed={asked.deed} selection={asked.selection} {...props} />
-        )}
-      </Suspense>
+
+      {asked?.deed === 'replay' && (
+        <ReplayDialog
+          target={{
+            ...{
+              queue: null,
+              filter: null,
+              receivers: null,
+              jobs: asked.selection.filter,
+              chosen: asked.selection.chosen,
+            },
+            lead: 'All of them that are dead and were not replayed.',
+          }}
+          {...props}
+        />
+      )}
+      {asked !== null && asked.deed !== 'replay' && (
+        <BulkDialog deed={asked.deed} selection={asked.selection} {...props} />
+      )}
     </div>
   );
 }

@@ -14,7 +14,7 @@ import { copy } from '../../../parts/copy.tsx';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { FilterBox } from '../../../parts/filter/filter-box.tsx';
 import { Icon } from '../../../parts/icon.tsx';
-import { Coming } from '../../../parts/page/coming.tsx';
+import { late } from '../../../parts/page/late.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { Pager } from '../../../parts/pager.tsx';
 import { Empty, Failure, Skeleton, useIsLate } from '../../../parts/states.tsx';
@@ -34,7 +34,14 @@ import { useListKeys } from './use-list-keys.ts';
 import { useFrozenRows } from './use-rows.ts';
 
 const NothingMatches = lazy(() => import('./nothing.tsx'));
-const Peek = lazy(() => import('./peek.tsx'));
+const Peek = late(
+  () => import('./peek.tsx'),
+  (coming) => (
+    <aside className="peek" aria-label="Job">
+      {coming}
+    </aside>
+  ),
+);
 
 /** Which jobs match, and what can I do with them? */
 export default function Jobs() {
@@ -159,22 +166,14 @@ export default function Jobs() {
           )}
         </div>
         {peek !== null && (
-          <Suspense
-            fallback={
-              <aside className="peek" aria-label="Job">
-                <Coming onClose={() => set({ peek: null })} />
-              </aside>
-            }
-          >
-            <Peek
-              key={peek}
-              id={peek}
-              from={listSearch}
-              paths={filter.flatMap((chip) => (chip.word === 'payload' ? [chip.value.path] : []))}
-              onMove={move}
-              onClose={() => set({ peek: null })}
-            />
-          </Suspense>
+          <Peek
+            key={peek}
+            id={peek}
+            from={listSearch}
+            paths={filter.flatMap((chip) => (chip.word === 'payload' ? [chip.value.path] : []))}
+            onMove={move}
+            onClose={() => set({ peek: null })}
+          />
         )}
       </div>
     </Page>

@@ -10,6 +10,7 @@ import { jobsOfQueue, jobsPath, queuePath, queuesPath } from '../../../filter/li
 import { Icon } from '../../../parts/icon.tsx';
 import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
+import { late } from '../../../parts/page/late.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { togglePauseOfQueue } from '../../../parts/pause-queue.ts';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
@@ -35,7 +36,7 @@ import { useQueue } from './use-queue.ts';
 const loadCharts = () => import('./charts.tsx');
 const QueueCharts = lazy(loadCharts);
 
-const ExamineDialog = lazy(() => import('./examine-receiver.tsx'));
+const ExamineDialog = late(() => import('./examine-receiver.tsx'));
 
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
@@ -67,11 +68,7 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
   useKeys(queue, { check, examine });
   return (
     <QueueHead queue={queue} flow={page.flow} onCheck={check} onExamine={examine}>
-      {isExamining && (
-        <Suspense fallback={null}>
-          <ExamineDialog queue={queue} onClose={() => setExamining(false)} />
-        </Suspense>
-      )}
+      {isExamining && <ExamineDialog queue={queue} onClose={() => setExamining(false)} />}
       <Failure asked={page.asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
@@ -6,7 +6,7 @@ import { type Outcome, outcomeOf } from '../../../api/outcome.ts';
 import { useRights } from '../../../api/rights.ts';
 import { leaveFreely } from '../../../base/leave.ts';
 import { Dialog, Price } from '../../../parts/dialog.tsx';
-import { Coming } from '../../../parts/page/coming.tsx';
+import { late } from '../../../parts/page/late.tsx';
 import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { count, many, number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
@@ -23,7 +23,7 @@ import { DangerRow, isLinked } from './danger-row.tsx';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
 
-const PurgeDialog = lazy(() => import('./purge-dialog.tsx'));
+const PurgeDialog = late(() => import('./purge-dialog.tsx'));
 
 interface Props {
   queue: QueueOfSettings;
@@ -197,11 +197,7 @@ function NamedRow({
           {verb}…
         </button>
       }
-      dialog={
-        isAsking && (
-          <Suspense fallback={<Coming onClose={() => setAsking(false)} />}>{dialog(() => setAsking(false))}</Suspense>
-        )
-      }
+      dialog={isAsking && dialog(() => setAsking(false))}
     >
       {children}
     </DangerRow>

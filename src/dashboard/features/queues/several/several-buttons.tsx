@@ -1,14 +1,14 @@
 import '../../../parts/bulk/bulk-bar.css';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useRights } from '../../../api/rights.ts';
 import { Icon } from '../../../parts/icon.tsx';
-import { Coming } from '../../../parts/page/coming.tsx';
+import { late } from '../../../parts/page/late.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 import { number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import { type Choice, DEEDS_OF_SEVERAL, SEVERAL, type SeveralDeed } from '../model/several.ts';
 
-const SeveralDialog = lazy(() => import('./several-dialog.tsx'));
+const SeveralDialog = late(() => import('./several-dialog.tsx'));
 
 /** The mutation of each, and of its undo. */
 const NEEDS = {
@@ -41,17 +41,15 @@ export function SeveralButtons({
         </button>
       ))}
       {asked !== null && (
-        <Suspense fallback={<Coming onClose={() => setAsked(null)} />}>
-          <SeveralDialog
-            {...asked}
-            chosen={chosen}
-            onDone={() => {
-              setAsked(null);
-              onDone?.();
-            }}
-            onClose={() => setAsked(null)}
-          />
-        </Suspense>
+        <SeveralDialog
+          {...asked}
+          chosen={chosen}
+          onDone={() => {
+            setAsked(null);
+            onDone?.();
+          }}
+          onClose={() => setAsked(null)}
+        />
       )}
     </>
   );
