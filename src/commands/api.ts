@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createClient, type JobferryClient, JobferryConnectionError, unwrap } from '../client/index.ts';
+import {
+  createClient,
+  JobferryApiError,
+  type JobferryClient,
+  JobferryConnectionError,
+  unwrap,
+} from '../client/index.ts';
 import { addressOf } from '../dev/address-file.ts';
 import { DATA_DIR } from '../dev/run.ts';
 import { meantBy } from '../domain/spelling.ts';
@@ -48,9 +54,17 @@ export async function withApi<T>(environment: Environment, work: (client: Jobfer
   try {
     return await work(createClient({ baseUrl: url, apiKey }));
   } catch (error) {
+    if (error instanceof JobferryApiError) error.message = withoutFunction(error);
     if (!(error instanceof JobferryConnectionError)) throw error;
     throw new Error(`no Jobferry answers at ${url}: ${error.message}`, { cause: error });
   }
+}
+
+/** The name of the client's function says nothing to people who typed a command; the queue or job that it was about does. */
+function withoutFunction({ message, call }: JobferryApiError): string {
+  if (call === null || !message.startsWith(call)) return message;
+  const about = /\((.*)\)$/.exec(call)?.[1] ?? '';
+  return about + message.slice(call.length + (about === '' ? 2 : 0));
 }
 
 export const QUEUE_ARGUMENT = { name: 'QUEUE', what: 'name or id of the queue' };

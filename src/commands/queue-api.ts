@@ -5,6 +5,7 @@ import { CommandError, type Given, type OptionTable, type Result } from './comma
 import { nextPage, pageOf } from './database.ts';
 import { type Done, queuesOf, resultOf } from './many-queues.ts';
 import { type Column, facts, printable, table } from './output.ts';
+import { breakerFacts } from './queue-breaker.ts';
 import { examinationText } from './queue-check.ts';
 
 /** Commands about queues through the API. */
@@ -87,7 +88,7 @@ interface WireDepth {
 export async function showThroughApi(client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> {
   const { id } = await queueByNameOrId(client, argument);
   const query = `query ($id: ID!) { queue(id: $id) { ${FIELDS} tags maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow
-    health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead } } }`;
+    breaker { failures seconds openedAt failedProbes } health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead } } }`;
   type Shown = WireQueue & {
     tags: string[];
     maxAttempts: number;
@@ -95,11 +96,12 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
     backoffDelay: number;
     rateLimitMax: number | null;
     rateLimitWindow: number;
+    breaker: Omit<Parameters<typeof breakerFacts>[0] & object, 'nextProbeAt'> | null;
     health: { warnings: { message: string }[] } | null;
     depth: WireDepth | null;
   };
   const { queue } = await client.graphql<{ queue: Shown }>(query, { id });
-  const { depth, rateLimitMax } = queue;
+  const { depth, rateLimitMax, breaker } = queue;
   const text = facts([
     ['id', queue.id],
     ['name', queue.name],
@@ -109,6 +111,7 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
     ['state', stateOf(queue)],
     ['paused by', queue.pause?.by],
     ['reason of the hold', queue.hold?.reason ?? undefined],
+    ...breakerFacts(breaker && { ...breaker, nextProbeAt: queue.hold?.until }),
     ...(queue.health?.warnings.map(({ message }) => ['warning', message] as const) ?? []),
     ['due', depth?.due],
     ['oldest due', sinceSeconds(queue.oldestDueSeconds)],

@@ -1,10 +1,11 @@
 import { type Breaker, type JobferryClient, unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
+import { readDuration } from '../domain/duration.ts';
 import { tagsProblem } from '../domain/queue-tags.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, type Result, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';
-import { secondsOf, wholeFromOne } from './values.ts';
+import { secondsOf } from './values.ts';
 
 const YES_OR_NO = 'yes|no';
 
@@ -157,11 +158,12 @@ export const ROTATE = command({
 function breakerOf(text: string): Breaker | null {
   if (text === 'no') return null;
   const parts = text.split(',');
-  const failures = parts.filter((part) => /^\d+$/.test(part)).map((part) => wholeFromOne(part, '--breaker'));
-  const times = parts.filter((part) => !/^\d+$/.test(part)).map((part) => secondsOf(part, '--breaker'));
-  if (failures.length > 1 || times.length > 1)
-    throw new UsageError('--breaker must be a number of answers, a time, or both, such as 10,2m');
-  return { failures: failures[0], seconds: times[0] };
+  const failures = parts.filter((part) => /^[1-9]\d*$/.test(part)).map(Number);
+  const times = parts.flatMap((part) => (/^\d+$/.test(part) ? [] : [readDuration(part)]));
+  const [time] = times;
+  if (failures.length > 1 || times.length > 1 || time === null || failures.length + times.length < parts.length)
+    throw new UsageError('--breaker must be a number of answers, a time, or both, such as 10, 2m or 10,2m; or no');
+  return { failures: failures[0], seconds: time === undefined ? undefined : time / 1000 };
 }
 
 function optionOf({ name }: Setting): string {

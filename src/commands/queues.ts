@@ -12,6 +12,7 @@ import { idOf, MAX_ROWS, nextPage, PAGE, pageOf, withDatabase } from './database
 import { type Done, noReceiver, QUEUES_ARGUMENT, queuesOf, RECEIVER_OPTION, resultOf } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
 import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
+import { breakerFacts } from './queue-breaker.ts';
 import { QUEUE_CHECK } from './queue-check.ts';
 import { isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
 import { throughApi } from './through-api.ts';
@@ -227,6 +228,7 @@ function describe(
     ['held by job', isHeld ? queue.holdJobId : undefined],
     ['reason of the hold', isHeld ? queue.holdReason : undefined],
     ['probe in flight', isHeld ? queue.probeJobId : undefined],
+    ...breakerFacts(breakerOf(queue)),
     ['due', count('due')],
     ['oldest due', oldestDueAt === null ? null : `${time(oldestDueAt)}, job ${oldestDueId}`],
     ['waiting for later', count('later')],
@@ -244,6 +246,13 @@ function describe(
     ['next signing secret', rotation !== null && rotation > now ? `takes over at ${time(rotation)}` : undefined],
     ['created', queue.createdAt],
   ]);
+}
+
+function breakerOf({ breakerFailures: failures, breakerSeconds: seconds, ...queue }: ShownQueue['queue']) {
+  if (failures === null && seconds === null) return null;
+  // Whatever else ends the hold has closed the breaker, too.
+  const openedAt = queue.holdUntil === null ? null : queue.breakerOpenedAt;
+  return { failures, seconds, openedAt, failedProbes: queue.breakerProbes, nextProbeAt: queue.breakerUntil };
 }
 
 function atMost(counted: number): string {

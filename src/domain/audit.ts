@@ -53,7 +53,8 @@ export function labelOfMember({
 /**
  * The kinds of changes by group, also those of breakers that Jobferry opens and closes itself. `settings`: of the account,
  * queues, alert rules and saved views. `access`: keys and members.
- * `jobs`: actions on jobs and dead letters, and requests to receivers. `sign_ins`: sessions that begin or end by themselves.
+ * `jobs`: actions on jobs and dead letters, and requests to receivers. `breakers`: their openings and
+ * ends alone. `sign_ins`: sessions that begin or end by themselves.
  */
 const ACTIONS_OF = {
   settings: [
@@ -118,6 +119,8 @@ const ACTIONS_OF = {
     'error_group.restore',
     'alert_rule.test',
   ],
+  // They are in `jobs`, too: here alone, for a list of changes of a queue.
+  breakers: ['queue.open_breaker', 'queue.close_breaker'],
   sign_ins: ['session.create', 'session.end'],
 } as const;
 export type AuditGroup = keyof typeof ACTIONS_OF;
@@ -127,7 +130,7 @@ export const AUDIT_GROUPS = Object.keys(ACTIONS_OF) as readonly AuditGroup[];
 
 /** Returns the kinds of changes of the groups, without duplicates. */
 export function actionsOf(groups: readonly AuditGroup[]): string[] {
-  return [...new Set(groups)].flatMap((group) => ACTIONS_OF[group]);
+  return [...new Set(groups.flatMap<string>((group) => ACTIONS_OF[group]))];
 }
 
 const AUDIT_TARGETS = [

@@ -121,7 +121,13 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     );
     const watched = await openPage(account.session, NARROW);
     const { page } = watched;
-    await page.goto(`/alerts?new=DEAD_LETTERS&queue=held&id=${createQueue.queue.id}&threshold=5`);
+    const proposal = `/alerts?new=DEAD_LETTERS&queue=held&id=${createQueue.queue.id}&threshold=5`;
+    await page.goto('/queues/held');
+    await settled(watched);
+    await page.evaluate((to) => history.pushState({ newAlert: 'from page' }, '', to), proposal);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForURL('**/queues/held');
+    await page.goto(proposal);
     await settled(watched);
     expect(await page.getByLabel('Tell when').inputValue()).toBe('DEAD_LETTERS');
     expect(await page.getByLabel('In', { exact: true }).inputValue()).toBe(createQueue.queue.id);

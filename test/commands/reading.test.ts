@@ -173,6 +173,25 @@ describe('queue', () => {
     ]);
   });
 
+  it('show names the breaker, and while it is open since when, its failed probes and the next one', async () => {
+    const { id } = await newQueue('broken');
+    expect(await operator.text('queue', 'show', id)).toMatch(/^breaker +-$/m);
+    await op.db.query('update queue set breaker_failures = 10, breaker_seconds = 120 where id = $1', [id]);
+    const shown = await operator.text('queue', 'show', id);
+    expect(shown).toMatch(
+      /^breaker +opens after 10 failed answers in a row, or when all answers of 120 s have failed$/m,
+    );
+    expect(shown).not.toContain('next probe');
+    await op.db.query(
+      `update queue set breaker_opened_at = '2040-01-01 10:00Z', breaker_probes = 2, breaker_until = '2040-01-01 10:01Z',
+              hold_until = '2040-01-01 10:01Z' where id = $1`,
+      [id],
+    );
+    expect(await operator.text('queue', 'show', id)).toMatch(
+      /^breaker open since +2040-01-01 10:00:00.*\nfailed probes +2\nnext probe +2040-01-01 10:01:00/m,
+    );
+  });
+
   it('show never shows a signing secret', async () => {
     const { id, signingSecret } = await newQueue('secret');
     expect(JSON.stringify(await operator.run('queue', 'show', id))).not.toContain(signingSecret);

@@ -22,7 +22,13 @@ import {
 import { alertOfCondition } from '../../src/dashboard/features/queues/model/queue-alert.ts';
 import type { Condition, QueueNow } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { toSearch } from '../../src/dashboard/filter/search.ts';
-import { alertOfParams, type NewAlert, paramsOfAlert } from '../../src/dashboard/words/new-alert.ts';
+import {
+  alertOfParams,
+  FROM_PAGE,
+  isFromPage,
+  type NewAlert,
+  paramsOfAlert,
+} from '../../src/dashboard/words/new-alert.ts';
 import { KINDS, ALERT_KINDS as KINDS_OF_SERVER } from '../../src/domain/alert-rule.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
@@ -189,6 +195,10 @@ describe('a rule that another page proposes', () => {
     const search = new URLSearchParams(toSearch(paramsOfAlert(alert)));
     expect(alertOfParams(search, KIND_NAMES)).toEqual(alert);
     expect(draftOfAlert(alert)).toMatchObject({ kind, queueId: queue.id, threshold: String(threshold) });
+  });
+
+  it('leads back to the page that proposed it, and nowhere from an address that was sent', () => {
+    expect([FROM_PAGE, null, {}, { newAlert: 'other' }].map(isFromPage)).toEqual([true, false, false, false]);
   });
 
   it('is none by an address that names no kind, and has the default by one with a wrong number', () => {

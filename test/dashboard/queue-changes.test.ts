@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { inWords, putBackOf, whyNot } from '../../src/dashboard/features/queues/model/queue-changes.ts';
-import { inputOf, type Settings } from '../../src/dashboard/features/queues/model/queue-settings.ts';
+import {
+  type Breaker,
+  inputOf,
+  type Settings,
+  shownBreaker,
+} from '../../src/dashboard/features/queues/model/queue-settings.ts';
 import type { Entry } from '../../src/dashboard/words/queue-deeds.ts';
 
-const QUEUE: Settings = {
+const QUEUE: Settings & { breaker: Breaker | null } = {
   ...{ webhookUrl: 'https://b.example/', mode: 'ACK', ackTimeout: 300, ackTimeoutAction: 'RETRY', concurrency: 9 },
   ...{ rateLimitMax: null, rateLimitWindow: 60, maxAttempts: 3, backoffType: 'FIXED', backoffDelay: 2, maxDefers: 50 },
   dlqEnabled: true,
   tags: [],
+  breaker: null,
 };
 const entry = (before: object, after: object, action = 'queue.update'): Entry => ({
   ...{ action, targetType: 'queue', targetId: 'a1', targetName: 'orders', before, after },
@@ -52,6 +58,46 @@ describe('a change of a queue', () => {
     expect(putBackOf(change, QUEUE)).toMatchObject({ changes: [{ name: 'tags', value: ['a', 'b'] }], newer: [] });
     expect(putBackOf(change, { ...QUEUE, tags: ['a', 'b'] })).toEqual({ changes: [], newer: [] });
     expect(putBackOf(change, { ...QUEUE, tags: ['c'] })?.newer).toMatchObject([{ label: 'Tags' }]);
+  });
+
+  it('has the breaker in words, and puts it back unless it was changed again', () => {
+    const set = entry({ breaker: null }, { breaker: { failures: 10, seconds: 120 } }, 'queue.set_breaker');
+    const text = shownBreaker({ failures: 10, seconds: 120 });
+    expect(text.replace(/\s/g, ' ')).toBe('after 10 failed answers in a row, or when all answers of 2 min have failed');
+    expect(words(set)).toEqual([['Breaker', 'none', text]]);
+    // The state of a breaker is not a setting, so that it may change.
+    const open = { failures: 10, seconds: 120, failedInRow: 7 };
+    expect(putBackOf(set, { ...QUEUE, breaker: open })).toEqual({
+      changes: [{ name: 'breaker', label: 'Breaker', when: 'now', value: null, from: text, to: 'none' }],
+      newer: [],
+    });
+    const removed = entry({ breaker: { seconds: 60 } }, { breaker: null }, 'queue.set_breaker');
+    expect(putBackOf(removed, QUEUE)?.changes).toMatchObject([{ value: { failures: null, seconds: 60 } }]);
+    const other = putBackOf(set, { ...QUEUE, breaker: { failures: 3, seconds: null } });
+    expect(other).toEqual({
+      changes: [],
+      newer: [{ label: 'Breaker', present: expect.stringMatching(/^after 3\sfailed answers/) }],
+    });
+    expect(whyNot(set, other)).toBe('This was changed again since.');
+    expect(whyNot(set, putBackOf(set, QUEUE))).toBe('The queue has the former values again.');
+  });
+
+  it('says in words that Jobferry opened and closed the breaker', () => {
+    const opened = {
+      ...{ failed: 10, failedSince: '2026-11-12T17:11:20.000Z', error: 'HTTP 500' },
+      nextProbeAt: '2026-11-12T17:11:37.076Z',
+    };
+    expect(words({ ...entry({}, opened, 'queue.open_breaker'), before: null })).toEqual([
+      ['Failed answers in a row', null, '10'],
+      ['Failed since', null, '2026-11-12 17:11:20 UTC'],
+      ['The last answer', null, 'HTTP 500'],
+      ['Next probe', null, '2026-11-12 17:11:37 UTC'],
+    ]);
+    const closed = entry({ openedAt: '2026-11-12T17:11:27.076Z', failedProbes: 2 }, {}, 'queue.close_breaker');
+    expect(words({ ...closed, after: null })).toEqual([
+      ['Was open since', null, '2026-11-12 17:11:27 UTC'],
+      ['Failed probes', null, '2'],
+    ]);
   });
 
   it('says why it has no way back', () => {

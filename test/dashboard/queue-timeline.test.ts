@@ -5,10 +5,13 @@ import {
   changesSince,
   chartRate,
   comparisonOf,
+  comparisonsOffered,
   ghostOf,
   missingOfGhost,
+  newestShown,
   queueCharts,
   rateUnit,
+  sumShown,
   windowOf,
 } from '../../src/dashboard/features/queues/model/queue-timeline.ts';
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/filter/links.ts';
@@ -115,6 +118,19 @@ describe('an earlier time beside the charts', () => {
       waitP95: [null, null, null],
     });
     expect(ghostOf(times, [], week, bucketMs).accepted).toEqual([null, null, null]);
+  });
+
+  it('is offered while its statistics are kept, or to be left', () => {
+    const offered = (days: number, chosen: string | null = null) =>
+      comparisonsOffered(days * 86_400, chosen).map(({ name }) => name);
+    expect([offered(0.5), offered(3), offered(7)]).toEqual([[], ['day'], ['day', 'week']]);
+    expect(offered(3, 'week')).toEqual(['day', 'week']);
+  });
+
+  it('is not known where it has no value, and not 0', () => {
+    expect([newestShown([null, 2, null], chartRate), newestShown([0], chartRate)]).toEqual(['2', '0']);
+    expect([newestShown([null], chartRate), newestShown([], chartRate)]).toEqual(['not known', 'not known']);
+    expect([sumShown([null, 2, 3]), sumShown([0, 0]), sumShown([null])]).toEqual(['5', '0', 'not known']);
   });
 
   it('says why it is not there', () => {

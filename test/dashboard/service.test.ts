@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldedSignIns, runOfSignIns, targetOf } from '../../src/dashboard/features/activity/model/audit.ts';
+import { folded, lineOfRun, targetOf } from '../../src/dashboard/features/activity/model/audit.ts';
 import {
   endsSoon,
   headOfKeys,
@@ -71,16 +71,43 @@ describe('an entry of the audit log', () => {
     });
     const run = [at(50, 'session.create'), at(45, 'session.end'), at(40, 'session.create', 'kim@example.com')];
     const [pause, alone] = [at(39, 'queue.pause'), at(30, 'session.create')];
-    expect(foldedSignIns([...run, pause, alone])).toEqual([run, pause, alone]);
-    expect(runOfSignIns(run, VIEW, false)).toEqual({
+    expect(folded([...run, pause, alone], true)).toEqual([run, pause, alone]);
+    expect(folded(run, false)).toEqual(run);
+    expect(lineOfRun(run, VIEW, false)).toEqual({
+      icon: 'user',
       what: '2\u00a0sign-ins and 1\u00a0ended session of 2 people',
       when: '11:40 to 11:50',
     });
     const [first] = run;
-    expect(runOfSignIns(first === undefined ? [] : [first, first], VIEW, true)).toEqual({
+    expect(lineOfRun(first === undefined ? [] : [first, first], VIEW, true)).toEqual({
+      icon: 'user',
       what: 'At least 2\u00a0sign-ins of sam@example.com',
       when: '11:50',
     });
+  });
+
+  it('folds one deed on many queues by one actor within some seconds', () => {
+    const deed = (queue: number, at: string, change: Partial<Entry> & { actor?: string } = {}) => ({
+      ...entry({ targetId: `q${queue}`, targetName: `err-${queue}`, ...change }),
+      ...{ id: `${at}-${queue}`, memberId: null, actor: change.actor ?? 'sam', at: `2026-11-12T11:42:${at}Z` },
+    });
+    const undo = [deed(3, '20'), deed(2, '20'), deed(1, '19')];
+    const limited = [deed(3, '15'), deed(2, '14'), deed(1, '14')];
+    const others = [
+      deed(4, '13', { actor: 'kim' }),
+      deed(5, '12', { action: 'queue.pause' }),
+      deed(6, '11', { action: 'queue.pause' }),
+      deed(7, '00', { action: 'queue.pause' }),
+    ];
+    expect(folded([...undo, ...limited, ...others], true)).toEqual([undo, limited, ...others]);
+    const line = lineOfRun(undo, VIEW, false);
+    expect({ ...line, what: plain(line.what) }).toEqual({
+      what: 'sam changed 3 queues',
+      when: '11:42:20',
+      icon: 'edit',
+    });
+    const holds = undo.map((one) => ({ ...one, action: 'queue.end_hold' }));
+    expect(plain(lineOfRun(holds, VIEW, true).what)).toBe('sam ended the hold of at least 3 queues');
   });
 
   it('is in words beside what it may have caused', () => {

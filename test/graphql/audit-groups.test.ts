@@ -47,6 +47,15 @@ it('returns the groups that are asked for, in pages in both directions', async (
   expect(await read('groups: [SIGN_INS, SETTINGS], last: 2')).toEqual(['queue.update', 'queue.create']);
   expect(await read('groups: [SETTINGS], action: "queue.create"')).toEqual(['queue.create']);
   expect(await read('groups: [ACCESS], action: "queue.create"')).toEqual([]);
+  await server.op.db.query(
+    `select jobferry_audit(account_id, '{"type":"service","label":"Jobferry"}', 'queue.open_breaker', 'queue', id, name)
+       from queue where id = $1`,
+    [queueId],
+  );
+  const withBreakers = await read(`groups: [SETTINGS, BREAKERS, JOBS], targetId: "${queueId}"`);
+  expect(withBreakers).toEqual(['queue.open_breaker', 'queue.update', 'queue.create']);
+  expect(await read('groups: [BREAKERS]')).toEqual(['queue.open_breaker']);
+  await server.op.db.query(`delete from audit_entry where action = 'queue.open_breaker'`);
   expect(await read('groups: []')).toEqual([]);
   expect(await read(`groups: [SETTINGS, JOBS], targetId: "${queueId}"`)).toHaveLength(2);
   expect(await read(`groups: [SIGN_INS], targetId: "${queueId}"`)).toEqual([]);

@@ -32,7 +32,8 @@ export function Dialog({
   title: string;
   lead?: ReactNode;
   children?: ReactNode;
-  deed: Deed;
+  /** Null if nothing is left to do. */
+  deed: Deed | null;
   onClose: () => void;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -41,7 +42,7 @@ export function Dialog({
   // Text to type comes first, else the least harmful button.
   useModal(ref, (dialog) => dialog.querySelector<HTMLElement>(FIRST_FIELD) ?? cancel.current);
   const { failure, isBusy, run } = useDeed(deed);
-  const isDisabled = deed.isDisabled === true || isBusy;
+  const isDisabled = deed === null || deed.isDisabled === true || isBusy;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!isDisabled) run();
@@ -72,24 +73,26 @@ export function Dialog({
           )}
         </div>
         <div className="bottom">
-          {deed.start !== undefined && <span className="start">{deed.start}</span>}
+          {deed?.start !== undefined && <span className="start">{deed.start}</span>}
           <button ref={cancel} type="button" className="btn" onClick={onClose}>
-            {deed.keep ?? 'Cancel'}
+            {deed === null ? 'Close' : (deed.keep ?? 'Cancel')}
           </button>
-          <button
-            type="submit"
-            className={deed.isDanger === true ? 'btn danger' : 'btn primary'}
-            aria-disabled={isDisabled}
-          >
-            {deed.label}
-          </button>
+          {deed !== null && (
+            <button
+              type="submit"
+              className={deed.isDanger === true ? 'btn danger' : 'btn primary'}
+              aria-disabled={isDisabled}
+            >
+              {deed.label}
+            </button>
+          )}
         </div>
       </form>
     </dialog>
   );
 }
 
-function useDeed({ run }: Deed) {
+function useDeed(deed: Deed | null) {
   const [failure, setFailure] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const isRunning = useRef(false);
@@ -100,7 +103,7 @@ function useDeed({ run }: Deed) {
     setBusy(true);
     setFailure(null);
     try {
-      setFailure((await run()) ?? null);
+      setFailure((await deed?.run()) ?? null);
     } catch (error) {
       setFailure((error as Error).message);
     }

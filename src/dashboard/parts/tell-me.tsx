@@ -2,7 +2,7 @@ import './tell-me.css';
 import { Link } from 'wouter';
 import { May } from '../api/rights.ts';
 import { toSearch } from '../filter/search.ts';
-import { type NewAlert, paramsOfAlert } from '../words/new-alert.ts';
+import { FROM_PAGE, type NewAlert, paramsOfAlert } from '../words/new-alert.ts';
 
 /** A link to the dialog for a new alert rule, which would have told of this. @param about names it, for those who cannot see it */
 export function TellMe({
@@ -16,7 +16,7 @@ export function TellMe({
 }) {
   return (
     <May deed="createAlertRule">
-      <Link className={className} href={`/alerts${toSearch(paramsOfAlert(alert))}`}>
+      <Link className={className} href={`/alerts${toSearch(paramsOfAlert(alert))}`} state={FROM_PAGE}>
         Tell me next time…<span className="sr"> {about}</span>
       </Link>
     </May>

@@ -17,6 +17,13 @@ export function paramsOfAlert({ kind, queue, threshold }: NewAlert): Record<stri
   return { new: kind, queue: queue?.name ?? null, id: queue?.id ?? null, threshold: limit };
 }
 
+/** Noted in the history by the link to the dialog, so that a cancel leads back to the page with the link. */
+export const FROM_PAGE = { newAlert: 'from page' };
+
+/** Whether the entry of the history was made by that link, and not by an address that was typed or sent. */
+export const isFromPage = (state: unknown) =>
+  (state as Partial<typeof FROM_PAGE> | null)?.newAlert === FROM_PAGE.newAlert;
+
 /** Reads them again. Returns null if there is no such rule. */
 export function alertOfParams(params: URLSearchParams, kinds: readonly NewAlert['kind'][]): NewAlert | null {
   const kind = kinds.find((one) => one === params.get('new'));

@@ -66,7 +66,7 @@ const AuditEntryConnection = connectionOf(AuditEntry, 'AuditEntry', {
 
 const AuditGroup = enumOf(
   'AuditGroup',
-  'A group of changes. `SETTINGS`: settings, secrets and pauses of the account, queues, alert rules and saved views. `ACCESS`: API keys and members. `JOBS`: actions on jobs and dead letters, requests to receivers, and the openings and ends of breakers. `SIGN_INS`: sessions that begin, and sessions that are ended one by one.',
+  'A group of changes. `SETTINGS`: settings, secrets and pauses of the account, queues, alert rules and saved views. `ACCESS`: API keys and members. `JOBS`: actions on jobs and dead letters, and requests to receivers. `BREAKERS`: breakers that Jobferry opened and closed, which are in `JOBS`, too. `SIGN_INS`: sessions that begin, and sessions that are ended one by one.',
   AUDIT_GROUPS,
 );
 

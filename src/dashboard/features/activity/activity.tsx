@@ -24,9 +24,10 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { DEEDS, sentenceOfEntry, wordsOfDeed } from '../../words/audit.ts';
+import { phrase } from '../../words/phrase.ts';
 import { Entries } from './entries.tsx';
-import { targetOf } from './model/audit.ts';
-import type { ActivityEntry } from './operations.ts';
+import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
+import type { ActivityEntry, ActivityPage } from './operations.ts';
 import { useActivity } from './use-activity.ts';
 
 type ActivityChips = Chips<typeof ACTIVITY>;
@@ -43,19 +44,20 @@ export default function Activity() {
   const pathTo = (place: { after: string } | { before: string }) => activityPath(filter, place);
   const isFiltered = Object.values(filter).some((value) => value !== null);
   return (
-    <Head
-      newest={list?.nodes[0]}
-      isFirstPage={list?.pageInfo.hasPreviousPage !== true}
-      filter={filter}
-      none={list === undefined ? 'Activity' : noneOf(isFiltered, all.length > 0)}
-    >
+    <Head list={list} filter={filter} none={list === undefined ? 'Activity' : noneOf(isFiltered, all.length > 0)}>
       <Filter filter={filter} newest={list?.nodes[0]} />
       <Failure asked={asked} what="The activity" />
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
       {list !== undefined && all.length === 0 && <Nothing isFiltered={isFiltered} />}
       {list !== undefined && all.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined} {...handlers}>
-          <Entries entries={entries} filter={filter} isCut={asked.data?.isCut === true} />
+          <Entries
+            {...{ entries, filter, isCut: asked.data?.isCut === true }}
+            ends={[
+              list.pageInfo.hasPreviousPage ? list.nodes[0] : undefined,
+              list.pageInfo.hasNextPage ? list.nodes.at(-1) : undefined,
+            ]}
+          />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>
       )}
@@ -69,20 +71,18 @@ function noneOf(isFiltered: boolean, hasSignIns: boolean): string {
 }
 
 function Head({
-  newest,
-  isFirstPage,
+  list,
   filter,
   none,
   children,
 }: {
-  newest: ActivityEntry | undefined;
-  isFirstPage: boolean;
+  list: ActivityPage | undefined;
   filter: ActivityFilter;
   /** The first line if there is no change. */
   none: string;
   children: ReactNode;
 }) {
-  const view = useView();
+  const newest = list?.nodes[0];
   return (
     <Page
       title="Activity"
@@ -95,8 +95,8 @@ function Head({
       h1={
         newest === undefined ? (
           none
-        ) : isFirstPage ? (
-          <Phrase pieces={sentenceOfEntry(newest, view)} />
+        ) : list?.pageInfo.hasPreviousPage === false ? (
+          <Newest list={list} entry={newest} />
         ) : (
           'Earlier changes.'
         )
@@ -118,6 +118,16 @@ function Head({
       {children}
     </Page>
   );
+}
+
+/** The newest change: of many queues, if it is one deed. */
+function Newest({ list: { nodes, pageInfo }, entry }: { list: ActivityPage; entry: ActivityEntry }) {
+  const view = useView();
+  const [run] = folded(nodes, false);
+  if (run === undefined || !isRun(run)) return <Phrase pieces={sentenceOfEntry(entry, view)} />;
+  const at = Date.parse(entry.at);
+  const { what, when } = lineOfRun(run, view, pageInfo.hasNextPage && run.length === nodes.length);
+  return <Phrase pieces={phrase`${what} at ${{ at, text: when }}.`} />;
 }
 
 function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEntry | undefined }) {

@@ -7,7 +7,7 @@ import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { actionOf, type FieldChange, fieldChanges, wordsOfDeed } from '../../words/audit.ts';
 import { upperFirst } from '../../words/format.ts';
-import { foldedSignIns, isRun, runOfSignIns, targetOf } from './model/audit.ts';
+import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
 import type { ActivityEntry } from './operations.ts';
 
 /** So many fields stand in the row; more are behind a click. */
@@ -17,14 +17,17 @@ export function Entries({
   entries,
   filter,
   isCut,
+  ends,
 }: {
   entries: readonly ActivityEntry[];
   filter: ActivityFilter;
   /** Whether the oldest sign-ins are not among them. */
   isCut: boolean;
+  /** Changes at the ends of the page behind which there are more. */
+  ends: readonly (ActivityEntry | undefined)[];
 }) {
-  const lines = foldsSignIns(filter) ? foldedSignIns(entries) : entries;
-  const lastRun = lines.findLast(isRun);
+  const lines = folded(entries, foldsSignIns(filter));
+  const lastSignIns = isCut ? lines.findLast((line) => isRun(line) && line[0]?.targetType !== 'queue') : null;
   return (
     <Table
       className="cards entries"
@@ -33,7 +36,12 @@ export function Entries({
     >
       {lines.map((line) =>
         isRun(line) ? (
-          <Run key={line.at(-1)?.id} run={line} filter={filter} isCut={isCut && line === lastRun} />
+          <Run
+            key={line.at(-1)?.id}
+            run={line}
+            filter={filter}
+            isCut={line === lastSignIns || line.some((entry) => ends.some((end) => end?.id === entry.id))}
+          />
         ) : (
           <Row key={line.id} entry={line} filter={filter} />
         ),
@@ -42,18 +50,18 @@ export function Entries({
   );
 }
 
-/** Sign-ins without a change between them: one line, which opens. */
+/** Sign-ins without a change between them, or a deed on many queues: one line, which opens. */
 function Run({ run, filter, isCut }: { run: readonly ActivityEntry[]; filter: ActivityFilter; isCut: boolean }) {
   const view = useView();
   const [isOpen, setOpen] = useState(false);
-  const { what, when } = runOfSignIns(run, view, isCut);
+  const { what, when, icon } = lineOfRun(run, view, isCut);
   return (
     <>
       <tr>
         <td className="c2 q at">{when}</td>
         <td className="c1" colSpan={3}>
           <span className="deed">
-            <Icon name="user" />
+            <Icon name={icon} />
             <button type="button" className="link rowlink fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
               {what}
             </button>

@@ -1,7 +1,7 @@
 import { Table, unseen } from '../../parts/table.tsx';
 import './alerts.css';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { request } from '../../api/client.ts';
 import { useIsPaused } from '../../api/live/live.ts';
@@ -18,7 +18,7 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import { alertOfParams } from '../../words/new-alert.ts';
+import { alertOfParams, isFromPage } from '../../words/new-alert.ts';
 import {
   ALERT_KINDS,
   type AlertKind,
@@ -54,10 +54,13 @@ export default function Alerts() {
   const [, navigate] = useLocation();
   const [made, setMade] = useState<MadeSecret | null>(null);
   const make = () => setEdited(null);
-  // Otherwise a reload would open the dialog again.
+  const isMade = useRef(false);
+  // A cancel leads back to the page that proposed the rule. Otherwise a reload would open the dialog again.
   const close = () => {
     setEdited(undefined);
-    if (proposed !== null) navigate('/alerts', { replace: true });
+    if (proposed === null) return;
+    if (!isMade.current && isFromPage(history.state)) history.back();
+    else navigate('/alerts', { replace: true });
   };
   const { data } = asked;
   useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, deed: 'createAlertRule' }]);
@@ -96,6 +99,7 @@ export default function Alerts() {
             rule={edited}
             proposed={edited === null ? proposed : null}
             onDone={(secret) => {
+              isMade.current = true;
               if (secret !== null) setMade(secret);
               readAgain();
             }}

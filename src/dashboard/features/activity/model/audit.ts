@@ -1,8 +1,8 @@
 import { queuePath } from '../../../filter/links.ts';
-import { type Entry, nameOfTarget } from '../../../words/audit.ts';
-import { many, minute, type View } from '../../../words/format.ts';
+import { type Entry, nameOfTarget, wordsOfDeed } from '../../../words/audit.ts';
+import { many, minute, time, type View } from '../../../words/format.ts';
 
-/** The list of changes: where each leads to, and sign-ins folded into lines. */
+/** The list of changes: where each leads to, and sign-ins and deeds on many queues folded into lines. */
 
 /** The name of what was changed, and its page; both null when the words of the deed say it all. */
 export function targetOf(entry: Entry): { name: string | null; path: string | null } {
@@ -35,22 +35,61 @@ interface ListedEntry extends Entry {
   memberId: string | null;
 }
 
-/** One entry, or a run of sign-ins without a change between them. */
+/** One entry, or a run of sign-ins without a change between them, or of one deed on many queues. */
 export type Line<E> = E | readonly E[];
 
 export const isRun = <E>(line: Line<E>): line is readonly E[] => Array.isArray(line);
 
 const isSignIn = ({ action }: Pick<Entry, 'action'>) => action.startsWith('session.');
 
-/** Entries, the newest first, with each run of two or more sign-ins as one line. */
-export function foldedSignIns<E extends Pick<Entry, 'action'>>(entries: readonly E[]): Line<E>[] {
+/** Entries of one deed follow each other as closely. */
+const DEED_MS = 10_000;
+/** Fewer stand as they are. */
+const MANY_QUEUES = 3;
+
+type Foldable = Pick<ListedEntry, 'action' | 'actor' | 'at' | 'targetType' | 'targetId'>;
+
+/** Whether the entry is of the same deed, on another queue: the undo of a deed is a deed of its own. */
+function continuesDeed(run: readonly Foldable[], { action, actor, at, targetType, targetId }: Foldable): boolean {
+  const last = run.at(-1);
+  return (
+    last !== undefined &&
+    targetType === 'queue' &&
+    last.action === action &&
+    last.actor === actor &&
+    Date.parse(last.at) - Date.parse(at) <= DEED_MS &&
+    run.every((entry) => entry.targetId !== targetId)
+  );
+}
+
+/** Entries, the newest first: a deed on three or more queues is one line, and so are two or more sign-ins, unless they were asked for. */
+export function folded<E extends Foldable>(entries: readonly E[], hasSignIns: boolean): Line<E>[] {
   const lines: E[][] = [];
   for (const entry of entries) {
     const last = lines.at(-1);
-    if (last?.[0] !== undefined && isSignIn(entry) && isSignIn(last[0])) last.push(entry);
+    const isRunOn =
+      last?.[0] !== undefined && (isSignIn(entry) ? hasSignIns && isSignIn(last[0]) : continuesDeed(last, entry));
+    if (isRunOn) last.push(entry);
     else lines.push([entry]);
   }
-  return lines.map((line) => (line.length === 1 && line[0] !== undefined ? line[0] : line));
+  return lines.flatMap((line): Line<E>[] => {
+    const [first] = line;
+    const isFolded = first !== undefined && line.length >= (isSignIn(first) ? 2 : MANY_QUEUES);
+    return isFolded ? [line] : line;
+  });
+}
+
+/** Words for a folded line. `isCut`: the run has more, which were not read. */
+export function lineOfRun(run: readonly ListedEntry[], view: View, isCut: boolean) {
+  const [first] = run;
+  if (first === undefined || isSignIn(first)) return { ...runOfSignIns(run, view, isCut), icon: 'user' as const };
+  const { verb, icon } = wordsOfDeed(first.action);
+  const queues = `${isCut ? 'at least ' : ''}${many(run.length, 'queue')}`;
+  return {
+    what: `${first.actor} ${verb.replace(/ the queue$/, '')} ${queues}`,
+    when: time(Date.parse(first.at), view),
+    icon,
+  };
 }
 
 /** "12 sign-ins of 3 people", and "09:12 to 10:40". `isCut`: the run has more, which were not read. */

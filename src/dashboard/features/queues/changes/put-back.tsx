@@ -7,8 +7,8 @@ import { toast } from '../../../parts/toast.tsx';
 import type { ChangeEntry } from '../../../schema/fragments.ts';
 import { asSentence, many } from '../../../words/format.ts';
 import { type PutBack, putBackOf } from '../model/queue-changes.ts';
-import { inputOf, WHEN } from '../model/queue-settings.ts';
-import { QueueSettings, UpdateQueue } from '../operations/queue-settings.ts';
+import { type Breaker, inputOf, WHEN } from '../model/queue-settings.ts';
+import { QueueSettings, SetBreaker, UpdateQueue } from '../operations/queue-settings.ts';
 import { Difference } from './difference.tsx';
 
 /** Asks before the settings of a change get their former values. Others of the queue stay as they are. */
@@ -34,8 +34,11 @@ export function PutBackDialog({
     if (JSON.stringify(now?.changes) !== JSON.stringify(changes)) {
       return 'The queue has been changed meanwhile. Nothing was put back; this is what is left now.';
     }
+    const [first] = changes;
     const outcome = await changeQueue(async () =>
-      outcomeOf((await request(UpdateQueue, { id, input: inputOf(changes) })).updateQueue),
+      first?.name === 'breaker'
+        ? outcomeOf((await request(SetBreaker, { id, breaker: first.value as Breaker | null })).setBreaker)
+        : outcomeOf((await request(UpdateQueue, { id, input: inputOf(changes) })).updateQueue),
     );
     if (!outcome.ok) return asSentence([...outcome.fieldErrors.values()][0] ?? outcome.message);
     toast({ text: `${count} of ${name} put back` });
@@ -47,7 +50,7 @@ export function PutBackDialog({
     <Dialog
       title={changes.length === 0 ? `Nothing of ${name} is left to put back` : `Put back ${count} of ${name}?`}
       lead="Only what this change set gets its former value. It is a change of its own, and can be put back too."
-      deed={{ label: `Put back ${count}`, run, isDisabled: changes.length === 0 }}
+      deed={changes.length === 0 ? null : { label: `Put back ${count}`, run }}
       onClose={onClose}
     >
       <dl className="diff">

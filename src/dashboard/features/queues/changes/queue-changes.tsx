@@ -137,7 +137,7 @@ function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOf
       </div>
       <span className="deeds">
         {back !== null && back.changes.length > 0 && (
-          <May deed="updateQueue">
+          <May deed={entry.action === 'queue.set_breaker' ? 'setBreaker' : 'updateQueue'}>
             <button type="button" className="btn tiny" onClick={onPutBack}>
               <Icon name="undo" />
               Put back…<span className="sr"> what {entry.actor} changed</span>

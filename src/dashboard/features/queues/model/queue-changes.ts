@@ -1,11 +1,13 @@
 import { type Entry, fieldChanges } from '../../../words/queue-deeds.ts';
 import {
+  type Breaker,
   type Change,
   FIELDS,
   type Field,
   type FieldName,
   type Settings,
   shown,
+  shownBreaker,
   textOf,
   type Value,
 } from './queue-settings.ts';
@@ -20,7 +22,15 @@ function settingOf(field: Field, value: unknown): Value {
 }
 
 const membersOf = (value: unknown) =>
-  (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<FieldName, unknown>>;
+  (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<FieldName | 'breaker', unknown>>;
+
+const BREAKER = 'Breaker';
+
+const breakerIn = (members: ReturnType<typeof membersOf>) => breakerOf((members.breaker ?? null) as Breaker | null);
+
+/** Its settings alone, with null for what it does not go by, so that texts can be compared. */
+const breakerOf = (breaker: Partial<Breaker> | null): Breaker | null =>
+  breaker === null ? null : { failures: breaker.failures ?? null, seconds: breaker.seconds ?? null };
 
 export interface ChangeInWords {
   label: string;
@@ -34,6 +44,13 @@ const OTHERS: Readonly<Record<string, string | null>> = {
   pausedBy: null,
   takesOverAt: 'The new secret signs from',
   name: 'Name',
+  // A breaker that opened or closed has these.
+  failed: 'Failed answers in a row',
+  failedSince: 'Failed since',
+  error: 'The last answer',
+  nextProbeAt: 'Next probe',
+  openedAt: 'Was open since',
+  failedProbes: 'Failed probes',
 };
 
 /** 2026-11-26T17:11:27.076Z as people read it. */
@@ -41,8 +58,14 @@ const inDays = (text: string | null) => text?.replace(/^([\d-]{10})T([\d:]{8})[.
 
 /** The members that an entry changed: settings by their labels, and others by their names. */
 export function inWords(entry: Entry): ChangeInWords[] {
-  const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
-  return fieldChanges(entry).flatMap(({ field: name, before, after }) => {
+  // A closing has what it ended, which is no value that went away.
+  const { before: former, after: latter } =
+    entry.action === 'queue.close_breaker' ? { before: null, after: entry.before } : entry;
+  const [old, now] = [membersOf(former), membersOf(latter)];
+  return fieldChanges({ before: former, after: latter }).flatMap(({ field: name, before, after }) => {
+    if (name === 'breaker') {
+      return [{ label: BREAKER, before: shownBreaker(breakerIn(old)), after: shownBreaker(breakerIn(now)) }];
+    }
     const field = fieldOf(name);
     const label = Object.hasOwn(OTHERS, name) ? OTHERS[name] : name;
     if (field === undefined && label == null) return [];
@@ -63,9 +86,10 @@ export interface PutBack {
 const isSame = (one: Value, other: Value) => textOf(one) === textOf(other);
 
 /** The change that puts another one back; null for an entry that is no change of settings. */
-export function putBackOf({ action, ...entry }: Entry, queue: Settings): PutBack | null {
-  if (action !== 'queue.update') return null;
+export function putBackOf({ action, ...entry }: Entry, queue: Settings & { breaker: Breaker | null }): PutBack | null {
   const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
+  if (action === 'queue.set_breaker') return breakerBack(breakerIn(old), breakerIn(now), breakerOf(queue.breaker));
+  if (action !== 'queue.update') return null;
   const back: PutBack = { changes: [], newer: [] };
   for (const field of FIELDS) {
     const { name, label, when } = field;
@@ -77,6 +101,15 @@ export function putBackOf({ action, ...entry }: Entry, queue: Settings): PutBack
     else back.changes.push({ name, label, when, value: former, from: text, to: shown(field, former) });
   }
   return back;
+}
+
+function breakerBack(former: Breaker | null, set: Breaker | null, present: Breaker | null): PutBack {
+  const [was, made, is] = [former, set, present].map((one) => JSON.stringify(one));
+  if (is === was) return { changes: [], newer: [] };
+  const from = shownBreaker(present);
+  if (is !== made) return { changes: [], newer: [{ label: BREAKER, present: from }] };
+  const to = shownBreaker(former);
+  return { changes: [{ name: 'breaker', label: BREAKER, when: 'now', value: former, from, to }], newer: [] };
 }
 
 /** Why a change has no button. */

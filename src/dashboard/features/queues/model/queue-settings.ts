@@ -174,12 +174,12 @@ function parseNumber(
 }
 
 export interface Change {
-  name: FieldName;
+  name: FieldName | 'breaker';
   label: string;
   from: string;
   to: string;
   when: When;
-  value: Value;
+  value: Value | Breaker;
 }
 
 export interface Review {
@@ -237,12 +237,23 @@ export function sentenceOfReview({ changes, problems }: Review): string {
   return parts.length === 1 ? `${head} ${parts[0]}.` : `${head}: ${parts.join(', ')}.`;
 }
 
-/** "It opens after 10 failed answers in a row, or when all of 1 min have failed." */
-export function breakerLead(breaker: { failures: number | null; seconds: number | null } | null): string {
+export interface Breaker {
+  failures: number | null;
+  seconds: number | null;
+}
+
+/** "It opens after 10 failed answers in a row, or when all answers of 1 min have failed." */
+export function breakerLead(breaker: Breaker | null): string {
   if (breaker === null)
     return 'While the receiver is down, each job is tried until its attempts are used up, and dies.';
+  return `It opens ${shownBreaker(breaker)}.`;
+}
+
+/** "after 10 failed answers in a row"; "none" for a queue without one. */
+export function shownBreaker(breaker: Breaker | null): string {
+  if (breaker === null) return 'none';
   const { failures, seconds: time } = breaker;
   const byNumber = failures === null ? [] : [`after ${many(failures, 'failed answer')} in a row`];
   const byTime = time === null ? [] : [`when all answers of ${seconds(time)} have failed`];
-  return `It opens ${[...byNumber, ...byTime].join(', or ')}.`;
+  return [...byNumber, ...byTime].join(', or ');
 }

@@ -89,6 +89,10 @@ export const COMPARISONS = [
 ] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
+/** Those with statistics still, and the one that an address names, so that it can be left. */
+export const comparisonsOffered = (retentionSeconds: number, chosen: string | null) =>
+  COMPARISONS.filter(({ name, ms }) => name === chosen || ms <= retentionSeconds * 1000);
+
 export function comparisonOf(name: string | null): Comparison | null {
   return COMPARISONS.find((one) => one.name === name) ?? null;
 }
@@ -126,6 +130,17 @@ export function ghostOf(
     waitP95: values(({ wait }) => wait.p95),
   };
 }
+
+const newestOf = (values: Values) => values.findLast((value) => value !== null) ?? null;
+
+/** The newest of these values, or their sum, for those who do not see the chart: never 0 for what is not known. */
+export const newestShown = (values: Values, shown: (value: number) => string) => shownOr(newestOf(values), shown);
+
+export const sumShown = (values: Values) =>
+  shownOr(newestOf(values) === null ? null : values.reduce<number>((all, value) => all + (value ?? 0), 0), number);
+
+const shownOr = (value: number | null, shown: (value: number) => string) =>
+  value === null ? 'not known' : shown(value);
 
 /** Why the line of an earlier time is missing or begins late; null if it is whole. */
 export function missingOfGhost(

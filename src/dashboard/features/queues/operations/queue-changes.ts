@@ -5,7 +5,7 @@ import { graphql } from '../../../schema/graphql.ts';
 export const QueueChanges = graphql(
   `
   query QueueChanges($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {
-    auditLog(groups: [SETTINGS], targetId: $id, first: $first, after: $after, last: $last, before: $before) {
+    auditLog(groups: [SETTINGS, BREAKERS], targetId: $id, first: $first, after: $after, last: $last, before: $before) {
       nodes { ...ChangeEntry }
       pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
     }

@@ -2,6 +2,7 @@ import '../../../parts/filter/filter-box.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { keepOld, query } from '../../../api/query.ts';
+import { useServer } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
 import { toJobFilter } from '../../../filter/jobs.ts';
 import { createdIn, jobsOfQueue, jobsPath } from '../../../filter/links.ts';
@@ -10,12 +11,13 @@ import type { Span } from '../../../parts/chart/geometry.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { count } from '../../../words/format.ts';
 import { spanOf as textOfSpan } from '../model/queue-condition.ts';
-import { COMPARISONS, comparisonOf, WINDOWS, windowOf } from '../model/queue-timeline.ts';
+import { comparisonOf, comparisonsOffered, WINDOWS, windowOf } from '../model/queue-timeline.ts';
 import { JobsOfSpan } from '../operations/queue.ts';
 
 /** Chooses how much time the charts show, and which earlier time besides. Both are in the URL. */
 export function ChartChoices() {
   const [path] = useLocation();
+  const kept = useServer()?.retentionSeconds ?? 0;
   const [params] = useSearchParams();
   const [window, compare] = [windowOf(params.get('window')).name, comparisonOf(params.get('compare'))?.name ?? null];
   const to = (change: { window?: string; compare?: string | null }) =>
@@ -23,7 +25,7 @@ export function ChartChoices() {
   return (
     <>
       <nav className="seg" aria-label="Compare with">
-        {COMPARISONS.map(({ name, label }) => (
+        {comparisonsOffered(kept, compare).map(({ name, label }) => (
           <Link
             key={name}
             href={to({ compare: name === compare ? null : name })}

@@ -14,7 +14,9 @@ import {
   chartRate,
   comparisonOf,
   type Ghost,
+  newestShown,
   rateUnit,
+  sumShown,
   type Values,
 } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
@@ -127,8 +129,7 @@ function FlowChart({
   setSpan: (span: Span | null) => void;
 }) {
   const { word, shownIn } = rateUnit([...published, ...accepted, ...failed, ...putOff]);
-  const then = (values: Values) => `${chartRate(shownIn(values).findLast((value) => value !== null) ?? 0)}`;
-  const last = (values: Values) => chartRate(shownIn(values).findLast((value) => value !== null) ?? 0);
+  const last = (values: Values) => newestShown(shownIn(values), chartRate);
   // Grey is ordinary. What comes in is amber while more of it comes in than goes out.
   const grows = flow.in !== null && flow.out !== null && flow.in > flow.out * 1.05;
   const colour = grows ? '--warn-mark' : '--ink-3';
@@ -138,7 +139,7 @@ function FlowChart({
       sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.${
         ghost === null
           ? ''
-          : ` At this time ${ghost.word}: published ${then(ghost.published)}, accepted ${then(ghost.accepted)}.`
+          : ` At this time ${ghost.word}: published ${last(ghost.published)}, accepted ${last(ghost.accepted)}.`
       }`}
       times={times}
       bucketMs={bucketMs}
@@ -166,7 +167,6 @@ function FlowChart({
 }
 
 function Outcomes({ charts: { times, outcomes }, bucketMs, ghost, marks }: Beside & { charts: Charts }) {
-  const sum = (values: Values) => number(values.reduce<number>((all, value) => all + (value ?? 0), 0));
   const { success, failed, nacked, deferred } = outcomes;
   const hasAny = Object.values(outcomes).some((values) => values.some((value) => value !== 0));
   const none = success.map(() => null);
@@ -183,8 +183,8 @@ function Outcomes({ charts: { times, outcomes }, bucketMs, ghost, marks }: Besid
   return (
     <Chart
       title={`Attempts in ${took(bucketMs)}`}
-      sentence={`In this time ${sum(success)} attempts succeeded, ${sum(failed)} failed, ${sum(nacked)} were nacked and ${sum(deferred)} were deferred.${
-        ghost === null ? '' : ` In this time ${ghost.word} ${sum(ghost.success)} succeeded.`
+      sentence={`In this time ${sumShown(success)} attempts succeeded, ${sumShown(failed)} failed, ${sumShown(nacked)} were nacked and ${sumShown(deferred)} were deferred.${
+        ghost === null ? '' : ` In this time ${ghost.word} the number that succeeded is ${sumShown(ghost.success)}.`
       }`}
       unit="number"
       format={(value) => number(Math.round(value))}
@@ -213,7 +213,7 @@ function Percentiles({
   charts: Charts;
 }) {
   const isEmpty = [p50, p95, p99].every((values) => values.every((value) => value === null));
-  const last = (values: Values) => took(values.findLast((value) => value !== null) ?? 0);
+  const last = (values: Values) => newestShown(values, took);
   return (
     <Chart
       title={title}
@@ -221,7 +221,7 @@ function Percentiles({
         isEmpty
           ? NOTHING
           : `Of the newest ${took(bucketMs)} with a delivery: half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.${
-              ghost === null ? '' : ` At this time ${ghost.word} 95 of 100 took at most ${last(then ?? [])}.`
+              ghost === null ? '' : ` The 95th percentile at this time ${ghost.word}: ${last(then ?? [])}.`
             }`
       }
       unit="duration"

@@ -1,0 +1,33 @@
+import { time } from './output.ts';
+
+/** The breaker of a queue, as `queue show` prints it. */
+
+interface ShownBreaker {
+  failures: number | null;
+  seconds: number | null;
+  /** Null while it is closed. */
+  openedAt: Date | string | null;
+  failedProbes: number;
+  /** While it is open. */
+  nextProbeAt: Date | string | null | undefined;
+}
+
+type Fact = readonly [string, string | number | null | undefined];
+
+/** @param breaker null for a queue without one */
+export function breakerFacts(breaker: ShownBreaker | null): Fact[] {
+  if (breaker === null) return [['breaker', null]];
+  const { failures, seconds, openedAt, failedProbes, nextProbeAt } = breaker;
+  const byNumber = failures === null ? [] : [`after ${failures} failed answers in a row`];
+  const byTime = seconds === null ? [] : [`when all answers of ${seconds} s have failed`];
+  const settings: Fact = ['breaker', `opens ${[...byNumber, ...byTime].join(', or ')}`];
+  if (openedAt === null) return [settings];
+  return [
+    settings,
+    ['breaker open since', at(openedAt)],
+    ['failed probes', failedProbes],
+    ['next probe', nextProbeAt == null ? undefined : at(nextProbeAt)],
+  ];
+}
+
+const at = (moment: Date | string) => time(new Date(moment));
