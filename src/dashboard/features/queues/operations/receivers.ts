@@ -10,10 +10,6 @@ export const Receivers = graphql(`
 `);
 export type ReceiverRow = ResultOf<typeof Receivers>['receivers'][number];
 
-export const OneQueueOf = graphql(`
-  query OneQueueOf($host: String!) { queues(receivers: [$host], first: 1) { nodes { id } } }
-`);
-
 export const ReceiverPage = graphql(`
   query ReceiverPage($host: String!) {
     receiver(host: $host) {
