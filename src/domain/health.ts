@@ -36,6 +36,35 @@ export function mayBeMended({ warnings }: QueueHealth): boolean {
   return warnings.some(({ warning }) => MENDED.includes(warning));
 }
 
+/** @returns the attempts that the receiver answered with something else than 2xx and backpressure, or not at all */
+export function refusedOf({
+  answered3xx,
+  answered4xx,
+  answered5xx,
+  unauthorized,
+  unanswered,
+}: Pick<AttemptTotals, CountedAnswer>): number {
+  return answered3xx + answered4xx + answered5xx + unauthorized + unanswered;
+}
+
+/**
+ * Whether the answers of the receiver are the reason of failures, and not the reports of its worker, which has a 2xx answer
+ * behind it.
+ */
+export function isByAnswers(health: Pick<QueueHealth, CountedAnswer | 'attempts'>): boolean {
+  return health.unauthorized >= LEAST_BAD_ANSWERS || refusedOf(health) > health.attempts / 2;
+}
+
+/**
+ * @param usesAttempts whether jobs of the queue are delivered now: a paused queue and an open breaker use up no attempt
+ * @returns the message of a warning, with the advice that is true for the queue as it is
+ */
+export function adviceOf({ warning, message }: QueueHealth['warnings'][number], usesAttempts: boolean): string {
+  return warning === 'failing' && usesAttempts
+    ? `${message} Pause the queue so that jobs do not use up their attempts meanwhile.`
+    : message;
+}
+
 /** Whether what happened since the last failure outweighs the hour. */
 export function isMended(lastFailure: QueueHealth['lastFailure']): boolean {
   return lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
@@ -148,7 +177,11 @@ function failing(totals: AttemptTotals): Warnings {
   const attempts = attemptsOf(totals);
   const failures = failuresOf(totals);
   if (attempts < LEAST_ATTEMPTS || failures <= attempts / 2) return [];
-  const message = `${failures} of ${attempts} attempts of the last hour failed. Look at the error groups and the receiver’s log; pause the queue so that jobs do not use up their attempts meanwhile.`;
+  const place =
+    totals.answered2xx > 0 && refusedOf(totals) < failures / 2
+      ? 'The receiver accepted most of these: look at the log of the worker that reports on them.'
+      : 'Look at the causes in Dead letters and at the receiver’s log.';
+  const message = `${failures} of ${attempts} attempts of the last hour failed. ${place}`;
   return [{ warning: 'failing', message }];
 }
 

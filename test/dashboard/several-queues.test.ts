@@ -89,6 +89,7 @@ describe('a receiver', () => {
     health: {
       attempts: 0,
       failed: 0,
+      refused: 0,
       answered2xx: 0,
       backpressure: 0,
       failingQueues: 0,
@@ -103,28 +104,46 @@ describe('a receiver', () => {
     [receiver(), 'No attempt to a.example ended in the last hour.', 'idle'],
     [receiver({ health: null }), 'No attempt to a.example ended in the last hour.', 'idle'],
     [receiver({}, { attempts: 1 }), 'None of 1 attempt to a.example failed in the last hour.', 'ok'],
-    [receiver({}, { attempts: 1500, failed: 3 }), '3 of 1 500 attempts to a.example failed in the last hour.', 'ok'],
+    [
+      receiver({}, { attempts: 1500, failed: 3, refused: 3 }),
+      '3 of 1 500 attempts to a.example failed in the last hour.',
+      'ok',
+    ],
     [receiver({ pausedQueues: 3 }, { attempts: 9 }), 'All 3 queues to a.example are paused.', 'idle'],
     [receiver({ queueCount: 1, pausedQueues: 1 }), 'The queue to a.example is paused.', 'idle'],
     [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held. 2 queues are paused.', 'hold'],
     [
-      receiver({}, { attempts: 40, failed: 30, failingQueues: 2 }),
+      receiver({}, { attempts: 40, failed: 30, refused: 30, failingQueues: 2 }),
       '2 of 3 queues to a.example fail: 30 of 40 attempts of the last hour failed.',
       'bad',
     ],
     [
-      receiver({ pausedQueues: 3 }, { attempts: 40, failed: 30, failingQueues: 2, lastFailure: failedUntil(0) }),
+      receiver(
+        { pausedQueues: 3 },
+        { attempts: 40, failed: 30, refused: 30, failingQueues: 2, lastFailure: failedUntil(0) },
+      ),
       'All 3 queues to a.example are paused. Before, 30 of 40 attempts of the last hour failed.',
       'idle',
     ],
     [
-      receiver({ pausedQueues: 2 }, { attempts: 40, failed: 30, failingQueues: 3, lastFailure: failedUntil(4) }),
+      receiver(
+        { pausedQueues: 2 },
+        { attempts: 40, failed: 30, refused: 30, failingQueues: 3, lastFailure: failedUntil(4) },
+      ),
       'All 3 queues to a.example fail: 30 of 40 attempts of the last hour failed. It failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
       'bad',
     ],
     [
-      receiver({ pausedQueues: 2 }, { attempts: 780, failed: 731, answered2xx: 49, lastFailure: failedUntil(45) }),
+      receiver(
+        { pausedQueues: 2 },
+        { attempts: 780, failed: 731, refused: 731, answered2xx: 49, lastFailure: failedUntil(45) },
+      ),
       'a.example failed until 11:59:30; since then 45 attempts succeeded, and none failed. 2 queues are paused.',
+      'ok',
+    ],
+    [
+      receiver({}, { attempts: 10, failed: 10, answered2xx: 10 }),
+      'a.example refused none of 10 attempts of the last hour; 10 failed later, without a good report of the worker.',
       'ok',
     ],
     [
@@ -133,7 +152,7 @@ describe('a receiver', () => {
       'warn',
     ],
     [
-      receiver({}, { attempts: 5, backpressure: 1, failed: 4 }),
+      receiver({}, { attempts: 5, backpressure: 1, failed: 4, refused: 4 }),
       'a.example takes nothing: 1 of 5 attempts of the last hour was put off, 4 failed.',
       'warn',
     ],
@@ -148,7 +167,7 @@ describe('a receiver', () => {
   });
 
   it('comes before others when its queues fail, and is counted', () => {
-    const failing = receiver({ host: 'z.example' }, { failingQueues: 1, failed: 5, attempts: 9 });
+    const failing = receiver({ host: 'z.example' }, { failingQueues: 1, failed: 5, refused: 5, attempts: 9 });
     const putOff = receiver({ host: 'p.example' }, { attempts: 9, backpressure: 9 });
     const all = [
       putOff,

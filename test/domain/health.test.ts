@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { healthOf, warningRange, warningStarts } from '../../src/domain/health.ts';
+import { adviceOf, healthOf, warningRange, warningStarts } from '../../src/domain/health.ts';
 import { histogramOf } from '../../src/domain/histogram.ts';
 import { type AttemptTotals, NO_ATTEMPTS } from '../../src/domain/statistics.ts';
 
@@ -49,7 +49,29 @@ describe('warnings', () => {
     const [rejected, slow, failing] = warnings.map(({ message }) => message);
     expect(rejected).toMatch(/^20 of 20 answers .* 401\. Check .* signing secret/);
     expect(slow).toMatch(/took about 8\.9 s or longer, and at 15 s deliveries fail\. .* ack mode/);
-    expect(failing).toMatch(/^20 of 20 attempts .* failed\. Look at the error groups/);
+    expect(failing).toMatch(
+      /^20 of 20 attempts .* failed\. Look at the causes in Dead letters and at the receiver’s log\.$/,
+    );
+  });
+});
+
+describe('the advice for a queue that fails', () => {
+  const warningOf = (totals: Partial<AttemptTotals>) => healthOf({ ...NO_ATTEMPTS, ...totals }, TIMEOUT_MS).warnings[0];
+
+  it('is to pause it only while it uses up attempts', () => {
+    const failing = warningOf({ failed: 20, answered5xx: 20 });
+    if (failing === undefined) throw new Error('no warning');
+    expect(adviceOf(failing, true)).toBe(
+      `${failing.message} Pause the queue so that jobs do not use up their attempts meanwhile.`,
+    );
+    expect(adviceOf(failing, false)).toBe(failing.message);
+    const slow = { warning: 'slow_receiver', message: 'Slow.' } as const;
+    expect(adviceOf(slow, true)).toBe('Slow.');
+  });
+
+  it('is to look at the worker if the receiver accepted the jobs', () => {
+    expect(warningOf({ failed: 10, nacked: 2, answered2xx: 12 })?.message).toMatch(/accepted most .* worker/);
+    expect(warningOf({ failed: 12, answered5xx: 10, answered2xx: 2 })?.message).toMatch(/receiver’s log/);
   });
 });
 

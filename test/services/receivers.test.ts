@@ -84,6 +84,18 @@ describe('receivers', () => {
     });
   });
 
+  it('do not fail by reports of workers that never came', async () => {
+    const acked = await create('acked', 'https://acked.example/');
+    await op.db.query(
+      `insert into queue_stats (queue_id, bucket, failed, answered_2xx)
+       values ($1, jobferry_bucket(jobferry_now() - interval '10 min'), 12, 12)`,
+      [acked.id],
+    );
+    const own = (await op.receivers.list(account)).filter(({ host }) => host === 'acked.example');
+    const health = (await op.receivers.healths(account, own)).get('acked.example');
+    expect(health).toMatchObject({ attempts: 12, failed: 12, refused: 0, failing: 0, lastFailure: null });
+  });
+
   it('are a condition on jobs and dead letters', async () => {
     await create('mails', 'https://mail.example/');
     await op.jobs.publish(account, 'mails', { payload: '{}', delay: 60 });

@@ -14,6 +14,10 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
   fields: (t) => ({
     attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
     failed: t.exposeInt('failed', { description: 'Number of attempts that failed or that the worker nacked.' }),
+    refused: t.exposeInt('refused', {
+      description:
+        'Number of attempts that were answered with something else than 2xx and backpressure, or not at all.',
+    }),
     deferred: t.exposeInt('deferred', { description: 'Number of attempts that ended in backpressure.' }),
     answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
     answered3xx: t.exposeInt('answered3xx', { description: 'Number of 3xx answers.' }),
@@ -29,7 +33,7 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
     }),
     failingQueues: t.exposeInt('failing', {
       description:
-        'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED`; 0 if ten attempts to the receiver succeeded since its last failure.',
+        'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED` by the receiver’s answers; 0 if ten attempts to the receiver succeeded since its last failure.',
     }),
     lastFailure: t.field({
       type: LastFailure,

@@ -1,4 +1,4 @@
-import { QUEUE_WARNINGS, type QueueHealth as QueueHealthShape } from '../../domain/health.ts';
+import { adviceOf, QUEUE_WARNINGS, type QueueHealth as QueueHealthShape } from '../../domain/health.ts';
 import type { Percentiles as PercentilesShape } from '../../domain/histogram.ts';
 import type { TimelinePoint as TimelinePointShape } from '../../domain/statistics.ts';
 import type { QueueDepth as QueueDepthShape, QueueUse } from '../../services/insight/queues.ts';
@@ -110,50 +110,53 @@ export const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastF
   }),
 });
 
-export const QueueHealth = builder.objectRef<QueueHealthShape & { queueId: string }>('QueueHealth').implement({
-  description: 'Attempts of the last hour, grouped by the receiver’s answer, and warnings about the receiver.',
-  fields: (t) => ({
-    answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
-    answered3xx: t.exposeInt('answered3xx', { description: 'Number of 3xx answers. Redirects are never followed.' }),
-    answered4xx: t.exposeInt('answered4xx', { description: 'Number of 4xx answers, without 401 and 429.' }),
-    answered5xx: t.exposeInt('answered5xx', { description: 'Number of 5xx answers, without 503 and 529.' }),
-    unauthorized: t.exposeInt('unauthorized', {
-      description: 'Number of 401 answers. The receiver most likely rejects the signature.',
+export const QueueHealth = builder
+  .objectRef<QueueHealthShape & { queueId: string; usesAttempts: boolean }>('QueueHealth')
+  .implement({
+    description: 'Attempts of the last hour, grouped by the receiver’s answer, and warnings about the receiver.',
+    fields: (t) => ({
+      answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
+      answered3xx: t.exposeInt('answered3xx', { description: 'Number of 3xx answers. Redirects are never followed.' }),
+      answered4xx: t.exposeInt('answered4xx', { description: 'Number of 4xx answers, without 401 and 429.' }),
+      answered5xx: t.exposeInt('answered5xx', { description: 'Number of 5xx answers, without 503 and 529.' }),
+      unauthorized: t.exposeInt('unauthorized', {
+        description: 'Number of 401 answers. The receiver most likely rejects the signature.',
+      }),
+      backpressure: t.exposeInt('backpressure', { description: 'Number of 429, 503 and 529 answers.' }),
+      unanswered: t.exposeInt('unanswered', {
+        description: 'Number of attempts without an answer in time, or without any answer.',
+      }),
+      attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
+      failed: t.exposeInt('failed', {
+        description:
+          'Number of attempts that failed or that the worker nacked. In ack mode the receiver answered most of them with 2xx.',
+      }),
+      deferred: t.exposeInt('deferred', {
+        description:
+          'Number of attempts that ended in backpressure: by the receiver’s answer, or because the worker deferred the job.',
+      }),
+      duration: t.field({
+        type: Percentiles,
+        description: 'Durations of the deliveries.',
+        resolve: ({ duration }) => duration,
+      }),
+      lastFailure: t.field({
+        type: LastFailure,
+        nullable: true,
+        description:
+          'The last failure of a receiver that failed, or rejected the signature, for so much of the last hour that this is a warning, or was one until ten attempts succeeded; null for other receivers.',
+        resolve: ({ lastFailure }) => lastFailure,
+      }),
+      warnings: t.field({
+        type: [HealthWarning],
+        complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
+        description:
+          'Problems of the receiver that need attention; empty if there are none. Ten successes since the last failure outweigh the hour.',
+        resolve: ({ warnings, queueId, usesAttempts }) =>
+          warnings.map((one) => ({ ...one, message: adviceOf(one, usesAttempts), queueId })),
+      }),
     }),
-    backpressure: t.exposeInt('backpressure', { description: 'Number of 429, 503 and 529 answers.' }),
-    unanswered: t.exposeInt('unanswered', {
-      description: 'Number of attempts without an answer in time, or without any answer.',
-    }),
-    attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
-    failed: t.exposeInt('failed', {
-      description:
-        'Number of attempts that failed or that the worker nacked. In ack mode the receiver answered most of them with 2xx.',
-    }),
-    deferred: t.exposeInt('deferred', {
-      description:
-        'Number of attempts that ended in backpressure: by the receiver’s answer, or because the worker deferred the job.',
-    }),
-    duration: t.field({
-      type: Percentiles,
-      description: 'Durations of the deliveries.',
-      resolve: ({ duration }) => duration,
-    }),
-    lastFailure: t.field({
-      type: LastFailure,
-      nullable: true,
-      description:
-        'The last failure of a receiver that failed, or rejected the signature, for so much of the last hour that this is a warning, or was one until ten attempts succeeded; null for other receivers.',
-      resolve: ({ lastFailure }) => lastFailure,
-    }),
-    warnings: t.field({
-      type: [HealthWarning],
-      complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
-      description:
-        'Problems of the receiver that need attention; empty if there are none. Ten successes since the last failure outweigh the hour.',
-      resolve: ({ warnings, queueId }) => warnings.map((warning) => ({ ...warning, queueId })),
-    }),
-  }),
-});
+  });
 
 export const RateWindow = builder.objectRef<NonNullable<QueueUse['rate']>>('RateWindow').implement({
   description: 'The present window of a queue’s rate limit.',

@@ -218,9 +218,10 @@ Queue.implement({
       nullable: true,
       description:
         'Attempts of the last hour, grouped by the receiver’s answer, and warnings; null for a deleted queue.',
-      resolve: async ({ id }, _args, { loaders }) => {
+      resolve: async ({ id, pausedAt, holdUntil, breakerOpenedAt }, _args, { loaders }) => {
         const health = await loaders.health.load(id);
-        return health === null ? null : { ...health, queueId: id };
+        const usesAttempts = pausedAt === null && (holdUntil === null || breakerOpenedAt === null);
+        return health === null ? null : { ...health, queueId: id, usesAttempts };
       },
     }),
     timeline: t.field({

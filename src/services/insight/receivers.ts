@@ -5,7 +5,7 @@ import type { StatsRow } from '../../db/insight/statistics.ts';
 import { type LiveQueue, liveQueues } from '../../db/queues/live.ts';
 import { lastAnswers } from '../../db/queues/receivers.ts';
 import type { Account } from '../../domain/account.ts';
-import { healthOf, isMended, mayBeMended, type QueueHealth } from '../../domain/health.ts';
+import { healthOf, isByAnswers, isMended, mayBeMended, type QueueHealth, refusedOf } from '../../domain/health.ts';
 import { receiverOf } from '../../domain/receiver-host.ts';
 import { STATS_BUCKET_SECONDS, sumOf } from '../../domain/statistics.ts';
 import type { Context } from '../context.ts';
@@ -20,10 +20,12 @@ export interface Receiver {
 /** The attempts of the last hour of all queues of a receiver. */
 export interface ReceiverHealth extends Omit<QueueHealth, 'warnings'> {
   /**
-   * Queues that fail, or whose signature is rejected, as their own healths have it. None if ten attempts to the receiver
+   * Queues that fail by the receiver's answers, or whose signature is rejected, as their own healths have it. None if ten attempts to the receiver
    * succeeded since its last failure, whatever queues that are paused since still have in their hour.
    */
   failing: number;
+  /** Attempts with another answer than 2xx and backpressure, or without one. */
+  refused: number;
   /** Start of the last five minutes in which an attempt got a 2xx answer, or another one or none; null without one in a day. */
   acceptedAt: Date | null;
   refusedAt: Date | null;
@@ -74,6 +76,7 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
         const receiverHealth: ReceiverHealth = {
           ...health,
           lastFailure,
+          refused: refusedOf(health),
           failing: isMended(lastFailure) ? 0 : queues.filter(({ id }) => isFailing(healths.get(id))).length,
           acceptedAt: latest([...own.map((one) => one.acceptedAt), ...rows.filter(isAccepted).map(startOf)]),
           refusedAt: latest([...own.map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
@@ -95,7 +98,7 @@ async function failuresOf(
 ): Promise<Map<string, { at: Date }>> {
   const isIll = ({ id }: LiveQueue) => {
     const health = healths.get(id);
-    return health !== undefined && (health.lastFailure !== null || mayBeMended(health));
+    return health !== undefined && (health.lastFailure !== null || mayBeMended(health)) && isByAnswers(health);
   };
   const failed = receivers
     .filter(({ queues }) => queues.some(isIll))
@@ -119,14 +122,13 @@ async function succeededSince(
 }
 
 function isFailing(health: QueueHealth | undefined): boolean {
-  return health?.warnings.some(({ warning }) => warning === 'failing' || warning === 'signature_rejected') === true;
+  return health !== undefined && mayBeMended(health) && isByAnswers(health);
 }
 
 /** The statistics of the last hour also have the attempts of the last seconds. */
 const startOf = ({ at }: StatsRow) => new Date(at);
 const isAccepted = ({ answered2xx }: StatsRow) => answered2xx > 0;
-const isRefused = (row: StatsRow) =>
-  row.answered3xx + row.answered4xx + row.answered5xx + row.unauthorized + row.backpressure + row.unanswered > 0;
+const isRefused = (row: StatsRow) => refusedOf(row) + row.backpressure > 0;
 
 function latest(times: readonly (Date | null)[]): Date | null {
   return times.reduce((last, at) => (last === null || (at !== null && at > last) ? at : last), null);

@@ -5,7 +5,10 @@ import type { IconName, Signal } from '../../../words/words.ts';
 
 interface Health {
   attempts: number;
+  /** With those that a worker nacked or did not report on in time, after a 2xx answer. */
   failed: number;
+  /** By the receiver's answers, or without one. */
+  refused: number;
   answered2xx: number;
   /** Answers that put the job off: 429, 503 and 529. */
   backpressure: number;
@@ -58,7 +61,7 @@ export function sentenceOfReceiver(receiver: Receiver, view: View): string {
 
 function answerOf(receiver: Receiver, view: View): string {
   const { host, queueCount, heldQueues, health } = receiver;
-  const { attempts = 0, failed = 0, backpressure = 0, failingQueues: failing = 0 } = health ?? {};
+  const { attempts = 0, failed = 0, refused = 0, backpressure = 0, failingQueues: failing = 0 } = health ?? {};
   const putOff = `${number(backpressure)} of ${many(attempts, 'attempt')}`;
   switch (trouble(receiver)) {
     case 'fails': {
@@ -66,7 +69,7 @@ function answerOf(receiver: Receiver, view: View): string {
       return `${queuesOf(failing, queueCount)} to ${host} ${failing === 1 ? 'fails' : 'fail'}: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
     case 'nothing': {
-      const others = failed > 0 ? `, ${number(failed)} failed` : '';
+      const others = refused > 0 ? `, ${number(refused)} failed` : '';
       return `${host} takes nothing: ${putOff} of the last hour ${backpressure === 1 ? 'was' : 'were'} put off${others}.`;
     }
     case 'held':
@@ -78,13 +81,15 @@ function answerOf(receiver: Receiver, view: View): string {
       if (since !== null) return since;
       if (attempts === 0) return `No attempt to ${host} ended in the last hour.`;
       if (failed === 0) return `None of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
-      return `${number(failed)} of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
+      if (refused === 0)
+        return `${host} refused none of ${many(attempts, 'attempt')} of the last hour; ${number(failed)} failed later, without a good report of the worker.`;
+      return `${number(refused)} of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
     }
   }
 }
 
 const ofHour = (health: Health | null, lead: string) =>
-  `${lead}${number(health?.failed ?? 0)} of ${number(health?.attempts ?? 0)} attempts of the last hour failed.`;
+  `${lead}${number(health?.refused ?? 0)} of ${number(health?.attempts ?? 0)} attempts of the last hour failed.`;
 
 /** The successes that outweigh the failures of the hour; null without any. */
 function mended(health: Health | null, who: string, view: View): string | null {
@@ -121,7 +126,7 @@ export function queuesText({ queueCount, pausedQueues, heldQueues }: Receiver): 
 export function notTakenText(health: Health | null): string {
   return health === null || health.attempts === 0
     ? NONE
-    : percent(health.failed + health.backpressure, health.attempts);
+    : percent(health.refused + health.backpressure, health.attempts);
 }
 
 const SPAN_MS = 300_000;
@@ -137,7 +142,7 @@ export function spanText(start: string | null, view: View): string {
 export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[] {
   const rank = (receiver: Receiver) =>
     ({ fails: 0, nothing: 1, held: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
-  const bad = ({ health }: Receiver) => (health?.failed ?? 0) + (health?.backpressure ?? 0);
+  const bad = ({ health }: Receiver) => (health?.refused ?? 0) + (health?.backpressure ?? 0);
   return [...receivers].sort((a, b) => rank(a) - rank(b) || bad(b) - bad(a) || (a.host < b.host ? -1 : 1));
 }
 

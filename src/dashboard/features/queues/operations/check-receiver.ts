@@ -7,3 +7,7 @@ export const CheckReceiver = graphql(`
     }
   }
 `);
+
+export const OneQueueOf = graphql(`
+  query OneQueueOf($host: String!) { queues(receivers: [$host], first: 1) { nodes { id } } }
+`);

@@ -4,22 +4,18 @@ export const Receivers = graphql(`
   query Receivers($after: String) {
     receivers(first: 100, after: $after) {
       host queueCount pausedQueues heldQueues
-      health { attempts failed answered2xx backpressure failingQueues acceptedAt lastFailure { at succeededSince } duration { p95 } }
+      health { attempts failed refused answered2xx backpressure failingQueues acceptedAt lastFailure { at succeededSince } duration { p95 } }
     }
   }
 `);
 export type ReceiverRow = ResultOf<typeof Receivers>['receivers'][number];
-
-export const OneQueueOf = graphql(`
-  query OneQueueOf($host: String!) { queues(receivers: [$host], first: 1) { nodes { id } } }
-`);
 
 export const ReceiverPage = graphql(`
   query ReceiverPage($host: String!) {
     receiver(host: $host) {
       host queueCount pausedQueues heldQueues
       health {
-        attempts failed failingQueues acceptedAt refusedAt lastFailure { at succeededSince } duration { p50 p95 }
+        attempts failed refused failingQueues acceptedAt refusedAt lastFailure { at succeededSince } duration { p50 p95 }
         answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
       }
     }

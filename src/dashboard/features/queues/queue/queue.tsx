@@ -15,6 +15,7 @@ import { Page } from '../../../parts/page/page.tsx';
 import { togglePauseOfQueue } from '../../../parts/pause-queue.ts';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
+import { toastFailure } from '../../../parts/toast.tsx';
 import { shortSentence } from '../../../words/job-sentence.ts';
 import { CONDITIONS, conditionOf, type Flow } from '../model/queue-condition.ts';
 import { leadOfQueue } from '../model/queue-lead.ts';
@@ -23,7 +24,6 @@ import { windowOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
 import { Star } from '../parts/star.tsx';
 import { ChartFrames } from './chart-frames.tsx';
-import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
 import { MoreMenu } from './more-menu.tsx';
@@ -62,7 +62,11 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
   const { id, name } = queue;
   useWatch({ queueIds: [id] });
   const timeout = useWebhookTimeout();
-  const check = () => void checkReceiver(id, timeout);
+  const check = () =>
+    void import('./check-receiver.ts').then(
+      ({ checkReceiver }) => checkReceiver(id, timeout),
+      (error: Error) => toastFailure(`Receiver not checked: ${error.message}`),
+    );
   const [isExamining, setExamining] = useState(false);
   const examine = () => setExamining(true);
   useKeys(queue, { check, examine });

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useRef } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { request } from '../../../api/client.ts';
 import { useLiveObjects } from '../../../api/live/live.ts';
 import { query, queryClient } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
@@ -13,6 +12,7 @@ import { toSearch } from '../../../filter/search.ts';
 import { Page } from '../../../parts/page/page.tsx';
 import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
+import { toastFailure } from '../../../parts/toast.tsx';
 import { useHeld } from '../../../parts/use-calm-order.ts';
 import { useTicks } from '../../../parts/use-ticks.ts';
 import { answersOf } from '../../../words/answers.ts';
@@ -22,8 +22,7 @@ import { SpanChoice, useSpan } from '../list/span-choice.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
 import { noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
-import { OneQueueOf, type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
-import { checkReceiver } from '../queue/check-receiver.ts';
+import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
 import { QueuesBar, SeveralButtons } from '../several/several-buttons.tsx';
 
 const crumbsOf = (host: string) => [
@@ -63,7 +62,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
           <>
             <SpanChoice span={span} />
             <May deed="checkReceiver">
-              <button type="button" className="btn" onClick={() => void checkOne(host, timeout)}>
+              <button type="button" className="btn" onClick={() => check(host, timeout)}>
                 Check
               </button>
             </May>
@@ -110,11 +109,12 @@ function useChanges(): void {
   useLiveObjects(listener);
 }
 
-/** Sends a test request by one of its queues: all of them share its name, its connection and its certificate. */
-async function checkOne(host: string, webhookTimeoutSeconds: number): Promise<void> {
-  const { queues } = await request(OneQueueOf, { host });
-  const [queue] = queues.nodes;
-  if (queue !== undefined) await checkReceiver(queue.id, webhookTimeoutSeconds);
+/** The script of the check is loaded with the first one. */
+function check(host: string, timeout: number): void {
+  import('../queue/check-receiver.ts').then(
+    ({ checkHost }) => checkHost(host, timeout),
+    (error: Error) => toastFailure(`Receiver not checked: ${error.message}`),
+  );
 }
 
 function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health } }: { receiver: ReceiverOfPage }) {
