@@ -96,7 +96,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     const { page } = await show('/');
     await openPalette(page);
     await page.keyboard.type('timeout');
-    await page.getByRole('option', { name: /^Jobs: error contains “timeout”/ }).click();
+    await page.getByRole('option', { name: /^Jobs: error:~timeout/ }).click();
     await page.waitForURL('**/jobs?**');
     expect(new URL(page.url()).searchParams.get('q')).toBe('error:~timeout');
   });

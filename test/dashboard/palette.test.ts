@@ -39,10 +39,23 @@ describe('the palette', () => {
 
   it('finds queues as their list does, and goes on with the start of a condition', () => {
     const queues = (text: string) => offers(text).flatMap(({ group, label }) => (group === 'Queues' ? [label] : []));
-    expect(queues('Partner.com')).toEqual(['order-events']);
+    expect(queues('Partner.com')).toEqual(['order-events', 'api.partner.com']);
     expect(queues('tag:eu')).toEqual(['emails-eu']);
     expect(queues('tag:mail mail.example')).toEqual(['emails', 'emails-eu']);
     expect(offers('stat')).toContainEqual(expect.objectContaining({ label: 'Jobs: state:', text: 'state:' }));
+  });
+
+  it('finds the page of a receiver by its host, also to pause or resume its queues', () => {
+    const receiver = (host: string) => offers(host).filter(({ hint }) => hint === 'receiver');
+    expect(receiver('mail.example')).toMatchObject([{ label: 'mail.example', path: '/receivers/mail.example' }]);
+    expect(receiver('partner')).toMatchObject([{ label: 'api.partner.com' }]);
+    expect(receiver('')).toEqual([]);
+    expect(offers('mail.example')[0]?.hint).toBe('receiver');
+    expect(offers('>pause mail.ex')).toMatchObject([
+      { label: 'Pause the queues of mail.example…', path: '/receivers/mail.example' },
+    ]);
+    expect(labels('>resume mail.example')).toEqual(['Resume the queues of mail.example…']);
+    expect(offers('>pause mail.ex', { role: 'VIEWER', mayViewPayloads: true })).toEqual([]);
   });
 
   it('begins with the favourites', () => {

@@ -89,6 +89,7 @@ export function paletteItems(
       hint: paused ? 'paused' : '',
       path: queuePath(name),
     }));
+  const hosts = asked.known.hosts ?? hostsWith(wanted, queues);
   const first = wanted === '' ? favourites.map(favourite) : [];
   return [
     ...first,
@@ -96,8 +97,8 @@ export function paletteItems(
     ...deeds,
     ...places,
     ...saved,
-    ...found,
-    ...receivers(asked),
+    // A whole host is meant itself, and not one of its queues.
+    ...(hosts.includes(wanted) ? [...receivers(hosts), ...found] : [...found, ...receivers(hosts)]),
     ...jobsWith(text.trim(), asked, rights),
   ];
 }
@@ -115,7 +116,7 @@ export function queueDeedOf(text: string): { verb: (typeof VERBS)[number]; name:
   return verb === undefined ? null : { verb, name };
 }
 
-/** Queues by name for `>pause` and `>resume`: those that are not paused, and those that are. */
+/** Queues by name for `>pause` and `>resume`: those that are not paused, and those that are. A receiver's page has the button for all of its queues. */
 function pauses(
   text: string,
   queues: readonly Found[],
@@ -125,13 +126,18 @@ function pauses(
   const deed = queueDeedOf(text);
   if (deed === null || setPaused === undefined || !may(rights, `${deed.verb}Queue`)) return [];
   const isPause = deed.verb === 'pause';
-  return queues
-    .filter(({ name, paused }) => paused !== isPause && name.includes(deed.name))
-    .map((queue) => ({
-      ...{ id: `${deed.verb} ${queue.name}`, group: 'Do', hint: '', icon: isPause ? 'pause' : 'play' },
-      label: `${isPause ? 'Pause' : 'Resume'} ${queue.name}`,
-      run: () => setPaused(queue, isPause),
-    }));
+  const verb = isPause ? 'Pause' : 'Resume';
+  const item = (id: string, label: string) =>
+    ({ id: `${deed.verb} ${id}`, group: 'Do', hint: '', icon: isPause ? 'pause' : 'play', label }) as const;
+  return [
+    ...queues
+      .filter(({ name, paused }) => paused !== isPause && name.includes(deed.name))
+      .map((queue) => ({ ...item(queue.name, `${verb} ${queue.name}`), run: () => setPaused(queue, isPause) })),
+    ...hostsWith(deed.name, queues).map((host) => ({
+      ...item(`all of ${host}`, `${verb} the queues of ${host}…`),
+      path: receiverPath(host),
+    })),
+  ];
 }
 
 function jobOf(text: string): PaletteItem[] {
@@ -141,9 +147,15 @@ function jobOf(text: string): PaletteItem[] {
   ];
 }
 
-/** The pages of hosts, for `receiver:`. */
-const receivers = ({ known }: Asked) =>
-  (known.hosts ?? []).map((host): PaletteItem => {
+/** Hosts with the text to which queues deliver. They are found by their address, too. */
+function hostsWith(text: string, queues: readonly Found[]): string[] {
+  if (text === '') return [];
+  return [...new Set(queues.map(({ webhookUrl }) => new URL(webhookUrl).host))].filter((host) => host.includes(text));
+}
+
+/** The pages of hosts. */
+const receivers = (hosts: readonly string[]) =>
+  hosts.map((host): PaletteItem => {
     return {
       id: `receiver ${host}`,
       group: 'Queues',
