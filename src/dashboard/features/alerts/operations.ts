@@ -22,8 +22,6 @@ export const Alerts = graphql(`
 export type AlertsData = ResultOf<typeof Alerts>;
 export type AlertRuleRow = AlertsData['alertRules'][number];
 
-export const QueuesToWatch = graphql(`query QueuesToWatch { queues(first: 100) { nodes { id name } } }`);
-
 export const NewAlertRule = graphql(`
   mutation NewAlertRule($input: CreateAlertRuleInput!) {
     createAlertRule(input: $input) {

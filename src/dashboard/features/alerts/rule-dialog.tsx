@@ -1,9 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { request } from '../../api/client.ts';
+import { QueueOfName } from '../../api/operations/shell.ts';
+import { SearchQueues } from '../../api/operations/suggest.ts';
 import { outcomeOf } from '../../api/outcome.ts';
-import { query } from '../../api/query.ts';
+import { keepOld, query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
+import { useSettled } from '../../base/use-settled.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { seconds } from '../../words/format.ts';
 import type { NewAlert } from '../../words/new-alert.ts';
@@ -20,7 +23,7 @@ import {
   sentenceOfRule,
   WINDOWS,
 } from './model/alerts.ts';
-import { type AlertRuleRow, ChangeAlertRule, NewAlertRule, QueuesToWatch, RotateAlertSecret } from './operations.ts';
+import { type AlertRuleRow, ChangeAlertRule, NewAlertRule, RotateAlertSecret } from './operations.ts';
 import type { MadeSecret } from './secret-once.tsx';
 import { TargetFields } from './target-fields.tsx';
 
@@ -39,6 +42,7 @@ export default function RuleDialog({
   onClose: () => void;
 }) {
   const [draft, setDraft] = useState(() => firstDraft(rule, proposed));
+  const [queueName, setQueueName] = useState(proposed?.queue?.name ?? '');
   const [isRotated, setRotated] = useState(false);
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
   const { threshold, hasWindow } = ALERT_KINDS[draft.kind];
@@ -49,9 +53,14 @@ export default function RuleDialog({
   const mustRotate = isWebhook && rule !== null && rule.target.__typename !== 'AlertWebhook';
   const edit = (change: Partial<RuleDraft>) => setDraft({ ...draft, ...change });
   const save = async () => {
+    const queueId = rule === null && ALERT_KINDS[draft.kind].ofQueues ? await idOfQueue(queueName.trim()) : '';
+    if (queueId === null) {
+      setProblems(new Map([['queueId', 'No queue has this name. Leave it empty for any queue.']]));
+      return null;
+    }
     const outcome =
       rule === null
-        ? outcomeOf((await request(NewAlertRule, { input: inputOfRule(draft) })).createAlertRule)
+        ? outcomeOf((await request(NewAlertRule, { input: inputOfRule({ ...draft, queueId }) })).createAlertRule)
         : outcomeOf((await request(ChangeAlertRule, { id: rule.id, input: inputOfChange(draft) })).updateAlertRule);
     if (!outcome.ok) {
       setProblems(outcome.fieldErrors);
@@ -77,7 +86,7 @@ export default function RuleDialog({
       deed={{ label: rule === null ? 'Make the rule' : 'Save', run: save }}
       onClose={onClose}
     >
-      {rule === null && <Watched draft={draft} proposed={proposed?.queue ?? null} edit={edit} />}
+      {rule === null && <Watched {...{ draft, problems, edit, queueName, setQueueName }} />}
       {threshold !== null && (
         <Field label={threshold.label} problem={problems.get('threshold')}>
           {(id) => (
@@ -141,6 +150,10 @@ export default function RuleDialog({
   );
 }
 
+/** Returns the id of a queue, which is empty for no name; null if there is none. */
+const idOfQueue = async (name: string) =>
+  name === '' ? '' : ((await request(QueueOfName, { name })).queue?.id ?? null);
+
 function firstDraft(rule: AlertRuleRow | null, proposed: NewAlert | null): RuleDraft {
   if (rule !== null) return draftOfRule(rule);
   return proposed === null ? FIRST_RULE : draftOfAlert(proposed);
@@ -149,16 +162,20 @@ function firstDraft(rule: AlertRuleRow | null, proposed: NewAlert | null): RuleD
 /** The choice of what a new rule watches. It cannot be changed later. */
 function Watched({
   draft,
-  proposed,
+  problems,
   edit,
+  queueName,
+  setQueueName,
 }: {
   draft: RuleDraft;
-  /** The queue that another page proposes, which may be none of the first hundred. */
-  proposed: NewAlert['queue'];
+  problems: ReadonlyMap<string, string>;
   edit: (change: Partial<RuleDraft>) => void;
+  queueName: string;
+  setQueueName: (name: string) => void;
 }) {
-  const first = useQuery(query(QueuesToWatch, {})).data?.queues.nodes ?? [];
-  const queues = proposed === null || first.some(({ id }) => id === proposed.id) ? first : [proposed, ...first];
+  const search = useSettled(queueName.trim());
+  const found = useQuery({ ...query(SearchQueues, { search, tags: null }), ...keepOld }).data?.queues.nodes;
+  const offers = useId();
   return (
     <>
       <Field label="Tell when">
@@ -181,21 +198,22 @@ function Watched({
         )}
       </Field>
       {ALERT_KINDS[draft.kind].ofQueues && (
-        <Field label="In">
+        <Field label="In" problem={problems.get('queueId')}>
           {(id) => (
-            <select
-              id={id}
-              className="input"
-              value={draft.queueId}
-              onChange={({ target }) => edit({ queueId: target.value })}
-            >
-              <option value="">any queue</option>
-              {queues.map((queue) => (
-                <option key={queue.id} value={queue.id}>
-                  {queue.name}
-                </option>
-              ))}
-            </select>
+            <>
+              <input
+                {...{ id, list: offers, className: 'input', placeholder: 'any queue' }}
+                autoComplete="off"
+                spellCheck={false}
+                value={queueName}
+                onChange={({ target }) => setQueueName(target.value)}
+              />
+              <datalist id={offers}>
+                {found?.map(({ name }) => (
+                  <option key={name} value={name} />
+                ))}
+              </datalist>
+            </>
           )}
         </Field>
       )}
