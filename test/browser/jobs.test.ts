@@ -175,6 +175,24 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await tabTo(page, /^Tick job/);
   });
 
+  it('can be exported at 320 px, where long words of a queue do not overlap', async () => {
+    const { page } = await openPage(service.session, NARROW);
+    await page.goto('/jobs');
+    await page.getByRole('button', { name: 'Export…' }).waitFor();
+    await page.goto('/queues');
+    await page.locator('.queues td.c3 .st').first().waitFor();
+    const gap = await page.evaluate(() => {
+      const row = document.querySelector('.queues tbody tr');
+      const [state, age] = [row?.querySelector('td.c3 .st'), row?.querySelector('td.c4')];
+      if (!state || !age) return null;
+      age.className = 'n c4 oldest';
+      age.innerHTML = '44 min<span class="unit"> oldest due</span>';
+      state.append(' Breaker open');
+      return age.getBoundingClientRect().left - state.getBoundingClientRect().right;
+    });
+    expect(gap).toBeGreaterThanOrEqual(0);
+  });
+
   it('becomes blocks at 320 px, whose rows open the job', async () => {
     const watched = await openPage(service.session, NARROW);
     const { page } = watched;

@@ -13,7 +13,7 @@ export function ExportButton({ list }: { list: ListToExport }) {
   useCommands([{ label: 'Export this list as a file', icon: 'download', run: open }]);
   return (
     <>
-      <button type="button" className="btn lo1" aria-disabled={list === null} onClick={open}>
+      <button type="button" className="btn" aria-disabled={list === null} onClick={open}>
         <Icon name="download" />
         Export…
       </button>
