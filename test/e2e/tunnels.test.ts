@@ -324,7 +324,8 @@ describe('a tunnel', () => {
     await waitFor(() => local.requests.length === 1, { message: 'a copy' });
     fails = false;
     await api.waitForStatus(id, 'completed');
-    await waitFor(() => local.requests.length === 2, { message: 'a copy of the second attempt' });
+    // An attempt is told when its copy has been answered.
+    await waitFor(() => seen.attempts.length === 2, { message: 'a copy of the second attempt' });
     const rawOf = ({ requests }: typeof local) => requests.map(({ raw }) => raw.toString());
     expect(rawOf(local)).toEqual(rawOf(webhook));
     expect(local.requests[1]?.headers['x-service-signature']).toBe(webhook.requests[1]?.headers['x-service-signature']);
