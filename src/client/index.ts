@@ -38,6 +38,7 @@ export type {
   QueueOutcome,
   QueuesOptions,
   QueuesResult,
+  ResumeManyOptions,
   SeveralQueuesVerbs,
 } from './verbs/several-queues.ts';
 export type * from './verbs/types.ts';

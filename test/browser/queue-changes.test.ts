@@ -43,7 +43,7 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     const nothing = page.getByRole('dialog', { name: 'Nothing of orders is left to put back' });
     await nothing.getByText('Concurrency was changed again since, and stays as it is: 6.').waitFor();
     await account.operate.updateQueue(orders, { concurrency: 9 });
-    await nothing.getByRole('button', { name: 'Cancel' }).click();
+    await nothing.getByRole('button', { name: 'Close' }).click();
     await page.reload();
     await settled(watched);
     await putBack.last().click();

@@ -53,15 +53,18 @@ export interface QueuesOptions extends CallOptions {
   dryRun?: boolean | undefined;
 }
 
+/** Options of `resumeMany`. */
+export interface ResumeManyOptions extends QueuesOptions {
+  /** Ends only the pauses that began then; null ends none. */
+  pausedAt?: string | null | undefined;
+}
+
 /** Verbs that change several queues in one request. A queue that is so already is left as it is. */
 export interface SeveralQueuesVerbs {
   /** Pauses queues. */
   pauseMany(queues: QueueChoice, options?: QueuesOptions): Promise<QueuesResult>;
-  /** Ends pauses. `pausedAt`: only those that began then, to undo a `pauseMany`; null, of one that paused none, changes nothing. */
-  resumeMany(
-    queues: QueueChoice,
-    options?: QueuesOptions & { pausedAt?: string | null | undefined },
-  ): Promise<QueuesResult>;
+  /** Ends pauses; with `pausedAt` of its result, undoes a `pauseMany`. */
+  resumeMany(queues: QueueChoice, options?: ResumeManyOptions): Promise<QueuesResult>;
   /** Ends holds that receivers asked for. */
   endHoldMany(queues: QueueChoice, options?: QueuesOptions): Promise<QueuesResult>;
   /** Sets limits; those that are left out stay. All or nothing: the account's limit of concurrency must not be exceeded. */
