@@ -86,6 +86,8 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Escape');
     loadScripts();
+    // The input with suggestions takes the place of the plain one.
+    await page.getByRole('combobox', { name: 'Add a condition' }).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('code:');
     expect(await page.getByLabel('Add a condition').inputValue()).toBe('code:');
