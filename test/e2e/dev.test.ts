@@ -113,6 +113,8 @@ describe('jobferry dev', () => {
     closeServer(server);
     const { id: next } = await api.publish('api-jobs');
     await dev.event('down', 1);
+    // Its claim is given back when the delivery has found nothing there, a moment later.
+    await waitFor(async () => (await api.getJob(next)).status === 'pending', { message: 'the claim is given back' });
     expect(await api.getJob(next)).toMatchObject({ attempts: 0, history: [] });
     const second = runDev('--fresh');
     expect(await second.ended).toBe(1);
