@@ -4,6 +4,7 @@ import { lockHolders } from '../db/operator/locks.ts';
 import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
 import { endHolds, type FoundQueue, pauseQueues, resumeQueues } from '../db/queues/several.ts';
 import { type Author, OPERATOR } from '../domain/audit.ts';
+import { breakerOpenSince } from '../domain/breaker.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { isAtHost } from '../domain/receiver-host.ts';
@@ -250,9 +251,13 @@ function describe(
 
 function breakerOf({ breakerFailures: failures, breakerSeconds: seconds, ...queue }: ShownQueue['queue']) {
   if (failures === null && seconds === null) return null;
-  // Whatever else ends the hold has closed the breaker, too.
-  const openedAt = queue.holdUntil === null ? null : queue.breakerOpenedAt;
-  return { failures, seconds, openedAt, failedProbes: queue.breakerProbes, nextProbeAt: queue.breakerUntil };
+  return {
+    failures,
+    seconds,
+    openedAt: breakerOpenSince(queue),
+    failedProbes: queue.breakerProbes,
+    nextProbeAt: queue.breakerUntil,
+  };
 }
 
 function atMost(counted: number): string {

@@ -52,9 +52,8 @@ export function labelOfMember({
 
 /**
  * The kinds of changes by group, also those of breakers that Jobferry opens and closes itself. `settings`: of the account,
- * queues, alert rules and saved views. `access`: keys and members.
- * `jobs`: actions on jobs and dead letters, and requests to receivers. `breakers`: their openings and
- * ends alone. `sign_ins`: sessions that begin or end by themselves.
+ * queues, alert rules and saved views. `access`: keys and members. `jobs`: actions on jobs and dead letters, and requests to
+ * receivers. `breakers`: their openings and ends alone. `sign_ins`: sessions that begin or end by themselves.
  */
 const ACTIONS_OF = {
   settings: [

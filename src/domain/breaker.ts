@@ -18,6 +18,11 @@ export interface BreakerSettings {
 
 export const BREAKER_LIMITS = { failures: { min: 2, max: 1000 }, seconds: { min: 1, max: 3600 } } as const;
 
+/** Returns when a breaker opened; null while it is closed. Whatever else ends the hold of a queue has closed its breaker, too. */
+export function breakerOpenSince(queue: { holdUntil: Date | null; breakerOpenedAt: Date | null }): Date | null {
+  return queue.holdUntil === null ? null : queue.breakerOpenedAt;
+}
+
 /** @throws JobferryError `invalid_fields` */
 export function assertBreaker({ failures, seconds }: BreakerSettings): void {
   if (failures === null && seconds === null) {

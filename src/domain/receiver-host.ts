@@ -6,14 +6,18 @@ export function receiverOf(webhookUrl: string): string | null {
   return URL.canParse(webhookUrl) ? new URL(webhookUrl).host : null;
 }
 
-/** Whether a webhook is at a receiver, which people may write with capitals. */
+/** Returns a receiver as `receiverOf` has it: people may write it with capitals or with space around it. */
+export function asReceiver(text: string): string {
+  return text.trim().toLowerCase();
+}
+
 export function isAtHost(webhookUrl: string, receiver: string): boolean {
-  return receiverOf(webhookUrl) === receiver.trim().toLowerCase();
+  return receiverOf(webhookUrl) === asReceiver(receiver);
 }
 
 /** Returns the receivers of the same host with other ports, for people who left the port out. */
 export function otherPorts(webhookUrls: readonly string[], receiver: string): string[] {
-  const wanted = receiver.trim().toLowerCase();
+  const wanted = asReceiver(receiver);
   const host = URL.canParse(`http://${wanted}`) ? new URL(`http://${wanted}`).hostname : wanted;
   const found = webhookUrls.filter((url) => URL.canParse(url) && new URL(url).hostname === host);
   return [...new Set(found.flatMap((url) => receiverOf(url) ?? []))].filter((other) => other !== wanted).sort();

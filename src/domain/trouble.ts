@@ -19,10 +19,10 @@ const SEVERITY = 10 ** 12;
 
 /**
  * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail or
- * whose breaker is open,
- * then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, then all
- * others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, broken, held, failing, behind.
- * Of equally severe queues the one whose oldest due job waits longest has more trouble. A queue that needs no hand has 0.
+ * whose breaker is open, then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then
+ * paused ones, then all others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, broken,
+ * held, failing, behind. Of equally severe queues the one whose oldest due job waits longest has more trouble. A queue that needs
+ * no hand has 0.
  */
 export function troubleOf(facts: TroubleFacts): number {
   const severity = severityOf(facts);

@@ -3,6 +3,8 @@ import type { Account } from '../domain/account.ts';
 import type { QueueHealth } from '../domain/health.ts';
 import { isOfLastHour, type TimelinePoint } from '../domain/statistics.ts';
 import type { QueueDepth, QueueRow, QueueState, QueueTimelineInput, QueueUse } from '../services/insight/queues.ts';
+import type { Receiver, ReceiverHealth } from '../services/insight/receivers.ts';
+import type { SeveralQueues } from '../services/queues/several.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
 import type { Selection } from './selection.ts';
@@ -28,6 +30,10 @@ export interface QueueLoaders {
   selectOfQueues(selection: Selection): void;
   /** Reads the live queue with a name in the same way. */
   queueOfName(name: string): Promise<QueueRow | null>;
+  /** How receivers answered in the last hour. */
+  receiverHealth: DataLoader<Receiver, ReceiverHealth | null, string>;
+  /** Number of pending jobs of the queues that a deed with several queues changed or would change. */
+  waitingOfDeed: DataLoader<SeveralQueues, { count: number; exact: boolean }>;
 }
 
 type Part = 'depth' | 'use' | 'health';
@@ -89,6 +95,16 @@ export function createQueueLoaders(
     health: by('health'),
     timeline: (args, published) => by({ args, published }),
     queue,
+    receiverHealth: new DataLoader(
+      async (receivers: readonly Receiver[]) => {
+        const healths = await services.receivers.healths(account, receivers);
+        return receivers.map(({ host }) => healths.get(host) ?? null);
+      },
+      { cacheKeyFn: ({ host }) => host },
+    ),
+    waitingOfDeed: new DataLoader((deeds) =>
+      Promise.all(deeds.map(({ queues }) => services.queues.waitingOf(account, changedIn(queues)))),
+    ),
     selectOfQueues(selection) {
       for (const name of selection.names) {
         const part = PART_OF[name];
@@ -101,6 +117,10 @@ export function createQueueLoaders(
       return row ?? null;
     },
   };
+}
+
+function changedIn(queues: SeveralQueues['queues']): string[] {
+  return queues.flatMap(({ id, outcome }) => (id !== null && outcome === 'changed' ? [id] : []));
 }
 
 function textOf({ queueId, of }: Key): string {

@@ -5,6 +5,7 @@ import {
   type DeedWords,
   type Entry,
   type FieldChange,
+  nameOfAction,
   fieldChanges as plainChanges,
   QUEUE_DEEDS,
 } from './queue-deeds.ts';
@@ -65,9 +66,9 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },
 };
 
-/** An action without words here is shown by its name: `member.remove` is "member: remove". */
+/** An action without words here is shown by its name. */
 export function wordsOfDeed(action: string): DeedWords {
-  const name = action.replace('.', ': ').replaceAll('_', ' ');
+  const name = nameOfAction(action);
   return DEEDS[action] ?? { verb: name, label: name, icon: 'activity' };
 }
 

@@ -106,4 +106,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-const verbOf = (action: string): string => QUEUE_DEEDS[action]?.verb ?? action.replace('.', ': ').replaceAll('_', ' ');
+const verbOf = (action: string): string => QUEUE_DEEDS[action]?.verb ?? nameOfAction(action);
+
+/** The name of an action without words: `member.remove` is "member: remove". */
+export const nameOfAction = (action: string): string => action.replace('.', ': ').replaceAll('_', ' ');

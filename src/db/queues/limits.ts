@@ -1,13 +1,11 @@
 import { type Author, difference } from '../../domain/audit.ts';
-import type { QueueSettings } from '../../domain/queue.ts';
+import type { Limits } from '../../domain/several-queues.ts';
 import { actorJson } from '../audit.ts';
 import type { PrismaClient } from '../connection/prisma.ts';
 import { exclusively } from '../connection/transactions.ts';
 
-export type QueueLimits = Pick<QueueSettings, 'concurrency' | 'rateLimitMax' | 'rateLimitWindow'>;
-
 /** A live queue with its limits before the change. */
-export interface LimitedQueue extends QueueLimits {
+export interface LimitedQueue extends Limits {
   id: string;
   name: string;
 }
@@ -23,7 +21,7 @@ export async function changeLimits(
   prisma: PrismaClient,
   by: Author,
   queueIds: readonly string[],
-  decide: (present: readonly LimitedQueue[], totalConcurrency: number) => ReadonlyMap<string, Partial<QueueLimits>>,
+  decide: (present: readonly LimitedQueue[], totalConcurrency: number) => ReadonlyMap<string, Partial<Limits>>,
 ): Promise<{ present: LimitedQueue[]; changed: ReadonlySet<string> }> {
   const { accountId } = by;
   return exclusively(prisma, accountId, async (tx) => {
@@ -38,7 +36,7 @@ export async function changeLimits(
     });
     const wanted = decide(present, sum.concurrency ?? 0);
     const changes = present.flatMap((queue) => {
-      const changed = difference<QueueLimits>(queue, wanted.get(queue.id) ?? {});
+      const changed = difference<Limits>(queue, wanted.get(queue.id) ?? {});
       return changed === null ? [] : [{ ...queue, ...changed.after, ...changed }];
     });
     if (changes.length === 0) return { present, changed: new Set<string>() };

@@ -1,3 +1,4 @@
+import { asReceiver } from '../../domain/receiver-host.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
@@ -10,7 +11,7 @@ export function receiverOf(webhookUrl: string): string {
 
 /** Receivers as people write them. @returns null for none, which a statement takes as no condition */
 export function hostsOf(receivers: readonly string[] | undefined): string[] | null {
-  return receivers?.map((host) => host.trim().toLowerCase()) ?? null;
+  return receivers?.map(asReceiver) ?? null;
 }
 
 // The statistics have one row for each five minutes with attempts of a queue, so at most 288 rows a queue are read, most recent first.

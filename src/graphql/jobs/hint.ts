@@ -1,5 +1,6 @@
 import type { JobFilter } from '../../domain/job-filter.ts';
 import { LIMITS } from '../../domain/queue.ts';
+import { asReceiver } from '../../domain/receiver-host.ts';
 import { meantBy } from '../../domain/spelling.ts';
 import type { GraphQLContext } from '../context.ts';
 
@@ -23,7 +24,7 @@ export async function hintOf(
   }
   if (receivers.length > 0) {
     const hosts = (await services.receivers.list(account)).map(({ host }) => host);
-    const unknown = receivers.find((host) => !hosts.includes(host.trim().toLowerCase()));
+    const unknown = receivers.find((host) => !hosts.includes(asReceiver(host)));
     if (unknown !== undefined) {
       const meant = meantBy(unknown, hosts);
       return `no queue delivers to ${unknown.slice(0, 300)}${meant === null ? '' : `: did you mean ${meant}?`}`;

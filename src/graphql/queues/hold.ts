@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { breakerOpenSince } from '../../domain/breaker.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { JobRow, QueueRow } from '../loaders.ts';
@@ -69,7 +70,7 @@ export const QueueBreaker = builder.objectRef<QueueRow>('QueueBreaker').implemen
       type: 'DateTime',
       nullable: true,
       description: 'Time at which it opened; null while it is closed.',
-      resolve: ({ breakerOpenedAt, holdUntil }) => (holdUntil === null ? null : breakerOpenedAt),
+      resolve: breakerOpenSince,
     }),
     failedProbes: t.int({
       description: 'Number of probes that have failed since it opened.',

@@ -2,6 +2,7 @@ import type { Prisma } from '../../db/generated/client.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { tagsOfFilter } from '../../domain/queue-tags.ts';
+import { asReceiver } from '../../domain/receiver-host.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
 import { connectionOf, countRows, inPlace, pageOf } from '../connections.ts';
@@ -125,7 +126,7 @@ builder.queryFields((t) => ({
 
 /** @returns the ids of the queues that deliver to the receivers */
 async function idsAt({ services, account }: GraphQLContext, receivers: readonly string[]): Promise<string[]> {
-  const hosts = new Set(receivers.map((host) => host.trim().toLowerCase()));
+  const hosts = new Set(receivers.map(asReceiver));
   const found = (await services.receivers.list(account)).filter(({ host }) => hosts.has(host));
   return found.flatMap(({ queues }) => queues.map(({ id }) => id));
 }

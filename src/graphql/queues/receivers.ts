@@ -1,11 +1,10 @@
-import DataLoader from 'dataloader';
 import { JobferryError } from '../../domain/errors.ts';
+import { asReceiver } from '../../domain/receiver-host.ts';
 import type {
   ReceiverHealth as ReceiverHealthShape,
   Receiver as ReceiverShape,
 } from '../../services/insight/receivers.ts';
 import { builder } from '../builder.ts';
-import type { GraphQLContext } from '../context.ts';
 import { PRICE } from '../prices.ts';
 import { LastFailure, Percentiles } from './statistics.ts';
 
@@ -57,25 +56,6 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
   }),
 });
 
-/** Healths of the receivers of a response are read in one statement. */
-const loaders = new WeakMap<GraphQLContext, DataLoader<ReceiverShape, ReceiverHealthShape | null, string>>();
-
-function healthOf(context: GraphQLContext, receiver: ReceiverShape): Promise<ReceiverHealthShape | null> {
-  const { services, account } = context;
-  let loader = loaders.get(context);
-  if (loader === undefined) {
-    loader = new DataLoader(
-      async (receivers) => {
-        const healths = await services.receivers.healths(account, receivers);
-        return receivers.map(({ host }) => healths.get(host) ?? null);
-      },
-      { cacheKeyFn: ({ host }) => host },
-    );
-    loaders.set(context, loader);
-  }
-  return loader.load(receiver);
-}
-
 const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
   description: 'A host to which queues of the account deliver.',
   fields: (t) => ({
@@ -101,7 +81,7 @@ const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
       complexity: PRICE.receiverHealth,
       nullable: true,
       description: 'How the receiver answered in the last hour; null if its queues have been deleted meanwhile.',
-      resolve: (receiver, _args, context) => healthOf(context, receiver),
+      resolve: (receiver, _args, { loaders }) => loaders.receiverHealth.load(receiver),
     }),
   }),
 });
@@ -138,7 +118,7 @@ builder.queryFields((t) => ({
     description: 'A receiver by its host; null if no queue delivers to it.',
     args: { host: t.arg.string({ required: true, description: 'The host, as in `Receiver.host`.' }) },
     resolve: async (_root, { host }, { services, account }) => {
-      const wanted = host.trim().toLowerCase();
+      const wanted = asReceiver(host);
       return (await services.receivers.list(account)).find((receiver) => receiver.host === wanted) ?? null;
     },
   }),

@@ -8,7 +8,6 @@ import {
 } from '../../domain/several-queues.ts';
 import type { SeveralQueues } from '../../services/queues/several.ts';
 import { builder } from '../builder.ts';
-import type { GraphQLContext } from '../context.ts';
 import { enumOf } from '../enums.ts';
 import { ForbiddenError, NotFoundError, ValidationError } from '../errors.ts';
 import { checked, refusing, withoutNulls } from '../input.ts';
@@ -84,11 +83,6 @@ const QueueOutcome = builder.objectRef<QueueOutcomeShape>('QueueOutcome').implem
   }),
 });
 
-const waitingOf = ({ queues }: SeveralQueues, { services, account }: GraphQLContext) => {
-  const ids = queues.flatMap(({ id, outcome }) => (id !== null && outcome === 'changed' ? [id] : []));
-  return services.queues.waitingOf(account, ids);
-};
-
 const QueuesPayload = builder.objectRef<SeveralQueues>('QueuesPayload').implement({
   description: 'What became of each of several queues.',
   fields: (t) => ({
@@ -110,12 +104,12 @@ const QueuesPayload = builder.objectRef<SeveralQueues>('QueuesPayload').implemen
     waiting: t.int({
       complexity: PRICE.total,
       description: 'Number of pending jobs of the queues that were or would be changed, counted up to 10 000.',
-      resolve: async (payload, _args, context) => (await waitingOf(payload, context)).count,
+      resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfDeed.load(payload)).count,
     }),
     waitingExact: t.boolean({
       complexity: PRICE.total,
       description: 'False if there are more than `waiting`.',
-      resolve: async (payload, _args, context) => (await waitingOf(payload, context)).exact,
+      resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfDeed.load(payload)).exact,
     }),
   }),
 });

@@ -1,3 +1,4 @@
+import { breakerOpenSince } from '../../domain/breaker.ts';
 import type {
   BackoffType as Backoff,
   QueueMode as Mode,
@@ -218,10 +219,10 @@ Queue.implement({
       nullable: true,
       description:
         'Attempts of the last hour, grouped by the receiver’s answer, and warnings; null for a deleted queue.',
-      resolve: async ({ id, pausedAt, holdUntil, breakerOpenedAt }, _args, { loaders }) => {
-        const health = await loaders.health.load(id);
-        const usesAttempts = pausedAt === null && (holdUntil === null || breakerOpenedAt === null);
-        return health === null ? null : { ...health, queueId: id, usesAttempts };
+      resolve: async (queue, _args, { loaders }) => {
+        const health = await loaders.health.load(queue.id);
+        const usesAttempts = queue.pausedAt === null && breakerOpenSince(queue) === null;
+        return health === null ? null : { ...health, queueId: queue.id, usesAttempts };
       },
     }),
     timeline: t.field({

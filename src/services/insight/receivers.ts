@@ -20,8 +20,8 @@ export interface Receiver {
 /** The attempts of the last hour of all queues of a receiver. */
 export interface ReceiverHealth extends Omit<QueueHealth, 'warnings'> {
   /**
-   * Queues that fail by the receiver's answers, or whose signature is rejected, as their own healths have it. None if ten attempts to the receiver
-   * succeeded since its last failure, whatever queues that are paused since still have in their hour.
+   * Queues that fail by the receiver's answers, or whose signature is rejected, as their own healths have it. None if ten
+   * attempts to the receiver succeeded since its last failure, whatever queues that are paused since still have in their hour.
    */
   failing: number;
   /** Attempts with another answer than 2xx and backpressure, or without one. */
@@ -115,9 +115,9 @@ async function succeededSince(
   at: Date,
 ): Promise<number> {
   const start = Math.floor(at.getTime() / SPAN_MS) * SPAN_MS;
-  const within = queues.map(({ id }) => id);
+  const ids = queues.map(({ id }) => id);
   const isMixed = rows.some((row) => row.at === start && row.success > 0);
-  const first = isMixed ? await succeededWithinSpan(reading, account.id, within, at) : 0;
+  const first = isMixed ? await succeededWithinSpan(reading, account.id, ids, at) : 0;
   return rows.filter((row) => row.at > start).reduce((sum, { success }) => sum + success, first);
 }
 

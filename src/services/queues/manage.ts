@@ -165,8 +165,7 @@ export function createQueueChanges(context: Context) {
 
 /**
  * Explicit fields override the template's or those of the copied queue, which override the defaults (spec "Queue"). The plan's
- * ceilings bound the
- * last two: otherwise an account whose plan allows less than a default would have to send that setting.
+ * ceilings bound the last two: otherwise an account whose plan allows less than a default would have to send that setting.
  */
 function settingsOf(
   context: Context,

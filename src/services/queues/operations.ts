@@ -15,8 +15,7 @@ import { generateSigningSecret } from './signing-secret.ts';
 /**
  * Pauses and resumes queues, ends holds, rotates signing secrets (docs/decisions/0005), and switches the encryption of
  * payloads (0007), the headers of Standard Webhooks (0050), the mark of production (0051) and the breaker (0053). GraphQL only.
- * Each change is written to the audit log in the
- * same commit, and returns the queue as it is afterwards.
+ * Each change is written to the audit log in the same commit, and returns the queue as it is afterwards.
  * @throws JobferryError `not_found`, `unavailable`, and what the method names
  */
 export function createQueueOperations(context: Context) {

@@ -1,13 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { QueueOfName } from '../../api/operations/shell.ts';
-import { SearchQueues } from '../../api/operations/suggest.ts';
 import { outcomeOf } from '../../api/outcome.ts';
-import { keepOld, query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
-import { useSettled } from '../../base/use-settled.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { QueueOffers } from '../../parts/queue-offers.tsx';
 import { seconds } from '../../words/format.ts';
 import type { NewAlert } from '../../words/new-alert.ts';
 import { Field } from './field.tsx';
@@ -173,8 +170,6 @@ function Watched({
   queueName: string;
   setQueueName: (name: string) => void;
 }) {
-  const search = useSettled(queueName.trim());
-  const found = useQuery({ ...query(SearchQueues, { search, tags: null }), ...keepOld }).data?.queues.nodes;
   const offers = useId();
   return (
     <>
@@ -208,11 +203,7 @@ function Watched({
                 value={queueName}
                 onChange={({ target }) => setQueueName(target.value)}
               />
-              <datalist id={offers}>
-                {found?.map(({ name }) => (
-                  <option key={name} value={name} />
-                ))}
-              </datalist>
+              <QueueOffers id={offers} text={queueName} />
             </>
           )}
         </Field>

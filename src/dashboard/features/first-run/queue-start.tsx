@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { SearchQueues } from '../../api/operations/suggest.ts';
-import { keepOld, query } from '../../api/query.ts';
-import { useSettled } from '../../base/use-settled.ts';
+import { query } from '../../api/query.ts';
+import { QueueOffers } from '../../parts/queue-offers.tsx';
 import type { Start } from './model/new-queue.ts';
 import { Templates } from './operations.ts';
 import { Field } from './queue-field.tsx';
@@ -44,8 +43,6 @@ export function QueueStart({
 
 function CopiedQueue({ copyOf, problem }: { copyOf: string; problem: string | undefined }) {
   const [text, setText] = useState(copyOf);
-  const search = useSettled(text);
-  const found = useQuery({ ...query(SearchQueues, { search, tags: null }), ...keepOld }).data?.queues.nodes;
   const id = useId();
   return (
     <>
@@ -58,11 +55,7 @@ function CopiedQueue({ copyOf, problem }: { copyOf: string; problem: string | un
         list={id}
         onText={setText}
       />
-      <datalist id={id}>
-        {found?.map(({ name }) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <QueueOffers id={id} text={text} />
     </>
   );
 }

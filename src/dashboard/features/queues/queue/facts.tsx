@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from 'react';
+import { useMemo } from 'react';
 import { Link } from 'wouter';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
@@ -7,6 +7,7 @@ import { Time } from '../../../parts/time.tsx';
 import { answersOf } from '../../../words/answers.ts';
 import { count, many, number, percent, seconds, span } from '../../../words/format.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
+import { Fact } from '../parts/fact.tsx';
 
 /** Six figures; each links to what it counts: jobs, attempts or dead letters. */
 export function Facts({ queue }: { queue: QueueOfPage }) {
@@ -19,16 +20,6 @@ export function Facts({ queue }: { queue: QueueOfPage }) {
       <DeadLetters queue={queue} />
       <DeliversTo queue={queue} />
     </dl>
-  );
-}
-
-function Fact({ label, children, sub }: { label: string; children: ReactNode; sub: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-      <dd className="sub">{sub}</dd>
-    </div>
   );
 }
 

@@ -23,6 +23,7 @@ import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
 import { noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
 import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
+import { Fact } from '../parts/fact.tsx';
 import { QueuesBar, SeveralButtons } from '../several/several-buttons.tsx';
 
 const crumbsOf = (host: string) => [
@@ -165,16 +166,6 @@ function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health 
         {spanText(health?.refusedAt ?? null, view)}
       </Fact>
     </dl>
-  );
-}
-
-function Fact({ label, children, sub }: { label: string; children: React.ReactNode; sub: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-      <dd className="sub">{sub}</dd>
-    </div>
   );
 }
 
