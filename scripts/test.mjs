@@ -8,8 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
+/** Not by `npx`, which ends before what it has started, at a signal. */
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 /** Ticks of a second in /proc: 100 on every Linux that Node runs on. */
 const TICKS = 100;
+/** Time in which a command that is told to end does so. */
+const GRACE_MS = 10_000;
 const isLong = process.argv[2] === 'long';
 
 const atStart = machine();
@@ -18,8 +22,8 @@ const NO_BUILD = 3;
 /** Commands that run now. */
 const running = new Set();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.once(signal, () => {
-    endRunning();
+  process.once(signal, async () => {
+    await endRunning();
     rmSync(folder, { recursive: true, force: true });
     process.exit(1);
   });
@@ -35,7 +39,7 @@ try {
   console.error(String(error.message));
   process.exitCode = 1;
 } finally {
-  endRunning();
+  await endRunning();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -45,28 +49,34 @@ async function runTests(project) {
     step('build', 'npm', ['run', '--silent', 'build']),
     step('client', 'npm', ['run', '--silent', 'build:client']),
   ]);
-  await step('tests', 'npx', ['vitest', 'run', '--project', project], { TEST_CPU_FILE: serverFile });
+  await step('tests', process.execPath, [VITEST, 'run', '--project', project], { TEST_CPU_FILE: serverFile });
 }
 
 async function runLong() {
   await runTests('long*');
   // `npm test` draws these at random, a quarter as often.
   const seeds = ['test/simulation/even-seeds', 'test/simulation/odd-seeds'];
-  await step('simulation', 'npx', ['vitest', 'run', ...seeds], { SIM_SEQUENCES: '12000' });
+  await step('simulation', process.execPath, [VITEST, 'run', ...seeds], { SIM_SEQUENCES: '12000' });
   await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz'], { FUZZ_CASES: '600' });
   await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];
   await step('pairs', process.execPath, ['bench/pairs/run.mjs', ...few], {}, [0, NO_BUILD]);
 }
 
-/** Ends the groups of all commands that still run. */
-function endRunning() {
-  for (const { pid } of running) {
-    try {
-      process.kill(-pid, 'SIGTERM');
-    } catch {
-      // It has just ended.
-    }
+/** Ends the groups of all commands that still run. Workers of vitest ignore what asks them to end, and outlive it. */
+async function endRunning() {
+  const commands = [...running];
+  const ends = commands.map((command) => new Promise((resolve) => command.once('close', resolve)));
+  for (const { pid } of commands) signalGroup(pid, 'SIGTERM');
+  await Promise.race([Promise.all(ends), new Promise((resolve) => setTimeout(resolve, GRACE_MS).unref())]);
+  for (const { pid } of commands) signalGroup(pid, 'SIGKILL');
+}
+
+function signalGroup(pid, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // All of it has ended.
   }
 }
 
