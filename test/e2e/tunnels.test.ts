@@ -6,6 +6,7 @@ import { beginJobferry, runJobferry } from '../support/command.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
+import { startJobferry } from '../support/process.ts';
 import { verifySignature } from '../support/receiver.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
@@ -284,14 +285,16 @@ describe('a tunnel', () => {
   it('ends when its process may no longer work, and when the process stops, so that others deliver', async () => {
     const { url: databaseUrl } = await createTestDatabase();
     const env = { BOOTSTRAP_API_KEY: KEY };
-    const stopping = await startInProcess({ databaseUrl, env: { ...env, SHUTDOWN_DELAY_SECONDS: '60' } });
+    // It goes on answering for a time that no test waits for, and is killed.
+    const stopping = await startJobferry({ databaseUrl, env: { ...env, SHUTDOWN_DELAY_SECONDS: '60' } });
+    onTestFinished(async () => void (await stopping.kill('SIGKILL')));
     const other = await startInProcess({ databaseUrl, env });
     onTestFinished(async () => void (await other.stop()));
     const api = createApi(other.baseUrl, KEY);
     const webhook = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: webhook.url });
     await listening(stopping.baseUrl, queue.name, 'http://127.0.0.1:9/');
-    void stopping.stop();
+    process.kill(stopping.pid, 'SIGTERM');
     const { id } = await api.publish(queue.name);
     await api.waitForStatus(id, 'completed', 30_000);
     expect(webhook.requests.length).toBe(1);
@@ -371,7 +374,7 @@ describe('jobferry listen', () => {
     await waitFor(async () => (await tunnelsOf(api, queue.name)) === 1, { message: 'the tunnel is open' });
     running.kill('SIGINT');
     expect((await running.ended).code).toBe(0);
-    expect(await tunnelsOf(api, queue.name)).toBe(0);
+    await expect.poll(() => tunnelsOf(api, queue.name)).toBe(0);
   });
 });
 
