@@ -93,6 +93,9 @@ export function tooOld(version: string, release: Release): string {
   );
 }
 
+/** So many times that a release began to run are kept. */
+export const RELEASES_KEPT = 100;
+
 /** A process that has sent a heartbeat lately. */
 export interface RunningProcess {
   role: string;

@@ -40,6 +40,7 @@ export const PRICE = {
   receiverHealth: 30,
   /** A statement over a table of few rows. */
   tunnels: 5,
+  releases: 5,
   /** A statement of a few rows. The time of the receiver costs nothing here. */
   receiverCheck: 50,
   receiverExamination: 200,

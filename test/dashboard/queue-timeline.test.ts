@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   type AttemptsPoint,
-  changeBeforeOf,
   changesSince,
   chartRate,
   comparisonOf,
@@ -16,6 +15,7 @@ import {
 } from '../../src/dashboard/features/queues/model/queue-timeline.ts';
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/filter/links.ts';
 import { answersOf, CODES } from '../../src/dashboard/words/answers.ts';
+import { changeBefore, changeBeforeOf, deedOnQueue, releaseEntries } from '../../src/dashboard/words/queue-deeds.ts';
 
 const at = (clock: string) => `2026-11-12T${clock}:00Z`;
 const none = { p50: null, p95: null, p99: null };
@@ -155,6 +155,22 @@ it('has the changes since its charts began, and the one in the hour before a cau
   expect(changesSince({ timeline, errorGroups: [] })).toBe('2026-11-12T11:50:00.000Z');
   expect(changesSince({ timeline, errorGroups: [cause] })).toBe('2026-11-12T08:30:00.000Z');
   const changes = ['09:31', '09:10', '09:20', '08:29'].map((clock) => ({ at: at(clock) }));
-  expect(changeBeforeOf(changes, cause)).toEqual({ at: at('09:20') });
-  expect(changeBeforeOf(changes, { firstSeen: at('08:00') })).toBeNull();
+  expect(changeBeforeOf(changes, cause.firstSeen)).toEqual({ at: at('09:20') });
+  expect(changeBeforeOf(changes, at('08:00'))).toBeNull();
+});
+
+it('has the releases that took over among the changes, and not the first one of a database', () => {
+  const runs = [
+    { version: '0.3.0', before: '0.2.0', at: at('09:25') },
+    { version: '0.2.0', before: null, at: at('09:00') },
+  ];
+  const entries = releaseEntries(runs);
+  expect(entries.map((entry) => `${entry.actor} ${deedOnQueue(entry)}`)).toEqual([
+    'Jobferry 0.3.0 took over from 0.2.0',
+  ]);
+  const newest = changeBeforeOf(entries, at('09:30'));
+  if (newest === null) throw new Error('it was five minutes before');
+  expect(changeBefore(newest, at('09:30')).replace(/\u00a0/g, ' ')).toBe(
+    'Jobferry 0.3.0 took over from 0.2.0 5 min before',
+  );
 });

@@ -1,5 +1,12 @@
-import { beforeAll, expect, it } from 'vitest';
-import { type InstanceReport, ignoredNames, removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type InstanceIdentity,
+  type InstanceReport,
+  ignoredNames,
+  removeInstance,
+  reportInstance,
+} from '../../src/db/insight/instances.ts';
+import { releaseRuns } from '../../src/db/insight/releases.ts';
 import { startHeartbeat } from '../../src/services/server/heartbeat.ts';
 import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -101,4 +108,63 @@ it('is reported again and again until the process stops, whatever fails in betwe
   expect(await rows()).toHaveLength(1);
   await stop();
   expect(await rows()).toEqual([]);
+});
+
+describe('the releases that began to run', () => {
+  const beat = (version: string, identity: InstanceIdentity | null = null) =>
+    reportInstance(fixture.db, identity, { ...report, version });
+  const all = { from: null, to: null };
+  const runs = async () =>
+    (await releaseRuns(fixture.db, all)).map(({ version, before, at }) => [version, before, at.getTime() - START]);
+  const running: InstanceIdentity[] = [];
+  const stop = async (...identities: InstanceIdentity[]) => {
+    for (const { id } of identities) await removeInstance(fixture.db, id);
+  };
+
+  beforeEach(async () => {
+    await stop(...running.splice(0));
+    await fixture.db.query('truncate release_run, instance');
+    await setClock(START);
+  });
+
+  it('are recorded once, however many processes of a release start, and again when one is taken back', async () => {
+    const first = [await beat('1.0.0'), await beat('1.0.0')];
+    await setClock(START + MINUTE);
+    for (const one of first) await beat('1.0.0', one);
+    const second = await beat('1.1.0');
+    for (const one of first) await beat('1.0.0', one);
+    expect(await runs()).toEqual([
+      ['1.1.0', '1.0.0', MINUTE],
+      ['1.0.0', null, 0],
+    ]);
+    // One of the old ones crashes during the rollout, and starts again beside the other.
+    await beat('1.0.0');
+    expect(await runs()).toHaveLength(2);
+
+    await fixture.db.query(`delete from instance where version = '1.0.0'`);
+    await setClock(START + 2 * MINUTE);
+    await beat('1.1.0', second);
+    const back = await beat('1.0.0');
+    expect((await runs())[0]).toEqual(['1.0.0', '1.1.0', 2 * MINUTE]);
+    // The rollback stops half-way, and the later release stays: it is the one that runs.
+    await stop(back);
+    await beat('1.1.0', second);
+    expect((await runs()).map(([version]) => version)).toEqual(['1.1.0', '1.0.0', '1.1.0', '1.0.0']);
+  });
+
+  it('are found by time, without what two processes recorded at once, and a hundred are kept', async () => {
+    await fixture.db.query(
+      `insert into release_run (version, began_at)
+       select '1.' || n / 2 || '.0', to_timestamp($1::float8 / 1000) + n * interval '1 ms' from generate_series(0, 219) n`,
+      [START],
+    );
+    expect(await releaseRuns(fixture.db, { from: new Date(START + 4), to: new Date(START + 7) })).toEqual([
+      { version: '1.3.0', before: '1.2.0', at: new Date(START + 6) },
+      { version: '1.2.0', before: '1.1.0', at: new Date(START + 4) },
+    ]);
+    await setClock(START + MINUTE);
+    await beat('2.0.0');
+    expect((await fixture.db.query('select from release_run')).length).toBe(100);
+    expect((await runs())[0]).toEqual(['2.0.0', '1.109.0', MINUTE]);
+  });
 });

@@ -106,3 +106,18 @@ it('names the newest change of settings in the hour before a cause of death', as
   const late = await groups(graphql);
   expect(late.every((one: { changeBefore: object | null }) => one.changeBefore === null)).toBe(true);
 });
+
+it('has the releases that took over beside it, for every account', async () => {
+  await server.op.db.query(
+    `insert into release_run (version, began_at) values ('0.2.0', '2026-11-01T10:00:00Z'), ('0.3.0', '2026-11-02T10:00:00Z')`,
+  );
+  const releases = async (args: string, client: GraphQL) =>
+    (await client.query(`{ releases${args} { version before at } }`)).releases;
+  const [later, first] = [
+    { version: '0.3.0', before: '0.2.0', at: '2026-11-02T10:00:00.000Z' },
+    { version: '0.2.0', before: null, at: '2026-11-01T10:00:00.000Z' },
+  ];
+  expect(await releases('', graphql)).toEqual([later, first]);
+  expect(await releases('(at: { from: "2026-11-02T00:00:00Z" })', stranger)).toEqual([later]);
+  expect(await releases('(at: { to: "2026-11-01T09:00:00Z" })', stranger)).toEqual([]);
+});

@@ -2,25 +2,29 @@ import './change-before.css';
 import { Link } from 'wouter';
 import { changesPath } from '../filter/activity.ts';
 import type { ChangeEntry } from '../schema/fragments.ts';
-import { changeBefore } from '../words/queue-deeds.ts';
+import { changeBefore, changeBeforeOf, HOUR_MS, RELEASE } from '../words/queue-deeds.ts';
 import { Icon } from './icon.tsx';
 
-const HOUR_MS = 3_600_000;
-
 /**
- * The newest change of the queue in the hour before its first job died of a cause, as a link to all changes of that hour; if
- * there was none, a link to the changes of the account.
+ * The newest change of the queue in the hour before its first job died of a cause, or a release that took over later, as a link
+ * to all changes of that hour; if there was none, a link to the changes of the account.
  */
 export function ChangeBefore({
-  cause: { firstSeen, queue, changeBefore: entry },
+  cause: { firstSeen, queue },
+  changes,
 }: {
-  cause: { firstSeen: string; queue: { id: string } | null; changeBefore: ChangeEntry | null };
+  cause: { firstSeen: string; queue: { id: string } | null };
+  changes: readonly ChangeEntry[];
 }) {
+  const entry = changeBeforeOf(changes, firstSeen);
   const first = Date.parse(firstSeen);
   const hour = { from: first - HOUR_MS, to: first };
   return (
     <span className="change-before">
-      <Link className="link" href={changesPath(entry === null ? null : (queue?.id ?? null), hour)}>
+      <Link
+        className="link"
+        href={changesPath(entry === null || entry.action === RELEASE ? null : (queue?.id ?? null), hour)}
+      >
         {entry === null ? (
           'What changed in the hour before'
         ) : (

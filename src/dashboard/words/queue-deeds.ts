@@ -3,6 +3,8 @@ import type { IconName } from './words.ts';
 
 /** Changes of a queue in words, as charts and causes name them; `audit.ts` has those of everything else. */
 
+export const HOUR_MS = 3_600_000;
+
 export interface DeedWords {
   /** "paused", before the name of the target. */
   verb: string;
@@ -50,6 +52,19 @@ export const QUEUE_DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
 };
 
+/** A release that took over, as an entry among the changes: it is of all queues, and of no person. */
+export const RELEASE = 'release';
+
+/** The releases that took over from another one; the first one of a database changed nothing. */
+export function releaseEntries(runs: readonly { version: string; before: string | null; at: string }[]) {
+  return runs
+    .filter(({ before }) => before !== null)
+    .map(({ version, before, at }) => ({
+      ...{ id: `${at} ${version}`, at, actor: `Jobferry ${version}`, memberId: null, action: RELEASE },
+      ...{ targetType: RELEASE, targetId: '', targetName: before, before: null, after: null },
+    }));
+}
+
 /** Settings of a queue within a sentence. */
 const SETTINGS: Readonly<Record<string, string>> = {
   webhookUrl: 'webhook address',
@@ -68,9 +83,20 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 /** The deed on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
 export function deedOnQueue(entry: Entry): string {
+  if (entry.action === RELEASE) return `took over from ${entry.targetName}`;
   if (entry.action !== 'queue.update') return verbOf(entry.action).replace(/ of$/, '');
   const names = fieldChanges(entry).map(({ field }) => SETTINGS[field] ?? field);
   return names.length > 2 ? `changed ${number(names.length)} settings` : `changed the ${names.join(' and the ')}`;
+}
+
+/** The newest of these changes in the hour before a cause began; null if there is none. */
+export function changeBeforeOf<Entry extends { at: string }>(
+  changes: readonly Entry[],
+  firstSeen: string,
+): Entry | null {
+  const first = Date.parse(firstSeen);
+  const before = changes.filter(({ at }) => Date.parse(at) <= first && Date.parse(at) >= first - HOUR_MS);
+  return before.reduce<Entry | null>((newest, one) => (newest === null || one.at > newest.at ? one : newest), null);
 }
 
 /** "sam@example.com changed the webhook address 4 min before": the change before a cause of death. */

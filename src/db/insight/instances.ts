@@ -1,4 +1,5 @@
 import type { IgnoredOfQueue } from '../../counts/ignored-names.ts';
+import { RELEASES_KEPT } from '../../domain/release.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** The heartbeat of a process. */
@@ -15,12 +16,27 @@ export interface InstanceReport {
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
+// `begun` records that another release than the last one began to run: at the first heartbeat of a process if no other process of its
+// version runs, and at a later one if no process of another version does (docs/decisions/0054).
 const REPORT: Statement = {
   name: 'report-instance',
   text: `
     with gone as (
       delete from instance
        where id is distinct from $1 and last_seen_at < (select jobferry_now()) - interval '5 minutes'
+    ), begun as (
+      insert into release_run (version)
+      select $4
+       where $4 is distinct from (select version from release_run order by began_at desc, version desc limit 1)
+         and not exists (select from instance other
+                          where other.id is distinct from $1 and (other.version = $4) = ($1 is null)
+                            and other.last_seen_at > (select jobferry_now()) - interval '30 s')
+      on conflict do nothing
+      returning began_at
+    ), surplus as (
+      delete from release_run
+       where exists (select from begun)
+         and began_at <= (select began_at from release_run order by began_at desc offset ${RELEASES_KEPT - 1} limit 1)
     )
     insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds, address, ignored)
     values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7, $8, $9)
@@ -37,7 +53,7 @@ export interface InstanceIdentity {
 }
 
 /**
- * Writes the heartbeat of this process, and removes the rows of processes without a heartbeat for 5 minutes.
+ * Writes the heartbeat of this process, records its release if another one ran before, and removes the rows of processes without a heartbeat for 5 minutes.
  * @param identity the result of the first report; null for the first report
  */
 export async function reportInstance(

@@ -53,6 +53,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ReceiverCheck: ['error', 'errorCode'],
   // Besides Jobferry's own sentences, only the address to which a receiver redirects.
   ReceiverFinding: ['advice', 'name', 'text'],
+  ReleaseRun: ['before', 'version'],
   RestoreErrorGroupPayload: ['fingerprint'],
   RotateAlertRuleSecretPayload: ['signingSecret'],
   RotateSigningSecretPayload: ['signingSecret'],

@@ -1,5 +1,7 @@
-import type { ServiceLags as LagsShape, ServerFacts } from '../../services/server/facts.ts';
+import { RELEASES_KEPT } from '../../domain/release.ts';
+import type { ServiceLags as LagsShape, ReleaseRun, ServerFacts } from '../../services/server/facts.ts';
 import { builder } from '../builder.ts';
+import { TimeRangeInput } from '../filter-input.ts';
 import { PRICE } from '../prices.ts';
 
 const ServiceLags = builder.objectRef<LagsShape>('ServiceLags').implement({
@@ -55,7 +57,29 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
   }),
 });
 
+const ReleaseRunType = builder.objectRef<ReleaseRun>('ReleaseRun').implement({
+  description: 'A release of Jobferry that began to run, after another one or as the first.',
+  fields: (t) => ({
+    version: t.exposeString('version', { description: 'Version of the release.' }),
+    before: t.exposeString('before', {
+      nullable: true,
+      description: 'Version of the release that ran before; null if it is not known, as in a new database.',
+    }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time at which the first process of the release started.' }),
+  }),
+});
+
 builder.queryFields((t) => ({
+  releases: t.field({
+    type: [ReleaseRunType],
+    complexity: { field: PRICE.releases, multiplier: 1 },
+    description: `Releases of Jobferry that began to run, newest first; the last ${RELEASES_KEPT} are kept. A release is there once for each time that it took over from another one, also without a migration, and also when an earlier release is started again.`,
+    args: {
+      at: t.arg({ type: TimeRangeInput, description: 'Releases that began in this range of time; all by default.' }),
+    },
+    resolve: (_root, { at }, { services, account }) =>
+      services.server.releases(account, { from: at?.from ?? null, to: at?.to ?? null }),
+  }),
   server: t.field({
     type: Server,
     description: 'The Jobferry service: version, clock and time limits.',

@@ -1,9 +1,11 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import { type ServiceLags, serviceLags } from '../../db/insight/lags.ts';
+import { type ReleaseRun, releaseRuns } from '../../db/insight/releases.ts';
 import type { Account } from '../../domain/account.ts';
 import type { Context } from '../context.ts';
 
 export type { ServiceLags } from '../../db/insight/lags.ts';
+export type { ReleaseRun } from '../../db/insight/releases.ts';
 
 export interface ServerFacts {
   /** Version of Jobferry. */
@@ -35,6 +37,11 @@ export function createServerFacts({
      */
     lags(account: Account): Promise<ServiceLags | null> {
       return serviceLags(db.reading(account.id), account.id, periods.retentionMs);
+    },
+
+    /** Returns the releases that began to run in a range of time, newest first. @throws JobferryError `unavailable` */
+    releases({ id }: Account, range: { from: Date | null; to: Date | null }): Promise<ReleaseRun[]> {
+      return releaseRuns(db.reading(id), range);
     },
 
     /** Returns the version, the clock and the periods of this service. */

@@ -25,6 +25,7 @@ import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { DEEDS, sentenceOfEntry, wordsOfDeed } from '../../words/audit.ts';
 import { phrase } from '../../words/phrase.ts';
+import { RELEASE } from '../../words/queue-deeds.ts';
 import { Entries } from './entries.tsx';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
 import type { ActivityEntry, ActivityPage } from './operations.ts';
@@ -39,12 +40,14 @@ export default function Activity() {
   const list = asked.data?.changes;
   useWalk();
   const { isHeld, handlers } = useHeld();
-  const all = [...(list?.nodes ?? []), ...(asked.data?.signIns ?? [])].sort((a, b) => (a.id < b.id ? 1 : -1));
+  const between = asked.data?.between ?? [];
+  const orderOf = ({ at, id }: ActivityEntry) => `${at} ${id}`;
+  const all = [...(list?.nodes ?? []), ...between].sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1));
   const entries = useCalmList(all, isHeld);
   const pathTo = (place: { after: string } | { before: string }) => activityPath(filter, place);
   const isFiltered = Object.values(filter).some((value) => value !== null);
   return (
-    <Head list={list} filter={filter} none={list === undefined ? 'Activity' : noneOf(isFiltered, all.length > 0)}>
+    <Head list={list} filter={filter} none={list === undefined ? 'Activity' : noneOf(isFiltered, between)}>
       <Filter filter={filter} newest={list?.nodes[0]} />
       <Failure asked={asked} what="The activity" />
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
@@ -65,8 +68,9 @@ export default function Activity() {
   );
 }
 
-function noneOf(isFiltered: boolean, hasSignIns: boolean): string {
-  if (hasSignIns) return 'No change, only sign-ins.';
+function noneOf(isFiltered: boolean, between: readonly ActivityEntry[]): string {
+  if (between.some(({ action }) => action === RELEASE)) return 'Another release, and no change by people.';
+  if (between.length > 0) return 'No change, only sign-ins.';
   return isFiltered ? 'No change matches.' : 'Activity';
 }
 

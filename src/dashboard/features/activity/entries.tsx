@@ -7,6 +7,7 @@ import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { actionOf, type FieldChange, fieldChanges, wordsOfDeed } from '../../words/audit.ts';
 import { upperFirst } from '../../words/format.ts';
+import { deedOnQueue, RELEASE } from '../../words/queue-deeds.ts';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
 import type { ActivityEntry } from './operations.ts';
 
@@ -74,6 +75,29 @@ function Run({ run, filter, isCut }: { run: readonly ActivityEntry[]; filter: Ac
 }
 
 function Row({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }) {
+  if (entry.action === RELEASE) return <Release entry={entry} />;
+  return <Change entry={entry} filter={filter} />;
+}
+
+function Release({ entry }: { entry: ActivityEntry }) {
+  return (
+    <tr>
+      <td className="c2 q at">
+        <Time at={entry.at} />
+      </td>
+      <td className="c1" colSpan={3}>
+        <span className="deed">
+          <Icon name="system" />
+          <Link className="name rowlink" href="/system">
+            {entry.actor} {deedOnQueue(entry)}
+          </Link>
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function Change({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }) {
   const { verb, icon } = wordsOfDeed(entry.action);
   const { name, path } = targetOf(entry);
   const actionId = actionOf(entry);

@@ -12,6 +12,7 @@ import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
 import { TellMe } from '../../parts/tell-me.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import type { ChangeEntry } from '../../schema/fragments.ts';
 import { titleOfDeath } from '../../words/cause.ts';
 import { spanOfDeath } from '../../words/death.ts';
 import { number } from '../../words/format.ts';
@@ -31,6 +32,7 @@ const dismissingOf = (isDismissed: boolean) =>
 /** Causes, the largest first. The order stays as long as the list does: what is read again moves no row. */
 export function CauseList({
   causes,
+  releases,
   listKey,
   filter,
   isByAnswer,
@@ -38,6 +40,7 @@ export function CauseList({
   onReplay,
 }: {
   causes: readonly CauseRow[];
+  releases: readonly ChangeEntry[];
   listKey: string;
   filter: DeadFilter;
   isByAnswer: boolean;
@@ -97,7 +100,7 @@ export function CauseList({
         {rows.map((cause) => (
           <Cause
             key={keyOf(cause)}
-            {...{ cause, most, filter, isByAnswer, isDismissed }}
+            {...{ cause, releases, most, filter, isByAnswer, isDismissed }}
             isNew={fresh.has(cause)}
             onReplay={() => onReplay(cause)}
             onDismiss={() => dismiss(cause)}
@@ -120,6 +123,7 @@ function useSteadyOrder(causes: readonly CauseRow[], listKey: string): readonly 
 
 function Cause({
   cause,
+  releases,
   most,
   filter,
   isByAnswer,
@@ -129,6 +133,7 @@ function Cause({
   onDismiss,
 }: {
   cause: CauseRow;
+  releases: readonly ChangeEntry[];
   most: number;
   filter: DeadFilter;
   isByAnswer: boolean;
@@ -173,7 +178,10 @@ function Cause({
             <TellMe alert={{ kind: 'DEAD_LETTERS', queue, threshold: 1 }} about={`of ${queue.name}`} />
           )}
         </div>
-        <ChangeBefore cause={cause} />
+        <ChangeBefore
+          cause={cause}
+          changes={cause.changeBefore === null ? releases : [cause.changeBefore, ...releases]}
+        />
       </div>
       <p className="when">
         <b>

@@ -23,6 +23,7 @@ import { Phrase } from '../../parts/time.tsx';
 import { textOf } from '../../schema/graphql.ts';
 import { count, many, time } from '../../words/format.ts';
 import type { Phrase as Pieces } from '../../words/phrase.ts';
+import { releaseEntries } from '../../words/queue-deeds.ts';
 import { CauseList } from './causes.tsx';
 import { headOfCauses, leadOfCause, MOST_CAUSES } from './model/cause.ts';
 import { NoCauses } from './no-causes.tsx';
@@ -156,6 +157,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
           <div className={asked.isPlaceholderData ? 'dim' : undefined}>
             <CauseList
               causes={data.errorGroups}
+              releases={releaseEntries(data.releases)}
               listKey={`${key} ${isByAnswer}`}
               filter={filter}
               isByAnswer={isByAnswer}

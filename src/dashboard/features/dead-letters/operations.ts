@@ -15,6 +15,7 @@ export const Causes = graphql(
         }
       }
     }
+    releases { version before at }
     dismissals { fingerprint }
     newest: deadLetters(first: 1) { nodes { deadAt } }
     oldest: deadLetters(last: 1, filter: $filter) { hint nodes { job { createdAt } } }

@@ -7,6 +7,7 @@ export const System = graphql(`
       lags { searchSeconds statisticsSeconds wakeUpSeconds }
     }
     instances { id role version startedAt lastSeenAt inFlight capacity }
+    releases { version before at }
     account { plan { windowSeconds } }
     queues(first: 100) { totalCount nodes { name paused oldestDueSeconds } }
   }

@@ -11,7 +11,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page/page.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
-import { ago, number, seconds, span, time, took } from '../../words/format.ts';
+import { ago, minute, number, seconds, span, time, took } from '../../words/format.ts';
 import { shortId } from '../../words/job-id.ts';
 import { isSeen } from '../../words/seen.ts';
 import { headOfSystem, type Lags, lagRows, latest } from './model/system.ts';
@@ -59,9 +59,10 @@ export default function System() {
   );
 }
 
-function Facts({ data: { server, queues, tookMs } }: { data: SystemData & { tookMs: number } }) {
+function Facts({ data: { server, queues, releases, tookMs } }: { data: SystemData & { tookMs: number } }) {
   const view = useView();
   const late = latest(queues.nodes);
+  const run = releases.find(({ version }) => version === server.version);
   const lateSeconds = late?.oldestDueSeconds ?? 0;
   return (
     <section aria-label="Facts">
@@ -96,7 +97,11 @@ function Facts({ data: { server, queues, tookMs } }: { data: SystemData & { took
         <div>
           <dt>Version</dt>
           <dd>{server.version}</dd>
-          <dd className="sub">environment {server.environment}</dd>
+          <dd className="sub">
+            {run !== undefined && `since ${minute(Date.parse(run.at), view)}, `}
+            {run?.before != null && `after ${run.before}, `}
+            environment {server.environment}
+          </dd>
         </div>
       </dl>
     </section>

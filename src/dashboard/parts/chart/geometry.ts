@@ -43,6 +43,8 @@ export function moveEdge(span: Span, edge: keyof Span, buckets: number, domain: 
 export interface Mark {
   at: number;
   text: string;
+  /** Whether it happened to more than what the chart is about. */
+  isOfAll?: boolean;
 }
 
 /** Marks with less room between them than this are one: so wide is the target of a pointer. */

@@ -6,8 +6,8 @@ import { type Area, foldedMarks, type Mark, type Span } from './geometry.ts';
 
 export interface Marks {
   list: readonly Mark[];
-  /** Where a mark leads to: the changes of a span. */
-  pathTo: (span: Span) => string;
+  /** Where a mark leads to: the changes of a span, those of all if one of them is. */
+  pathTo: (span: Span, isOfAll: boolean) => string;
   /** Another chart of the page has the marks for the keyboard and for screen readers. */
   isRepeated?: boolean;
 }
@@ -45,7 +45,10 @@ export function ChartMarks({
           <li key={first.at} style={place}>
             <Link
               className={marks.length === 1 ? 'moment' : 'moment several'}
-              href={pathTo({ from: first.at, to: last.at })}
+              href={pathTo(
+                { from: first.at, to: last.at },
+                marks.some(({ isOfAll }) => isOfAll),
+              )}
               aria-label={text}
               tabIndex={isRepeated ? -1 : undefined}
             >

@@ -56,6 +56,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   session: 'people sign in again',
   sign_in_link: 'lasts for ten minutes',
   instance: 'heartbeats of running processes',
+  release_run: 'heartbeats write it: it says what ran on this database',
   lease_confirmation: 'lease locks of running processes',
   tunnel: 'clients that listen at running processes',
   follower: 'positions of background work in this database',

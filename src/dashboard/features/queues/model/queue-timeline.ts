@@ -168,13 +168,3 @@ export function changesSince({
   ];
   return new Date(Math.min(...times, 8.64e15)).toISOString();
 }
-
-/** The newest of these changes in the hour before a cause began; null if there is none. */
-export function changeBeforeOf<Entry extends { at: string }>(
-  changes: readonly Entry[],
-  { firstSeen }: { firstSeen: string },
-): Entry | null {
-  const first = Date.parse(firstSeen);
-  const before = changes.filter(({ at }) => Date.parse(at) <= first && Date.parse(at) >= first - HOUR_MS);
-  return before.reduce<Entry | null>((newest, one) => (newest === null || one.at > newest.at ? one : newest), null);
-}

@@ -38,11 +38,12 @@ export const QueueThen = graphql(`
 `);
 export type PointThen = NonNullable<ResultOf<typeof QueueThen>['queue']>['timeline'][number];
 
-/** The newest changes of a queue: for the ticks of its charts, and for the hour before its causes of death. */
+/** The newest changes of a queue, and the releases that began: for the ticks of its charts, and for the hour before its causes of death. */
 export const ChangesOfQueue = graphql(
   `
   query ChangesOfQueue($id: ID!, $at: TimeRangeInput!) {
     auditLog(groups: [SETTINGS], targetId: $id, at: $at, first: 50) { nodes { ...ChangeEntry } }
+    releases(at: $at) { version before at }
   }
 `,
   [ChangeEntry],

@@ -6,7 +6,6 @@ import { Table } from '../../../parts/table.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { firstLineOf, number } from '../../../words/format.ts';
-import { changeBeforeOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
 import { useChanges } from './use-changes.ts';
 
@@ -35,7 +34,7 @@ export function TopCauses({ queue }: { queue: QueueOfPage }) {
               <Link className="rowlink" href={deadPath(name)}>
                 {titleOfDeath(group, timeout)}
               </Link>
-              <ChangeBefore cause={{ ...group, changeBefore: changeBeforeOf(changes, group) }} />
+              <ChangeBefore cause={group} changes={changes} />
             </td>
             <td className="lo1">
               <span className="cut mono q">{firstLineOf(group.sample?.lastAttempt?.responseBody)}</span>

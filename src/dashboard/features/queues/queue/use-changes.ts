@@ -4,13 +4,13 @@ import { useIsPaused } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';
 import { changesPath } from '../../../filter/activity.ts';
 import type { Marks } from '../../../parts/chart/marks.tsx';
-import { deedOnQueue } from '../../../words/queue-deeds.ts';
+import { deedOnQueue, RELEASE, releaseEntries } from '../../../words/queue-deeds.ts';
 import { changesSince } from '../model/queue-timeline.ts';
 import { ChangesOfQueue, type QueueOfPage } from '../operations/queue.ts';
 
 const EVERY_MS = 30_000;
 
-/** The newest changes of a queue since its charts began, and since an hour before its causes of death did. */
+/** The newest changes of a queue, and the releases that took over, since its charts began, and since an hour before its causes of death did. */
 export function useChanges(queue: Pick<QueueOfPage, 'id' | 'timeline' | 'errorGroups'>) {
   const { id } = queue;
   const isPaused = useIsPaused();
@@ -21,18 +21,21 @@ export function useChanges(queue: Pick<QueueOfPage, 'id' | 'timeline' | 'errorGr
     placeholderData: (old) => (old?.auditLog.nodes.every(({ targetId }) => targetId === id) ? old : undefined),
     refetchInterval: isPaused ? false : EVERY_MS,
   });
-  return data?.auditLog.nodes;
+  return useMemo(() => data && [...data.auditLog.nodes, ...releaseEntries(data.releases)], [data]);
 }
 
-/** The changes of a queue as ticks of its charts. */
+/** The changes of a queue as ticks of its charts. Those with a release lead to the changes of the account, which has it. */
 export function useMarks(queue: Parameters<typeof useChanges>[0]): Marks | undefined {
   const changes = useChanges(queue);
   const { id } = queue;
   return useMemo(
     () =>
       changes && {
-        list: changes.map((entry) => ({ at: Date.parse(entry.at), text: `${entry.actor} ${deedOnQueue(entry)}` })),
-        pathTo: (span) => changesPath(id, span),
+        list: changes.map((entry) => ({
+          ...{ at: Date.parse(entry.at), text: `${entry.actor} ${deedOnQueue(entry)}` },
+          isOfAll: entry.action === RELEASE,
+        })),
+        pathTo: (span, isOfAll) => changesPath(isOfAll ? null : id, span),
       },
     [changes, id],
   );
