@@ -52,6 +52,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
+  ['receiver-tests', /\/(check|examine)-receiver\.tsx?$/],
   ['find', /\/(palette|help|nothing|saved-views|filter-input)\.tsx$/],
 ];
 
@@ -64,13 +65,15 @@ const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['first-run', 'queues'],
 ];
 
-/** Where modules go that two of these scripts need, or these two and one more. */
+/** Where modules go that all of these scripts need, or two of these and one more. */
 const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
   ['sent', 'job', 'send'],
   ['limits', 'queue', 'queues'],
   ['repair', 'actions', 'dead-letters'],
   ['repair', 'actions', 'bulk'],
   ['bulk', 'bulk', 'purge-dialog'],
+  ['changes', 'dead-letters', 'queue', 'queue-settings', 'service'],
+  ['changes', 'dead-letters', 'queue'],
 ];
 
 /**
@@ -94,8 +97,8 @@ function scriptOf(id: string, graph: { getModuleInfo(id: string): Rolldown.Modul
   for (const [inner, outer] of WITHIN) if (users.has(outer)) users.delete(inner);
   const [only] = users;
   if (users.size === 1 && only !== undefined) return only;
-  if (users.size > 3 || users.has('page') || users.has('jobs')) return 'page';
-  return SHARED.find(([, ...both]) => both.every((user) => users.has(user)))?.[0] ?? 'page';
+  const [shared = 'page', ...of] = SHARED.find(([, ...all]) => all.every((user) => users.has(user))) ?? [];
+  return users.size > Math.max(3, of.length) || users.has('page') || users.has('jobs') ? 'page' : shared;
 }
 
 export default defineConfig({
