@@ -75,6 +75,16 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.getByRole('button', { name: 'Pause…' }).click();
     await page.getByRole('button', { name: 'Pause 3 queues' }).click();
     await says(page, /^All 3 queues to 127\.0\.0\.1:\d+ are paused\.$/);
+
+    // They have one thing in common, so Overview says it once.
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    await says(page, /^All 3 queues need a look\.$/);
+    expect(textOf(await page.locator('.needs li').innerText())).toMatch(
+      /3 queues: paused\. one, three and two\. 0 jobs wait\./,
+    );
+    await page.keyboard.press('1');
+    await page.waitForURL('**/receivers/127.0.0.1:*');
   });
 
   async function createQueues(account: Account, all: readonly string[]): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type QueueState,
   signOf,
   summaryOf,
+  troublesOf,
   worstFirst,
 } from '../../src/dashboard/features/queues/model/overview.ts';
 import type { Condition, Depth } from '../../src/dashboard/features/queues/model/queue-condition.ts';
@@ -63,6 +64,31 @@ describe('the order of queues', () => {
   it('leaves those that are well by name, however late their oldest job is for a moment', () => {
     const states = [state('b', 'moving', { oldest: 3 }), state('a', 'moving'), state('c', 'moving', { oldest: 1 })];
     expect(worstFirst(states).map(({ queue }) => queue.name)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('what needs a look', () => {
+  const at = (host: string, { queue, ...rest }: QueueState) => ({
+    ...rest,
+    queue: { ...queue, webhookUrl: `https://${host}/in` },
+  });
+
+  it('has the queues of one receiver in one condition as one, at the place of the worst', () => {
+    const troubles = troublesOf([
+      at('a.example', state('z', 'failing')),
+      at('b.example:8443', state('one', 'failing')),
+      at('a.example', state('b', 'failing')),
+      at('a.example', state('late', 'behind')),
+      at('b.example', state('port', 'failing')),
+    ]);
+    expect(troubles.map(({ host, states }) => [host, ...states.map(({ queue }) => queue.name)])).toEqual([
+      ['a.example', 'z', 'b'],
+      ['b.example:8443', 'one'],
+      ['a.example', 'late'],
+      ['b.example', 'port'],
+    ]);
+    // Its id does not change with the order of its queues.
+    expect(troubles.map(({ id }) => id)).toEqual(['b', 'one', 'late', 'port']);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   NO_FLOW,
   type QueueNow,
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
-import { problemOf, wayOutOf } from '../../src/dashboard/features/queues/model/queue-problem.ts';
+import { problemOf, problemOfSeveral, wayOutOf } from '../../src/dashboard/features/queues/model/queue-problem.ts';
 import {
   brief,
   deadCountsOf,
@@ -191,4 +191,21 @@ describe('the figures of a row', () => {
     expect([...byQueue, isExact]).toEqual([['a', 8], ['b', 4], true]);
     expect(deadCountsOf(Array.from({ length: 100 }, () => group(1, 'a'))).isExact).toBe(false);
   });
+});
+
+it('says of several queues how many they are, names three, and sums up', () => {
+  const named = (count: number) =>
+    ['orders', 'mails', 'bills', 'images', 'search'].slice(0, count).map((name) => ({
+      ...{ ...queue, name, depth: { ...depth, due: 300 } },
+      health: { ...health, failed: 100 },
+    }));
+  const said = (condition: Condition, count: number) => {
+    const { lead, rest } = problemOfSeveral(condition, named(count));
+    return plain(`${textOfPhrase(lead)} ${textOfPhrase(rest)}`);
+  };
+  expect(said('failing', 5)).toBe(
+    '5 queues: failing. orders, mails, bills and 2 more. 500 of 500 attempts of the last hour failed.',
+  );
+  expect(said('paused', 3)).toBe('3 queues: paused. orders, mails and bills. 900 jobs wait.');
+  expect(said('breaker', 2)).toBe('2 queues: breaker open. orders and mails. 600 jobs wait.');
 });

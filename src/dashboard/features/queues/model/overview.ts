@@ -51,6 +51,32 @@ export function problemsOf<State extends QueueState>(states: readonly State[]): 
   return states.filter(({ condition }) => needsLook(condition));
 }
 
+/** What Overview lists as one: a queue, or the queues of one receiver that are in the same condition. */
+export interface Trouble<State> {
+  /** The id of a queue, which stays while the others change places. */
+  id: string;
+  host: string;
+  /** The worst first. */
+  states: State[];
+}
+
+/** The queues in the given order; those of one receiver in one condition together, at the place of the first. */
+export function troublesOf<State extends QueueState & { queue: { webhookUrl: string } }>(
+  states: readonly State[],
+): Trouble<State>[] {
+  const troubles = new Map<string, Trouble<State>>();
+  for (const state of states) {
+    const { id, webhookUrl } = state.queue;
+    const { host } = new URL(webhookUrl);
+    const key = `${host} ${state.condition}`;
+    const trouble = troubles.get(key);
+    trouble?.states.push(state);
+    if (trouble === undefined) troubles.set(key, { id, host, states: [state] });
+    else if (id < trouble.id) trouble.id = id;
+  }
+  return [...troubles.values()];
+}
+
 export interface Summary {
   /** Queues that the sentence is about. */
   shown: number;

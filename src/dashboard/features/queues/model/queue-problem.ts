@@ -1,6 +1,6 @@
 import { slotsInUse } from '../../../../domain/queue-slots.ts';
 import { jobsPath, queuePath } from '../../../filter/links.ts';
-import { many, number, quote, span, time, type View } from '../../../words/format.ts';
+import { lowerFirst, many, number, quote, span, time, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
 import type { Deed } from '../../../words/rights.ts';
@@ -8,6 +8,7 @@ import {
   attemptsOf,
   awaitingText,
   breakerText,
+  CONDITIONS,
   type Condition,
   dueText,
   type Flow,
@@ -119,6 +120,28 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
       return { lead: phrase`Well again.`, rest };
     }
   }
+}
+
+/** So many queues are named. */
+const NAMED = 3;
+
+/** Queues of one receiver in the same condition: "8 queues: failing. mails, orders, images and 5 more." */
+export function problemOfSeveral(condition: Condition, queues: readonly (QueueNow & { name: string })[]): Problem {
+  const names = queues.slice(0, NAMED).map(({ name }) => name);
+  const others = queues.length - names.length;
+  const last = others > 0 ? `${number(others)} more` : names.pop();
+  const sum = (of: (queue: QueueNow) => number) => queues.reduce((all, queue) => all + of(queue), 0);
+  const said =
+    condition === 'failing'
+      ? `${number(sum((queue) => attemptsOf(queue).failed))} of ${many(
+          sum((queue) => attemptsOf(queue).all),
+          'attempt',
+        )} of the last hour failed`
+      : many(sum(waitingJobs), 'job waits', 'jobs wait');
+  return {
+    lead: phrase`${number(queues.length)} queues: ${lowerFirst(CONDITIONS[condition].word)}.`,
+    rest: phrase`${names.join(', ')} and ${last ?? ''}. ${said}.`,
+  };
 }
 
 const jobsWait = (queue: QueueNow) => many(waitingJobs(queue), 'job waits', 'jobs wait');

@@ -9,7 +9,7 @@ export const QueuesPage = graphql(
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
-        tags
+        tags webhookUrl
         recent: timeline(from: $recent, bucketSeconds: 300) {
           at success failed nacked deferred dead published wait { p50 p95 }
         }

@@ -12,13 +12,15 @@ import { ROLE_OF } from '../../../words/rights.ts';
 import { type FirstRunSteps, NewQueueLink } from '../list/new-queue.tsx';
 import { QueuesSection } from '../list/queues-section.tsx';
 import { SpanChoice, useSpan } from '../list/span-choice.tsx';
-import { useQueues, useTimelines } from '../list/use-queues.ts';
+import { type ListedQueue, useQueues, useTimelines } from '../list/use-queues.ts';
 import {
   headlineOf,
   leadOfOverview,
   MAX_PROBLEMS,
   problemsOf,
   signOf,
+  type Trouble,
+  troublesOf,
   summaryOf,
   worstFirst,
 } from '../model/overview.ts';
@@ -86,13 +88,21 @@ function WithQueues({
   const last = useQuery({ ...query(LastDelivery, {}), enabled: isQuiet });
   const headline = headlineOf(summary, last.data?.account.lastDeliveryAt, view);
 
-  const problems = useCalmOrder(
-    problemsOf(sorted)
-      .slice(0, MAX_PROBLEMS)
-      .map(({ queue }) => queue.id),
+  const troubles = troublesOf(problemsOf(sorted));
+  const shown = useCalmOrder(
+    troubles.slice(0, MAX_PROBLEMS).map(({ id }) => id),
     isHeld,
   );
-  const byId = new Map(states.map((state) => [state.queue.id, state]));
+  // While the list stands still, it may have a queue that is well again, or is now one of several.
+  const byId = new Map<string, Trouble<ListedQueue>>([
+    ...sorted.map((state): [string, Trouble<ListedQueue>] => [
+      state.queue.id,
+      { ...state.queue, host: '', states: [state] },
+    ]),
+    ...troubles.flatMap((trouble) =>
+      trouble.states.map(({ queue }): [string, Trouble<ListedQueue>] => [queue.id, trouble]),
+    ),
+  ]);
   return (
     <Page
       title={textOfPhrase(headline.strong).replace(/[.:].*$/, '')}
@@ -122,8 +132,8 @@ function WithQueues({
       <Failure asked={asked} what="The list of queues" />
       <div {...handlers}>
         <Problems
-          states={problems.ids.flatMap((id) => byId.get(id) ?? [])}
-          hidden={Math.max(0, summary.problems - MAX_PROBLEMS)}
+          troubles={[...new Set(shown.ids.flatMap((id) => byId.get(id) ?? []))]}
+          hidden={troubles.slice(MAX_PROBLEMS).flatMap((trouble) => trouble.states).length}
         />
         <QueuesSection
           states={sorted}

@@ -1,4 +1,4 @@
-import { queuePath } from '../../../filter/links.ts';
+import { queuePath, receiverPath } from '../../../filter/links.ts';
 import './problems.css';
 import { Link, useLocation } from 'wouter';
 import { useRights } from '../../../api/rights.ts';
@@ -11,31 +11,32 @@ import { Phrase } from '../../../parts/time.tsx';
 import { number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import type { ListedQueue } from '../list/use-queues.ts';
-import { MAX_PROBLEMS } from '../model/overview.ts';
+import { MAX_PROBLEMS, type Trouble } from '../model/overview.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
-import { problemOf, type WayOut, wayOutOf } from '../model/queue-problem.ts';
+import { problemOf, problemOfSeveral, type WayOut, wayOutOf } from '../model/queue-problem.ts';
 
-/** The queues that need a look, the worst first, each with its sentence and one button. */
-export function Problems({ states, hidden }: { states: readonly ListedQueue[]; hidden: number }) {
+/** The queues that need a look, the worst first, each with its sentence and one button; those of one receiver together. */
+export function Problems({ troubles, hidden }: { troubles: readonly Trouble<ListedQueue>[]; hidden: number }) {
   const [, navigate] = useLocation();
+  const shown = troubles.map(shownOf);
   useCommands(
-    states.map(({ queue: { name } }, index) => ({
+    shown.map(({ name, path }, index) => ({
       key: String(index + 1),
       label: `Open ${name}`,
-      run: () => navigate(queuePath(name)),
+      run: () => navigate(path),
       isOnlyKey: true,
     })),
   );
-  if (states.length === 0) return null;
+  if (shown.length === 0) return null;
   return (
     <section aria-labelledby="needs-h">
       <h2 id="needs-h" className="sr">
         What needs a look
       </h2>
       <ol className="needs">
-        {states.map((state, index) => (
-          <Problem key={state.queue.id} state={state} place={index + 1} />
+        {shown.map((one, index) => (
+          <Problem key={one.id} {...one} place={index + 1} />
         ))}
       </ol>
       {hidden > 0 && (
@@ -48,10 +49,22 @@ export function Problems({ states, hidden }: { states: readonly ListedQueue[]; h
   );
 }
 
-function Problem({ state: { queue, condition, flow }, place }: { state: ListedQueue; place: number }) {
+/** One queue by its name, or several by their receiver, with the page that the entry leads to. */
+function shownOf({ id, host, states }: Trouble<ListedQueue>) {
+  const [first] = states;
+  const queues = states.map(({ queue }) => queue);
+  const isOne = queues.length === 1;
+  const name = (isOne && queues[0]?.name) || host;
+  return { id, first, queues, name, path: isOne ? queuePath(name) : receiverPath(host) };
+}
+
+function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf> & { place: number }) {
   const view = useView();
+  if (first === undefined) return null;
+  const { queue, condition, flow } = first;
+  const isOne = queues.length === 1;
   const { icon, signal } = CONDITIONS[condition];
-  const { lead, rest } = problemOf(condition, queue, flow, view);
+  const { lead, rest } = isOne ? problemOf(condition, queue, flow, view) : problemOfSeveral(condition, queues);
   const alert = alertOfCondition(condition, queue);
   return (
     <li>
@@ -59,24 +72,29 @@ function Problem({ state: { queue, condition, flow }, place }: { state: ListedQu
       <span className={`sign ${signal}`}>
         <Icon name={icon} />
       </span>
-      <Link className="who rowlink" href={queuePath(queue.name)}>
-        {queue.name}
+      <Link className="who rowlink" href={path}>
+        {name}
       </Link>
       <p className="what">
         <b>
           <Phrase pieces={lead} />
         </b>{' '}
-        <Phrase pieces={rest} /> {alert !== null && <TellMe alert={alert} about={`of ${queue.name}`} />}
+        <Phrase pieces={rest} />{' '}
+        {alert !== null && <TellMe alert={isOne ? alert : { ...alert, queue: null }} about={`of ${name}`} />}
       </p>
-      <WayOutButton queue={queue} wayOut={wayOutOf(condition, queue)} />
+      <WayOutButton
+        queue={queue}
+        wayOut={isOne ? wayOutOf(condition, queue) : { label: 'See the receiver', path }}
+        of={name}
+      />
     </li>
   );
 }
 
-function WayOutButton({ queue, wayOut }: { queue: ListedQueue['queue']; wayOut: WayOut }) {
+function WayOutButton({ queue, wayOut, of: name }: { queue: ListedQueue['queue']; wayOut: WayOut; of: string }) {
   const rights = useRights();
   if (wayOut.deed !== undefined && !may(rights, wayOut.deed)) return null;
-  const of = <span className="sr"> of {queue.name}</span>;
+  const of = <span className="sr"> of {name}</span>;
   if ('path' in wayOut) {
     return (
       <Link className="btn tiny" href={wayOut.path}>
