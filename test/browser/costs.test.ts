@@ -9,8 +9,8 @@ import { relayStatements, type StatementRelay } from './statement-relay.ts';
 
 const MOST_STATEMENTS = 12;
 const MOST_REQUESTS = 6;
-/** Reads of the session, for all requests of a few seconds together, and the process's own of each two seconds: any screen may meet them. */
-const ONCE_IN_A_WHILE = /^(session-by-hash|tunnelled-queues|followed-queues)/;
+/** Reads of the session and of releases, for all requests of a few seconds together, and the process's own of each two seconds: any screen may meet them. */
+const ONCE_IN_A_WHILE = /^(session-by-hash|release-runs|tunnelled-queues|followed-queues)/;
 
 describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
   let service: SeededService;

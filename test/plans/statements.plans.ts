@@ -41,6 +41,7 @@ import {
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
 import { jobsAhead, liveQueueIds } from '../../src/db/insight/queues.ts';
+import { releaseRuns } from '../../src/db/insight/releases.ts';
 import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
 import { sinceFailures, succeededWithinSpan } from '../../src/db/insight/since-failures.ts';
 import { indexAttempts, rollUp, totalStats } from '../../src/db/insight/statistics.ts';
@@ -370,6 +371,7 @@ const CASES: Case[] = [
   ['queues whose settings a worker follows', 50, () => followedQueues(db, null)],
   ['delete a queue', 200, () => deleteQueue(db, by(), NONE)],
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
+  ['releases that ran', 100, () => releaseRuns(db)],
   ['ignored names', 50, () => ignoredNames(db, by().accountId, ['a'])],
   ['where a process serves', 50, () => servedAddress(db)],
   ['measures of the server', 2000, () => measuresOfServer(db)],

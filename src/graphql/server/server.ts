@@ -77,8 +77,7 @@ builder.queryFields((t) => ({
     args: {
       at: t.arg({ type: TimeRangeInput, description: 'Releases that began in this range of time; all by default.' }),
     },
-    resolve: (_root, { at }, { services, account }) =>
-      services.server.releases(account, { from: at?.from ?? null, to: at?.to ?? null }),
+    resolve: (_root, { at }, { services }) => services.server.releases({ ...at }),
   }),
   server: t.field({
     type: Server,
