@@ -72,8 +72,8 @@ const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
   ['repair', 'actions', 'dead-letters'],
   ['repair', 'actions', 'bulk'],
   ['bulk', 'bulk', 'purge-dialog'],
-  ['changes', 'dead-letters', 'queue', 'queue-settings', 'service'],
-  ['changes', 'dead-letters', 'queue'],
+  ['repair', 'dead-letters', 'queue', 'queue-settings', 'service'],
+  ['repair', 'dead-letters', 'queue'],
 ];
 
 /**

@@ -91,6 +91,10 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
       await db.query(
         `update audit_entry set id = jobferry_id(at - interval '15 min'), at = at - interval '15 min' where actor_label like 'aaron%'`,
       );
+      await db.query(
+        `insert into release_run (began_at, version)
+         values (jobferry_now() - interval '50 min', '0.0.8'), (jobferry_now() - interval '40 min', '0.0.9')`,
+      );
     });
     const page = await showQueue(account);
     await page.getByRole('link', { name: 'Yesterday' }).click();
@@ -104,6 +108,17 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await page.waitForURL('**/activity?target=**');
     await says(page, /^aaron@example\.com changed the queue orders at .+\.$/);
     expect(await page.locator('tbody tr').count()).toBe(1);
+
+    await page.goBack();
+    await page.getByRole('link', { name: /Jobferry 0\.0\.9 took over from 0\.0\.8/ }).press('Enter');
+    await page.waitForURL('**/activity?at=**');
+    await page.getByRole('link', { name: 'Jobferry 0.0.9 took over from 0.0.8' }).waitFor();
+    await service.inDatabase((db) => db.query(`delete from release_run where version like '0.0.%'`));
+
+    await page.goto('/queues?compare=day');
+    await page.getByRole('img', { name: /In this time yesterday: \d+\sattempts\.$/ }).waitFor();
+    await page.goto('/jobs?compare=day');
+    await page.getByText(/^In this time yesterday: 6\sjobs\.$/).waitFor();
   });
 
   it('has a link to what is behind each figure', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sentenceOfAttempts } from '../../src/dashboard/features/jobs/model/attempt-list.ts';
 import { appliesTo, jobsOfDeed } from '../../src/dashboard/features/jobs/model/bulk.ts';
 import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
-import { brushedRange, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
+import { brushedRange, filterThen, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
 import { headOfJobs, sentenceOfJobs } from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
 import { parseFilter } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
@@ -88,6 +88,19 @@ describe('the histogram', () => {
       expect(to).toBeLessThanOrEqual(NOW);
       expect(from).toBeLessThan(to);
     }
+  });
+
+  it('has bars that begin at the same times a day before, and the filter of then', () => {
+    for (let hours = 1; hours < 800; hours += 7) {
+      const { bucketSeconds } = histogramRange(parseFilter(JOBS, `created:>-${hours}h`), NOW, 9_000_000);
+      expect([86_400 % bucketSeconds, bucketSeconds % 86_400], `${hours} h`).toContain(0);
+    }
+    const created = { from: '2026-11-12T09:00:00.000Z', to: null };
+    expect(filterThen({ states: ['DEAD'], created }, 86_400_000)).toEqual({
+      states: ['DEAD'],
+      created: { from: '2026-11-11T09:00:00.000Z', to: null },
+    });
+    expect(filterThen({ states: ['DEAD'] }, 86_400_000)).toEqual({ states: ['DEAD'] });
   });
 });
 

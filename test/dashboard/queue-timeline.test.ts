@@ -3,18 +3,15 @@ import {
   type AttemptsPoint,
   changesSince,
   chartRate,
-  comparisonOf,
-  comparisonsOffered,
   ghostOf,
-  missingOfGhost,
   newestShown,
   queueCharts,
   rateUnit,
   sumShown,
-  windowOf,
 } from '../../src/dashboard/features/queues/model/queue-timeline.ts';
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/filter/links.ts';
 import { answersOf, CODES } from '../../src/dashboard/words/answers.ts';
+import { comparisonOf, comparisonsOffered, missingOfGhost } from '../../src/dashboard/words/comparison.ts';
 import { changeBefore, changeBeforeOf, deedOnQueue, releaseEntries } from '../../src/dashboard/words/queue-deeds.ts';
 
 const at = (clock: string) => `2026-11-12T${clock}:00Z`;
@@ -62,10 +59,6 @@ describe('the charts', () => {
     expect([slow.word, slow.shownIn([0.05, null])]).toEqual(['minute', [3, null]]);
     expect([rateUnit([1.5, 0.2]).word, rateUnit([0, null]).word]).toEqual(['second', 'second']);
     expect([0, 0.0512, 3.25, 31.4].map(chartRate)).toEqual(['0', '0.051', '3.3', '31']);
-  });
-
-  it('show three hours unless the address says otherwise', () => {
-    expect([null, '24h', '3d', 'nonsense'].map((name) => windowOf(name).hours)).toEqual([3, 24, 72, 3]);
   });
 });
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { NO_FLOW } from '../../src/dashboard/features/queues/model/queue-condition.ts';
-import { sparkSentence } from '../../src/dashboard/features/queues/model/spark.ts';
+import { sparkSentence, sparkThen } from '../../src/dashboard/features/queues/model/spark.ts';
 import {
   BUCKETS,
+  endOfThen,
   type FlowPoint,
   flowOf,
   type Point,
@@ -15,6 +16,8 @@ import {
   startOf,
   withChanges,
 } from '../../src/dashboard/features/queues/model/timeline.ts';
+import { stepPath } from '../../src/dashboard/parts/chart/step-path.ts';
+import { comparisonOf } from '../../src/dashboard/words/comparison.ts';
 
 const now = Date.parse('2026-11-12T12:04:11Z');
 const at = (clock: string) => `2026-11-12T${clock}:00.000Z`;
@@ -107,4 +110,37 @@ it('has the changes of a queue in the time of each bar, which its sentence count
   expect(marked.map(({ changed }) => changed)).toEqual([0, 2]);
   expect(sparkSentence(marked, '3 h')).toMatch(/none failed\. Its settings were changed twice\.$/);
   expect(withChanges(points, [], 300)).toBe(points);
+});
+
+describe('an earlier time in a sparkline', () => {
+  const yesterday = comparisonOf('day');
+  if (yesterday === null) throw new Error('it has a name');
+  const then = (clock: string, success: number) => ({
+    ...point(clock, { success }),
+    at: `2026-11-11T${clock}:00.000Z`,
+  });
+  const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+  it('has its attempts at the bars of today, and says how many there were', () => {
+    const points = [point('11:50'), point('11:55'), point('12:00')];
+    const { values, sentence } = sparkThen(
+      points,
+      [then('11:55', 1200), then('12:00', 4), then('12:05', 9)],
+      yesterday,
+    );
+    expect(values).toEqual([null, 1200, 4]);
+    expect(plain(sentence)).toBe('In this time yesterday: 1 204 attempts.');
+    expect(plain(sparkThen(points, [], yesterday).sentence)).toBe('');
+  });
+
+  it.each(SPANS)('is read for the next hour, too, in bars that divide it: $label', (span) => {
+    const bucketMs = span.bucketSeconds * 1000;
+    expect(yesterday.ms % bucketMs).toBe(0);
+    expect(endOfThen(span)).toBeGreaterThanOrEqual(BUCKETS * bucketMs + 3_600_000);
+    expect(endOfThen(span) % bucketMs).toBe(0);
+  });
+
+  it('is drawn as the outline of its bars, broken where nothing is known', () => {
+    expect(stepPath([2, 4, null, 1], 4, (value) => 10 - value)).toBe('M0 8.0h4.00V6.0h4.00M12 9.0h4.00');
+  });
 });

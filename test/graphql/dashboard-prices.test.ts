@@ -2,7 +2,7 @@ import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { Live } from '../../src/dashboard/api/operations/live.ts';
 import { SOURCES } from '../../src/dashboard/export/sources.ts';
-import { SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
+import { endOfThen, SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
 import { QueuePage, QueueThen } from '../../src/dashboard/features/queues/operations/queue.ts';
 import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/operations/queues.ts';
 import { textOf } from '../../src/dashboard/schema/graphql.ts';
@@ -24,6 +24,13 @@ describe('a page of queues', () => {
   it.each(SPANS)('are affordable with the bars of $label, half at a time of three days', (span) => {
     const variables = { from: iso(startOf(span, now)), bucket: span.bucketSeconds, hasDeaths: true, order: 'TROUBLE' };
     expect(price(QueueTimelines, { first: span.id === '3d' ? 45 : 90, ...variables })).toBeLessThan(MAX_PRICE);
+  });
+
+  it.each(SPANS)('are affordable with the bars of $label a day before', (span) => {
+    const start = startOf(span, now - 86_400_000);
+    const variables = { from: iso(start), to: iso(start + endOfThen(span)), bucket: span.bucketSeconds };
+    const page = { first: span.id === '3d' ? 45 : 90, hasDeaths: false, order: 'TROUBLE' };
+    expect(price(QueueTimelines, { ...page, ...variables })).toBeLessThan(MAX_PRICE);
   });
 
   it('are affordable on the live stream, with a hundred jobs', () => {

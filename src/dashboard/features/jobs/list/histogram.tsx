@@ -6,10 +6,13 @@ import { preferences } from '../../../base/preferences.ts';
 import { useStore } from '../../../base/store.ts';
 import { isValid } from '../../../filter/engine.ts';
 import { type JobsFilter, toJobFilter } from '../../../filter/jobs.ts';
+import { stepPath } from '../../../parts/chart/step-path.ts';
+import { AHEAD_MS, MissingThen, useComparison } from '../../../parts/compare-choice.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import type { ResultOf } from '../../../schema/graphql.ts';
+import { pointsThen, thenText } from '../../../words/comparison.ts';
 import { minute, number } from '../../../words/format.ts';
-import { histogramRange } from '../model/histogram.ts';
+import { filterThen, histogramRange } from '../model/histogram.ts';
 import { JobsHistogram } from '../operations/jobs.ts';
 import type { ListUrl } from './list-url.ts';
 
@@ -51,7 +54,32 @@ export function Histogram({
   });
   const points = asked.data?.jobTimeline;
   if (points === undefined || points.length < 2) return <div className="histogram" style={{ blockSize: '4.625rem' }} />;
-  return <Bars points={points} url={url} onRange={onRange} />;
+  return <Bars points={points} filter={filter} url={url} onRange={onRange} />;
+}
+
+/** The jobs of an earlier time in the same bars, as far as they are kept; null without a comparison, or before they are read. */
+function useThen(filter: JobsFilter, q: string, starts: readonly number[], bucketMs: number) {
+  const comparison = useComparison();
+  const shift = comparison?.ms ?? 0;
+  const from = starts[0] ?? 0;
+  const iso = (at: number) => new Date(at - shift).toISOString();
+  const { data } = useQuery({
+    ...query(
+      JobsHistogram,
+      () => ({
+        ...{ filter: filterThen(toJobFilter(filter, serverNow()), shift), bucket: bucketMs / 1000 },
+        ...{ from: iso(from), to: iso(from + starts.length * bucketMs) },
+      }),
+      { key: { q, shift, from, bucketMs } },
+    ),
+    enabled: comparison !== null && isValid(filter),
+    staleTime: AHEAD_MS / 2,
+  });
+  if (comparison === null || data === undefined) return null;
+  const values = pointsThen(starts, data.jobTimeline, comparison).map((point) =>
+    point === undefined ? null : totalOf(point),
+  );
+  return { values, text: thenText(values, 'job', comparison) };
 }
 
 const totalOf = ({ pending, processing, awaitingAck, completed, dead }: Point) =>
@@ -59,10 +87,12 @@ const totalOf = ({ pending, processing, awaitingAck, completed, dead }: Point) =
 
 function Bars({
   points,
+  filter,
   url,
   onRange,
 }: {
   points: readonly Point[];
+  filter: JobsFilter;
   url: ListUrl;
   onRange: (range: { from: string; to: string } | null) => void;
 }) {
@@ -71,7 +101,9 @@ function Bars({
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const starts = useMemo(() => points.map(({ at }) => Date.parse(at)), [points]);
   const bucketMs = (starts[1] ?? 0) - (starts[0] ?? 0);
-  const max = Math.max(1, ...points.map(totalOf));
+  const then = useThen(filter, url.q, starts, bucketMs);
+  const max = Math.max(1, ...points.map(totalOf), ...(then?.values.map(Number) ?? []));
+  const scale = (HEIGHT - 6) / max;
   const width = WIDTH / points.length;
   const chosen = drag ?? bucketsOf(url, starts, bucketMs);
 
@@ -109,7 +141,7 @@ function Bars({
     <div
       className="histogram"
       role="group"
-      aria-label={`When the jobs were published: ${sentenceOf(points, starts, view)} Shift and the arrow keys choose a range.`}
+      aria-label={`When the jobs were published: ${sentenceOf(points, starts, view)} ${then?.text ?? ''} Shift and the arrow keys choose a range.`}
       tabIndex={0}
       onKeyDown={onKeyDown}
     >
@@ -133,8 +165,11 @@ function Bars({
       >
         {chosen !== null && <Brush {...chosen} width={width} />}
         {points.map((point, index) => (
-          <Bar key={point.at} point={point} x={index * width} width={width} scale={(HEIGHT - 6) / max} />
+          <Bar key={point.at} point={point} x={index * width} width={width} scale={scale} />
         ))}
+        {then !== null && (
+          <path className="ghost" d={stepPath(then.values, width, (value) => HEIGHT - value * scale)} />
+        )}
         <line className="base" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} vectorEffect="non-scaling-stroke" />
       </svg>
       <div className="hours">
@@ -144,6 +179,8 @@ function Bars({
           </span>
         ))}
       </div>
+      {then !== null && then.text !== '' && <p className="small q">{then.text}</p>}
+      <MissingThen from={starts[0] ?? 0} />
     </div>
   );
 }

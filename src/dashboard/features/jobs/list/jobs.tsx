@@ -10,6 +10,7 @@ import type { ListToExport } from '../../../export/run.ts';
 import { formatFilter, isValid } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter, stillMatches } from '../../../filter/jobs.ts';
 import { attemptsPath } from '../../../filter/links.ts';
+import { CompareChoice } from '../../../parts/compare-choice.tsx';
 import { copy } from '../../../parts/copy.tsx';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { FilterBox } from '../../../parts/filter/filter-box.tsx';
@@ -109,6 +110,7 @@ export default function Jobs() {
       lead={<Lead filter={filter} url={url} />}
       actions={
         <>
+          <CompareChoice />
           <Link className="btn" href={attemptsPath()}>
             <Icon name="moving" />
             Attempts

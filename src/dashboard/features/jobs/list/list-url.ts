@@ -7,7 +7,7 @@ import { JOBS, type JobFilter, type JobsFilter, toJobFilter } from '../../../fil
 import { toSearch } from '../../../filter/search.ts';
 import { brushedRange } from '../model/histogram.ts';
 
-/** The contents of a list of jobs, as its address has them: `?q ?order ?after ?before ?from ?to ?peek`. */
+/** The contents of a list of jobs, as its address has them: `?q ?order ?after ?before ?from ?to ?compare ?peek`. */
 export interface ListUrl {
   q: string;
   order: Order;
@@ -16,6 +16,8 @@ export interface ListUrl {
   /** The brushed range, in RFC 3339. */
   from: string | null;
   to: string | null;
+  /** The earlier time that the histogram compares with. */
+  compare: string | null;
   peek: string | null;
 }
 
@@ -37,7 +39,7 @@ export function useListUrl() {
     order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'newest',
     ...{ after: params.get('after'), before: params.get('before') },
     ...rangeIn(params),
-    peek: params.get('peek'),
+    ...{ compare: params.get('compare'), peek: params.get('peek') },
   };
   const rights = useRights();
   const filter = useMemo(() => permitted(JOBS, parseFilter(JOBS, url.q), rights), [url.q, rights]);
@@ -66,7 +68,7 @@ function readUrl(search: string): ListUrl {
   return {
     ...{ q: get('q') ?? '', order: (get('order') ?? 'newest') as Order, after: get('after'), before: get('before') },
     ...rangeIn(params),
-    peek: get('peek'),
+    ...{ compare: get('compare'), peek: get('peek') },
   };
 }
 

@@ -13,6 +13,7 @@ const BUCKETS = 48;
 /** The server's shortest bucket, of which every bucket is a multiple. */
 const STEP_SECONDS = 300;
 const DAY_MS = 86_400_000;
+const STEPS_A_DAY = DAY_MS / 1000 / STEP_SECONDS;
 
 export function histogramRange(filter: JobsFilter, now: number, retentionSeconds: number): HistogramRange {
   const range = filter.find((chip) => chip.word === 'created')?.value ?? { from: null, to: null };
@@ -23,9 +24,18 @@ export function histogramRange(filter: JobsFilter, now: number, retentionSeconds
     range.from === null ? (range.to === null ? to - DAY_MS : kept) : resolveBound(range.from, 'from', now),
   );
   const seconds = Math.max(1, (to - from) / 1000 / BUCKETS);
-  const bucketSeconds = Math.ceil(seconds / STEP_SECONDS) * STEP_SECONDS;
+  let steps = Math.ceil(seconds / STEP_SECONDS);
+  // Bars divide a day, or are whole days, so that those of yesterday begin at the same times.
+  while (STEPS_A_DAY % steps !== 0 && steps % STEPS_A_DAY !== 0) steps += 1;
+  const bucketSeconds = steps * STEP_SECONDS;
   const bucketMs = bucketSeconds * 1000;
   return { from: Math.floor(Math.min(from, to - bucketMs) / bucketMs) * bucketMs, to, bucketSeconds };
+}
+
+/** The filter at an earlier time: its span of publishes is moved, and all else is as it is. */
+export function filterThen({ created, ...filter }: JobFilter, ms: number): JobFilter {
+  const moved = (at: string | null | undefined) => (at == null ? null : new Date(Date.parse(at) - ms).toISOString());
+  return created == null ? filter : { ...filter, created: { from: moved(created.from), to: moved(created.to) } };
 }
 
 /**

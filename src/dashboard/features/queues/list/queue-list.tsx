@@ -16,11 +16,11 @@ import { useHeld } from '../../../parts/use-calm-order.ts';
 import { useTicks } from '../../../parts/use-ticks.ts';
 import { number } from '../../../words/format.ts';
 import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
+import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { useFavourites } from '../parts/star.tsx';
 import { QueuesBar } from '../several/several-buttons.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
-import { SpanChoice, useSpan } from './span-choice.tsx';
 import { useHosts } from './use-hosts.ts';
 import { PAGE, useQueues, useTimelines } from './use-queues.ts';
 
@@ -54,7 +54,7 @@ export function QueueList() {
           <Link className="btn" href="/receivers">
             Receivers
           </Link>
-          <SpanChoice span={span} />
+          <ChartChoices />
           <ExportButton list={() => ({ of: 'queues', filter: search, variables: { ...queueSearchOf(search) } })} />
           <NewQueueLink />
         </>
@@ -79,9 +79,7 @@ export function QueueList() {
         </div>
       )}
       <QueuesBar ticks={ticks} />
-      {page !== undefined && (after !== null || page.pageInfo.hasNextPage) && (
-        <Pager search={search} window={params.get('window')} after={after} page={page} />
-      )}
+      {page !== undefined && (after !== null || page.pageInfo.hasNextPage) && <Pager after={after} page={page} />}
     </Page>
   );
 }
@@ -163,7 +161,7 @@ function NoQueue({ search }: { search: string }) {
   }
   return (
     <Empty title={`No queue matches “${search}”`} icon="search">
-      <Link className="btn" href={`/queues${toSearch({ window: params.get('window') })}`}>
+      <Link className="btn" href={`/queues${toSearch({ ...Object.fromEntries(params), q: null, after: null })}`}>
         Show all queues
       </Link>
     </Empty>
@@ -171,17 +169,14 @@ function NoQueue({ search }: { search: string }) {
 }
 
 function Pager({
-  search,
-  window,
   after,
   page,
 }: {
-  search: string;
-  window: string | null;
   after: string | null;
   page: { totalCount: number; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
 }) {
-  const to = (cursor: string | null) => `/queues${toSearch({ q: search, window, after: cursor })}`;
+  const [params] = useSearchParams();
+  const to = (cursor: string | null) => `/queues${toSearch({ ...Object.fromEntries(params), after: cursor })}`;
   return (
     <nav className="pager" aria-label="Pages">
       <span>

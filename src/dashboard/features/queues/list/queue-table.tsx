@@ -3,6 +3,7 @@ import './queue-table.css';
 import { memo, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useView } from '../../../base/time.ts';
+import { useComparison } from '../../../parts/compare-choice.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Table, unseen } from '../../../parts/table.tsx';
@@ -11,7 +12,7 @@ import type { Ticks } from '../../../parts/use-ticks.ts';
 import { minute, NONE, number } from '../../../words/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
 import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../model/queue-row.ts';
-import { sparkSentence } from '../model/spark.ts';
+import { sparkSentence, sparkThen } from '../model/spark.ts';
 import { attemptsIn, type Point, recentWait, type Span } from '../model/timeline.ts';
 import type { QueueOfPage } from '../operations/queues.ts';
 import { DepthBar } from '../parts/depth-bar.tsx';
@@ -25,13 +26,23 @@ export interface TableData {
   span: Span;
   /** Undefined until they are loaded. */
   timelines: ReadonlyMap<string, readonly Point[]> | undefined;
+  /** The same of an earlier time. */
+  then: ReadonlyMap<string, readonly Point[]> | undefined;
   deaths: DeadCounts | undefined;
   /** Left out where nothing is done with several queues. */
   ticks?: Ticks | undefined;
 }
 
 /** All queues of a page. Every number changes in place. */
-export function QueueTable({ states, span, timelines, deaths, ticks, labelledBy }: TableData & { labelledBy: string }) {
+export function QueueTable({
+  states,
+  span,
+  timelines,
+  then,
+  deaths,
+  ticks,
+  labelledBy,
+}: TableData & { labelledBy: string }) {
   const favourites = useFavourites();
   const ids = states.map(({ queue }) => queue.id);
   const columns = columnsOf(span);
@@ -52,6 +63,7 @@ export function QueueTable({ states, span, timelines, deaths, ticks, labelledBy 
             longest={longest}
             span={span}
             timeline={timelines?.get(queue.id)}
+            then={then?.get(queue.id)}
             dead={deaths === undefined ? null : (deaths.byQueue.get(queue.id) ?? 0)}
             isDeadExact={deaths?.isExact ?? true}
             isFavourite={favourites.includes(queue.name)}
@@ -87,6 +99,7 @@ interface RowProps {
   longest: number;
   span: Span;
   timeline: readonly Point[] | undefined;
+  then: readonly Point[] | undefined;
   dead: number | null;
   isDeadExact: boolean;
   isFavourite: boolean;
@@ -142,7 +155,9 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
       <td className="slots-of">
         <Slots inFlight={queue.inFlight ?? 0} concurrency={queue.concurrency} isTrouble={isFull} />
       </td>
-      <td className="spark-of">{timeline !== undefined && <Spark timeline={timeline} span={span} />}</td>
+      <td className="spark-of">
+        {timeline !== undefined && <Spark timeline={timeline} then={rest.then} span={span} />}
+      </td>
       <td className={`n failed-of ${failed.worry}`}>{failed.text}</td>
       <td className={`n wait ${wait.worry}`}>{wait.text}</td>
       <td className="n dead-of">
@@ -152,11 +167,23 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
   );
 });
 
-const Spark = memo(function Spark({ timeline, span }: { timeline: readonly Point[]; span: Span }) {
+const Spark = memo(function Spark({
+  timeline,
+  then,
+  span,
+}: Pick<RowProps, 'then' | 'span'> & { timeline: readonly Point[] }) {
+  const comparison = useComparison();
+  const ghost = then && comparison && sparkThen(timeline, then, comparison);
   const bars = timeline.map(({ success, failed, nacked, deferred, changed }) => ({
     ...{ work: success, failed: failed + nacked, deferred, isMarked: (changed ?? 0) > 0 },
   }));
-  return <Sparkline bars={bars} label={sparkSentence(timeline, span.label)} />;
+  return (
+    <Sparkline
+      bars={bars}
+      ghost={ghost?.values}
+      label={`${sparkSentence(timeline, span.label)} ${ghost?.sentence ?? ''}`.trim()}
+    />
+  );
 });
 
 /** For a queue without open jobs: until when something was delivered, as exactly as the statistics know. */

@@ -1,9 +1,11 @@
 import { Link } from 'wouter';
+import { serverNow } from '../../../base/clock.ts';
+import { MissingThen } from '../../../parts/compare-choice.tsx';
 import { Failure } from '../../../parts/states.tsx';
 import { useCalmOrder } from '../../../parts/use-calm-order.ts';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 import { number } from '../../../words/format.ts';
-import type { Span } from '../model/timeline.ts';
+import { type Span, startOf } from '../model/timeline.ts';
 import { DepthLegend } from '../parts/depth-bar.tsx';
 import { QueueTable } from './queue-table.tsx';
 import type { ListedQueue, useTimelines } from './use-queues.ts';
@@ -12,7 +14,7 @@ import type { ListedQueue, useTimelines } from './use-queues.ts';
 export function QueuesSection({
   states,
   span,
-  timelines: { asked, bars, deadCounts },
+  timelines: { asked, bars, then, deadCounts },
   isHeld,
   rest = 0,
   title = 'All queues',
@@ -46,10 +48,12 @@ export function QueuesSection({
         labelledBy="queues-h"
         states={calm.ids.flatMap((id) => byId.get(id) ?? [])}
         timelines={bars}
+        then={then}
         deaths={deadCounts}
         span={span}
         ticks={ticks}
       />
+      <MissingThen from={startOf(span, serverNow())} />
       {rest > 0 && (
         <div className="pager">
           <span>

@@ -7,10 +7,20 @@ import { useShell } from '../../../api/server.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
 import { queueSearchOf } from '../../../filter/queue-search.ts';
+import { AHEAD_MS, useComparison } from '../../../parts/compare-choice.tsx';
 import type { QueueState } from '../model/overview.ts';
 import { conditionOf, type Flow } from '../model/queue-condition.ts';
 import { type DeadCounts, deadCountsOf } from '../model/queue-row.ts';
-import { flowOf, type Point, recentOutcome, recentStart, type Span, startOf, withChanges } from '../model/timeline.ts';
+import {
+  endOfThen,
+  flowOf,
+  type Point,
+  recentOutcome,
+  recentStart,
+  type Span,
+  startOf,
+  withChanges,
+} from '../model/timeline.ts';
 import { type DeathGroup, type QueueOfPage, QueuesPage, QueueTimelines } from '../operations/queues.ts';
 
 /** Queues on one page, as many as one request may ask for with all that a row shows (`test/graphql/dashboard-prices`). */
@@ -108,17 +118,26 @@ export function useTimelines(place: Place, span: Span) {
     placeholderData: keepPreviousData,
     refetchInterval: isPaused ? false : EVERY_MS,
   });
+  const comparison = useComparison();
+  const then = useQuery({
+    ...timelinesQuery(place, order, span, comparison?.ms),
+    enabled: comparison !== null,
+    ...{ staleTime: AHEAD_MS / 2, refetchInterval: isPaused ? false : AHEAD_MS / 2 },
+  }).data?.bars;
   const deaths = asked.data?.deaths;
   /** How many died, by queue. */
   const deadCounts = useMemo((): DeadCounts | undefined => deaths && deadCountsOf(deaths), [deaths]);
-  return { asked, bars: asked.data?.bars, deaths, deadCounts };
+  return { asked, bars: asked.data?.bars, then, deaths, deadCounts };
 }
 
-function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOrder>, span: Span) {
+/** @param shiftMs how long ago the time is that is read: 0 for the present one. Only that has deaths and changes */
+function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOrder>, span: Span, shiftMs = 0) {
   return queryOptions({
-    queryKey: ['QueueTimelines', search, after, order, span.id] as const,
+    queryKey: ['QueueTimelines', search, after, order, span.id, shiftMs] as const,
     queryFn: async ({ signal }): Promise<Timelines> => {
-      const from = new Date(startOf(span, serverNow())).toISOString();
+      const start = startOf(span, serverNow() - shiftMs);
+      const from = new Date(start).toISOString();
+      const to = shiftMs === 0 ? null : new Date(start + endOfThen(span)).toISOString();
       const bars = new Map<string, readonly Point[]>();
       let deaths: readonly DeathGroup[] = [];
       let changes: readonly { at: string; targetId: string }[] = [];
@@ -126,8 +145,8 @@ function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOr
       while (bars.size < PAGE) {
         const first = Math.min(CHUNK[span.id], PAGE - bars.size);
         const place = { first, after: cursor, ...queueSearchOf(search), order };
-        const variables = { ...place, hasDeaths: bars.size === 0 };
-        const page = await request(QueueTimelines, { ...variables, from, bucket: span.bucketSeconds }, signal);
+        const variables = { ...place, hasDeaths: bars.size === 0 && shiftMs === 0 };
+        const page = await request(QueueTimelines, { ...variables, from, to, bucket: span.bucketSeconds }, signal);
         deaths = page.deaths ?? deaths;
         changes = page.changes?.nodes ?? changes;
         for (const { id, timeline } of page.queues.nodes) {

@@ -1,4 +1,5 @@
-import { number, span } from '../../../words/format.ts';
+import { type Comparison, pointsThen } from '../../../words/comparison.ts';
+import { number } from '../../../words/format.ts';
 import type { PointThen, QueueOfPage } from '../operations/queue.ts';
 
 /** The values of a queue's charts, from its timeline. */
@@ -69,33 +70,7 @@ export function chartRate(value: number): string {
   return value >= 10 ? number(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
 
-export const WINDOWS = [
-  { name: '3h', label: '3 h', hours: 3 },
-  { name: '24h', label: '24 h', hours: 24 },
-  { name: '3d', label: '3 days', hours: 72 },
-] as const;
-export type WindowName = (typeof WINDOWS)[number]['name'];
-
-export function windowOf(name: string | null): (typeof WINDOWS)[number] {
-  return WINDOWS.find((one) => one.name === name) ?? WINDOWS[0];
-}
-
 const HOUR_MS = 3_600_000;
-
-/** An earlier time that a chart also shows, by `?compare=`. */
-export const COMPARISONS = [
-  { name: 'day', label: 'Yesterday', word: 'yesterday', ms: 24 * HOUR_MS },
-  { name: 'week', label: 'Last week', word: 'last week', ms: 7 * 24 * HOUR_MS },
-] as const;
-export type Comparison = (typeof COMPARISONS)[number];
-
-/** Those with statistics still, and the one that an address names, so that it can be left. */
-export const comparisonsOffered = (retentionSeconds: number, chosen: string | null) =>
-  COMPARISONS.filter(({ name, ms }) => name === chosen || ms <= retentionSeconds * 1000);
-
-export function comparisonOf(name: string | null): Comparison | null {
-  return COMPARISONS.find((one) => one.name === name) ?? null;
-}
 
 /** The values of an earlier time, in the buckets of the charts. */
 export interface Ghost {
@@ -111,18 +86,15 @@ export interface Ghost {
 export function ghostOf(
   times: readonly number[],
   then: readonly PointThen[],
-  { word, ms }: Comparison,
+  comparison: Comparison,
   bucketMs: number,
 ): Ghost {
-  const byStart = new Map(then.map((point) => [Date.parse(point.at) + ms, point]));
+  const points = pointsThen(times, then, comparison);
   const values = (of: (point: PointThen) => number | null): Values =>
-    times.map((at) => {
-      const point = byStart.get(at);
-      return point === undefined ? null : of(point);
-    });
+    points.map((point) => (point === undefined ? null : of(point)));
   const rate = (count: number) => (count * 1000) / bucketMs;
   return {
-    word,
+    word: comparison.word,
     published: values(({ published }) => rate(published)),
     accepted: values(({ success }) => rate(success)),
     success: values(({ success }) => success),
@@ -141,18 +113,6 @@ export const sumShown = (values: Values) =>
 
 const shownOr = (value: number | null, shown: (value: number) => string) =>
   value === null ? 'not known' : shown(value);
-
-/** Why the line of an earlier time is missing or begins late; null if it is whole. */
-export function missingOfGhost(
-  from: number,
-  { word, ms }: Comparison,
-  { now, retentionSeconds }: { now: number; retentionSeconds: number },
-): string | null {
-  const earliest = now - retentionSeconds * 1000;
-  const kept = `statistics are kept for ${span(retentionSeconds * 1000)}`;
-  if (now - ms < earliest) return `There is no line of ${word}: ${kept}.`;
-  return from - ms < earliest ? `The line of ${word} does not begin with the chart: ${kept}.` : null;
-}
 
 /** The time since which changes of the queue are of interest: since its charts began, and an hour before its causes did. */
 export function changesSince({

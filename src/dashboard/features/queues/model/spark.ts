@@ -1,3 +1,4 @@
+import { type Comparison, pointsThen, thenText } from '../../../words/comparison.ts';
 import { many, number, times } from '../../../words/format.ts';
 import { attemptsIn, type Point } from './timeline.ts';
 
@@ -14,4 +15,11 @@ export function sparkSentence(points: readonly Point[], span: string): string {
     ...(deferred === 0 ? [] : [`${number(deferred)} put off`]),
   ];
   return `${many(all, 'attempt')} in ${span}, ${parts.length === 0 ? 'none failed' : parts.join(', ')}.${end}`;
+}
+
+/** The attempts of an earlier time at the bars of a sparkline, and a sentence for those who do not see them. */
+export function sparkThen(points: readonly Point[], then: readonly Point[], comparison: Comparison) {
+  const times = points.map(({ at }) => Date.parse(at));
+  const values = pointsThen(times, then, comparison).map((point) => (point === undefined ? null : attemptsIn(point)));
+  return { values, sentence: thenText(values, 'attempt', comparison) };
 }

@@ -31,6 +31,10 @@ export function startOf({ bucketSeconds }: Span, now: number): number {
   return (Math.floor(now / bucketMs) - BUCKETS + 1) * bucketMs;
 }
 
+/** How far an earlier time is read, from its start: for bars of the next hour, too, so that it is read seldom. */
+export const endOfThen = ({ bucketSeconds }: Span) =>
+  (BUCKETS + Math.ceil(3600 / bucketSeconds)) * bucketSeconds * 1000;
+
 interface Outcomes {
   at: string;
   success: number;

@@ -23,18 +23,18 @@ export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number]
 
 /**
  * The bars of the sparklines, and what jobs died of: the largest groups for Overview, and their sums for the table. They are
- * a request of their own, as three days of a hundred queues take a while.
+ * a request of their own, as three days of a hundred queues take a while. Another one has the bars of an earlier time.
  */
 export const QueueTimelines = graphql(`
   query QueueTimelines(
-    $first: Int!, $after: String, $search: String, $tags: [String!], $receivers: [String!], $order: QueueOrder!, $from: DateTime!, $bucket: Int!
+    $first: Int!, $after: String, $search: String, $tags: [String!], $receivers: [String!], $order: QueueOrder!, $from: DateTime!, $to: DateTime, $bucket: Int!
     $hasDeaths: Boolean!
   ) {
     queues(first: $first, after: $after, search: $search, tags: $tags, receivers: $receivers, orderBy: $order) {
       pageInfo { endCursor hasNextPage }
       nodes {
         __typename id
-        timeline(from: $from, bucketSeconds: $bucket) { at success failed nacked deferred wait { p50 p95 } }
+        timeline(from: $from, to: $to, bucketSeconds: $bucket) { at success failed nacked deferred wait { p50 p95 } }
       }
     }
     deaths: errorGroups(first: 100, filter: { replayed: false }) @include(if: $hasDeaths) {

@@ -11,7 +11,6 @@ import { textOfPhrase } from '../../../words/phrase.ts';
 import { ROLE_OF } from '../../../words/rights.ts';
 import { type FirstRunSteps, NewQueueLink } from '../list/new-queue.tsx';
 import { QueuesSection } from '../list/queues-section.tsx';
-import { SpanChoice, useSpan } from '../list/span-choice.tsx';
 import { type ListedQueue, useQueues, useTimelines } from '../list/use-queues.ts';
 import {
   headlineOf,
@@ -19,12 +18,13 @@ import {
   MAX_PROBLEMS,
   problemsOf,
   signOf,
+  summaryOf,
   type Trouble,
   troublesOf,
-  summaryOf,
   worstFirst,
 } from '../model/overview.ts';
 import { LastDelivery } from '../operations/queues.ts';
+import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { MostFrequentDeaths } from './deaths.tsx';
 import { Problems } from './problems.tsx';
 
@@ -124,7 +124,7 @@ function WithQueues({
       lead={<Phrase pieces={leadOfOverview(states, recent, summary, view)} />}
       actions={
         <>
-          <SpanChoice span={span} />
+          <ChartChoices />
           <NewQueueLink />
         </>
       }

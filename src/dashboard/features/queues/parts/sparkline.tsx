@@ -1,5 +1,6 @@
 import './sparkline.css';
 import { memo } from 'react';
+import { stepPath } from '../../../parts/chart/step-path.ts';
 
 export interface SparkBar {
   work: number;
@@ -14,11 +15,28 @@ const HEIGHT = 24;
 /** In the drawing's own units: about a pixel. */
 const LEAST = 1;
 
-/** Bars over time: work grey, failed red, deferred violet, stacked. No axis; `label` is one sentence that says it all. */
-export const Sparkline = memo(function Sparkline({ bars, label }: { bars: readonly SparkBar[]; label: string }) {
+/**
+ * Bars over time, with those of an earlier time as a line: work grey, failed red, deferred violet, stacked. No axis; `label` is one
+ * sentence that says it all.
+ */
+export const Sparkline = memo(function Sparkline({
+  bars,
+  ghost = [],
+  label,
+}: {
+  bars: readonly SparkBar[];
+  /** The height of each bar at an earlier time; null where it is not known. */
+  ghost?: readonly (number | null)[] | undefined;
+  label: string;
+}) {
   const width = bars.length * BAR;
-  const highest = Math.max(1, ...bars.map(({ work, failed, deferred }) => work + failed + deferred));
-  const columns = bars.map((bar) => stack(bar, (HEIGHT - LEAST) / highest));
+  const highest = Math.max(
+    1,
+    ...bars.map(({ work, failed, deferred }) => work + failed + deferred),
+    ...ghost.map(Number),
+  );
+  const scale = (HEIGHT - LEAST) / highest;
+  const columns = bars.map((bar) => stack(bar, scale));
   return (
     <svg className="spark" viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
       <title>{label}</title>
@@ -26,6 +44,7 @@ export const Sparkline = memo(function Sparkline({ bars, label }: { bars: readon
         // One path for each colour: a table has thousands of bars.
         <path key={part} className={part} d={columns.map((column, n) => rect(n * BAR, column[part])).join('')} />
       ))}
+      <path className="ghost" d={stepPath(ghost, BAR, (value) => HEIGHT - value * scale)} />
       <path className="tick" d={bars.map(({ isMarked }, n) => (isMarked ? rect(n * BAR, [0, 3]) : '')).join('')} />
     </svg>
   );

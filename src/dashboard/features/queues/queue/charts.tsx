@@ -7,12 +7,12 @@ import { Chart } from '../../../parts/chart/chart.tsx';
 import type { Span } from '../../../parts/chart/geometry.ts';
 import type { Marks } from '../../../parts/chart/marks.tsx';
 import type { Series } from '../../../parts/chart/plot.tsx';
+import { MissingThen } from '../../../parts/compare-choice.tsx';
 import { number, took } from '../../../words/format.ts';
 import type { Flow } from '../model/queue-condition.ts';
 import {
   type QueueCharts as Charts,
   chartRate,
-  comparisonOf,
   type Ghost,
   newestShown,
   rateUnit,
@@ -20,7 +20,8 @@ import {
   type Values,
 } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
-import { ChartChoices, SpanChip } from './chart-choices.tsx';
+import { ChartChoices } from '../parts/chart-choices.tsx';
+import { SpanChip } from './span-chip.tsx';
 import { useMarks } from './use-changes.ts';
 import { useGhost } from './use-comparison.ts';
 import type { useQueue } from './use-queue.ts';
@@ -54,7 +55,7 @@ export default function QueueCharts({
   const { name } = queue;
   const [params, setParams] = useSearchParams();
   const times = charts?.times ?? NO_TIMES;
-  const { ghost, missing } = useGhost(name, { times, bucketMs }, comparisonOf(params.get('compare')));
+  const ghost = useGhost(name, { times, bucketMs });
   const marks = useMarks(queue);
   const span = spanOf(params);
   const setSpan = (next: Span | null) => {
@@ -76,7 +77,7 @@ export default function QueueCharts({
     <div className={asked.isPlaceholderData ? 'aging' : undefined}>
       <section className="sec">
         <FlowChart {...{ name, charts, flow, span, setSpan, bucketMs, ghost, marks }} />
-        {missing !== null && <p className="small q">{missing}</p>}
+        <MissingThen from={times[0] ?? serverNow()} />
       </section>
       <div className="cols small-charts">
         <Outcomes charts={charts} {...repeated} />

@@ -1,7 +1,7 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
 import { Fragment, lazy, Suspense, useEffect, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
@@ -20,8 +20,8 @@ import { shortSentence } from '../../../words/job-sentence.ts';
 import { CONDITIONS, conditionOf, type Flow } from '../model/queue-condition.ts';
 import { leadOfQueue } from '../model/queue-lead.ts';
 import { sentenceOfQueue } from '../model/queue-sentence.ts';
-import { windowOf } from '../model/queue-timeline.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
+import { useSpan } from '../parts/chart-choices.tsx';
 import { Star } from '../parts/star.tsx';
 import { ChartFrames } from './chart-frames.tsx';
 import { Facts } from './facts.tsx';
@@ -40,8 +40,7 @@ const ExamineDialog = late(() => import('./examine-receiver.tsx'));
 
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
-  const [params] = useSearchParams();
-  const page = useQueue(name, windowOf(params.get('window')).name);
+  const page = useQueue(name, useSpan());
   const { asked, queue } = page;
   useEffect(() => void loadCharts(), []);
   if (queue === null) return <GoneQueue name={name} />;

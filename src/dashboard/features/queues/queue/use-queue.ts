@@ -4,17 +4,16 @@ import { useIsPaused } from '../../../api/live/live.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { bucketSeconds } from '../../../parts/chart/geometry.ts';
-import { queueCharts, type WindowName, windowOf } from '../model/queue-timeline.ts';
-import { flowOf, RECENT_BUCKET_SECONDS, recentStart } from '../model/timeline.ts';
+import { queueCharts } from '../model/queue-timeline.ts';
+import { flowOf, RECENT_BUCKET_SECONDS, recentStart, type Span } from '../model/timeline.ts';
 import { QueuePage } from '../operations/queue.ts';
 
-const HOUR_MS = 3_600_000;
 const EVERY_MS = 30_000;
 
-/** A queue, its flow and its charts for a window. The stream has the queue; the rest is asked for again. */
-export function useQueue(name: string, window: WindowName) {
+/** A queue, its flow and its charts for a span. The stream has the queue; the rest is asked for again. */
+export function useQueue(name: string, span: Span) {
   const isPaused = useIsPaused();
-  const rangeMs = windowOf(window).hours * HOUR_MS;
+  const rangeMs = span.ms;
   const bucket = bucketSeconds(rangeMs);
   const bucketMs = bucket * 1000;
   const iso = (at: number) => new Date(at).toISOString();
@@ -23,7 +22,7 @@ export function useQueue(name: string, window: WindowName) {
     ...{ recent: iso(recentStart(serverNow())), hasRecent: bucket !== RECENT_BUCKET_SECONDS },
   });
   const asked = useQuery({
-    ...query(QueuePage, variables, { key: { name, window } }),
+    ...query(QueuePage, variables, { key: { name, window: span.id } }),
     ...keepOld,
     refetchInterval: isPaused ? false : EVERY_MS,
   });

@@ -18,11 +18,11 @@ import { useTicks } from '../../../parts/use-ticks.ts';
 import { answersOf } from '../../../words/answers.ts';
 import { many, NONE, number, percent, took } from '../../../words/format.ts';
 import { QueuesSection } from '../list/queues-section.tsx';
-import { SpanChoice, useSpan } from '../list/span-choice.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
 import { noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
 import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
+import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { Fact } from '../parts/fact.tsx';
 import { QueuesBar, SeveralButtons } from '../several/several-buttons.tsx';
 
@@ -44,7 +44,6 @@ export default function Receiver({ params }: { params: Record<string, string> })
   useChanges();
   const receiver = asked.data?.receiver;
   const view = useView();
-  const span = useSpan();
   const timeout = useWebhookTimeout();
   const h1 =
     receiver === undefined
@@ -61,7 +60,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
       actions={
         receiver != null && (
           <>
-            <SpanChoice span={span} />
+            <ChartChoices />
             <May deed="checkReceiver">
               <button type="button" className="btn" onClick={() => check(host, timeout)}>
                 Check
@@ -193,7 +192,7 @@ function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage
         <nav className="pager" aria-label="Pages">
           <Link
             className="btn tiny"
-            href={`/queues${toSearch({ q: receiverWord(host), window: params.get('window') })}`}
+            href={`/queues${toSearch({ ...Object.fromEntries(params), q: receiverWord(host) })}`}
           >
             All {many(queueCount, 'queue')}
           </Link>
