@@ -4,7 +4,7 @@ import { serverNow } from '../base/clock.ts';
 import { toSearch } from '../filter/search.ts';
 import { comparisonOf, comparisonsOffered, missingOfGhost } from '../words/comparison.ts';
 
-/** What is read ahead of an earlier time, so that it is read seldom. */
+/** An earlier time is read so far ahead, so that it is read seldom. */
 export const AHEAD_MS = 3_600_000;
 
 /** The earlier time that the charts of the page compare with, as `?compare=` says it; null without one. */

@@ -26,7 +26,7 @@ export interface TableData {
   span: Span;
   /** Undefined until they are loaded. */
   timelines: ReadonlyMap<string, readonly Point[]> | undefined;
-  /** The same of an earlier time. */
+  /** Those of an earlier time; undefined without a comparison, too. */
   then: ReadonlyMap<string, readonly Point[]> | undefined;
   deaths: DeadCounts | undefined;
   /** Left out where nothing is done with several queues. */

@@ -51,7 +51,7 @@ export function problemsOf<State extends QueueState>(states: readonly State[]): 
   return states.filter(({ condition }) => needsLook(condition));
 }
 
-/** What Overview lists as one: a queue, or the queues of one receiver that are in the same condition. */
+/** An entry of Overview: a queue, or the queues of one receiver that are in the same condition. */
 export interface Trouble<State> {
   /** The id of a queue, which stays while the others change places. */
   id: string;
