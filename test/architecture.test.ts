@@ -122,7 +122,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^@opentelemetry\//, ['tracing']],
   [/^pino$/, ['log']],
   [/^prom-client$/, ['metrics']],
-  [/^(react|react-dom|wouter|vite|gql\.tada|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
+  [/^(preact|wouter-preact|vite|gql\.tada|@tanstack)(\/|$)/, ['dashboard']],
 ];
 
 const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;

@@ -1,6 +1,6 @@
-import { lazy, Suspense, useEffect } from 'react';
-import { Route, Router, Switch, useLocation } from 'wouter';
-import { useSearch } from 'wouter/use-browser-location';
+import { lazy, Suspense, useEffect } from 'preact/compat';
+import { Route, Router, Switch, useLocation } from 'wouter-preact';
+import { useSearch } from 'wouter-preact/use-browser-location';
 import { setFollowed } from './api/followed-actions.ts';
 import { queryClient } from './api/query.ts';
 import { basePath, presentPath } from './base/base-path.ts';

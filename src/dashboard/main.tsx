@@ -1,7 +1,7 @@
 import './styles/index.css';
-import { QueryClientProvider } from '@tanstack/react-query';
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
+import { QueryClientProvider } from '@tanstack/preact-query';
+import { StrictMode } from 'preact/compat';
+import { createRoot } from 'preact/compat/client';
 import { startLive } from './api/live/live.ts';
 import { queryClient } from './api/query.ts';
 import { App } from './app.tsx';

@@ -1,4 +1,4 @@
-import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import { type ComponentType, lazy } from 'preact/compat';
 
 /**
  * The screens that the shell shows. Features do not import each other, so a screen gets the components of another feature
@@ -9,7 +9,7 @@ import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 export interface Route {
   /** Pattern of wouter, below the base path. */
   path: string;
-  Screen: LazyExoticComponent<AnyScreen>;
+  Screen: AnyScreen;
   /** Loads the script of the screen before it is shown. */
   load: () => Promise<unknown>;
   /** Properties of the screen besides its parameters. */

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
-import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
 
 /** The server that `npm run dev:dashboard` passes requests to. */
@@ -24,6 +23,19 @@ const paintAfterTheme: Plugin = {
   transformIndexHtml: {
     order: 'post',
     handler: (html) => html.replace('<script type="module"', '<script type="module" blocking="render"'),
+  },
+};
+
+/**
+ * Scripts that are loaded late need a helper of the bundler, which stands in the page's script only if that needs it, too: for
+ * the exports of a module as one object. Else it is a script of its own, and one request more before a screen is shown.
+ */
+const helperInPage: Plugin = {
+  name: 'helper-in-page',
+  apply: 'build',
+  transform: {
+    filter: { id: /\/main\.tsx$/ },
+    handler: (code) => `${code}\nimport * as exported from './base/leave.ts';\nObject.freeze(exported);`,
   },
 };
 
@@ -105,9 +117,7 @@ export default defineConfig({
   root: import.meta.dirname,
   // Files are found relative to the page's <base>, so one build works behind every path prefix.
   base: './',
-  // React has it itself; wouter asks for the copy that also works in React 17.
-  resolve: { alias: { 'use-sync-external-store/shim/index.js': 'react' } },
-  plugins: [react(), paintAfterTheme, shortOperations],
+  plugins: [paintAfterTheme, helperInPage, shortOperations],
   define: { __VERSION__: JSON.stringify(version) },
   build: {
     target: BROWSERS,

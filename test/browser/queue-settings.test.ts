@@ -101,7 +101,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await question.getByRole('button', { name: 'Rotate', exact: true }).click();
     const fresh = page.getByRole('region', { name: /^The new secret is ready/ });
     const secret = textOf(await fresh.locator('.term').innerText());
-    expect(await fresh.locator('h2:focus').count()).toBe(1);
+    await fresh.locator('h2:focus').waitFor();
     await account.publishUntil('COMPLETED', 'orders');
     const [request] = receiver.requests;
     expect(verifySignature(request?.raw ?? Buffer.of(), request?.headers['x-service-signature'], secret)).toBe(true);

@@ -31,7 +31,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
     await says(page, /^2 active keys\.$/);
     const fresh = page.getByRole('region', { name: /^“shop backend” is ready\. Copy it now/ });
     const key = textOf(await fresh.locator('.term').first().innerText());
-    expect(await fresh.locator('h2:focus').count()).toBe(1);
+    await fresh.locator('h2:focus').waitFor();
     expect(textOf(await fresh.locator('.term').nth(1).innerText())).toBe(`JOBFERRY_API_KEY=${key}`);
     const answer = await fetch(`${account.session.url}/v1/queues`, { headers: { authorization: `Bearer ${key}` } });
     expect(answer.status).toBe(200);

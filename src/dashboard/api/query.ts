@@ -1,11 +1,11 @@
-import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/preact-query';
 import { serverNow } from '../base/clock.ts';
 import { nameOf, type Operation } from '../schema/graphql.ts';
 import { request } from './client.ts';
 import { type RequestError, retryDelayMs } from './errors.ts';
 import { recentUpdates } from './live/recent-updates.ts';
 
-declare module '@tanstack/react-query' {
+declare module '@tanstack/preact-query' {
   interface Register {
     defaultError: RequestError;
   }

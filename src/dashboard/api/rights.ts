@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import type { ReactNode } from 'preact/compat';
 import { type Deed, may, type Rights } from '../words/rights.ts';
 import { type ShellData, shellQuery } from './server.ts';
 

@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/preact-query';
 import { learnServerTime } from '../base/clock.ts';
 import type { ResultOf } from '../schema/graphql.ts';
 import { isSeen } from '../words/seen.ts';

@@ -1,5 +1,5 @@
-import { useEffect, useLayoutEffect } from 'react';
-import { useLocation } from 'wouter';
+import { useEffect, useLayoutEffect } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 
 /**
  * "Back" restores scroll position and focus. The browser cannot: when it tries, the screen is not rendered yet. The place

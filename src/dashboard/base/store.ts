@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'preact/compat';
 
 /** A value outside of React that components read with `useStore`. */
 export interface Store<Value> {

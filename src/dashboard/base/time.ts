@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'preact/compat';
 import type { View } from '../words/format.ts';
 import { onceServerTimeIsKnown, serverNow } from './clock.ts';
 import { preferences } from './preferences.ts';

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'preact/compat';
 
 /** Windows without room for two columns. */
 export const PHONE = '(max-width: 45.99rem)';

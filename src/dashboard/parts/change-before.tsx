@@ -1,5 +1,5 @@
 import './change-before.css';
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { changesPath } from '../filter/activity.ts';
 import type { ChangeEntry } from '../schema/fragments.ts';
 import { changeBefore, changeBeforeOf, HOUR_MS, RELEASE } from '../words/queue-deeds.ts';

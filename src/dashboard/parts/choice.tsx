@@ -1,6 +1,6 @@
 import './choice.css';
-import { useId } from 'react';
-import { Link } from 'wouter';
+import { useId } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { Icon } from './icon.tsx';
 
 /** One of a few values, with its label; null is the first. */
@@ -25,7 +25,7 @@ export function Choice({
         id={id}
         className="input"
         value={value ?? ''}
-        onChange={({ target }) => onChange(target.value === '' ? null : target.value)}
+        onChange={({ currentTarget }) => onChange(currentTarget.value === '' ? null : currentTarget.value)}
       >
         {options.map(([one, text]) => (
           <option key={one} value={one}>

@@ -1,4 +1,4 @@
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { useServer } from '../api/server.ts';
 import { serverNow } from '../base/clock.ts';
 import { toSearch } from '../filter/search.ts';

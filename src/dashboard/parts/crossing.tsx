@@ -1,5 +1,5 @@
 import './crossing.css';
-import { useState } from 'react';
+import { type CSSProperties, useState } from 'preact/compat';
 import { useView } from '../base/time.ts';
 import { PHONE, useMedia } from '../base/use-media.ts';
 import { crossingOf, type Leg, type Part, type Stop } from '../words/crossing.ts';
@@ -87,7 +87,7 @@ function StopItem({ stop: { label, whole, sub, icon, signal, isLater }, before, 
 function LegItem({ leg }: { leg: Leg }) {
   const classes = `${leg.isCut ? 'leg cutoff' : 'leg'} ${classesOf(leg)}`;
   return (
-    <li className={classes} style={{ '--w': leg.weight } as React.CSSProperties}>
+    <li className={classes} style={{ '--w': leg.weight } as CSSProperties}>
       <i />
       <span title={leg.label}>{leg.label}</span>
     </li>

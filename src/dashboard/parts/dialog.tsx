@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useId, useRef, useState } from 'preact/compat';
 import { Note } from './note.tsx';
 import { useModal } from './use-modal.ts';
 

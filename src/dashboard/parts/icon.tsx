@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import type { IconName } from '../words/words.ts';
 
 const cross = <path d="m5.9 5.9 4.2 4.2m0-4.2-4.2 4.2" stroke="var(--surface)" />;

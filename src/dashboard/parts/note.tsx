@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';
 

@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 
 export interface PageInfo {
   startCursor: string | null;

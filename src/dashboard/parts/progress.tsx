@@ -1,5 +1,5 @@
 import './progress.css';
-import type { CSSProperties } from 'react';
+import type { CSSProperties } from 'preact/compat';
 import type { Signal } from '../words/words.ts';
 
 export interface ProgressPart {

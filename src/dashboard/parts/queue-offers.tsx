@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/preact-query';
 import { SearchQueues } from '../api/operations/suggest.ts';
 import { keepOld, query } from '../api/query.ts';
 import { useSettled } from '../base/use-settled.ts';

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'preact/compat';
 import { CopyButton } from './copy.tsx';
 import { Icon } from './icon.tsx';
 

@@ -1,6 +1,6 @@
-import type { ReactNode } from 'react';
-import { useEffect, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import type { ReactNode } from 'preact/compat';
+import { useEffect, useState } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import type { RequestError } from '../api/errors.ts';
 import { useView } from '../base/time.ts';
 import { asSentence, span, time } from '../words/format.ts';

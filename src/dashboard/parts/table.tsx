@@ -1,4 +1,4 @@
-import type { AriaAttributes, ReactNode } from 'react';
+import type { AriaAttributes, ReactNode } from 'preact/compat';
 
 /** The head of a column: its words, perhaps with classes and the order of the rows. */
 export interface Column {

@@ -1,5 +1,5 @@
 import './tell-me.css';
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { May } from '../api/rights.ts';
 import { toSearch } from '../filter/search.ts';
 import { FROM_PAGE, type NewAlert, paramsOfAlert } from '../words/new-alert.ts';

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef } from 'preact/compat';
 import type { Ticks } from './use-ticks.ts';
 
 /** The boxes of a list whose rows can be ticked. */
@@ -51,7 +51,7 @@ export function TickCell({
         <input
           type="checkbox"
           checked={isTicked}
-          onChange={(event) => onTick(id, (event.nativeEvent as MouseEvent).shiftKey)}
+          onChange={(event) => onTick(id, (event as Event as MouseEvent).shiftKey)}
         />
         <span className="sr">{label}</span>
       </label>

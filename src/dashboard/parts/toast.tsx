@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect } from 'preact/compat';
 import { createStore, useStore } from '../base/store.ts';
 import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';

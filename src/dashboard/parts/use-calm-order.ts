@@ -1,4 +1,4 @@
-import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type FocusEvent, useEffect, useRef, useState } from 'preact/compat';
 
 /** Without a key for so long, the focus alone no longer keeps a list from changing. */
 const READ_MS = 10_000;
@@ -45,13 +45,13 @@ export function useHeld() {
     handlers: {
       onPointerEnter: (event: { pointerType: string }) => setPointed(event.pointerType === 'mouse'),
       onPointerLeave: () => setPointed(false),
-      onFocus: ({ currentTarget, timeStamp }: FocusEvent) => {
+      onFocus: ({ currentTarget, timeStamp }: FocusEvent<Element>) => {
         element.current = currentTarget;
         setFocusedAt(timeStamp);
       },
-      onKeyDown: ({ timeStamp }: KeyboardEvent) => setFocusedAt(timeStamp),
-      onBlur: ({ currentTarget, relatedTarget }: FocusEvent) => {
-        if (!currentTarget.contains(relatedTarget)) setFocusedAt(null);
+      onKeyDown: ({ timeStamp }: Event) => setFocusedAt(timeStamp),
+      onBlur: ({ currentTarget, relatedTarget }: FocusEvent<Element>) => {
+        if (!currentTarget.contains(relatedTarget as Node | null)) setFocusedAt(null);
       },
     },
   };

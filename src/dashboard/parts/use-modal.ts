@@ -1,11 +1,11 @@
-import { type RefObject, useLayoutEffect } from 'react';
+import { type RefObject, useLayoutEffect } from 'preact/compat';
 
 /**
  * Opens a dialog over the page while the component is mounted, and gives the focus back to where it was. `first` gets the
  * focus, in place of the browser's choice.
  */
 export function useModal(
-  ref: RefObject<HTMLDialogElement | null>,
+  ref: RefObject<HTMLDialogElement>,
   first: (dialog: HTMLDialogElement) => HTMLElement | null = () => null,
 ): void {
   // Before the next key, which is the dialog's.

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/preact-query';
 import { request } from '../api/client.ts';
 import { QueueOfName } from '../api/operations/shell.ts';
 import type { Asked } from './states.tsx';

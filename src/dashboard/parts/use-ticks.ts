@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useState } from 'preact/compat';
 
 /** Ticked rows; or all that match, on every page. */
 export interface Ticks {

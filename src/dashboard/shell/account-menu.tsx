@@ -1,5 +1,5 @@
-import { type MouseEvent, useId } from 'react';
-import { Link } from 'wouter';
+import { type MouseEvent, useId } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useShell } from '../api/server.ts';
 import { Icon } from '../parts/icon.tsx';
 import { signOut } from '../parts/page/sign-out.ts';

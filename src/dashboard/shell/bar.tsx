@@ -1,5 +1,5 @@
-import { useSyncExternalStore } from 'react';
-import { Link } from 'wouter';
+import { useSyncExternalStore } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { liveState, pause, togglePause, tryNow } from '../api/live/live.ts';
 import { queryClient } from '../api/query.ts';
 import { useServer } from '../api/server.ts';

@@ -1,4 +1,4 @@
-import { Component, type ReactNode } from 'react';
+import { Component, type ReactNode } from 'preact/compat';
 import { Empty } from '../parts/states.tsx';
 
 /**
@@ -8,7 +8,7 @@ import { Empty } from '../parts/states.tsx';
 export class Breakable extends Component<{ place: string; children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 
-  static getDerivedStateFromError(error: Error) {
+  static override getDerivedStateFromError(error: Error) {
     return { error };
   }
 

@@ -1,4 +1,4 @@
-import { useRef } from 'react';
+import { useRef } from 'preact/compat';
 import { Icon } from '../parts/icon.tsx';
 import { activeCommands, COMMAND_KEY } from '../parts/page/keys.ts';
 import { Table } from '../parts/table.tsx';

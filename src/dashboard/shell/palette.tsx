@@ -1,7 +1,7 @@
 import './palette.css';
-import { useQuery } from '@tanstack/react-query';
-import { useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { SearchQueues } from '../api/operations/suggest.ts';
 import { keepOld, query } from '../api/query.ts';
 import { useRights } from '../api/rights.ts';
@@ -81,7 +81,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           {...combobox.inputProps}
           aria-label="Find or do anything"
           placeholder="A queue, a job’s id, a value of a payload, a command"
-          spellCheck={false}
+          spellcheck={false}
           value={text}
         />
         <kbd>Esc</kbd>

@@ -1,4 +1,4 @@
-import { Link, useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter-preact';
 import { type ShellData, useShell } from '../api/server.ts';
 import { openPalette, overlay } from '../base/overlay.ts';
 import { preferences, setPreference } from '../base/preferences.ts';

@@ -1,5 +1,5 @@
-import { Suspense, useEffect } from 'react';
-import { Route, Switch, useLocation } from 'wouter';
+import { Suspense, useEffect } from 'preact/compat';
+import { Route, Switch, useLocation } from 'wouter-preact';
 import { afterFirstRead } from '../api/first-read.ts';
 import { followed } from '../api/followed-actions.ts';
 import { togglePause } from '../api/live/live.ts';

@@ -1,4 +1,4 @@
-import { useEffect, useId } from 'react';
+import { useEffect, useId } from 'preact/compat';
 import { serverNow } from '../../base/clock.ts';
 import { session } from '../../base/session.ts';
 import { createStore, useStore } from '../../base/store.ts';

@@ -1,6 +1,6 @@
-import { useQueries } from '@tanstack/react-query';
-import { useEffect } from 'react';
-import { useLocation } from 'wouter';
+import { useQueries } from '@tanstack/preact-query';
+import { useEffect } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { followed, refreshRail, setFollowed } from '../../api/followed-actions.ts';
 import { useWatch } from '../../api/live/live.ts';
 import { query, queryClient } from '../../api/query.ts';

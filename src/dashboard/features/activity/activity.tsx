@@ -1,6 +1,6 @@
 import './activity.css';
-import type { ReactNode } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import type { ReactNode } from 'preact/compat';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
 import {

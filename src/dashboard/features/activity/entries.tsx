@@ -1,5 +1,5 @@
-import { useState } from 'react';
-import { Link } from 'wouter';
+import { useState } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useView } from '../../base/time.ts';
 import { type ActivityFilter, activityPath, foldsSignIns } from '../../filter/activity.ts';
 import { Icon } from '../../parts/icon.tsx';

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/preact-query';
 import { request } from '../../api/client.ts';
 import { useIsPaused } from '../../api/live/live.ts';
 import { keepOld } from '../../api/query.ts';

@@ -1,8 +1,8 @@
 import { Table, unseen } from '../../parts/table.tsx';
 import './alerts.css';
-import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
-import { useLocation, useSearch } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useRef, useState } from 'preact/compat';
+import { useLocation, useSearch } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import { useIsPaused } from '../../api/live/live.ts';
 import { outcomeOf } from '../../api/outcome.ts';

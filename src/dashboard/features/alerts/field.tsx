@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useId } from 'preact/compat';
 
 /** A field of the dialog, with its label and its problem. */
 export function Field({

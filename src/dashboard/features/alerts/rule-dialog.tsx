@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useId, useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { QueueOfName } from '../../api/operations/shell.ts';
 import { outcomeOf } from '../../api/outcome.ts';
@@ -93,7 +93,7 @@ export default function RuleDialog({
               inputMode="decimal"
               autoComplete="off"
               value={draft.threshold}
-              onChange={({ target }) => edit({ threshold: target.value })}
+              onChange={({ currentTarget }) => edit({ threshold: currentTarget.value })}
             />
           )}
         </Field>
@@ -105,7 +105,7 @@ export default function RuleDialog({
               id={id}
               className="input"
               value={draft.windowSeconds}
-              onChange={({ target }) => edit({ windowSeconds: Number(target.value) })}
+              onChange={({ currentTarget }) => edit({ windowSeconds: Number(currentTarget.value) })}
             >
               {WINDOWS.map((window) => (
                 <option key={window} value={window}>
@@ -125,7 +125,7 @@ export default function RuleDialog({
               inputMode="numeric"
               autoComplete="off"
               value={draft.forSeconds}
-              onChange={({ target }) => edit({ forSeconds: target.value })}
+              onChange={({ currentTarget }) => edit({ forSeconds: currentTarget.value })}
             />
             <small>Its condition must hold for so long, and be over for as long, a minute at least.</small>
           </>
@@ -135,7 +135,11 @@ export default function RuleDialog({
       {rule !== null && isWebhook && !mustRotate && (
         <May deed="rotateAlertRuleSecret">
           <label className="choice">
-            <input type="checkbox" checked={isRotated} onChange={({ target }) => setRotated(target.checked)} />
+            <input
+              type="checkbox"
+              checked={isRotated}
+              onChange={({ currentTarget }) => setRotated(currentTarget.checked)}
+            />
             <span>
               Make a new signing secret
               <small>The present one ends at once.</small>
@@ -179,8 +183,8 @@ function Watched({
             id={id}
             className="input"
             value={draft.kind}
-            onChange={({ target }) => {
-              const kind = target.value as AlertKind;
+            onChange={({ currentTarget }) => {
+              const kind = currentTarget.value as AlertKind;
               edit({ kind, threshold: ALERT_KINDS[kind].threshold?.byDefault ?? '' });
             }}
           >
@@ -199,9 +203,9 @@ function Watched({
               <input
                 {...{ id, list: offers, className: 'input', placeholder: 'any queue' }}
                 autoComplete="off"
-                spellCheck={false}
+                spellcheck={false}
                 value={queueName}
-                onChange={({ target }) => setQueueName(target.value)}
+                onChange={({ currentTarget }) => setQueueName(currentTarget.value)}
               />
               <QueueOffers id={offers} text={queueName} />
             </>

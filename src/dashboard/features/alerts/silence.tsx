@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { serverNow } from '../../base/clock.ts';

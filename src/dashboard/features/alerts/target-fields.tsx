@@ -44,7 +44,7 @@ export function TargetFields({
                 autoComplete="off"
                 placeholder="ops@example.com"
                 value={draft.to}
-                onChange={({ target: { value } }) => edit({ to: value })}
+                onChange={({ currentTarget: { value } }) => edit({ to: value })}
               />
               <small>Up to five, with spaces or commas between them.</small>
             </>
@@ -70,12 +70,16 @@ function WebhookFields({ draft, problems, edit }: FieldsProps) {
             autoComplete="off"
             placeholder="https://hooks.example.com/…"
             value={draft.webhookUrl}
-            onChange={({ target: { value } }) => edit({ webhookUrl: value })}
+            onChange={({ currentTarget: { value } }) => edit({ webhookUrl: value })}
           />
         )}
       </Field>
       <label className="choice">
-        <input type="checkbox" checked={draft.isSlack} onChange={({ target }) => edit({ isSlack: target.checked })} />
+        <input
+          type="checkbox"
+          checked={draft.isSlack}
+          onChange={({ currentTarget }) => edit({ isSlack: currentTarget.checked })}
+        />
         <span>It is Slack, or takes the same JSON</span>
       </label>
     </>
@@ -92,10 +96,10 @@ function PagerDutyFields({ draft, keyEnd, problems, edit }: Parameters<typeof Ta
               id={id}
               className="input mono"
               autoComplete="off"
-              spellCheck={false}
+              spellcheck={false}
               placeholder={keyEnd ?? ''}
               value={draft.routingKey}
-              onChange={({ target: { value } }) => edit({ routingKey: value })}
+              onChange={({ currentTarget: { value } }) => edit({ routingKey: value })}
             />
             <small>{keyEnd === null ? 'Of the Events API v2.' : `Left empty, ${keyEnd} stays.`}</small>
           </>
@@ -107,7 +111,7 @@ function PagerDutyFields({ draft, keyEnd, problems, edit }: Parameters<typeof Ta
             id={id}
             className="input"
             value={draft.severity}
-            onChange={({ target: { value } }) => edit({ severity: value as TargetDraft['severity'] })}
+            onChange={({ currentTarget: { value } }) => edit({ severity: value as TargetDraft['severity'] })}
           >
             {SEVERITIES.map((severity) => (
               <option key={severity} value={severity}>

@@ -1,5 +1,5 @@
-import { type CSSProperties, useRef } from 'react';
-import { Link } from 'wouter';
+import { type CSSProperties, useRef } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { May, useRights } from '../../api/rights.ts';
 import { useWebhookTimeout } from '../../api/server.ts';
 import { serverNow } from '../../base/clock.ts';

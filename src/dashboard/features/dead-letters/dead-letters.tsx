@@ -1,7 +1,7 @@
 import './dead-letters.css';
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useRef, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type ReactNode, useRef, useState } from 'preact/compat';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { useIsPaused } from '../../api/live/live.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';

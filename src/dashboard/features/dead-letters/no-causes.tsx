@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { DEAD_LETTERS, type DeadFilter } from '../../filter/dead-letters.ts';
 import { formatChip, formatFilter, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
 import { Empty } from '../../parts/states.tsx';

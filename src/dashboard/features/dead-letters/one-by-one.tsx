@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import type { ReactNode } from 'preact/compat';
+import { Link, useSearchParams } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import { showChanged } from '../../api/live/live.ts';
 import { outcomeOf } from '../../api/outcome.ts';

@@ -1,5 +1,5 @@
-import { useMemo } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { useMemo } from 'preact/compat';
+import { useLocation, useSearchParams } from 'wouter-preact';
 import { useRights } from '../../api/rights.ts';
 import { serverNow } from '../../base/clock.ts';
 import {

@@ -1,5 +1,5 @@
-import { useState } from 'react';
-import { Link } from 'wouter';
+import { useState } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { useServer, useWebhookTimeout } from '../../api/server.ts';

@@ -1,7 +1,7 @@
 import { queuePath } from '../../filter/links.ts';
 import './first-run.css';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { type ReactNode, type Ref, useEffect, useRef, useState } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { urlOf } from '../../api/client.ts';
 import { queryClient } from '../../api/query.ts';
 import { type Crumb, Page } from '../../parts/page/page.tsx';
@@ -156,15 +156,13 @@ function Step({
 }: {
   state: 'here' | 'later' | 'done';
   title: string;
-  heading?: React.Ref<HTMLHeadingElement>;
+  heading?: Ref<HTMLHeadingElement>;
   children: ReactNode;
 }) {
   return (
     <li className={state} aria-current={state === 'here' ? 'step' : undefined}>
       <div>
-        <h2 ref={heading} tabIndex={heading === undefined ? undefined : -1}>
-          {title}
-        </h2>
+        <h2 {...(heading !== undefined && { ref: heading, tabIndex: -1 })}>{title}</h2>
         {children}
       </div>
     </li>

@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { useId } from 'preact/compat';
 import { upperFirst } from '../../words/format.ts';
 
 /** The server's problems of fields begin with a small letter, as a clause after the field's name. */
@@ -36,10 +36,10 @@ export function Field({
         defaultValue={value}
         placeholder={placeholder}
         list={list}
-        onChange={onText && ((event) => onText(event.target.value))}
+        onChange={onText && ((event) => onText(event.currentTarget.value))}
         autoComplete="off"
         autoCapitalize="off"
-        spellCheck={false}
+        spellcheck={false}
         aria-invalid={problem !== undefined}
         aria-describedby={`${id}-hint`}
       />

@@ -1,5 +1,5 @@
-import { type FormEvent, useRef, useState } from 'react';
-import { useSearchParams } from 'wouter';
+import { type FormEvent, useRef, useState } from 'preact/compat';
+import { useSearchParams } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import type { RequestError } from '../../api/errors.ts';
 import { type Outcome, outcomeOf } from '../../api/outcome.ts';

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useId, useState } from 'preact/compat';
 import { query } from '../../api/query.ts';
 import { QueueOffers } from '../../parts/queue-offers.tsx';
 import type { Start } from './model/new-queue.ts';
@@ -25,7 +25,12 @@ export function QueueStart({
     <div className="two">
       <div className="field">
         <label htmlFor={id}>Settings from</label>
-        <select className="input" id={id} value={start} onChange={(event) => onStart(event.target.value as Start)}>
+        <select
+          className="input"
+          id={id}
+          value={start}
+          onChange={(event) => onStart(event.currentTarget.value as Start)}
+        >
           <option value="defaults">the defaults</option>
           {templates?.map((name) => (
             <option key={name} value={`template:${name}`}>

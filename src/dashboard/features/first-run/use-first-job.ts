@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useCallback } from 'preact/compat';
 import { useLiveObjects, useWatch } from '../../api/live/live.ts';
 import { query, queryClient } from '../../api/query.ts';
 import type { ResultOf } from '../../schema/graphql.ts';

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import { overlay } from '../../base/overlay.ts';
 import { type Preferences, preferences, setPreference } from '../../base/preferences.ts';
 import { useStore } from '../../base/store.ts';

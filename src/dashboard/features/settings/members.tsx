@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { Link } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type ReactNode, useState } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { queryClient } from '../../api/query.ts';

@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useId, useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { queryClient } from '../../api/query.ts';
@@ -54,7 +54,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
           maxLength={64}
           placeholder="shop backend"
           autoComplete="off"
-          onChange={({ target }) => edit({ name: target.value })}
+          onChange={({ currentTarget }) => edit({ name: currentTarget.value })}
         />
       </div>
       <fieldset className="field">
@@ -64,7 +64,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
             <input
               type="checkbox"
               checked={draft.scopes.includes(name)}
-              onChange={({ target }) => setDraft(withScope(draft, name, target.checked))}
+              onChange={({ currentTarget }) => setDraft(withScope(draft, name, currentTarget.checked))}
             />
             <span>
               {label}
@@ -81,8 +81,8 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
           value={draft.queues}
           placeholder="all queues"
           autoComplete="off"
-          spellCheck={false}
-          onChange={({ target }) => edit({ queues: target.value })}
+          spellcheck={false}
+          onChange={({ currentTarget }) => edit({ queues: currentTarget.value })}
         />
         <small>Names, with spaces between them. Such a key uses REST only.</small>
       </div>
@@ -92,7 +92,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
           id={`${id}-end`}
           className="input"
           value={draft.end}
-          onChange={({ target }) => edit({ end: target.value as End })}
+          onChange={({ currentTarget }) => edit({ end: currentTarget.value as End })}
         >
           {ENDS.map(([value, label]) => (
             <option key={value} value={value}>

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { Fragment, type ReactNode } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { Fragment, type ReactNode } from 'preact/compat';
 import { query } from '../../api/query.ts';
 import { useNow } from '../../base/time.ts';
 import { Page } from '../../parts/page/page.tsx';

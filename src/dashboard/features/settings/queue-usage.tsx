@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/compat';
 import { query } from '../../api/query.ts';
 import { useView } from '../../base/time.ts';
 import { Failure, Skeleton } from '../../parts/states.tsx';
@@ -21,7 +21,7 @@ export function QueueUsage({ present, past }: { present: string; past: readonly 
         <h2 id="by-queue">By queue</h2>
         <label className="small">
           <span className="sr">Month</span>
-          <select className="input" value={month} onChange={({ target }) => setMonth(target.value)}>
+          <select className="input" value={month} onChange={({ currentTarget }) => setMonth(currentTarget.value)}>
             {[...months].map((one) => (
               <option key={one} value={one}>
                 {nameOfMonth(one)} {one.slice(0, 4)}

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { type ReactNode, useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { queryClient } from '../../api/query.ts';

@@ -1,6 +1,6 @@
 import './settings.css';
-import type { ComponentType } from 'react';
-import { Link } from 'wouter';
+import type { ComponentType, ReactNode } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useRights } from '../../api/rights.ts';
 import { NotFound } from '../../parts/page/not-found.tsx';
 import { hasRole, ROLE_TO_READ, type Role } from '../../words/rights.ts';
@@ -13,7 +13,7 @@ import { Sessions } from './sessions.tsx';
 interface SettingsPart {
   part: string;
   label: string;
-  Part: ComponentType<{ tabs: React.ReactNode }>;
+  Part: ComponentType<{ tabs: ReactNode }>;
   /** The least role that may see it. */
   needs?: Role;
 }

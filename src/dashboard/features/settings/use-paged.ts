@@ -1,4 +1,4 @@
-import { useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter-preact';
 import { keepOld, query } from '../../api/query.ts';
 import { toSearch } from '../../filter/search.ts';
 import type { Operation } from '../../schema/graphql.ts';

@@ -1,7 +1,7 @@
 import './sign-in.css';
-import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useEffect, useState } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type FormEvent, useEffect, useState } from 'preact/compat';
+import { useLocation, useSearchParams } from 'wouter-preact';
 import { urlOf } from '../../api/client.ts';
 import { queryClient } from '../../api/query.ts';
 import { signedIn } from '../../base/session.ts';
@@ -105,7 +105,7 @@ function KeyField({ isBusy, isPrimary }: { isBusy: boolean; isPrimary: boolean }
           type="password"
           placeholder="jf_…"
           autoComplete="off"
-          spellCheck={false}
+          spellcheck={false}
           aria-describedby="key-hint"
         />
         <small id="key-hint">It stays on the server; this browser gets a session.</small>

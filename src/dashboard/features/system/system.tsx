@@ -1,8 +1,8 @@
 import { queuePath } from '../../filter/links.ts';
 import { Table } from '../../parts/table.tsx';
 import './system.css';
-import { queryOptions, useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
+import { queryOptions, useQuery } from '@tanstack/preact-query';
+import { Link } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import { useIsPaused } from '../../api/live/live.ts';
 import { learnServerTime } from '../../base/clock.ts';

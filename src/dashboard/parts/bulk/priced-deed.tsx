@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/compat';
 import { followAction } from '../../api/followed-actions.ts';
 import type { Outcome } from '../../api/outcome.ts';
 import { number } from '../../words/format.ts';

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { Replay, ReplayContext, ReplayReceivers } from '../../api/operations/replay.ts';
 import { outcomeOf } from '../../api/outcome.ts';
@@ -106,7 +106,7 @@ export default function ReplayDialog({
       </fieldset>
       {jobs !== null && jobs > 1 && (
         <label className="choice">
-          <input type="checkbox" checked={isCanary} onChange={({ target: { checked } }) => setCanary(checked)} />
+          <input type="checkbox" checked={isCanary} onChange={({ currentTarget: { checked } }) => setCanary(checked)} />
           <span>
             <b className="strong">Send 1 first</b>
             <small>The other {number(jobs - 1)} follow when it has completed. If it dies, nothing more is sent.</small>

@@ -1,4 +1,4 @@
-import { type CSSProperties, type KeyboardEvent, type PointerEvent, useState } from 'react';
+import { type CSSProperties, type KeyboardEvent, type PointerEvent, useState } from 'preact/compat';
 import { useView } from '../../base/time.ts';
 import { minute } from '../../words/format.ts';
 import { type Area, moveEdge, type Span, spanOfBuckets, spanWithin } from './geometry.ts';
@@ -112,7 +112,7 @@ function Edge({
   const view = useView();
   const present = span ?? domain;
   const move = (buckets: number) => onChange(moveEdge(present, edge, buckets, domain, bucketMs));
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const step = event.shiftKey ? KEY_STEPS.more : KEY_STEPS.one;
     const all = Math.ceil((domain.to - domain.from) / bucketMs);
     const deeds: Record<string, () => void> = {

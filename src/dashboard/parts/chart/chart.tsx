@@ -1,5 +1,5 @@
 import './chart.css';
-import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from 'preact/compat';
 import { preferences } from '../../base/preferences.ts';
 import { useStore } from '../../base/store.ts';
 import { useView } from '../../base/time.ts';

@@ -1,5 +1,5 @@
-import type { CSSProperties } from 'react';
-import { Link } from 'wouter';
+import type { CSSProperties } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useView } from '../../base/time.ts';
 import { many, minute } from '../../words/format.ts';
 import { type Area, foldedMarks, type Mark, type Span } from './geometry.ts';

@@ -1,4 +1,4 @@
-import type { CSSProperties } from 'react';
+import type { CSSProperties } from 'preact/compat';
 import type { Zone } from '../../words/format.ts';
 import {
   type Area,

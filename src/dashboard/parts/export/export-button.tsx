@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import type { ListToExport } from '../../export/run.ts';
 import { Icon } from '../icon.tsx';
 import { useCommands } from '../page/keys.ts';

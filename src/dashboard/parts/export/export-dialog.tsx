@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { RequestError, retryDelayMs } from '../../api/errors.ts';
 import { useRights } from '../../api/rights.ts';
@@ -100,7 +100,7 @@ function PayloadChoice(props: { isOn: boolean; isDisabled: boolean; onChange: (i
         type="checkbox"
         checked={props.isOn && mayView}
         disabled={props.isDisabled || !mayView}
-        onChange={({ target }) => props.onChange(target.checked)}
+        onChange={({ currentTarget }) => props.onChange(currentTarget.checked)}
       />
       <span>
         <b className="strong">Payloads</b>

@@ -1,4 +1,4 @@
-import { type ChangeEvent, type KeyboardEvent, type MouseEvent, useEffect, useId, useState } from 'react';
+import { type ChangeEvent, type KeyboardEvent, type MouseEvent, useEffect, useId, useState } from 'preact/compat';
 
 /**
  * The combobox of ARIA: an input with a list below it. The focus stays in the input; arrow keys mark an option, Enter
@@ -43,8 +43,8 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
     const from = index < 0 && step < 0 ? 0 : index;
     setState({ isOpen: true, index: count === 0 ? -1 : (from + step + count) % count, isByKey: true });
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.defaultPrevented || event.nativeEvent.isComposing) return;
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.defaultPrevented || event.isComposing) return;
     if (event.key === 'ArrowDown') move(1);
     else if (event.key === 'ArrowUp') move(-1);
     else if (event.key === 'Enter' && index >= 0) take(index);
@@ -71,7 +71,7 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
       },
       onBlur: () => setState(closed),
       onChange: (event: ChangeEvent<HTMLInputElement>) => {
-        onText(event.target.value);
+        onText(event.currentTarget.value);
         open();
       },
     } as const,
@@ -80,7 +80,7 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
       role: 'listbox',
       'aria-label': label,
       // A click in the list does not take the focus from the input.
-      onMouseDown: (event: MouseEvent) => event.preventDefault(),
+      onMouseDown: (event: MouseEvent<HTMLElement>) => event.preventDefault(),
     } as const,
     optionProps: (n: number) =>
       ({

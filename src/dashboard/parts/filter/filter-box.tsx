@@ -1,5 +1,5 @@
 import './filter-box.css';
-import { lazy, Suspense, useId, useRef, useState } from 'react';
+import { lazy, Suspense, useId, useRef, useState } from 'preact/compat';
 import { afterFirstRead } from '../../api/first-read.ts';
 import { formatChip, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
 import type { Chip, Table } from '../../filter/table.ts';

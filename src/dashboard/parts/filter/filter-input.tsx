@@ -1,5 +1,5 @@
-import { type KeyboardEvent, useEffect, useMemo } from 'react';
-import { useLocation } from 'wouter';
+import { type KeyboardEvent, useEffect, useMemo } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { useRights } from '../../api/rights.ts';
 import { serverNow } from '../../base/clock.ts';
 import { addChip, formatChip, isValid, parseTerm, removeChip, shownChips } from '../../filter/engine.ts';

@@ -1,4 +1,4 @@
-import { type RefObject, useLayoutEffect } from 'react';
+import { type RefObject, useLayoutEffect } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { type Filter, mayUse, type Table } from '../../filter/table.ts';
 
@@ -6,7 +6,7 @@ export interface FilterBoxProps<T extends Table> {
   table: T;
   filter: Filter<T>;
   onChange: (filter: Filter<T>) => void;
-  inputRef: RefObject<HTMLInputElement | null>;
+  inputRef: RefObject<HTMLInputElement>;
   /** Whether the list waits for the answer to this filter. */
   isSearching?: boolean;
 }
@@ -33,12 +33,12 @@ export function PlainInput(props: FilterInputProps) {
       {...useInputProps(props)}
       autoComplete="off"
       value={text}
-      onChange={(event) => onText(event.target.value)}
+      onChange={(event) => onText(event.currentTarget.value)}
     />
   );
 }
 
 export function useInputProps({ table, filter }: FilterInputProps) {
   const placeholder = table.placeholder?.(filter.length === 0, mayUse(table, 'payload', useRights()));
-  return { 'aria-label': 'Add a condition', placeholder, spellCheck: false };
+  return { 'aria-label': 'Add a condition', placeholder, spellcheck: false };
 }

@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type FormEvent, useState } from 'preact/compat';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import { DeleteView, type SavedView, SavedViews, SaveView } from '../../api/operations/saved-views.ts';
 import { type Outcome, outcomeOf } from '../../api/outcome.ts';
@@ -58,7 +58,7 @@ export default function Views({ onClose }: { onClose: () => void }) {
               maxLength={64}
               required
               value={name}
-              onChange={(event) => setName(event.target.value)}
+              onChange={(event) => setName(event.currentTarget.value)}
             />
             <button type="submit">Save view</button>
           </form>

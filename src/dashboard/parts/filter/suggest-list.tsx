@@ -1,5 +1,5 @@
 import './suggest.css';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'preact/compat';
 import type { Combobox } from './combobox.ts';
 
 /** The options of a combobox, with a heading above each group. */

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useMemo } from 'preact/compat';
 import {
   SearchQueues,
   SearchReceivers,

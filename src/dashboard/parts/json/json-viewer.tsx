@@ -1,5 +1,5 @@
 import './json.css';
-import { type ReactNode, type UIEvent, useMemo, useState } from 'react';
+import { type CSSProperties, type ReactNode, useMemo, useState } from 'preact/compat';
 import { bytes, visible } from '../../words/format.ts';
 import { type Lexed, lexJson, rangeOfPath, type ValueRange } from '../../words/json/lex.ts';
 import { exactLines, type Line, tidyLines } from '../../words/json/lines.ts';
@@ -128,13 +128,13 @@ const ROWS_AROUND = 40;
 function LargeText({ text }: { text: string }) {
   const rows = useMemo(() => rowsOf(text), [text]);
   const [first, setFirst] = useState(0);
-  const onScroll = ({ currentTarget }: UIEvent<HTMLElement>) => {
+  const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     const next = Math.max(0, Math.floor(currentTarget.scrollTop / ROW_PX) - ROWS_AROUND);
     // In steps, so that most scroll events render nothing.
     if (Math.abs(next - first) > ROWS_AROUND / 2 || next === 0) setFirst(next);
   };
   const shown = rows.slice(first, first + 3 * ROWS_AROUND);
-  const style = { '--first': first } as React.CSSProperties;
+  const style = { '--first': first } as CSSProperties;
   return (
     <pre
       className="json large"

@@ -1,4 +1,4 @@
-import { useLayoutEffect } from 'react';
+import { useLayoutEffect } from 'preact/compat';
 
 let typed = '';
 

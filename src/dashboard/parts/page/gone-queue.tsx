@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { Link } from 'wouter-preact';
 import { DeletedQueues } from '../../api/operations/deleted-queues.ts';
 import { query } from '../../api/query.ts';
 import { useServer } from '../../api/server.ts';

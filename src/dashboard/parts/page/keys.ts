@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { preferences } from '../../base/preferences.ts';
 import { createStore } from '../../base/store.ts';

@@ -1,4 +1,4 @@
-import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
+import { type ComponentType, type ReactNode, useEffect, useState } from 'preact/compat';
 import { liveState } from '../../api/live/live.ts';
 import { toast, toastFailure } from '../toast.tsx';
 import { Coming } from './coming.tsx';

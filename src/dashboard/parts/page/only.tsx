@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { hasRole, type Role, refusal } from '../../words/rights.ts';
 import { Skeleton } from '../states.tsx';

@@ -1,5 +1,5 @@
-import { Fragment, type ReactNode, useEffect, useRef } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Fragment, type ReactNode, useEffect, useRef } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import { firstScreenIsThere } from '../../api/first-read.ts';
 import { arrivedBackwards } from '../../base/place.ts';
 import type { IconName, Signal } from '../../words/words.ts';

@@ -1,7 +1,7 @@
 import './action.css';
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type ReactNode, useState } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import { request } from '../../../api/client.ts';
 import { showChanged, useWatch } from '../../../api/live/live.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
@@ -104,7 +104,7 @@ function Head({
 }: {
   action: ActionOfPage;
   stoppedBy: string | null;
-  children: React.ReactNode;
+  children: ReactNode;
 }) {
   const view = useView();
   const rate = useRate(action);

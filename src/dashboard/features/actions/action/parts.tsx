@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { Fragment } from 'react';
-import { Link } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { Fragment } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { query } from '../../../api/query.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useNow, useView } from '../../../base/time.ts';

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef } from 'preact/compat';
 import { serverNow } from '../../../base/clock.ts';
 import { useNow } from '../../../base/time.ts';
 import type { ActionNow } from '../../../schema/fragments.ts';

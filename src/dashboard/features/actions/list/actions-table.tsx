@@ -1,6 +1,6 @@
 import { Table } from '../../../parts/table.tsx';
 import './actions.css';
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { Icon } from '../../../parts/icon.tsx';
 import { ProgressBar } from '../../../parts/progress.tsx';
 import { Status } from '../../../parts/status.tsx';

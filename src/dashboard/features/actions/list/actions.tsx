@@ -1,5 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import type { ReactNode } from 'preact/compat';
+import { Link, useSearchParams } from 'wouter-preact';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { useShell } from '../../../api/server.ts';
@@ -58,7 +59,7 @@ function Head({
 }: {
   actions: readonly ActionNow[] | undefined;
   isFirstPage: boolean;
-  children: React.ReactNode;
+  children: ReactNode;
 }) {
   const view = useView();
   const here = new Set(actions?.map(({ id }) => id));

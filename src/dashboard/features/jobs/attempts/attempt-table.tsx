@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { Status } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';

@@ -1,7 +1,7 @@
 import './attempts-page.css';
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useEffect, useState } from 'preact/compat';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { keepOld, query } from '../../../api/query.ts';
 import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
@@ -170,8 +170,8 @@ function AnswerField({ text, onText }: { text: string; onText: (text: string) =>
         placeholder="Answer contains"
         value={typed}
         autoComplete="off"
-        spellCheck={false}
-        onChange={(event) => setTyped(event.target.value)}
+        spellcheck={false}
+        onChange={(event) => setTyped(event.currentTarget.value)}
       />
     </search>
   );

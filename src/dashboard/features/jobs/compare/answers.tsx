@@ -1,5 +1,5 @@
-import { useMemo } from 'react';
-import { useLocation } from 'wouter';
+import { type ReactNode, useMemo } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { Choice } from '../../../parts/choice.tsx';
@@ -68,7 +68,7 @@ export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | n
 }
 
 function Beside({ from, to, names }: { from: Attempt; to: Attempt; names: readonly [from: string, to: string] }) {
-  const row = (name: string, of: (attempt: Attempt) => React.ReactNode) => (
+  const row = (name: string, of: (attempt: Attempt) => ReactNode) => (
     <tr>
       <th scope="row">{name}</th>
       <td>{of(from)}</td>

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useLocation, useSearchParams } from 'wouter-preact';
 import { query } from '../../../api/query.ts';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Failure, Skeleton } from '../../../parts/states.tsx';

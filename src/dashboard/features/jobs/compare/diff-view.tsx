@@ -1,5 +1,5 @@
 import './compare.css';
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { type DiffLine, foldEqual, type Shown } from '../../../words/diff.ts';
 import { many, number, visible } from '../../../words/format.ts';
 import type { Comparison } from '../model/compare.ts';

@@ -1,5 +1,5 @@
-import type { ReactNode } from 'react';
-import { Link } from 'wouter';
+import type { ReactNode } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { Page } from '../../../parts/page/page.tsx';
 
 /** The page of a comparison: what of the job is compared, and the sentence about it. */

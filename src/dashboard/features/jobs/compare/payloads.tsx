@@ -1,5 +1,5 @@
-import { type FormEvent, useEffect, useMemo, useState } from 'react';
-import { useLocation } from 'wouter';
+import { type FormEvent, useEffect, useMemo, useState } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { Empty } from '../../../parts/states.tsx';
 import { isJobId, shortId } from '../../../words/job-id.ts';
 import { NO_PAYLOADS } from '../../../words/rights.ts';
@@ -59,8 +59,8 @@ function OtherJobField({ job, otherId }: { job: JobToCompare; otherId: string })
         placeholder="Id of the other job"
         value={text}
         autoComplete="off"
-        spellCheck={false}
-        onChange={({ target }) => setText(target.value)}
+        spellcheck={false}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
       <button type="submit" className="btn">
         Compare

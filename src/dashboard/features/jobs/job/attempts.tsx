@@ -1,6 +1,6 @@
 import './attempts.css';
-import { useState } from 'react';
-import { Link } from 'wouter';
+import { useState } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { Status } from '../../../parts/status.tsx';

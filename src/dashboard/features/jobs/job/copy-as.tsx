@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { useId } from 'preact/compat';
 import { urlOf } from '../../../api/client.ts';
 import { copy } from '../../../parts/copy.tsx';
 import { Icon } from '../../../parts/icon.tsx';

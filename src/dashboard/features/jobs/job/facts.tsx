@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { queuePath } from '../../../filter/links.ts';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { ExactTime, Time } from '../../../parts/time.tsx';

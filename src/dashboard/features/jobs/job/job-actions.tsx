@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'preact/compat';
 import { request } from '../../../api/client.ts';
 import type { RequestError } from '../../../api/errors.ts';
 import { showChanged } from '../../../api/live/live.ts';
@@ -103,11 +103,11 @@ function NackDialog({ job, onClose }: { job: JobRow; onClose: () => void }) {
           id="nack-reason"
           maxLength={1000}
           value={reason}
-          onChange={(event) => setReason(event.target.value)}
+          onChange={(event) => setReason(event.currentTarget.value)}
         />
       </div>
       <label className="choice">
-        <input type="checkbox" checked={isRetryable} onChange={(event) => setRetryable(event.target.checked)} />
+        <input type="checkbox" checked={isRetryable} onChange={(event) => setRetryable(event.currentTarget.checked)} />
         <span>
           Retry it after its back-off
           <small>Without this, the job is dead at once.</small>

@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { useMay } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { toSearch } from '../../../filter/search.ts';

@@ -1,5 +1,5 @@
 import './job.css';
-import { Link, useLocation, useSearch } from 'wouter';
+import { Link, useLocation, useSearch } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { type ServerFacts, useServer } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';

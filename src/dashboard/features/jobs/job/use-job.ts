@@ -1,5 +1,5 @@
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query';
+import { useEffect, useRef } from 'preact/compat';
 import type { RequestError } from '../../../api/errors.ts';
 import { useWatch } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';

@@ -1,6 +1,6 @@
 import '../../../parts/bulk/bulk-bar.css';
-import { type ReactNode, useState } from 'react';
-import { useLocation } from 'wouter';
+import { type ReactNode, useState } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { useMay, useRights } from '../../../api/rights.ts';
 import type { JobsFilter } from '../../../filter/jobs.ts';
 import { copy } from '../../../parts/copy.tsx';

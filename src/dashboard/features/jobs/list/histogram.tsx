@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { type KeyboardEvent, useMemo, useRef, useState } from 'preact/compat';
 import { keepOld, query } from '../../../api/query.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { preferences } from '../../../base/preferences.ts';
@@ -107,7 +107,7 @@ function Bars({
   const width = WIDTH / points.length;
   const chosen = drag ?? bucketsOf(url, starts, bucketMs);
 
-  const bucketAt = (event: PointerEvent) => {
+  const bucketAt = (event: { clientX: number }) => {
     const box = svg.current?.getBoundingClientRect();
     if (box === undefined) return 0;
     const share = (event.clientX - box.left) / box.width;
@@ -118,7 +118,7 @@ function Bars({
     const iso = (bucket: number) => new Date(starts[bucket] ?? 0).toISOString();
     onRange({ from: iso(first), to: new Date((starts[last] ?? 0) + bucketMs - 1).toISOString() });
   };
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const step = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
     if (step === 0) return;
     event.preventDefault();

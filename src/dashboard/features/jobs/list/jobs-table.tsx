@@ -1,5 +1,5 @@
-import { memo } from 'react';
-import { Link } from 'wouter';
+import { memo } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { JobStatusWord } from '../../../parts/status.tsx';

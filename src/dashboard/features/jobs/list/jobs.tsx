@@ -1,6 +1,6 @@
 import './jobs.css';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { lazy, Suspense, useEffect, useRef, useState } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import { queryClient } from '../../../api/query.ts';
 import { useServer } from '../../../api/server.ts';
 import { preferences } from '../../../base/preferences.ts';

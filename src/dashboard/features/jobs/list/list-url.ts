@@ -1,5 +1,5 @@
-import { useCallback, useMemo } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { useCallback, useMemo } from 'preact/compat';
+import { useLocation, useSearchParams } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { formatFilter, parseFilter, permitted } from '../../../filter/engine.ts';

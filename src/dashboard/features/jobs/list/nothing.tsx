@@ -1,4 +1,4 @@
-import { useQueries } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/preact-query';
 import { query } from '../../../api/query.ts';
 import { formatFilter, labelOf, removeChip } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter } from '../../../filter/jobs.ts';

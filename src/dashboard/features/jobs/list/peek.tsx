@@ -1,5 +1,5 @@
-import { useMemo } from 'react';
-import { Link } from 'wouter';
+import { useMemo } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { useServer } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/preact-query';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { isValid } from '../../../filter/engine.ts';

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'preact/compat';
 import type { JobRow } from '../../../schema/fragments.ts';
 
 /** Without the pointer for so long, rows may move. */

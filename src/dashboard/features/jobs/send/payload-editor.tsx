@@ -1,4 +1,4 @@
-import type { Ref } from 'react';
+import type { Ref } from 'preact/compat';
 import { Icon } from '../../../parts/icon.tsx';
 import { bytes } from '../../../words/format.ts';
 import type { PayloadCheck } from '../model/payload-check.ts';
@@ -9,7 +9,7 @@ const MIN_ROWS = 11;
 
 /** A box for JSON with numbered lines, and what is wrong with the text while it is typed. */
 export function PayloadEditor({
-  ref,
+  field,
   text,
   check,
   refusal,
@@ -18,7 +18,7 @@ export function PayloadEditor({
   source,
   onSource,
 }: {
-  ref: Ref<HTMLTextAreaElement>;
+  field: Ref<HTMLTextAreaElement>;
   text: string;
   check: PayloadCheck;
   refusal: string | undefined;
@@ -57,18 +57,18 @@ export function PayloadEditor({
           {lines <= MAX_NUMBERED && Array.from({ length: lines }, (_, line) => <li key={line}>{line + 1}</li>)}
         </ol>
         <textarea
-          ref={ref}
+          ref={field}
           id="payload"
           className="mono"
           wrap="off"
           rows={Math.max(MIN_ROWS, lines + 1)}
           value={text}
-          spellCheck={false}
+          spellcheck={false}
           autoCapitalize="off"
           autoComplete="off"
           aria-invalid={problem === undefined ? undefined : true}
           aria-describedby="payload-note"
-          onChange={(event) => onText(event.target.value)}
+          onChange={(event) => onText(event.currentTarget.value)}
         />
       </div>
       <small id="payload-note" className={problem === undefined ? undefined : 'bad'}>

@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'react';
-import { Link } from 'wouter';
+import { useEffect, useRef } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useServer } from '../../../api/server.ts';
 import { Crossing } from '../../../parts/crossing.tsx';
 import { Icon } from '../../../parts/icon.tsx';

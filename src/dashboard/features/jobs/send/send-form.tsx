@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type KeyboardEvent, useMemo, useRef, useState } from 'preact/compat';
+import { useLocation, useSearchParams } from 'wouter-preact';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request, urlOf } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
@@ -66,7 +66,7 @@ export function SendForm({
     rememberSent({ id: job.id, queue: name });
     onSent({ id: job.id, created });
   };
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLFormElement>) => {
     if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return;
     event.preventDefault();
     void send();
@@ -83,7 +83,7 @@ export function SendForm({
       onKeyDown={onKeyDown}
     >
       <PayloadEditor
-        ref={box}
+        field={box}
         text={payload.text}
         check={check}
         refusal={refusal?.fields.get('payloadText')}
@@ -100,7 +100,7 @@ export function SendForm({
             className="input"
             id="send-queue"
             value={name}
-            onChange={(event) => navigate(queuePath(event.target.value, '/send'), { replace: true })}
+            onChange={(event) => navigate(queuePath(event.currentTarget.value, '/send'), { replace: true })}
           >
             {(names.includes(name) ? names : [name, ...names]).map((one) => (
               <option key={one}>{one}</option>
@@ -211,10 +211,10 @@ function Field({
         value={value}
         placeholder={placeholder}
         autoComplete="off"
-        spellCheck={false}
+        spellcheck={false}
         aria-invalid={problem === undefined ? undefined : true}
         aria-describedby={problem === undefined ? undefined : `${id}-note`}
-        onChange={(event) => onChange(event.target.value)}
+        onChange={(event) => onChange(event.currentTarget.value)}
       />
       {problem !== undefined && (
         <small className="bad" id={`${id}-note`}>

@@ -1,7 +1,7 @@
 import './send.css';
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { useLocation } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { type ReactNode, useState } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { query } from '../../../api/query.ts';
 import { useServer } from '../../../api/server.ts';
 import { useStore } from '../../../base/store.ts';
@@ -114,7 +114,7 @@ function Frame({
   sentence: Pieces;
   job: JobWhole | undefined;
   onSent: (sent: Shown) => void;
-  children: React.ReactNode;
+  children: ReactNode;
 }) {
   const { name, mode, ackTimeout, webhookUrl, paused } = queue;
   const word = job === undefined ? undefined : wordOfJob(job);

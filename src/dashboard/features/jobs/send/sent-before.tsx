@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { useStore } from '../../../base/store.ts';
 import { JobStatusWord } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';

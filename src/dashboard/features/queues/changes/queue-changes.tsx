@@ -1,7 +1,7 @@
 import './queue-changes.css';
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/compat';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { useIsPaused } from '../../../api/live/live.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { May } from '../../../api/rights.ts';

@@ -1,5 +1,5 @@
-import type { ComponentType } from 'react';
-import { Link, useLocation } from 'wouter';
+import type { ComponentType } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import { May } from '../../../api/rights.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';

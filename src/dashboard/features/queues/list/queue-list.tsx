@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useId, useRef, useState } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useEffect, useId, useRef, useState } from 'preact/compat';
+import { Link, useSearchParams } from 'wouter-preact';
 import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
@@ -122,8 +122,8 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
         onFocus={() => setTyping(true)}
         value={text}
         autoComplete="off"
-        spellCheck={false}
-        onChange={(event) => setText(event.target.value)}
+        spellcheck={false}
+        onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Escape') return;
           event.preventDefault();

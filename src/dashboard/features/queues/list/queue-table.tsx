@@ -1,7 +1,7 @@
 import { deadPath, queuePath } from '../../../filter/links.ts';
 import './queue-table.css';
-import { memo, type ReactNode } from 'react';
-import { Link } from 'wouter';
+import { memo, type ReactNode } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useView } from '../../../base/time.ts';
 import { useComparison } from '../../../parts/compare-choice.tsx';
 import { Icon } from '../../../parts/icon.tsx';

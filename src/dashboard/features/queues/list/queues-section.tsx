@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { serverNow } from '../../../base/clock.ts';
 import { MissingThen } from '../../../parts/compare-choice.tsx';
 import { Failure } from '../../../parts/states.tsx';

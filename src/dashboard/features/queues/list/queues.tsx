@@ -1,5 +1,5 @@
-import { Suspense } from 'react';
-import { useSearchParams } from 'wouter';
+import { Suspense } from 'preact/compat';
+import { useSearchParams } from 'wouter-preact';
 import { Only } from '../../../parts/page/only.tsx';
 import { ROLE_OF } from '../../../words/rights.ts';
 import type { FirstRunSteps } from './new-queue.tsx';

@@ -1,5 +1,5 @@
-import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/preact-query';
+import { useCallback, useEffect, useMemo, useRef } from 'preact/compat';
 import { request } from '../../../api/client.ts';
 import { useIsPaused, useLiveObjects, useWatch } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';

@@ -1,6 +1,6 @@
 import { deadPath } from '../../../filter/links.ts';
 import './deaths.css';
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
 import { TellMe } from '../../../parts/tell-me.tsx';

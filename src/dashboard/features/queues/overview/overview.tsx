@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { Suspense, useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { Suspense, useState } from 'preact/compat';
 import { query } from '../../../api/query.ts';
 import { Only } from '../../../parts/page/only.tsx';
 import { Page } from '../../../parts/page/page.tsx';

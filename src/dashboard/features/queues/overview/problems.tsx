@@ -1,6 +1,6 @@
 import { queuePath, receiverPath } from '../../../filter/links.ts';
 import './problems.css';
-import { Link, useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';

@@ -1,4 +1,4 @@
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { toSearch } from '../../../filter/search.ts';
 import { CompareChoice } from '../../../parts/compare-choice.tsx';
 import { SPANS, type Span, spanOf } from '../model/timeline.ts';

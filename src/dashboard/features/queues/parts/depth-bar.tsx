@@ -1,5 +1,5 @@
 import './depth-bar.css';
-import type { CSSProperties } from 'react';
+import type { CSSProperties } from 'preact/compat';
 import { number } from '../../../words/format.ts';
 import { type Depth, type Jobs, openJobs } from '../model/queue-condition.ts';
 

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 
 /** A figure with its name above and what explains it below, as a part of a list of terms. */
 export function Fact({ label, children, sub }: { label: string; children: ReactNode; sub: ReactNode }) {

@@ -1,5 +1,5 @@
 import './sparkline.css';
-import { memo } from 'react';
+import { memo } from 'preact/compat';
 import { stepPath } from '../../../parts/chart/step-path.ts';
 
 export interface SparkBar {

@@ -1,4 +1,4 @@
-import type { CSSProperties } from 'react';
+import type { CSSProperties } from 'preact/compat';
 
 /** Where the charts will stand, as high as they are: the page is not empty there, and nothing moves when they come. */
 export function ChartFrames() {

@@ -1,5 +1,5 @@
-import type { ReactNode } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import type { ReactNode } from 'preact/compat';
+import { Link, useSearchParams } from 'wouter-preact';
 import { serverNow } from '../../../base/clock.ts';
 import { attemptsPath } from '../../../filter/links.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../../filter/time-bound.ts';

@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useId, useState } from 'preact/compat';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
@@ -48,7 +48,7 @@ export default function ExamineDialog({
           id={field}
           rows={3}
           value={payload}
-          onChange={(event) => setPayload(event.target.value)}
+          onChange={(event) => setPayload(event.currentTarget.value)}
         />
       </div>
       {findings !== null && (

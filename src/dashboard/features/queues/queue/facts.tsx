@@ -1,5 +1,5 @@
-import { useMemo } from 'react';
-import { Link } from 'wouter';
+import { useMemo } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
 import { attemptsPath, deadPath, jobsOfQueue, jobsPath, receiverPath } from '../../../filter/links.ts';

@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { useCallback, useState } from 'react';
-import { Link } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useCallback, useState } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useLiveObjects, useWatch } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';

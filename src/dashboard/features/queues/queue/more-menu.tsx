@@ -1,5 +1,5 @@
-import { useId } from 'react';
-import { Link } from 'wouter';
+import { useId } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { queuePath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';

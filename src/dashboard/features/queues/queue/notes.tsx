@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { Link } from 'wouter-preact';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';

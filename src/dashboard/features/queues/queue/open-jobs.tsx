@@ -1,5 +1,5 @@
-import type { CSSProperties } from 'react';
-import { Link } from 'wouter';
+import type { CSSProperties } from 'preact/compat';
+import { Link } from 'wouter-preact';
 import type { StateName } from '../../../filter/jobs.ts';
 import { jobsOfQueue, jobsPath } from '../../../filter/links.ts';
 import { number } from '../../../words/format.ts';

@@ -1,7 +1,7 @@
 import { lowerFirst } from '../../../words/format.ts';
 import './queue.css';
-import { Fragment, lazy, Suspense, useEffect, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useState } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
@@ -124,7 +124,7 @@ function QueueHead({
   flow: Flow;
   onCheck: () => void;
   onExamine: () => void;
-  children: React.ReactNode;
+  children: ReactNode;
 }) {
   const view = useView();
   const { name } = queue;

@@ -1,6 +1,6 @@
 import '../../../parts/filter/filter-box.css';
-import { useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { Link } from 'wouter-preact';
 import { keepOld, query } from '../../../api/query.ts';
 import { useView } from '../../../base/time.ts';
 import { toJobFilter } from '../../../filter/jobs.ts';

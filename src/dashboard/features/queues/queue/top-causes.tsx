@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link } from 'wouter-preact';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { deadPath } from '../../../filter/links.ts';
 import { ChangeBefore } from '../../../parts/change-before.tsx';

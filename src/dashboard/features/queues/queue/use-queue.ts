@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useMemo } from 'preact/compat';
 import { useIsPaused } from '../../../api/live/live.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { serverNow } from '../../../base/clock.ts';

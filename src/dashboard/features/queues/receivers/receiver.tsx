@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { useCallback, useRef } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useCallback, useRef } from 'preact/compat';
+import { Link, useSearchParams } from 'wouter-preact';
 import { useLiveObjects } from '../../../api/live/live.ts';
 import { query, queryClient } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';

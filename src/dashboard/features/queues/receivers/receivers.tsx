@@ -1,6 +1,6 @@
 import './receivers.css';
-import { useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { Link, useSearchParams } from 'wouter-preact';
 import { query } from '../../../api/query.ts';
 import { useView } from '../../../base/time.ts';
 import { receiverPath } from '../../../filter/links.ts';

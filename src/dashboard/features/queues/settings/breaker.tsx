@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useId, useState } from 'preact/compat';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
@@ -82,7 +82,7 @@ function NumberField({ label, value, onChange }: { label: string; value: string;
         inputMode="numeric"
         autoComplete="off"
         value={value}
-        onChange={({ target }) => onChange(target.value)}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
       />
     </div>
   );

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 
 /** One deed of the section: its title and effect, its button, and the dialog that the button opens. */
 export function DangerRow({

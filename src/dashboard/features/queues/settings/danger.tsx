@@ -1,5 +1,5 @@
-import { type ReactNode, useState } from 'react';
-import { useLocation } from 'wouter';
+import { type ReactNode, useState } from 'preact/compat';
+import { useLocation } from 'wouter-preact';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { type Outcome, outcomeOf } from '../../../api/outcome.ts';

@@ -81,7 +81,7 @@ function SettingField({
     value: text,
     'aria-invalid': problem === undefined ? undefined : true,
     'aria-describedby': `${name}-note`,
-    onChange: (event: { target: { value: string } }) => onEdit(name, event.target.value),
+    onChange: (event: { currentTarget: { value: string } }) => onEdit(name, event.currentTarget.value),
   };
   const classes = ['field', field.kind === 'url' || field.kind === 'tags' ? 'whole' : '', isOff ? 'off' : ''];
   return (
@@ -110,7 +110,7 @@ function SettingField({
           }
           placeholder={field.kind === 'integer' && field.isOptional === true ? 'no limit' : undefined}
           autoComplete="off"
-          spellCheck={false}
+          spellcheck={false}
         />
       )}
       <small id={`${name}-note`} className={problem === undefined ? undefined : 'bad'}>

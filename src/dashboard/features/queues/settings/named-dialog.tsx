@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'preact/compat';
 import { type Deed, Dialog } from '../../../parts/dialog.tsx';
 
 /** A question that is answered by typing the name of the queue. */
@@ -40,8 +40,8 @@ export function NamedDialog({
           className="input mono"
           value={text}
           autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => setText(event.target.value)}
+          spellcheck={false}
+          onChange={(event) => setText(event.currentTarget.value)}
         />
       </div>
     </Dialog>

@@ -1,7 +1,7 @@
 import './queue-settings.css';
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { useQuery } from '@tanstack/preact-query';
+import { useEffect, useState } from 'preact/compat';
+import { Link, useLocation } from 'wouter-preact';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { useWatch } from '../../../api/live/live.ts';

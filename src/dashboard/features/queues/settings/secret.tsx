@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';

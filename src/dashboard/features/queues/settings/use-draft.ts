@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import type { Edits, FieldName } from '../model/queue-settings.ts';
 
 /** The typed text, by queue. It outlives the page, so that the back button loses nothing; closing the tab forgets it. */

@@ -1,5 +1,5 @@
 import '../../../parts/bulk/bulk-bar.css';
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { useRights } from '../../../api/rights.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { late } from '../../../parts/page/late.tsx';

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/compat';
 import { request } from '../../../api/client.ts';
 import { type Outcome, outcomeOf } from '../../../api/outcome.ts';
 import { useSettled } from '../../../base/use-settled.ts';
@@ -97,7 +97,7 @@ function LimitFields({ draft, onChange }: { draft: LimitDraft; onChange: (draft:
             autoComplete="off"
             placeholder={placeholder}
             value={draft[name]}
-            onChange={({ target }) => onChange({ ...draft, [name]: target.value })}
+            onChange={({ currentTarget }) => onChange({ ...draft, [name]: currentTarget.value })}
           />
         </label>
       ))}
