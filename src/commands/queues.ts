@@ -256,7 +256,7 @@ function breakerOf({ breakerFailures: failures, breakerSeconds: seconds, ...queu
     seconds,
     openedAt: breakerOpenSince(queue),
     failedProbes: queue.breakerProbes,
-    nextProbeAt: queue.breakerUntil,
+    nextProbeAt: queue.holdUntil,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Author } from '../domain/audit.ts';
 import { traceOfJob } from '../domain/trace.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
+import { probeDue } from './queues/breaker.ts';
 
 /**
  * Rows of tunnels. Their times are those of the machine and not of `jobferry_now()`, so a clock that travels ends none. A row
@@ -23,7 +24,8 @@ export interface TunnelRow {
 const IS_IN_FORCE = `expires_at > clock_timestamp() and expires_at <= clock_timestamp() + ${2 * TUNNEL_LIFE_MS} * interval '1 ms'`;
 const EXPIRES_AT = `clock_timestamp() + ${TUNNEL_LIFE_MS} * interval '1 ms'`;
 
-// A client that reconnects opens another tunnel: its entry would say nothing new.
+// A client that reconnects opens another tunnel: its entry would say nothing new. An open breaker was opened by another receiver, so
+// its next probe, which goes through the tunnel, is due.
 const OPEN: Statement = {
   name: 'open-tunnel',
   text: `
@@ -36,6 +38,10 @@ const OPEN: Statement = {
       insert into tunnel (id, account_id, queue_id, opened_by, forced, opened_at, expires_at)
       select $1, account_id, id, $4::json ->> 'label', $5, clock_timestamp(), ${EXPIRES_AT} from present
       returning queue_id
+    ), clock as materialized (select jobferry_now() as now), probed as (
+      update queue set ${probeDue('clock.now').trim()}
+        from clock, opened
+       where queue.id = opened.queue_id and breaker_opened_at is not null and (hold_until > clock.now or probe_job_id is not null)
     )
     select case when not present.again then jobferry_audit($3, $4::json, 'queue.open_tunnel', 'queue', present.id, present.name,
              null, jsonb_build_object('forced', $5::boolean)) end

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
-import { setBreaker } from '../../src/db/queues/breaker.ts';
-import { endHold } from '../../src/db/queues/operations.ts';
+import { RENEW_BREAKER, setBreaker } from '../../src/db/queues/breaker.ts';
+import { endHold, finishSecretRotation, rotateSigningSecret, switchQueue } from '../../src/db/queues/operations.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
 import type { BreakerSettings } from '../../src/domain/breaker.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
@@ -150,6 +150,16 @@ describe('a closed breaker', () => {
     expect(done).toHaveLength(2);
   });
 
+  it('counts from 0 when the webhook is changed', async () => {
+    await set({ failures: 3, seconds: null });
+    await fixture.publishJobs(queue as never, 4);
+    const jobs = await claimed();
+    await answer(jobs.slice(0, 2), FAILED);
+    await fixture.db.query(RENEW_BREAKER, [queue.id]);
+    await answer(jobs.slice(2), FAILED);
+    expect(await state()).toMatchObject({ failed: 2, opened: null, hold: null });
+  });
+
   it('is never opened if the queue has none', async () => {
     await fixture.publishJobs(queue as never, 3);
     await answer(await claimed(), FAILED);
@@ -210,10 +220,13 @@ describe('an open breaker', () => {
     expect(await claimed()).toHaveLength(1);
   });
 
-  it('ends when a person ends the hold or switches it off, and not by another change of it', async () => {
+  it('probes at once when it is changed, and ends when a person ends the hold or switches it off', async () => {
     await open();
     expect(await set({ failures: 5, seconds: 5 })).toBe(true);
-    expect(await state()).toMatchObject({ opened: 0, hold: 10 });
+    expect(await state()).toMatchObject({ failed: 3, opened: 0, until: 0, hold: 0 });
+    const [probe] = await claimed();
+    expect(await set({ failures: 5, seconds: 6 })).toBe(true);
+    expect(await state()).toMatchObject({ opened: 0, hold: 0, probe: probe?.id });
     expect(await endHold(fixture.db, by(), queue.id)).toBe(true);
     expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
     await fixture.publishJobs(queue as never, 5);
@@ -222,6 +235,45 @@ describe('an open breaker', () => {
     expect([await set(null), await set(null)]).toEqual([true, false]);
     expect(await state()).toMatchObject({ failed: 0, opened: null, hold: null });
     expect((await claimed()).length).toBeGreaterThan(1);
+  });
+
+  const renew = () => fixture.db.query(RENEW_BREAKER, [queue.id]);
+  const rotate = (overlapMs: number) =>
+    rotateSigningSecret(fixture.db, by(), queue.id, { secret: 'another', overlapMs });
+  const standard = (isOn: boolean) => switchQueue(fixture.db, by(), queue.id, 'standardWebhooks', isOn);
+
+  it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+    ['its webhook is changed', renew, renew],
+    ['its secret is replaced', () => rotate(0), () => rotate(0)],
+    ['its secret is rotated', () => rotate(5000), () => finishSecretRotation(fixture.db, by(), queue.id)],
+    ['the headers of its deliveries change', () => standard(true), () => standard(false)],
+  ])('probes at once, beside a probe in flight, and from the beginning, when %s', async (_what, change, again) => {
+    await open();
+    for (const pause of [10, 20]) {
+      await after(pause * SECOND);
+      await answer(await claimed(), FAILED);
+    }
+    expect(await state()).toMatchObject({ hold: 40, probes: 2 });
+    await after(10 * SECOND);
+    await change();
+    expect(await state()).toMatchObject({ failed: 5, opened: -40, until: 0, hold: 0, probes: 0 });
+    const former = await claimed();
+    expect([former.length, await claimed()]).toEqual([1, []]);
+    await again();
+    const probe = await claimed();
+    expect(probe).toHaveLength(1);
+    await answer(former, FAILED);
+    expect(await state()).toMatchObject({ hold: 0, probe: probe[0]?.id });
+    await answer(probe, FAILED);
+    expect(await state()).toMatchObject({ hold: 20, probes: 1 });
+  });
+
+  it('keeps a longer hold that its receiver asked for when the webhook is changed', async () => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), UNAVAILABLE);
+    await renew();
+    expect(await state()).toMatchObject({ opened: -10, hold: 40, probes: 0 });
   });
 
   it('closes at the receipt of its probe in ack mode, and the jobs behind it are woken', async () => {

@@ -11,12 +11,23 @@ const JOBS = 1000;
 let jobferry: TestJobferry;
 let isUp = false;
 let requests = 0;
+/** Requests to the other address, which works. */
+const elsewhere: number[] = [];
+let inFlight = 0;
 
 const server = createServer((req, res) => {
   req.resume();
   req.on('end', () => {
+    if (req.url === '/elsewhere') {
+      inFlight += 1;
+      elsewhere.push(inFlight);
+      return setTimeout(() => {
+        inFlight -= 1;
+        res.writeHead(200).end();
+      }, 50);
+    }
     requests += 1;
-    res.writeHead(isUp ? 200 : 500).end();
+    return res.writeHead(isUp ? 200 : 500).end();
   });
 });
 
@@ -82,4 +93,59 @@ it('costs few attempts and no job, and the queue goes on at the first probe afte
       ],
     },
   });
+});
+
+it('probes another webhook at once, with one job before the others', async () => {
+  const { port } = server.address() as AddressInfo;
+  isUp = false;
+  const queue = await jobferry.createQueue({
+    name: 'letters',
+    webhookUrl: `http://127.0.0.1:${port}/`,
+    concurrency: 10,
+    maxAttempts: 3,
+  });
+  await jobferry.client.queues.setBreaker('letters', { failures: 10 });
+  await jobferry.client.jobs.publishMany(
+    'letters',
+    Array.from({ length: 30 }, () => ({ payload: {} })),
+  );
+  const breaker = async () =>
+    (
+      await jobferry.client.graphql<{ queue: { breaker: State['queue']['breaker'] } }>(
+        'query { queue(name: "letters") { breaker { openedAt failedInRow failedProbes } } }',
+        {},
+      )
+    ).queue.breaker;
+  await waitFor(async () => (await breaker()).openedAt !== null);
+  // The next probe is minutes away then.
+  await jobferry.time.pass('17m');
+  expect((await breaker()).failedProbes).toBeGreaterThan(5);
+  const declared = { name: 'letters', webhookUrl: `http://127.0.0.1:${port}/elsewhere` };
+  expect(await jobferry.client.queues.ensure(declared)).toMatchObject({ outcome: 'updated' });
+  await waitFor(async () => (await breaker()).openedAt === null);
+  await waitFor(async () => (await count({ states: ['COMPLETED'], queueIds: [queue.id] })) === 30);
+  expect(elsewhere.slice(0, 2)).toEqual([1, 1]);
+  expect(elsewhere).toHaveLength(30);
+});
+
+it('is not open on a deleted queue', async () => {
+  const { port } = server.address() as AddressInfo;
+  isUp = false;
+  const { id } = await jobferry.createQueue({
+    name: 'faxes',
+    webhookUrl: `http://127.0.0.1:${port}/`,
+    concurrency: 2,
+    backoffDelay: 0,
+  });
+  await jobferry.client.queues.setBreaker('faxes', { failures: 2 });
+  const answers = await jobferry.client.jobs.publishMany('faxes', [{ payload: {} }, { payload: {} }]);
+  const [job] = answers.flatMap(({ body }) => ('id' in body ? [body.id] : []));
+  const query =
+    'query ($job: ID!) { job(id: $job) { queue { hold { byBreaker } breaker { openedAt failedProbes } } } }';
+  const read = async () => (await jobferry.client.graphql<{ job: State }>(query, { job })).job.queue;
+  await waitFor(async () => (await read()).hold?.byBreaker);
+  await jobferry.time.pass('1m');
+  expect((await read()).breaker.failedProbes).toBeGreaterThan(0);
+  await jobferry.client.graphql('mutation ($id: ID!) { deleteQueue(id: $id) { __typename } }', { id });
+  expect(await read()).toEqual({ hold: null, breaker: { openedAt: null, failedProbes: 0 } });
 });

@@ -146,6 +146,31 @@ describe('a tunnel', () => {
     expect(JSON.stringify(found)).toMatch(/\ufffd“{1365}"/);
   });
 
+  it('gets the jobs of a queue with an open breaker at once, one at a time, and leaves the breaker open', async () => {
+    const { api, jobferry, databaseUrl } = await startService();
+    const webhook = await openReceiver({ status: 500 });
+    const local = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: webhook.url, backoffDelay: 0 });
+    const set =
+      'mutation ($id: ID!) { setBreaker(queueId: $id, breaker: { failures: 2 }) { ... on Error { message } } }';
+    await ask(api, set, { id: queue.id });
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push((await api.publish(queue.name)).id);
+    const breaker = async () => {
+      const query = 'query ($name: String!) { queue(name: $name) { breaker { openedAt failedProbes } } }';
+      return (await ask<{ queue: { breaker: { openedAt: string | null } } }>(api, query, queue)).queue.breaker;
+    };
+    await waitFor(async () => (await breaker()).openedAt !== null, { message: 'the breaker is open' });
+    const db = await connect(databaseUrl);
+    await db.query(`update queue set breaker_until = now() + interval '5 min', hold_until = now() + interval '5 min'`);
+    const before = webhook.requests.length;
+    await listening(jobferry.baseUrl, queue.name, local.url);
+    for (const id of ids) await api.waitForStatus(id, 'completed');
+    expect(local.requests).toHaveLength(5);
+    expect(webhook.requests).toHaveLength(before);
+    expect(await breaker()).toMatchObject({ openedAt: expect.any(String), failedProbes: 0 });
+  });
+
   it('loses nothing when it is cut, and uses no attempt for what was not answered', async () => {
     const { api, jobferry } = await startService();
     const relay = await startTcpRelay({ host: '127.0.0.1', port: Number(new URL(jobferry.baseUrl).port) });

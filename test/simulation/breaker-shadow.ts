@@ -58,6 +58,20 @@ export class BreakerShadow {
     return until;
   }
 
+  /** Its receiver is another one. @returns the end of its hold, if it is open */
+  renewed(now: number): number | null {
+    const until = this.#until;
+    this.#probes = 0;
+    this.#closedAt = Number.NEGATIVE_INFINITY;
+    if (until === null) {
+      this.#failed = 0;
+      this.#since = null;
+    } else {
+      this.#until = Math.min(until, now);
+    }
+    return until;
+  }
+
   #isDue(now: number): boolean {
     const { failures, seconds } = this.#settings;
     if (failures !== null && this.#failed >= failures) return true;

@@ -93,6 +93,7 @@ export class Checker {
         else this.queue(id).paused = false;
       }
     }
+    if (name === 'renew-breaker') this.queue(values[0] as string).wasMoved(now);
     if (name === 'delete-queue') this.queue(values[0] as string).isDeleted();
   }
 
@@ -120,7 +121,7 @@ export class Checker {
     const isOnWire = name === 'settle-audited' && before.status === 'processing';
     this.#check(!isOnWire, 'I-19 Transitions', `${where}: cancelled while it is delivered`);
     const queue = this.queue(job.queueId);
-    this.#shadow(job.id).historyGrows(where, job, before, queue.hasBreaker && queue.lastProbe === job.id);
+    this.#shadow(job.id).historyGrows(where, job, before, queue.hasBreaker && queue.isProbe(job.id));
     if (job.status === 'dead') this.#hasDied(where, job, before, now);
     if (SETTLES.has(name)) this.#inTime(name, where, job, before, now, by);
     if (job.status === 'completed' || job.status === 'dead') this.open -= 1;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { holdOnPurpose } from '../../src/db/connection/unused-connections.ts';
 import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
-import { anyOperation, failingOperation, LOCK_HOLDER, type Side } from './comparison/operations.ts';
+import { anyOperation, failingOperation, LOCK_HOLDER, renewAll, type Side } from './comparison/operations.ts';
 import { comparable, DUMP, dumpOf, withoutIds } from './comparison/rows.ts';
 import { anyBreaker, anySettings, columnsOf, editBoth } from './comparison/settings.ts';
 import { databaseOn } from './model/database.ts';
@@ -21,9 +21,11 @@ const SEQUENCES = 200;
 const RARE = [293];
 /** From this seed on, the receivers mostly fail, and a sequence waits for the probes of its open breakers. */
 const FAILING = 1000;
-/** Two in which probes fail, and two in which a breaker closes. */
-const OF_BREAKERS = [1002, 1006, 1024, 1076];
+/** Two in which probes fail, one of which another webhook has made due, and two in which a breaker closes. */
+const OF_BREAKERS = [1002, 1024, 1220, 1296];
 const STEPS = 24;
+/** At each of these steps of theirs the webhooks are changed, if a breaker is open. */
+const RENEWING = 4;
 const START = Date.UTC(2026, 10, 21, 12);
 
 let fixture: Fixture;
@@ -91,7 +93,8 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
   const model = sideOf(databaseOn(query), queueNames);
   await addQueues(random, seed, sql, tables, model);
   for (let step = 0; step < STEPS; step += 1) {
-    now = seed < FAILING ? now : Math.max(now, nextProbeAt(tables));
+    const renews = seed >= FAILING && step % RENEWING === 0 && [...tables.queues.values()].some(isHeldByBreaker);
+    now = seed < FAILING || renews ? now : Math.max(now, nextProbeAt(tables));
     now += random.chance(0.3) ? 0 : random.chance(0.9) ? random.int(1, 2500) : random.int(2500, 12_000);
     await setClock(now);
     const where = `seed ${seed}, step ${step}`;
@@ -101,13 +104,20 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
       await editBoth(sql, tables, model, random.int(0, 1), patch);
     }
     if (random.chance(0.1)) await confirm(tables, random.int(1, 3));
-    const run = seed < FAILING ? anyOperation(random) : failingOperation(random);
+    const run = renews ? renewAll : seed < FAILING ? anyOperation(random) : failingOperation(random);
+    const held = [...tables.queues.values()].filter(isHeldByBreaker);
     const [expected, actual] = [await run(sql), await run(model)];
     expect(comparable(model, actual), where).toEqual(comparable(sql, expected));
     const dumped = await fixture.db.one(DUMP);
     expect(withoutIds(model, dumpOf(tables, fixture.accountId)), where).toEqual(withoutIds(sql, dumped));
     noteStates(tables, reached);
+    if (held.some(({ holdUntil, breaker }) => breaker.openedAt !== null && holdUntil === now))
+      reached.add('probe due at once');
   }
+}
+
+function isHeldByBreaker({ breaker, holdUntil }: QueueRow): boolean {
+  return breaker.openedAt !== null && (holdUntil ?? 0) > now;
 }
 
 function nextProbeAt({ queues }: Tables): number {
@@ -180,7 +190,16 @@ it('returns the same as the SQL, and has the same rows', { timeout: 600_000 }, a
   if (process.env.MODEL_SEED !== undefined) return;
   // Otherwise the two could agree because little happened.
   const states = ['pending', 'processing', 'awaiting_ack', 'completed', 'dead', 'backoff', 'hold'];
-  const ofQueues = ['held', 'probe', 'paused', 'window', 'open breaker', 'failed probe', 'closed breaker'];
+  const ofQueues = [
+    'held',
+    'probe',
+    'paused',
+    'window',
+    'open breaker',
+    'failed probe',
+    'closed breaker',
+    'probe due at once',
+  ];
   const reasons = ['attempts_exhausted', 'nacked', 'ack_timeout', 'cancelled', 'queue_deleted'];
   const endings = ['delivery_lifetime_exceeded', 'defer_cap_exhausted', 'retry_after_exceeds_lifetime'];
   const expected = [...STATEMENT_NAMES, ...states, ...ofQueues, ...reasons, ...endings];
@@ -229,6 +248,10 @@ const WRONG: readonly [string, Execute][] = [
   ['resumes with another lifetime', fast('resume-queues')],
   ['closes no breaker', settlingWithout('alive')],
   ['counts no failed answers', settlingWithout('failing')],
+  [
+    'makes no probe due when the webhook is changed',
+    (tables, name, values) => (name === 'renew-breaker' ? [{}] : execute(tables, name, values)),
+  ],
   [
     'settles whatever the token is',
     (tables, name, values) => {

@@ -69,7 +69,7 @@ export interface Options {
   behaviour: Behaviour;
   faults: Faults;
   /** Numbers of clients' actions of each kind. */
-  actions: { pauses: number; edits: number; deletions: number; cancels: number; runNows: number };
+  actions: { pauses: number; edits: number; moves: number; deletions: number; cancels: number; runNows: number };
   /** In ack mode: shares of the reports, and of two reports at once. */
   reports: { silent: number; doubled: number; defers: number; nacks: number; extensions: number };
   /** False: wake-ups alone must suffice. Only without faults, because the wake-ups of a process that dies are lost. */
@@ -127,6 +127,7 @@ export function expand(seed: number): Options {
     actions: {
       pauses: some(0.2, 2),
       edits: some(0.2, 3),
+      moves: 0, // of queues with a breaker
       deletions: some(0.04, 1),
       cancels: some(0.25, 2),
       runNows: some(0.15, 2),
@@ -149,7 +150,7 @@ export function expand(seed: number): Options {
 /** A job that kills every process that delivers it, before anything else can end it. */
 function poisoned(options: Options): Options {
   const faults = { ...NO_FAULTS, crashes: 100, strikes: 1 };
-  const actions = { pauses: 0, edits: 0, deletions: 0, cancels: 0, runNows: 0 };
+  const actions = { pauses: 0, edits: 0, moves: 0, deletions: 0, cancels: 0, runNows: 0 };
   const queues = options.queues.map((queue) => ({ ...queue, rateLimitMax: null }));
   return {
     ...options,
@@ -208,6 +209,7 @@ function addBreakers(options: Options): void {
   // Long enough for a probe to fail.
   if (random.chance(0.2))
     Object.assign(options, { stormMs: 25_000, lifetimeMs: 40_000, behaviour: { ...HEALTHY, fails: 5 } });
+  options.actions.moves = random.int(0, 4);
 }
 
 function anyBehaviour(random: Random): Behaviour {

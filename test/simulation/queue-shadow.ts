@@ -21,6 +21,8 @@ export class QueueShadow {
   #concurrency: number;
   readonly #arrivals: Arrival[] = [];
   readonly #breaker: BreakerShadow;
+  /** Probes that were in flight to another webhook. */
+  readonly #overtaken = new Set<string>();
 
   constructor(row: QueueRow, violated: (invariant: string, detail: string) => void, reached: (state: string) => void) {
     this.#row = row;
@@ -45,6 +47,23 @@ export class QueueShadow {
     this.#claims.length = 0;
     this.#concurrency = Math.max(this.#concurrency, this.#row.concurrency);
     if (inFlight > this.#row.concurrency) this.#reached('the concurrency is lowered below what is in flight');
+  }
+
+  /** The webhook of the queue has another address: the next probe of an open breaker is due. */
+  wasMoved(now: number): void {
+    const until = this.#breaker.renewed(now);
+    if (until === null || until !== this.#heldUntil) return;
+    this.#heldUntil = Math.min(until, now);
+    if (until > now) this.#reached('a held queue gets another webhook');
+    if (this.#probe === null) return;
+    this.#reached('a queue gets another webhook while its probe is in flight');
+    this.#overtaken.add(this.#probe);
+    this.#probe = null;
+  }
+
+  /** Whether the job was claimed as a probe. */
+  isProbe(jobId: string): boolean {
+    return this.lastProbe === jobId || this.#overtaken.has(jobId);
   }
 
   /** A window that comes a second time is another one. */
@@ -86,7 +105,10 @@ export class QueueShadow {
       this.lastProbe = this.#probe;
       this.#reached('a probe is sent');
     }
-    for (const _ of jobs) this.#claims.push(now);
+    for (const job of jobs) {
+      this.#claims.push(now);
+      this.#overtaken.delete(job.id);
+    }
     if (rateLimitMax === null) return;
     const used = this.#claimsInWindow(now);
     this.#check(used <= rateLimitMax, 'I-14 RateLimit', `${id}: ${used} in a window of ${rateLimitMax}`);

@@ -60,6 +60,7 @@ const REACHED = [
   'a breaker opens',
   'the probe of a breaker fails',
   'a breaker closes',
+  'a held queue gets another webhook',
   'a queue is held and paused',
   'the rate window is full while the queue is held',
   'the concurrency is lowered below what is in flight',
@@ -84,6 +85,7 @@ const REACHED = [
 const SELDOM_REACHED = [
   'a stopping process is killed',
   'a client cancels the probe',
+  'a queue gets another webhook while its probe is in flight',
   'a job that kills workers comes to an end',
 ];
 const ENOUGH_FOR_ALL = 50_000;

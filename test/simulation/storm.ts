@@ -1,3 +1,4 @@
+import { RENEW_BREAKER } from '../../src/db/queues/breaker.ts';
 import { pauseQueue, resumeQueue } from '../../src/db/queues/operations.ts';
 import { deleteQueue } from '../../src/db/queues/queues.ts';
 import { authorOf } from '../../src/domain/account.ts';
@@ -39,6 +40,7 @@ export class Storm {
     times(faults.stops, 'a process is stopped', () => this.#stopAny());
     times(actions.pauses, 'a client pauses', () => this.#pause());
     times(actions.edits, 'a client edits', () => this.#edit());
+    times(actions.moves, 'a client sets another webhook', () => this.#move());
     times(actions.deletions, 'a client deletes', () => this.#delete());
     times(actions.cancels, 'a client cancels', () => clients.cancel());
     times(actions.runNows, 'a client runs a job now', () => clients.runNow());
@@ -242,6 +244,18 @@ export class Storm {
     Object.assign(queue, { concurrency, rateLimitMax, dlqEnabled, maxDefers, mode, ackTimeout });
     checker.queue(queue.id).wasEdited(tables.inFlight(queue.id));
     tables.wake('deliver', queue.id, tables.clock());
+  }
+
+  /** Another webhook, for which the next probe of an open breaker is due. */
+  #move(): void {
+    const { scheduler } = this.#simulation;
+    const process = this.#simulation.anyProcess();
+    const { id } = this.#anyQueue();
+    if (process === null) return;
+    scheduler.after(0, process, `moves ${id}`, () => {
+      if (this.#simulation.isHealed) return;
+      process.db.query(RENEW_BREAKER, [id]).then(() => process.dispatcher.wake(id, 'change'), ignored);
+    });
   }
 
   #delete(): void {

@@ -3,13 +3,43 @@ import type { BreakerSettings } from '../../domain/breaker.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
-// Jobs that the breaker holds go on when it is switched off. `jobferry_settle_holds` writes the rest of its state.
+/** SQL: whether the hold of a queue is that of its open breaker, and not a longer one that its receiver asked for. */
+const IS_HELD = 'breaker_opened_at is not null and hold_until = breaker_until';
+
+/**
+ * SQL: columns of a queue that make the next probe of an open breaker due. A probe in flight is not awaited: it says nothing about
+ * the present receiver. @param now SQL of a time that is read once
+ */
+export const probeDue = (now: string) => `
+        hold_until = case when ${IS_HELD} then least(hold_until, ${now}) else hold_until end,
+        breaker_until = case when ${IS_HELD} then least(breaker_until, ${now}) else breaker_until end,
+        probe_job_id = case when ${IS_HELD} then null else probe_job_id end`;
+
+/**
+ * SQL: columns of a queue whose receiver is another one, or gets requests with another signature. A closed breaker counts from 0, and
+ * the pauses of an open one grow from the beginning. It stays open, so that one job tests the receiver before the others follow.
+ */
+export const breakerAnew = (now: string) => `${probeDue(now)},
+        breaker_failed = case when breaker_opened_at is null then 0 else breaker_failed end,
+        breaker_failed_since = case when breaker_opened_at is not null then breaker_failed_since end,
+        breaker_probes = 0, breaker_closed_at = null`;
+
+/** For a queue whose webhook was changed. */
+export const RENEW_BREAKER = {
+  name: 'renew-breaker',
+  text: `
+    with clock as materialized (select jobferry_now() as now)
+    update queue set ${breakerAnew('clock.now')} from clock where id = $1 returning id`,
+} as const satisfies Statement;
+
+// Jobs that the breaker holds go on when it is switched off; when it is changed, the next probe is due. `jobferry_settle_holds`
+// writes the rest of its state.
 const SET_BREAKER: Statement = {
   name: 'set-breaker',
   text: `
-    with present as materialized (
+    with clock as materialized (select jobferry_now() as now), present as materialized (
       select id, name, breaker_failures, breaker_seconds, $4::integer is null and $5::integer is null as goes,
-             coalesce(breaker_opened_at is not null and hold_until = breaker_until, false) as holds
+             coalesce(${IS_HELD}, false) as holds
         from queue
        where id = $1 and account_id = $2 and deleted_at is null
          and (breaker_failures, breaker_seconds) is distinct from ($4::integer, $5::integer) for no key update
@@ -19,12 +49,12 @@ const SET_BREAKER: Statement = {
         breaker_failed = case when goes then 0 else breaker_failed end,
         breaker_failed_since = case when goes then null else breaker_failed_since end,
         breaker_opened_at = case when goes then null else breaker_opened_at end,
-        breaker_until = case when goes then null else breaker_until end,
+        breaker_until = case when goes then null when holds then least(breaker_until, clock.now) else breaker_until end,
         breaker_closed_at = case when goes then null else breaker_closed_at end,
-        hold_until = case when goes and holds then null else hold_until end,
+        hold_until = case when not holds then hold_until when not goes then least(hold_until, clock.now) end,
         probe_job_id = case when goes and holds then null else probe_job_id end
-        from present where queue.id = present.id
-      returning queue.id, queue.name, goes and holds as released,
+        from present cross join clock where queue.id = present.id
+      returning queue.id, queue.name, holds as released,
                 jobferry_breaker_json(present.breaker_failures, present.breaker_seconds) as before
     )
     select case when released then jobferry_wake('deliver', id, jobferry_now()) end,

@@ -1,6 +1,7 @@
 import type { AuditRecord, Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { breakerAnew } from './breaker.ts';
 import { endHolds, pauseQueues, resumeQueues } from './several.ts';
 
 /**
@@ -49,12 +50,13 @@ const ROTATE: Statement = {
         next_signing_secret_at = case when $5::float8 > 0 then clock.now + $5::float8 * interval '1 ms' end,
         signing_secret_since = clock.now + $5::float8 * interval '1 ms',
         former_secret_since = case when signing_secret_since <= clock.now then signing_secret_since
-                                   else former_secret_since end
+                                   else former_secret_since end,
+        ${breakerAnew('clock.now').trim()}
         from present cross join clock where queue.id = present.id
       returning queue.id, queue.name, present.planned,
                 coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
     )
-    select takes_over_at,
+    select takes_over_at, jobferry_wake('deliver', id, jobferry_now()),
            jobferry_audit($2, $3::json, 'queue.rotate_secret', 'queue', id, name,
                           case when planned is not null then jsonb_build_object('takesOverAt', jobferry_iso(planned)) end,
                           jsonb_build_object('takesOverAt', jobferry_iso(takes_over_at)))
@@ -88,16 +90,18 @@ export async function rotationEnd(db: Database, queueId: string): Promise<Date |
 const FINISH_ROTATION: Statement = {
   name: 'finish-secret-rotation',
   text: `
-    with present as materialized (
+    with clock as materialized (select jobferry_now() as now), present as materialized (
       select id, next_signing_secret_at as planned from queue
        where id = $1 and account_id = $2 and deleted_at is null and next_signing_secret_at is not null for no key update
     ), finished as (
       update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null,
-                       signing_secret_since = least(signing_secret_since, jobferry_now())
-        from present where queue.id = present.id
+                       signing_secret_since = least(signing_secret_since, clock.now),
+        ${breakerAnew('clock.now').trim()}
+        from present cross join clock where queue.id = present.id
       returning queue.id, queue.name, present.planned
     )
-    select jobferry_audit($2, $3::json, 'queue.finish_rotation', 'queue', id, name,
+    select jobferry_wake('deliver', id, jobferry_now()),
+           jobferry_audit($2, $3::json, 'queue.finish_rotation', 'queue', id, name,
              jsonb_build_object('takesOverAt', jobferry_iso(planned)),
              jsonb_build_object('takesOverAt', jobferry_iso(jobferry_now())))
       from finished`,
@@ -108,17 +112,29 @@ export async function finishSecretRotation(db: Database, by: Author, queueId: st
   return (await db.query(FINISH_ROTATION, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
-/** @param column of `queue`, a boolean @param field its name in the audit log */
-function switchStatement(name: string, column: string, field: string, action: AuditRecord['action']): Statement {
+/**
+ * @param column of `queue`, a boolean
+ * @param field its name in the audit log
+ * @param signs whether it changes the signature of deliveries
+ */
+function switchStatement(
+  name: string,
+  column: string,
+  field: string,
+  action: AuditRecord['action'],
+  signs = false,
+): Statement {
   return {
     name,
     text: `
-    with changed as (
-      update queue set ${column} = $4
+    with clock as materialized (select jobferry_now() as now), changed as (
+      update queue set ${column} = $4${signs ? `, ${breakerAnew('clock.now')}` : ''}
+        from clock
        where id = $1 and account_id = $2 and deleted_at is null and ${column} <> $4
       returning id, name
     )
-    select jobferry_audit($2, $3::json, '${action}', 'queue', id, name,
+    select ${signs ? `jobferry_wake('deliver', id, jobferry_now()),` : ''}
+           jobferry_audit($2, $3::json, '${action}', 'queue', id, name,
              jsonb_build_object('${field}', not $4::boolean), jsonb_build_object('${field}', $4::boolean))
       from changed`,
   };
@@ -136,6 +152,7 @@ const SWITCHES = {
     'standard_webhooks',
     'standardWebhooks',
     'queue.set_standard_webhooks',
+    true,
   ),
   production: switchStatement('mark-production', 'production', 'production', 'queue.mark_production'),
 };

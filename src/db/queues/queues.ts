@@ -7,6 +7,7 @@ import type { Database, Statement } from '../connection/database.ts';
 import type { PrismaClient } from '../connection/prisma.ts';
 import { exclusively, guarded } from '../connection/transactions.ts';
 import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
+import { RENEW_BREAKER } from './breaker.ts';
 
 /** Totals of the account's other queues, for limits that span all queues. */
 interface QueueTotals {
@@ -165,6 +166,7 @@ export async function updateQueue(
     );
     if (changed === null) return present;
     const updated = await tx.queue.update({ where: { id: queueId }, data: changed.after, select: VISIBLE });
+    if (changed.after.webhookUrl !== undefined) await tx.$executeRawUnsafe(RENEW_BREAKER.text, queueId);
     const target = { targetType: 'queue', targetId: queueId, targetName: present.name } as const;
     await audit(tx, by, { action: 'queue.update', ...target, ...changed });
     // With a higher concurrency or rate limit, a process may be able to claim waiting jobs.

@@ -29,7 +29,7 @@ export const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('Queu
     byBreaker: t.boolean({
       description:
         'Whether the queue’s breaker is open and holds it: the end of the hold is the time of its next probe.',
-      resolve: ({ breakerOpenedAt }) => breakerOpenedAt !== null,
+      resolve: (queue) => breakerOpenSince(queue) !== null,
     }),
     askedBy: t.field({
       type: Job,
@@ -49,7 +49,7 @@ export const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('Queu
 
 export const QueueBreaker = builder.objectRef<QueueRow>('QueueBreaker').implement({
   description:
-    'The breaker of a queue. It opens when answers of the webhook fail as often as it says: the queue is held, and one job at a time probes the webhook, after 10 s and then at intervals that double up to 5 min. A failed probe uses up no attempt. It closes when the webhook answers 2xx.',
+    'The breaker of a queue. It opens when answers of the webhook fail as often as it says: the queue is held, and one job at a time probes the webhook, after 10 s and then at intervals that double up to 5 min. A failed probe uses up no attempt. It closes when the webhook answers 2xx. When the webhook, its secret or the breaker is changed, the next probe is due at once.',
   fields: (t) => ({
     failures: t.exposeInt('breakerFailures', {
       nullable: true,
@@ -73,8 +73,9 @@ export const QueueBreaker = builder.objectRef<QueueRow>('QueueBreaker').implemen
       resolve: breakerOpenSince,
     }),
     failedProbes: t.int({
-      description: 'Number of probes that have failed since it opened.',
-      resolve: ({ breakerOpenedAt, breakerProbes }) => (breakerOpenedAt === null ? 0 : breakerProbes),
+      description:
+        'Number of probes that have failed since it opened, or since the webhook or its signature was changed; 0 while it is closed.',
+      resolve: (queue) => (breakerOpenSince(queue) === null ? 0 : queue.breakerProbes),
     }),
   }),
 });

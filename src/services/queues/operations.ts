@@ -56,8 +56,10 @@ export function createQueueOperations(context: Context) {
 
     /** Replaces the present signing secret by the next one now. Changes nothing when no rotation is running. */
     async finishSecretRotation(account: Account, queueId: string): Promise<Queue> {
-      if (isId(queueId) && (await operations.finishSecretRotation(db, authorOf(account), queueId)))
+      if (isId(queueId) && (await operations.finishSecretRotation(db, authorOf(account), queueId))) {
+        context.wake(queueId, 'change');
         changed(account, queueId);
+      }
       return liveQueue(context, account, queueId).catch(afterCommit);
     },
 
@@ -85,6 +87,7 @@ export function createQueueOperations(context: Context) {
         await liveQueue(context, account, queueId);
         throw new JobferryError('conflict', rotationInProgress(await operations.rotationEnd(db, queueId)));
       }
+      context.wake(queueId, 'change');
       changed(account, queueId);
       return { queue, signingSecret: secret, takesOverAt };
     },
@@ -113,6 +116,7 @@ export function createQueueOperations(context: Context) {
         if (await operations.switchQueue(db, authorOf(account), queueId, 'standardWebhooks', enabled)) {
           // It is stored: after a failure the next poll finds it.
           await context.followQueues?.().catch(() => undefined);
+          context.wake(queueId, 'change');
           changed(account, queueId);
         }
       }
@@ -120,7 +124,8 @@ export function createQueueOperations(context: Context) {
     },
 
     /**
-     * Sets when the breaker of the queue opens, or removes it with null; one that is open then lets its queue go on. The worker
+     * Sets when the breaker of the queue opens, or removes it with null; one that is open then probes at once, or lets its queue go
+     * on. The worker
      * of this process follows before this resolves, those of other processes within 2 s.
      * @throws JobferryError `invalid_fields` (breaker)
      */

@@ -8,6 +8,7 @@ import { settle, settleCancelled, settleOverdue } from '../../../src/db/delivery
 import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../../src/db/delivery/wake-ups.ts';
 import { extendAckDeadline, runJobNow } from '../../../src/db/jobs/operations.ts';
+import { RENEW_BREAKER } from '../../../src/db/queues/breaker.ts';
 import { pauseQueue, resumeQueue } from '../../../src/db/queues/operations.ts';
 import { deleteQueue } from '../../../src/db/queues/queues.ts';
 import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
@@ -267,6 +268,11 @@ export function failingOperation(random: Random): Operation {
   if (r < 0.5) return claimSome(random);
   return r < 0.9 ? settleFailures(random) : anyOperation(random);
 }
+
+/** As changes of the webhooks do. */
+export const renewAll: Operation = async (side) => {
+  for (const id of side.queueIds) await side.db.query(RENEW_BREAKER, [id]);
+};
 
 export function anyOperation(random: Random): Operation {
   const r = random.next();

@@ -76,6 +76,18 @@ export function alive(queue: QueueRow, { jobIds, now }: Told, hasEnded: boolean)
   Object.assign(breaker, { failed: 0, failedSince: null, openedAt: null, until: null });
 }
 
+/** `renew-breaker` */
+export function renew(queue: QueueRow, now: number): void {
+  const { breaker } = queue;
+  const isOpen = breaker.openedAt !== null;
+  if (isOpen && queue.holdUntil !== null && queue.holdUntil === breaker.until) {
+    breaker.until = Math.min(breaker.until, now);
+    queue.holdUntil = breaker.until;
+    queue.probeJobId = null;
+  }
+  Object.assign(breaker, isOpen ? {} : { failed: 0, failedSince: null }, { probes: 0, closedAt: null });
+}
+
 export function hasBreaker(breaker: BreakerRow | undefined): boolean {
   return breaker !== undefined && (breaker.failures !== null || breaker.seconds !== null);
 }

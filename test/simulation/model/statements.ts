@@ -1,4 +1,5 @@
 import { type AckAsked, ack } from './ack.ts';
+import { renew } from './breaker.ts';
 import { claim } from './claim.ts';
 import { publish } from './publish.ts';
 import { itemsOf, settle } from './settle.ts';
@@ -137,6 +138,13 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
       tables.wake('deliver', queue.id, tables.clock());
       return { id: queue.id, changed: true };
     }),
+
+  'renew-breaker': (tables, [queueId]) => {
+    const queue = tables.queues.get(queueId as string);
+    if (queue === undefined) return [];
+    renew(queue, tables.clock());
+    return [{ id: queue.id }];
+  },
 
   'delete-queue': (tables, [queueId]) => {
     const queue = tables.queues.get(queueId as string);

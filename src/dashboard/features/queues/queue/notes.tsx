@@ -117,6 +117,7 @@ function SettingsLink({ name, secret = false }: { name: string; secret?: boolean
 
 function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
   const { id, name } = queue;
+  const isFuture = Date.parse(hold.until) > useView().now;
   const end = async () => {
     const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
     if (outcome.ok) toast({ text: `The hold of ${name} is ended`, icon: 'play' });
@@ -143,9 +144,13 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
         </>
       )}
       {hold.byBreaker ? (
-        <>
-          . The next probe is at <Time at={hold.until} />.
-        </>
+        isFuture ? (
+          <>
+            . The next probe is at <Time at={hold.until} />, or when the webhook is changed.
+          </>
+        ) : (
+          `.${hold.probe === null ? ' The next job that is due probes it.' : ''}`
+        )
       ) : (
         <>
           {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />.
