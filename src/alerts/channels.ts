@@ -35,6 +35,8 @@ type StillMine = (remainingMs: number) => boolean;
 
 /** Wait for another mail to end. */
 const BUSY_MS = 1000;
+/** Mails of an account that are sent at once: while the server is silent, half of the places of the account are left for webhooks. */
+const MAILS_AT_ONCE = 2;
 /** Notifications of which the events that PagerDuty took are remembered. */
 const MAX_STARTED = 1000;
 /** Events that are sent at once. */
@@ -44,6 +46,8 @@ const EVENTS_AT_ONCE = 4;
 export class Channels {
   readonly #parts: ChannelsParts;
   readonly #pace = new MailPace();
+  /** The account of each mail that is being sent. */
+  readonly #mailing: string[] = [];
   /** Number of events that PagerDuty has taken, by the id of a notification that is to be sent again. */
   readonly #started = new Map<string, number>();
 
@@ -117,11 +121,14 @@ export class Channels {
   ): Promise<Tried | null> {
     const { mailer, pageUrl } = this.#parts;
     if (mailer === null) return failed('smtp_not_set');
-    if (mailer.isBusy) return { ...failed(null), putOffMs: BUSY_MS };
+    const mailing = this.#mailing.filter((sender) => sender === accountId).length;
+    if (mailer.isBusy || mailing >= MAILS_AT_ONCE) return { ...failed(null), putOffMs: BUSY_MS };
     const waitMs = this.#pace.take(accountId, to.length);
     if (waitMs > 0) return { ...failed('too_many_mails'), putOffMs: waitMs };
     const mail = mailOf(id, content, pageUrl, mailer.domain);
-    const result = await mailer.send({ mail, to, stillMine: () => stillMine(mailer.timeoutMs) });
+    this.#mailing.push(accountId);
+    const sending = mailer.send({ mail, to, stillMine: () => stillMine(mailer.timeoutMs) });
+    const result = await sending.finally(() => this.#mailing.splice(this.#mailing.indexOf(accountId), 1));
     return result === null ? null : { ...failed(result.error), isSent: result.isSent };
   }
 }

@@ -25,13 +25,15 @@ interface NotifierParts extends ChannelsParts {
   log: Pick<Logger, 'warn'>;
 }
 
-/** Sends notifications, and again if the receiver does not take them. */
+/**
+ * Sends notifications, and again if the receiver does not take them. Each is on its own: a receiver that is silent takes one place of its
+ * account until its time limit.
+ */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #channels: Channels;
-  readonly #sending = new Map<string, Promise<void>>();
-  /** Number of notifications that are being sent, by account. */
-  readonly #accounts = new Map<string, number>();
+  /** What is being sent, by the id of the notification. */
+  readonly #sending = new Map<string, { accountId: string; ended: Promise<void> }>();
 
   constructor(parts: NotifierParts) {
     this.#parts = parts;
@@ -43,28 +45,23 @@ export class Notifier {
     const room = AT_ONCE - this.#sending.size;
     if (room <= 0) return;
     const claimedAt = performance.now();
-    const claimed = await claimNotifications(this.#parts.db, room, [...this.#accounts.keys()], LEASE_MS);
+    const accounts = [...this.#sending.values()].map(({ accountId }) => accountId);
+    const claimed = await claimNotifications(this.#parts.db, room, accounts, LEASE_MS);
     for (const notification of claimed) this.#begin(notification, claimedAt);
   }
 
   /** Resolves when nothing is being sent. */
   async idle(): Promise<void> {
-    await Promise.all(this.#sending.values());
+    await Promise.all([...this.#sending.values()].map(({ ended }) => ended));
   }
 
   #begin(notification: ClaimedNotification, claimedAt: number): void {
     const { id, accountId } = notification;
-    this.#accounts.set(accountId, (this.#accounts.get(accountId) ?? 0) + 1);
-    const sending = this.#deliver(notification, claimedAt)
+    const ended = this.#deliver(notification, claimedAt)
       // It is claimed again when its lease ends.
       .catch((err: unknown) => this.#parts.log.warn({ err, notificationId: id }, 'a notification was not recorded'))
-      .finally(() => {
-        this.#sending.delete(id);
-        const left = (this.#accounts.get(accountId) ?? 1) - 1;
-        if (left > 0) this.#accounts.set(accountId, left);
-        else this.#accounts.delete(accountId);
-      });
-    this.#sending.set(id, sending);
+      .finally(() => this.#sending.delete(id));
+    this.#sending.set(id, { accountId, ended });
   }
 
   async #deliver(notification: ClaimedNotification, claimedAt: number): Promise<void> {

@@ -6,6 +6,7 @@ import { createRule, openAlerts } from '../support/alerts.ts';
 import type { GraphQL } from '../support/graphql.ts';
 import { openReceiver } from '../support/service.ts';
 import { openSmtpServer } from '../support/smtp-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Rules with other targets than webhooks, from GraphQL to real servers. */
 
@@ -15,6 +16,9 @@ const { server, newAccount, evaluate, age, die, forget, due, sql } = openAlertAc
 });
 
 const KEY = 'R0123456789abcdefR0123456789abcd';
+const TEST_NOTIFICATIONS = `
+  insert into alert_notification (account_id, rule_id, content)
+  select account_id, id, '{"type":"test","rule":{"id":"1","kind":"no_worker","queue":null},"alerts":[],"others":0}' from alert_rule`;
 const FROM = { name: 'Jobferry', address: 'alerts@example.com' };
 
 /** Evaluates until what holds, or no longer holds, is told. */
@@ -35,9 +39,12 @@ const CHANGE = `mutation U($id: ID!, $input: UpdateAlertRuleInput!) { updateAler
 const change = async (graphql: GraphQL, id: string, input: object) =>
   (await graphql.query(CHANGE, { id, input })).updateAlertRule;
 
-async function openMail(behaviour: Parameters<typeof openSmtpServer>[0] = {}) {
-  const smtp = await openSmtpServer(behaviour);
-  const mailer = new Mailer({ host: '127.0.0.1', port: smtp.port, isSecure: false, login: null, from: FROM }, 500);
+async function openMail(timeoutMs = 500) {
+  const smtp = await openSmtpServer();
+  const mailer = new Mailer(
+    { host: '127.0.0.1', port: smtp.port, isSecure: false, login: null, from: FROM },
+    timeoutMs,
+  );
   return { smtp, ...openAlerts(server().op.db, { mailer }) };
 }
 
@@ -95,17 +102,34 @@ describe('a rule with an e-mail target', () => {
     expect(new Set(smtp.mails.map(({ headers }) => headers['message-id'])).size).toBe(1);
   });
 
+  it('delays no webhook of its account while the server is silent, however many mails wait', async () => {
+    const one = await newAccount();
+    const { smtp, notifier } = await openMail(60_000);
+    smtp.state.answers = () => null;
+    const target = { email: { to: ['ops@example.org'] } };
+    for (let n = 0; n < 6; n += 1) await createRule(one.graphql, { kind: 'NO_WORKER', target });
+    await sql(`${TEST_NOTIFICATIONS} where account_id = $1`, [one.accountId]);
+    await notifier.round();
+    await waitFor(() => smtp.state.connections === 2, { message: 'two mails are on their way' });
+    const { id } = await createRule(one.graphql, { kind: 'NO_WORKER', webhookUrl: one.receiver.url });
+    await sql(`${TEST_NOTIFICATIONS} where id = $1`, [id]);
+    const isSent = async () => {
+      await notifier.round();
+      return one.receiver.requests.length === 1;
+    };
+    await waitFor(isSent, { message: 'the webhook has its notification' });
+    expect(smtp.state.connections).toBe(2);
+    smtp.close();
+    await notifier.idle();
+    await sql('delete from alert_rule where account_id = $1', [one.accountId]);
+  });
+
   it('is put off without an attempt when its account has sent enough', async () => {
     const one = await newAccount();
     const { smtp, send } = await openMail();
     const to = Array.from({ length: 5 }, (_, n) => `ops${n}@example.org`);
     await createRule(one.graphql, { kind: 'NO_WORKER', target: { email: { to } } });
-    await sql(
-      `insert into alert_notification (account_id, rule_id, content)
-       select account_id, id, '{"type":"test","rule":{"id":"1","kind":"no_worker","queue":null},"alerts":[],"others":0}'
-         from alert_rule, generate_series(1, 13) where account_id = $1`,
-      [one.accountId],
-    );
+    await sql(`${TEST_NOTIFICATIONS}, generate_series(1, 13) where account_id = $1`, [one.accountId]);
     for (let round = 0; round < 13; round += 1) await send();
     expect(smtp.mails).toHaveLength(12);
     expect((await ruleOf(one.graphql)).lastNotification).toMatchObject({ attempts: 0, error: 'too_many_mails' });

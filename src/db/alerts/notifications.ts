@@ -30,7 +30,7 @@ export interface ClaimedNotification {
 /** SQL: notifications that are due, the ones due longest first. Only the first of its rule, so that "resolved" follows "firing". */
 const due = (which: string) => `
   (select n.id, n.account_id, n.attempts > 0 as is_again, n.next_at from alert_notification n
-    where ${which} and n.account_id <> all ($2::text[])
+    where ${which} and n.account_id <> all (array(select account_id from busy where sending >= ${AT_ONCE_OF_ACCOUNT}))
       and not exists (select from alert_notification o
                        where o.rule_id = n.rule_id and o.place < n.place and o.next_at is not null)
     order by n.next_at limit ${CANDIDATES})`;
@@ -40,6 +40,7 @@ const CLAIM: Statement = {
   name: 'claim-alert-notifications',
   text: `
     with clock as materialized (select jobferry_now() as now),
+    busy as materialized (select account_id, count(*) as sending from unnest($2::text[]) as of(account_id) group by 1),
     due as materialized (
       ${due(`n.attempts = 0 and ${IS_DUE}`)}
       union all ${due(`n.attempts > 0 and ${IS_DUE}`)}
@@ -47,7 +48,9 @@ const CLAIM: Statement = {
       union all ${due(`n.attempts > 0 and ${IS_LOST}`)}
     ), chosen as materialized (
       select id from (
-        select id, is_again, next_at, row_number() over (partition by account_id order by is_again, next_at, id) as place from due) d
+        select id, is_again, next_at, coalesce(sending, 0)
+               + row_number() over (partition by account_id order by is_again, next_at, id) as place
+          from due left join busy using (account_id)) d
        where place <= ${AT_ONCE_OF_ACCOUNT} order by is_again, next_at limit $1
     ), claimed as (
       update alert_notification set attempts = attempts + 1, next_at = jobferry_now() + $3 * interval '1 ms'
@@ -65,15 +68,15 @@ const CLAIM: Statement = {
 
 /**
  * Claims notifications that are due. If their outcome is not recorded within `leaseMs`, they are claimed again.
- * @param busy accounts of which none is claimed
+ * @param sending for each notification that this process is sending, its account
  */
 export async function claimNotifications(
   db: Database,
   limit: number,
-  busy: readonly string[],
+  sending: readonly string[],
   leaseMs: number,
 ): Promise<ClaimedNotification[]> {
-  return db.query<ClaimedNotification & Record<string, unknown>>(CLAIM, [limit, busy, leaseMs]);
+  return db.query<ClaimedNotification & Record<string, unknown>>(CLAIM, [limit, sending, leaseMs]);
 }
 
 export interface NotificationOutcome {
