@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -189,6 +190,31 @@ describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
     const database = await start();
     expect(await ask(database.url, `select to_regclass('left_over') is not null`)).toBe(true);
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'is stopped by a command that a signal ends, also while it starts',
+    async () => {
+      for (const isReady of [false, true]) {
+        const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+        const script = `
+        import { joinEmbedded } from ${JSON.stringify(built)};
+        const log = { info() {}, warn() {} };
+        console.log((await joinEmbedded({ dataDir: process.argv[1], log, mayCreate: true })).url);
+        setInterval(() => {}, 1000);`;
+        const child = spawn(process.execPath, ['--input-type=module', '-e', script, dataDir], {
+          ...{ detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
+        });
+        children.push(child);
+        const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
+        const lock = join(dataDir, 'postgres/postmaster.pid');
+        if (isReady) await nextLine(child);
+        else await waitFor(() => existsSync(lock), { everyMs: 1 });
+        // As Ctrl-C does, which also reaches the program that starts the server.
+        process.kill(-(child.pid ?? 0), 'SIGINT');
+        expect([await ended, existsSync(lock)]).toEqual(['SIGINT', false]);
+      }
+    },
+  );
 
   it.skipIf(process.platform === 'win32')('does not get the Ctrl-C of the terminal', async () => {
     const { child, url } = await startInChild();

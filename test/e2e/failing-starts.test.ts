@@ -87,7 +87,7 @@ describe.concurrent('a start', () => {
   it.skipIf(hasGivenServer)('leaves no server running when its own database is refused', async () => {
     const dataDir = await emptyFolder();
     const env = { DATA_DIR: dataDir };
-    await runJobferry(['migrate'], env);
+    expect(await runJobferry(['migrate'], env)).toMatchObject({ code: 0 });
     await writeFile(join(dataDir, 'postgres', 'local.conf'), 'fsync = off\n');
     expectOneLine(await runJobferry(['serve'], env), /^jobferry: PostgreSQL runs with fsync off/);
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);

@@ -8,8 +8,11 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Only ends tests that fail anyway: a command that should have ended and did not. */
-const GIVE_UP_MS = 25_000;
+/**
+ * Only ends tests that fail anyway: a command that should have ended and did not. Under a load of 15, the first `migrate` takes longer
+ * than half a minute, and killed it would leave its database running.
+ */
+const GIVE_UP_MS = 120_000;
 
 /**
  * Runs `jobferry <args>` to its end, with nothing of the developer's own settings.

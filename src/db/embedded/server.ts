@@ -17,6 +17,7 @@ import {
   stopServer,
 } from './cluster.ts';
 import { isAlive, isPostgres } from './server-process.ts';
+import { stopOnSignal } from './stop-on-signal.ts';
 
 export interface EmbeddedDatabase {
   /** Connection string with the generated password; the server listens on 127.0.0.1 only. */
@@ -54,25 +55,40 @@ const NOTICED_MS = 5000;
 export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 'service'): Promise<EmbeddedDatabase> {
   const { dataDir, log } = options;
   const cluster = await openCluster(dataDir, log);
-  const { owner, port } = await afterCommands(log, async () => {
+  const { owner, port, stop } = await afterCommands(log, async () => {
     await stopLeftServer(cluster, role, log);
-    return startOwned(cluster, role);
+    return startSupervised(cluster, role, log);
   });
-  const supervisor = new Supervisor(cluster, { port, role, log });
-  supervisor.watch(owner);
   try {
     await removeUnfinished(cluster);
     const { rowCount } = await owner.query('select from pg_database where datname = $1', [DATABASE]);
     if (rowCount === 0) await owner.query(`create database ${DATABASE}`);
   } catch (error) {
-    await supervisor.stop();
+    await stop();
     throw error;
   }
   return {
     url: urlOf(cluster, port, DATABASE),
     keep: (name, text) => keepInDataDir(cluster, dataDir, name, text),
-    stop: () => supervisor.stop(),
+    stop,
   };
+}
+
+/** Starts the server. A signal that ends a command stops it from then on; a service stops it itself. */
+async function startSupervised(cluster: Cluster, role: OwnerRole, log: EmbeddedLog) {
+  const starting = startOwned(cluster, role).then(({ owner, port }) => {
+    const supervisor = new Supervisor(cluster, { port, role, log });
+    supervisor.watch(owner);
+    return { owner, stop: () => supervisor.stop(), port };
+  });
+  const leaveSignals = role === 'command' ? stopOnSignal(starting) : () => undefined;
+  try {
+    const { owner, stop, port } = await starting;
+    return { owner, port, stop: () => stop().finally(leaveSignals) };
+  } catch (error) {
+    leaveSignals();
+    throw error;
+  }
 }
 
 /** A command ends soon, and stops its server then: neither the service nor another command can use it. */
@@ -151,6 +167,7 @@ class Supervisor {
   #owner: pg.Client | null = null;
   #recovery: Promise<void> | null = null;
   readonly #stopping = new AbortController();
+  #stopped: Promise<void> | null = null;
 
   constructor(cluster: Cluster, { port, role, log }: { port: number; role: OwnerRole; log: EmbeddedLog }) {
     this.#cluster = cluster;
@@ -167,8 +184,13 @@ class Supervisor {
     });
   }
 
-  async stop(): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
+  /** Each call resolves when the server has stopped. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#stopping.abort();
     await this.#recovery;
     const owner = this.#owner;
