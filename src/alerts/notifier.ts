@@ -32,7 +32,7 @@ interface NotifierParts extends ChannelsParts {
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #channels: Channels;
-  /** What is being sent, by the id of the notification. */
+  /** Notifications that are being sent, by their ids. */
   readonly #sending = new Map<string, { accountId: string; ended: Promise<void> }>();
 
   constructor(parts: NotifierParts) {

@@ -53,7 +53,7 @@ import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { encryptedJobs, payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import { isJobOf, reportHolder } from '../../src/db/jobs/report-holder.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
-import { setBreaker } from '../../src/db/queues/breaker.ts';
+import { RENEW_BREAKER, setBreaker } from '../../src/db/queues/breaker.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import { followedQueues } from '../../src/db/queues/followed.ts';
 import { liveQueues, waitingOf } from '../../src/db/queues/live.ts';
@@ -366,6 +366,7 @@ const CASES: Case[] = [
   ['end a hold', 500, endHold],
   ['encrypt payloads', 200, () => operations.switchQueue(db, by(), NONE, 'payloadsEncrypted', false)],
   ['set a breaker', 200, () => setBreaker(db, by(), NONE, null)],
+  ['renew a breaker', 200, () => db.query(RENEW_BREAKER, [NONE])],
   ['switch Standard Webhooks headers', 200, () => operations.switchQueue(db, by(), NONE, 'standardWebhooks', false)],
   ['signing secrets of a queue', 200, () => standard.signingSecretsOf(db, by().accountId, q.small.id)],
   ['queues whose settings a worker follows', 50, () => followedQueues(db, null)],

@@ -8,7 +8,8 @@ const IS_HELD = 'breaker_opened_at is not null and hold_until = breaker_until';
 
 /**
  * SQL: columns of a queue that make the next probe of an open breaker due. A probe in flight is not awaited: it says nothing about
- * the present receiver. @param now SQL of a time that is read once
+ * the present receiver.
+ * @param now SQL of a time that is read once
  */
 export const probeDue = (now: string) => `
         hold_until = case when ${IS_HELD} then least(hold_until, ${now}) else hold_until end,
@@ -19,7 +20,7 @@ export const probeDue = (now: string) => `
  * SQL: columns of a queue whose receiver is another one, or gets requests with another signature. A closed breaker counts from 0, and
  * the pauses of an open one grow from the beginning. It stays open, so that one job tests the receiver before the others follow.
  */
-export const breakerAnew = (now: string) => `${probeDue(now)},
+export const renewedBreaker = (now: string) => `${probeDue(now)},
         breaker_failed = case when breaker_opened_at is null then 0 else breaker_failed end,
         breaker_failed_since = case when breaker_opened_at is not null then breaker_failed_since end,
         breaker_probes = 0, breaker_closed_at = null`;
@@ -29,7 +30,7 @@ export const RENEW_BREAKER = {
   name: 'renew-breaker',
   text: `
     with clock as materialized (select jobferry_now() as now)
-    update queue set ${breakerAnew('clock.now')} from clock where id = $1 returning id`,
+    update queue set ${renewedBreaker('clock.now')} from clock where id = $1 returning id`,
 } as const satisfies Statement;
 
 // Jobs that the breaker holds go on when it is switched off; when it is changed, the next probe is due. `jobferry_settle_holds`

@@ -1,7 +1,7 @@
 import type { AuditRecord, Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { breakerAnew } from './breaker.ts';
+import { renewedBreaker } from './breaker.ts';
 import { endHolds, pauseQueues, resumeQueues } from './several.ts';
 
 /**
@@ -51,7 +51,7 @@ const ROTATE: Statement = {
         signing_secret_since = clock.now + $5::float8 * interval '1 ms',
         former_secret_since = case when signing_secret_since <= clock.now then signing_secret_since
                                    else former_secret_since end,
-        ${breakerAnew('clock.now').trim()}
+        ${renewedBreaker('clock.now').trim()}
         from present cross join clock where queue.id = present.id
       returning queue.id, queue.name, present.planned,
                 coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
@@ -96,7 +96,7 @@ const FINISH_ROTATION: Statement = {
     ), finished as (
       update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null,
                        signing_secret_since = least(signing_secret_since, clock.now),
-        ${breakerAnew('clock.now').trim()}
+        ${renewedBreaker('clock.now').trim()}
         from present cross join clock where queue.id = present.id
       returning queue.id, queue.name, present.planned
     )
@@ -128,7 +128,7 @@ function switchStatement(
     name,
     text: `
     with clock as materialized (select jobferry_now() as now), changed as (
-      update queue set ${column} = $4${signs ? `, ${breakerAnew('clock.now')}` : ''}
+      update queue set ${column} = $4${signs ? `, ${renewedBreaker('clock.now')}` : ''}
         from clock
        where id = $1 and account_id = $2 and deleted_at is null and ${column} <> $4
       returning id, name
