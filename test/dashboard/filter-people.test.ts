@@ -71,7 +71,23 @@ describe('a state in the words of people', () => {
     ['running', 'state:processing,awaiting-ack'],
     ['done', 'state:completed'],
     ['cancelled', 'reason:cancelled'],
+    ['held', 'state:held'],
+    ['completed', 'state:completed'],
+    ['stuck', 'state:due scheduled:<-5m'],
+    ['late', 'state:due scheduled:<-1m'],
+    ['blocked', 'waits:pause,queue-hold,probe,slot,rate-limit'],
+    ['broken', 'state:dead,retrying'],
+    ['errors', 'state:dead,retrying'],
+    ['timeouts', 'error:~timeout'],
+    ['missing', 'state:due,scheduled,retrying,held,processing,awaiting-ack,dead'],
   ])('%j offers %s first', (text, term) => expect(first(text)?.term).toBe(term));
+
+  it('says what is offered, each of the things that it may mean, and leaves the words of the filter before it', () => {
+    const offers = (text: string) => suggestionsFor(JOBS, text, NONE, { now: NOW }).map(({ label }) => label);
+    expect(offers('stuck').slice(0, 2)).toEqual(['stuck: due for more than 5 minutes', 'stuck: waits for its queue']);
+    expect(offers('error').slice(0, 2)).toEqual(['error:', 'errors']);
+    expect(offers('completed').slice(0, 2)).toEqual(['completed', 'completed:']);
+  });
 
   it('is read behind its word, and a misspelt one is told which was meant', () => {
     expect(formatChip(JOBS, parseTerm(JOBS, 'state:failed'))).toBe('state:dead,retrying');
@@ -118,11 +134,13 @@ describe('a bare word', () => {
       'payload.customer.id:42,"42" state:dead,retrying created:>2026-11-23T08:00Z',
     ],
     ['failed 503', 'state:dead,retrying code:503'],
+    ["today's failures", 'created:>2026-11-25T23:00Z state:dead,retrying'],
+    ['stuck 503', 'state:due scheduled:<-5m code:503'],
   ])('%j is several conditions', (text, term) => {
     expect(first(text, known)).toEqual({ label: term, hint: '', term });
   });
 
-  it.each(['failed lamp', 'lamp failed', 'error:job failed', 'constructor failed', 'failed'])(
+  it.each(['failed lamp', 'lamp failed', 'error:job failed', 'constructor failed', 'failed', 'stuck'])(
     '%j is not, as a part is not understood',
     (text) =>
       expect(

@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { favouritesFirst, type QueueState } from '../../src/dashboard/features/queues/model/overview.ts';
+import { CONDITIONS } from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import { conditionsInWords, conditionsOf } from '../../src/dashboard/filter/queue-search.ts';
 import { paletteItems, queueDeedOf } from '../../src/dashboard/shell/palette-items.ts';
 
 const webhookUrl = 'https://api.partner.com/hooks';
@@ -43,6 +45,19 @@ describe('the palette', () => {
     expect(queues('tag:eu')).toEqual(['emails-eu']);
     expect(queues('tag:mail mail.example')).toEqual(['emails', 'emails-eu']);
     expect(offers('stat')).toContainEqual(expect.objectContaining({ label: 'Jobs: state:', text: 'state:' }));
+  });
+
+  it('offers the queues in a condition by words of people', () => {
+    const paths = (text: string) => offers(text).flatMap((item) => ('path' in item ? [[item.label, item.path]] : []));
+    expect(paths('stuck')).toContainEqual(['Queues: stuck', '/queues?q=is:stuck']);
+    expect(paths('broken')).toContainEqual(['Queues: broken', '/queues?q=is:failing,breaker,signature']);
+    expect(paths('slow')).toContainEqual(['Attempts: longer than 5 s', '/jobs/attempts?took=5s']);
+    expect(paths('is:stuck')).toEqual([]);
+    expect(conditionsOf('mail is:stuck,behind')).toEqual(['stuck', 'behind']);
+    expect(conditionsOf('stuck')).toBeNull();
+    for (const [search] of conditionsInWords()) {
+      for (const one of conditionsOf(search) ?? []) expect(Object.keys(CONDITIONS)).toContain(one);
+    }
   });
 
   it('finds the page of a receiver by its host, also to pause or resume its queues', () => {

@@ -13,7 +13,12 @@ export const DEAD_LETTERS = {
   name: 'Dead letters',
   others: Object.keys(JOBS.words),
   bare: { queue: '', payload: '', error: 'error' },
-  terms: { replayed: 'replayed:yes', 'timed out': 'error:~timeout' },
+  terms: {
+    replayed: 'replayed:yes',
+    cancelled: 'reason:cancelled',
+    'timed out': 'error:~timeout',
+    timeouts: 'error:~timeout',
+  },
   time: 'died',
   placeholder: (_isEmpty, seesPayloads) =>
     `Add: queue, reason, ${seesPayloads ? 'error, code, time of death, payload path' : 'code, time of death'}`,

@@ -57,6 +57,11 @@ const WAITS = {
   'rate-limit': 'RATE_LIMIT',
 } as const;
 
+const FAILED = `state:${OTHER_STATES.failed}`;
+const LATE = 'state:due scheduled:<-1m';
+const BY_QUEUE = 'waits:pause,queue-hold,probe,slot,rate-limit';
+const NOT_COMPLETED = `state:${Object.keys(STATES).filter((state) => state !== 'completed')}`;
+
 const CODES = formed(/^([1-5]\d\d|[1-5]xx|0)$/, 'A code is such as 500, 5xx, or 0 for no answer.');
 
 const TAGS = formed(/^[a-z0-9._-]{1,32}$/, 'A tag is 1 to 32 of a-z, 0-9, -, _ and the full stop.');
@@ -68,8 +73,22 @@ export const JOBS = {
   bareIsValue: true,
   terms: {
     ...Object.fromEntries(Object.entries(OTHER_STATES).map(([name, states]) => [name, `state:${states.join(',')}`])),
+    ...Object.fromEntries(Object.keys(STATES).map((state) => [state, `state:${state}`])),
     cancelled: 'reason:cancelled',
     'timed out': 'error:~timeout',
+    timeouts: 'error:~timeout',
+    failures: FAILED,
+    errors: FAILED,
+    broken: FAILED,
+    'stuck: due for more than 5 minutes': 'state:due scheduled:<-5m',
+    'stuck: waits for its queue': BY_QUEUE,
+    'blocked: waits for its queue': BY_QUEUE,
+    'late: due for more than a minute': LATE,
+    'overdue: due for more than a minute': LATE,
+    'paused: its queue is paused': 'waits:pause',
+    'rate limited': 'waits:rate-limit',
+    'lost: not completed': NOT_COMPLETED,
+    'missing: not completed': NOT_COMPLETED,
   },
   time: 'created',
   placeholder: (isEmpty, seesPayloads) => {

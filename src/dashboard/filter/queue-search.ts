@@ -1,6 +1,7 @@
 /**
  * The search of queues: `tag:mail` finds by tags, `receiver:api.example.com` by the host they deliver to, every other text is
- * a part of the name or of the address.
+ * a part of the name or of the address. `is:stuck` has the queues in a condition: the page selects them, as it alone knows
+ * conditions.
  */
 export interface QueueSearch {
   search: string | null;
@@ -12,7 +13,7 @@ export interface QueueSearch {
 
 export function queueSearchOf(text: string): QueueSearch {
   const words = text.split(/\s+/).filter((word) => word !== '');
-  const rest = words.filter((word) => !/^(tag|receiver):/i.test(word)).join(' ');
+  const rest = words.filter((word) => !/^(tag|receiver|is):/i.test(word)).join(' ');
   return { search: rest === '' ? null : rest, tags: valuesOf('tag:', words), receivers: valuesOf('receiver:', words) };
 }
 
@@ -30,3 +31,22 @@ export const receiverWord = (host: string) => `receiver:${host}`;
 export function typedReceiver(text: string): string | null {
   return text.match(/(?:^|\s)receiver:(?:\S*,)?([^\s,]*)$/i)?.[1]?.toLowerCase() ?? null;
 }
+
+/** Words of people for conditions of queues. The others are the conditions themselves. */
+const IN_WORDS: Readonly<Record<string, string>> = {
+  ...{ stuck: '', failing: '', held: '', paused: '', slow: '', behind: '', idle: '', moving: '' },
+  broken: 'failing,breaker,signature',
+  errors: 'failing,breaker,signature',
+  late: 'behind,catching-up,stuck',
+  blocked: 'paused,held,probing,breaker',
+};
+
+/** The searches for a word of people, each with the word: of `stuck`, `is:stuck`. */
+export function conditionsInWords(text = ''): (readonly [search: string, word: string])[] {
+  return Object.entries(IN_WORDS)
+    .filter(([word]) => word.startsWith(text.toLowerCase()))
+    .map(([word, conditions]) => [`is:${conditions || word}`, word]);
+}
+
+/** The conditions that a search wants, one of them; null if it wants none. */
+export const conditionsOf = (text: string) => valuesOf('is:', text.split(/\s+/));

@@ -95,6 +95,7 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
     const others = contains(table, word, /^[="]/.test(rest) ? '' : rest);
     return [...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
   }
+  const lower = text.toLowerCase();
   const inWords =
     text === ''
       ? []
@@ -102,7 +103,9 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
           ...phraseOffers(table, text, known, now),
           ...queueOffers(table, known, (name) => name === text),
           ...codeOffers(table, text),
-          ...termOffers(table, text),
+          ...termOffers(table, (word) => word === lower),
+          ...words(table, text),
+          ...termOffers(table, (word) => lower.length > 2 && word.startsWith(lower)),
           ...timeOffers(table, text, now),
           ...thingOffers(table, text, known),
           ...errorOffers(table, text),
@@ -112,7 +115,6 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
   if (text === '') return words(table, '');
   return [
     ...inWords,
-    ...words(table, text),
     ...queueOffers(table, known, (name) => name.startsWith(text)),
     ...Object.keys(table.bare ?? {}).flatMap((one) => bareOffers(table, one, text, known)),
   ];
@@ -196,41 +198,44 @@ function errorOffers(table: Table, text: string): Suggestion[] {
 function phraseOffers(table: Table, text: string, known: Known, now: number): Suggestion[] {
   const rest = termsOf(text);
   const chips: Chip[] = [];
+  let understood = 0;
   while (rest.length > 0) {
     let length = Math.min(rest.length, MAX_WORDS);
-    let chip: Chip | null = null;
-    while (length > 0 && chip === null) {
-      chip = conditionOf(table, rest.slice(0, length), known, now);
-      if (chip === null) length -= 1;
+    let found: readonly Chip[] = [];
+    while (length > 0 && found.length === 0) {
+      found = conditionsOf(table, rest.slice(0, length), known, now);
+      if (found.length === 0) length -= 1;
     }
-    if (chip === null) return [];
-    chips.push(chip);
+    if (found.length === 0) return [];
+    chips.push(...found);
+    understood += 1;
     rest.splice(0, length);
   }
-  if (chips.length < 2) return [];
+  if (understood < 2) return [];
   const terms = chips.map((chip) => formatChip(table, chip)).join(' ');
   return [{ ...base(terms, 'All of these', terms), isCode: true, does: { chips } }];
 }
 
-function conditionOf(table: Table, words: readonly string[], known: Known, now: number): Chip | null {
+function conditionsOf(table: Table, words: readonly string[], known: Known, now: number): readonly Chip[] {
   const text = words.join(' ');
-  const [, term] = Object.entries(table.terms ?? {}).find(([name]) => name === text.toLowerCase()) ?? [];
-  if (term !== undefined) return parseTerm(table, term);
+  const lower = text.toLowerCase();
+  const [meant] = termOffers(table, (word) => word === lower || word === `${lower}s`);
+  if (meant !== undefined) return meant.does.chips;
   const chip: Chip = parseTerm(table, inMoments(table, text, now));
-  if (words.length === 1 && !('problem' in chip)) return chip;
+  if (words.length === 1 && !('problem' in chip)) return [chip];
   // A thing has one word here: the next one is a condition of its own.
   const things = words.length === 2 ? thingOffers(table, text, known) : [];
   const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now), ...things];
-  return offer !== undefined && 'chips' in offer.does ? (offer.does.chips[0] ?? null) : null;
+  return offer !== undefined && 'chips' in offer.does ? offer.does.chips : [];
 }
 
 /** Words that a filter does not have, such as `failed`. */
-function termOffers(table: Table, text: string): Suggestion[] {
+function termOffers(table: Table, isWanted: (word: string) => boolean) {
   return Object.entries(table.terms ?? {})
-    .filter(([word]) => text.length > 2 && word.startsWith(text.toLowerCase()))
-    .map(([word, term]) => {
-      const offer = chipOffer(table, 'In other words', parseTerm(table, term), word);
-      return { ...offer, hint: term };
+    .filter(([name]) => isWanted(name.replace(/: .*/, '')))
+    .map(([name, term]) => {
+      const chips = termsOf(term).map((one): Chip => parseTerm(table, one));
+      return { ...base(term, 'In other words', name), hint: term, does: { chips } };
     });
 }
 

@@ -57,7 +57,10 @@ export interface Table {
   bare?: Readonly<Record<string, string>>;
   /** Text without a word is offered as the value of a path in recent payloads too. */
   bareIsValue?: true;
-  /** Words of people, each with the condition that it means. */
+  /**
+   * Words of people, each with the conditions that it means. After a colon, a word says what is offered; it may stand here
+   * several times.
+   */
   terms?: Readonly<Record<string, string>>;
   /** The word that a time in words is about, such as `yesterday`. */
   time?: string;

@@ -8,7 +8,11 @@ const UNITS: Readonly<Record<string, string>> = { minute: 'm', hour: 'h', day: '
  * text.
  */
 export function timeInWords(text: string, now: number): string | null {
-  const words = text.trim().toLowerCase().replace(/\s+/g, ' ');
+  const words = text
+    .trim()
+    .toLowerCase()
+    .replace(/\s+/g, ' ')
+    .replace(/day['’]s$/, 'day');
   const [, amount = '1', unit] = /^(?:the )?(?:last|past) (?:(\d{1,4}) )?(minute|hour|day)s?$/.exec(words) ?? [];
   if (unit !== undefined) return `>-${amount}${UNITS[unit]}`;
   const [, since, day = '', time] = /^(since )?([a-z]+)?(?: ?(\d{1,2}:\d\d))?$/.exec(words) ?? [];

@@ -1,7 +1,7 @@
 import type { SavedView } from '../api/operations/saved-views.ts';
 import { JOBS } from '../filter/jobs.ts';
-import { jobsPath, queuePath, receiverPath } from '../filter/links.ts';
-import { queueSearchOf } from '../filter/queue-search.ts';
+import { attemptsPath, jobsPath, queuePath, queuesPath, receiverPath } from '../filter/links.ts';
+import { conditionsInWords, conditionsOf, queueSearchOf } from '../filter/queue-search.ts';
 import { pathOfView } from '../filter/saved-views.ts';
 import { type Known, suggestionsFor } from '../filter/suggest.ts';
 import type { Command } from '../parts/page/keys.ts';
@@ -37,7 +37,7 @@ export interface Found {
 function isFound({ name, webhookUrl, tags }: Found, text: string): boolean {
   const { search, tags: wanted } = queueSearchOf(text);
   const hasText = search === null || name.includes(search) || webhookUrl.toLowerCase().includes(search);
-  return hasText && (wanted === null || wanted.some((tag) => tags.includes(tag)));
+  return hasText && conditionsOf(text) === null && (wanted === null || wanted.some((tag) => tags.includes(tag)));
 }
 
 /** Favourites and deeds of the person. */
@@ -99,6 +99,7 @@ export function paletteItems(
     ...saved,
     // A whole host is meant itself, and not one of its queues.
     ...(hosts.includes(wanted) ? [...receivers(hosts), ...found] : [...found, ...receivers(hosts)]),
+    ...conditions(wanted),
     ...jobsWith(text.trim(), asked, rights),
   ];
 }
@@ -165,6 +166,18 @@ const receivers = (hosts: readonly string[]) =>
       path: receiverPath(host),
     };
   });
+
+/** Queues in a condition by words of people, and what else is slow. */
+function conditions(text: string): PaletteItem[] {
+  if (text.length < 3) return [];
+  const item = (label: string, hint: string, path: string): PaletteItem => ({
+    ...{ id: `is ${label}`, group: 'Queues', label, icon: 'queues', hint, path },
+  });
+  return [
+    ...conditionsInWords(text).map(([search, word]) => item(`Queues: ${word}`, search, queuesPath(search))),
+    ...('slow'.startsWith(text) ? [item('Attempts: longer than 5 s', '', attemptsPath({ took: '5s' }))] : []),
+  ];
+}
 
 /** Conditions as the filter of jobs offers them: values of payloads, states and times in words, keys and errors. */
 function jobsWith(text: string, { known, now }: Asked, rights: Rights | null): PaletteItem[] {

@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'wouter-preact';
 import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
-import { queueSearchOf, receiverWord } from '../../../filter/queue-search.ts';
+import { conditionsInWords, conditionsOf, queueSearchOf, receiverWord } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
 import { Icon } from '../../../parts/icon.tsx';
@@ -14,7 +14,7 @@ import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { useHeld } from '../../../parts/use-calm-order.ts';
 import { useTicks } from '../../../parts/use-ticks.ts';
-import { number } from '../../../words/format.ts';
+import { lowerFirst, number } from '../../../words/format.ts';
 import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
 import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { useFavourites } from '../parts/star.tsx';
@@ -32,7 +32,9 @@ export function QueueList() {
   const search = params.get('q') ?? '';
   const after = params.get('after');
   const place = { search, after };
-  const { asked, page, states } = useQueues(place);
+  const { asked, page, states: all } = useQueues(place);
+  const conditions = conditionsOf(search);
+  const states = conditions === null ? all : all.filter(({ condition }) => conditions.includes(condition));
   const span = useSpan();
   const favourites = useFavourites();
   const timelines = useTimelines(place, span);
@@ -43,7 +45,13 @@ export function QueueList() {
 
   // The rows of the last question must not be read as the answer to this one.
   const isOld = asked.isPlaceholderData;
-  const h1 = page === undefined || isOld ? 'Queues' : headlineOfList(states, page.totalCount, search);
+  const h1 = page === undefined || isOld ? 'Queues' : headline();
+  function headline() {
+    const total = page?.totalCount ?? 0;
+    if (conditions === null) return headlineOfList(states, total, search);
+    const text = headlineOfList(states, states.length, search);
+    return total > all.length ? `Of the ${number(all.length)} queues on this page: ${lowerFirst(text)}` : text;
+  }
   return (
     <Page
       title={h1.replace(/[.:].*$/, '')}
@@ -55,7 +63,9 @@ export function QueueList() {
             Receivers
           </Link>
           <ChartChoices />
-          <ExportButton list={() => ({ of: 'queues', filter: search, variables: { ...queueSearchOf(search) } })} />
+          {conditions === null && (
+            <ExportButton list={() => ({ of: 'queues', filter: search, variables: { ...queueSearchOf(search) } })} />
+          )}
           <NewQueueLink />
         </>
       }
@@ -116,8 +126,8 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
         ref={input}
         className="input"
         type="search"
-        aria-label="Search queues by name, address, tag or receiver"
-        placeholder="Search by name, address, tag: or receiver:"
+        aria-label="Search queues by name, address, tag, receiver or condition"
+        placeholder="Search by name, address, tag:, receiver: or is:"
         list={offers}
         onFocus={() => setTyping(true)}
         value={text}
@@ -132,6 +142,11 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
         }}
       />
       <datalist id={offers}>
+        {conditionsInWords().map(([value, word]) => (
+          <option key={word} value={value}>
+            {word}
+          </option>
+        ))}
         {tags.map((tag) => (
           <option key={tag} value={`tag:${tag}`} />
         ))}
@@ -161,6 +176,12 @@ function NoQueue({ search }: { search: string }) {
   }
   return (
     <Empty title={`No queue matches “${search}”`} icon="search">
+      {search.length > 2 &&
+        conditionsInWords(search).map(([is, word]) => (
+          <Link key={word} className="btn" href={`/queues${toSearch({ ...Object.fromEntries(params), q: is, after: null })}`}>
+            Queues by condition: {word}
+          </Link>
+        ))}
       <Link className="btn" href={`/queues${toSearch({ ...Object.fromEntries(params), q: null, after: null })}`}>
         Show all queues
       </Link>
