@@ -5,6 +5,7 @@ import {
   leadOfAction,
   paceOfAction,
   pairsOfSelection,
+  pauseOf,
   progressText,
   rateOfAction,
   type Sample,
@@ -53,6 +54,26 @@ describe('the first line of an action', () => {
       'The first one was sent ahead. The other 1 997 dead letters follow when it has completed.',
     );
     expect(sentence({ processed: 0, canaryJobId: null })).toMatch(/^The first one is about to be sent\./);
+  });
+
+  it('says that it waits for a paused queue, the one of the job that was sent ahead as well', () => {
+    const queue = { id: '1', name: 'orders', pause: { since: START } };
+    const said = (change: Partial<ActionState>, canary: Parameters<typeof pauseOf>[1] = null) => {
+      const action = { ...RUNNING, canary: canary !== null, ...change };
+      const paused = pauseOf({ ...action, queue: canary === null ? queue : null }, canary);
+      return plain(sentenceOfAction(action, { rate: null, stoppedBy: null, paused }));
+    };
+    const ahead = { status: 'PENDING', queue } as const;
+    expect(said({ processed: 1 }, ahead)).toBe(
+      'Waits: queue orders is paused. The one that was sent ahead is delivered when the queue is resumed, and then the other 1 997 follow.',
+    );
+    expect(titleOfAction({ ...RUNNING, processed: 1 }, queue)).toBe('Waits');
+    expect(said({ processed: 1 }, { ...ahead, status: 'PROCESSING' })).toMatch(/^The first one was sent ahead\./);
+    expect(said({})).toMatch(/replayed\. About .* to go\. What it sends waits: queue orders is paused\.$/);
+    expect(said({ status: 'COMPLETED' })).toMatch(/^Done: .* They wait: queue orders is paused\.$/);
+    // The pause is younger than the action.
+    expect(said({ status: 'COMPLETED', createdAt: '2026-11-12T12:04:28Z' })).not.toMatch(/paused/);
+    expect(said({ kind: 'CANCEL_JOBS' })).not.toMatch(/paused/);
   });
 
   it('says who has paused it, and what waits', () => {

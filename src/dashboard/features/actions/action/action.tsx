@@ -12,6 +12,7 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
+import { setQueuePaused } from '../../../parts/pause-queue.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { toastFailure } from '../../../parts/toast.tsx';
@@ -22,6 +23,7 @@ import {
   isOpen,
   leadOfAction,
   matchedText,
+  pauseOf,
   SIGNALS,
   sentenceOfAction,
   titleOfAction,
@@ -38,10 +40,11 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   const action = asked.data?.bulkAction ?? null;
   const canaryId = action?.canaryJobId ?? null;
   const canary = useQuery({ ...query(Canary, { id: canaryId ?? '' }), enabled: canaryId !== null }).data?.job ?? null;
+  const queueId = action?.queue?.id ?? canary?.queue.id;
   // All at once, when it is known: each change of what is watched opens a new stream.
   useWatch({
     actionIds: action === null ? [] : [id],
-    queueIds: action?.status === 'RUNNING' && action.queue !== null ? [action.queue.id] : [],
+    queueIds: queueId === undefined || action?.status !== 'RUNNING' ? [] : [queueId],
     jobIds: canaryId === null ? [] : [canaryId],
   });
   useCommands([
@@ -71,7 +74,7 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   const others = asked.data?.bulkActions.nodes.filter((other) => other.id !== id).slice(0, 5) ?? [];
   const stoppedBy = asked.data?.stops.nodes[0]?.actor ?? null;
   return (
-    <Head action={action} stoppedBy={stoppedBy}>
+    <Head action={action} paused={pauseOf(action, canary)} stoppedBy={stoppedBy}>
       <Failure asked={asked} what="This action" />
       <Progress action={action} />
       <Facts action={action} canary={canary} />
@@ -99,10 +102,12 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
 /** A component of its own, as it steps once a second. */
 function Head({
   action,
+  paused,
   stoppedBy,
   children,
 }: {
   action: ActionOfPage;
+  paused: ReturnType<typeof pauseOf>;
   stoppedBy: string | null;
   children: ReactNode;
 }) {
@@ -126,34 +131,44 @@ function Head({
   );
   return (
     <Page
-      title={titleOfAction(action)}
+      title={titleOfAction(action, paused)}
       crumbs={[
         { label: 'Actions', to: '/actions' },
         { label: name },
         { label: <span className="mono">{shortId(action.id)}</span> },
       ]}
       sign={{ icon, signal: SIGNALS[action.status] }}
-      h1={sentenceOfAction(action, { rate, stoppedBy })}
+      h1={sentenceOfAction(action, { rate, stoppedBy, paused })}
       lead={<Phrase pieces={leadOfAction(action, view)} />}
       actions={
-        isOpen(action) && (
-          <>
-            <May deed={toggling.deed}>
-              <button type="button" className="btn" onClick={toggle}>
-                <Icon name={toggling.icon} />
-                {toggling.label}
-                <kbd>p</kbd>
+        <>
+          {paused !== null && (
+            <May deed="resumeQueue">
+              <button type="button" className="btn primary" onClick={() => void setQueuePaused(paused, false)}>
+                <Icon name="play" />
+                Resume queue {paused.name}
               </button>
             </May>
-            <May deed="cancelBulkAction">
-              <button type="button" className="btn danger" onClick={() => setAsking(true)}>
-                <Icon name="stop" />
-                Stop…
-                <kbd>c</kbd>
-              </button>
-            </May>
-          </>
-        )
+          )}
+          {isOpen(action) && (
+            <>
+              <May deed={toggling.deed}>
+                <button type="button" className="btn" onClick={toggle}>
+                  <Icon name={toggling.icon} />
+                  {toggling.label}
+                  <kbd>p</kbd>
+                </button>
+              </May>
+              <May deed="cancelBulkAction">
+                <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+                  <Icon name="stop" />
+                  Stop…
+                  <kbd>c</kbd>
+                </button>
+              </May>
+            </>
+          )}
+        </>
       }
     >
       {children}
