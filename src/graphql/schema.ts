@@ -22,6 +22,7 @@ import './dead-letters/mutations.ts';
 import './dead-letters/dismissals.ts';
 import './queues/queries.ts';
 import './queues/receivers.ts';
+import './queues/templates.ts';
 import './queues/several.ts';
 import './queues/mutations.ts';
 import './queues/check-receiver.ts';

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { newQueueInput } from '../../src/dashboard/features/first-run/model/new-queue.ts';
+import {
+  newQueueInput,
+  type Template,
+  textOfTemplate,
+} from '../../src/dashboard/features/first-run/model/new-queue.ts';
 
 const answers = {
   name: ' orders ',
@@ -9,6 +13,31 @@ const answers = {
   maxAttempts: '',
 };
 const other = { id: 'id1', webhookUrl: 'https://other.example/' };
+
+describe('the settings of a template in words', () => {
+  const template: Omit<Template, 'name'> = {
+    ...{
+      mode: 'ACK',
+      ackTimeout: 600,
+      ackTimeoutAction: 'RETRY',
+      concurrency: 5,
+      rateLimitMax: null,
+      rateLimitWindow: 60,
+    },
+    ...{ maxAttempts: 3, maxDefers: 50, backoffType: 'EXPONENTIAL', backoffDelay: 2, dlqEnabled: true },
+  };
+  const text = (change: Partial<Template> = {}) =>
+    textOfTemplate({ ...template, ...change }).replaceAll(/[\u00a0\u202f]/g, ' ');
+
+  it('say what limits a job, and what ends it', () => {
+    expect(text()).toBe(
+      'A report within 10 min, else the attempt has failed. 5 at once, no rate limit. 3 attempts, exponential back-off from 2 s. At most 50 holds for backpressure. Dead letters are kept.',
+    );
+    expect(text({ mode: 'STANDARD', rateLimitMax: 1, maxAttempts: 1, backoffType: 'FIXED', dlqEnabled: false })).toBe(
+      '5 at once, 1 delivery in 1 min. 1 attempt, a fixed back-off of 2 s. At most 50 holds for backpressure. No dead letters.',
+    );
+  });
+});
 
 describe('the answers of the form of a new queue', () => {
   it('leave out what is empty, so that the server has its own value', () => {

@@ -110,6 +110,17 @@ describe('a plan whose ceilings are below the defaults', () => {
       template: 'openai',
     });
     expect(templated).toMatchObject({ status: 201, body: { maxAttempts: 2, maxDefers: 10, ackTimeout: 900 } });
+    // GraphQL says so before there is a queue.
+    const asked = { query: '{ queueTemplates { name mode maxAttempts maxDefers ackTimeout } }' };
+    const own = { maxAttempts: 2, maxDefers: 10 };
+    expect((await api.call('POST', '/graphql', asked)).body).toEqual({
+      data: {
+        queueTemplates: [
+          { name: null, mode: 'STANDARD', ackTimeout: 300, ...own },
+          { name: 'openai', mode: 'ACK', ackTimeout: 900, ...own },
+        ],
+      },
+    });
   });
 
   it.each([

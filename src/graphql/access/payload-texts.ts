@@ -46,6 +46,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Queue: ['addressWarning', 'name', 'tags', 'webhookUrl'],
   QueueOutcome: ['name'],
   QueuePause: ['by'],
+  QueueTemplate: ['name'],
   QueueTunnel: ['openedBy'],
   QueueUsage: ['queueName'],
   Receiver: ['host'],

@@ -27,6 +27,12 @@ export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
     /** Id of a queue whose settings replace the defaults. */
     copyOf?: string | undefined;
   };
+/** The settings of a new queue that none are given. */
+export interface QueueTemplate extends Omit<QueueSettings, 'webhookUrl'> {
+  /** Null for the defaults. */
+  name: string | null;
+}
+
 type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined; tags?: readonly string[] | undefined };
 
 /** @throws JobferryError `not_found`, `unavailable` */
@@ -41,8 +47,17 @@ export async function liveQueue(
 }
 
 /** Reads the live queues of an account. */
-export function createQueueReads({ readingPrisma, allowsAddress }: Pick<Context, 'readingPrisma' | 'allowsAddress'>) {
+export function createQueueReads(context: Pick<Context, 'readingPrisma' | 'allowsAddress' | 'templates' | 'plans'>) {
+  const { readingPrisma, allowsAddress } = context;
   return {
+    /** Returns the settings that a new queue gets from the defaults, and from each template. */
+    templates(account: Account): QueueTemplate[] {
+      const plan = planOf(context, account);
+      const defaults = { name: null, ...startOf(plan, {}) };
+      const others = Object.entries(context.templates).map(([name, own]) => ({ name, ...startOf(plan, own) }));
+      return [defaults, ...others];
+    },
+
     /** Returns all live queues, oldest first. @throws JobferryError `unavailable` */
     async list(account: Account): Promise<Queue[]> {
       return queues.listQueues(readingPrisma.of(account.id), account.id);
@@ -178,9 +193,10 @@ function settingsOf(
   if (prefilled === undefined) {
     throw invalidField('template', `must be one of ${Object.keys(context.templates).join(', ')}`);
   }
-  const defaults = withinCeilings(plan, { ...QUEUE_DEFAULTS, ...prefilled, ...present });
-  return { ...defaults, ...defined(explicit) } as QueueSettings;
+  return { ...startOf(plan, { ...prefilled, ...present }), ...defined(explicit) } as QueueSettings;
 }
+
+const startOf = (plan: Plan, own: Partial<QueueSettings>) => withinCeilings(plan, { ...QUEUE_DEFAULTS, ...own });
 
 /** Returns the settings of the queue that is copied; none without one. */
 async function copied(

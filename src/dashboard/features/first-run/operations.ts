@@ -13,7 +13,15 @@ export const CreateQueue = graphql(`
 
 export const CopiedQueue = graphql(`query CopiedQueue($name: String!) { queue(name: $name) { id webhookUrl } }`);
 
-export const Templates = graphql(`query Templates { server { templates } }`);
+/** The settings that a new queue gets from the defaults, whose name is null, and from each template. */
+export const Templates = graphql(`
+  query Templates {
+    queueTemplates {
+      name mode ackTimeout ackTimeoutAction concurrency rateLimitMax rateLimitWindow maxAttempts maxDefers backoffType
+      backoffDelay dlqEnabled
+    }
+  }
+`);
 
 /** The first job of a new queue, with its whole course. */
 export const FirstJob = graphql(

@@ -1,12 +1,23 @@
+import { useQuery } from '@tanstack/preact-query';
 import { type FormEvent, useRef, useState } from 'preact/compat';
 import { useSearchParams } from 'wouter-preact';
 import { request } from '../../api/client.ts';
 import type { RequestError } from '../../api/errors.ts';
 import { type Outcome, outcomeOf } from '../../api/outcome.ts';
+import { query } from '../../api/query.ts';
 import { useServer } from '../../api/server.ts';
 import { Note } from '../../parts/note.tsx';
-import { LIMITS, type NewQueueInput, newQueueInput, type Start } from './model/new-queue.ts';
-import { CopiedQueue, CreateQueue } from './operations.ts';
+import {
+  LIMITS,
+  MODES,
+  type NewQueueInput,
+  newQueueInput,
+  type Start,
+  startOf,
+  textOfTemplate,
+  valueText,
+} from './model/new-queue.ts';
+import { CopiedQueue, CreateQueue, Templates } from './operations.ts';
 import { Field } from './queue-field.tsx';
 import { QueueStart } from './queue-start.tsx';
 
@@ -65,6 +76,9 @@ export function QueueForm({
     wrong?.focus();
   };
   const isCopy = start === 'copy';
+  const asked = useQuery({ ...query(Templates, {}), staleTime: Number.POSITIVE_INFINITY });
+  const templates = asked.data?.queueTemplates ?? [];
+  const chosen = templates.find(({ name }) => startOf(name) === start);
   const own = start === 'defaults' ? null : isCopy ? 'as in the other queue' : 'as in the template';
 
   return (
@@ -91,7 +105,7 @@ export function QueueForm({
           problem={problems.get('webhookUrl')}
         />
       </div>
-      {!isFirst && <QueueStart {...{ start, copyOf }} problem={problems.get('copyOf')} onStart={setStart} />}
+      {!isFirst && <QueueStart {...{ start, copyOf, templates }} problem={problems.get('copyOf')} onStart={setStart} />}
       <fieldset key={start}>
         <legend>A 2xx answer means</legend>
         <div className="seg fill">
@@ -99,23 +113,29 @@ export function QueueForm({
             <label>
               <input type="radio" name="mode" value="" defaultChecked />
               {own}
+              {chosen !== undefined && `: ${MODES[chosen.mode]}`}
             </label>
           )}
           <label>
             <input type="radio" name="mode" value="STANDARD" defaultChecked={own === null} />
-            the job is done
+            {MODES.STANDARD}
           </label>
           <label>
             <input type="radio" name="mode" value="ACK" />
-            received; the worker reports later (ack)
+            {MODES.ACK}
           </label>
         </div>
       </fieldset>
       <details>
         <summary className="small">Limits and attempts</summary>
         <div className="two">
-          {LIMITS.map(({ name, label, hint, usual }) => (
-            <Field key={name} {...{ name, label, hint }} placeholder={own ?? usual} problem={problems.get(name)} />
+          {LIMITS.map(({ name, label, hint }) => (
+            <Field
+              key={name}
+              {...{ name, label, hint }}
+              placeholder={chosen === undefined ? (own ?? '') : valueText(chosen[name])}
+              problem={problems.get(name)}
+            />
           ))}
         </div>
       </details>
@@ -132,10 +152,8 @@ export function QueueForm({
         <button type="submit" className="btn primary" aria-disabled={isBusy}>
           Create queue
         </button>
-        {own === null && (
-          <span className="small q">
-            5 at once, 3 attempts, exponential backoff from 2 s. All of it can be changed later.
-          </span>
+        {isFirst && chosen !== undefined && (
+          <span className="small q">{textOfTemplate(chosen)} All of it can be changed later.</span>
         )}
       </div>
     </form>

@@ -1,26 +1,26 @@
-import { useQuery } from '@tanstack/preact-query';
 import { useId, useState } from 'preact/compat';
-import { query } from '../../api/query.ts';
 import { QueueOffers } from '../../parts/queue-offers.tsx';
-import type { Start } from './model/new-queue.ts';
-import { Templates } from './operations.ts';
+import { type Start, startOf, type Template, textOfTemplate } from './model/new-queue.ts';
 import { Field } from './queue-field.tsx';
 
 /** Where the settings of a new queue come from: the defaults, a template or another queue. */
 export function QueueStart({
   start,
   copyOf,
+  templates,
   problem,
   onStart,
 }: {
   start: Start;
   /** The queue that a link names. */
   copyOf: string;
+  /** The first are the defaults. */
+  templates: readonly Template[];
   problem: string | undefined;
   onStart: (start: Start) => void;
 }) {
   const id = useId();
-  const templates = useQuery({ ...query(Templates, {}), staleTime: Number.POSITIVE_INFINITY }).data?.server.templates;
+  const chosen = templates.find(({ name }) => startOf(name) === start);
   return (
     <div className="two">
       <div className="field">
@@ -32,14 +32,17 @@ export function QueueStart({
           onChange={(event) => onStart(event.currentTarget.value as Start)}
         >
           <option value="defaults">the defaults</option>
-          {templates?.map((name) => (
-            <option key={name} value={`template:${name}`}>
-              the template {name}
-            </option>
-          ))}
+          {templates.map(
+            ({ name }) =>
+              name !== null && (
+                <option key={name} value={startOf(name)}>
+                  the template {name}
+                </option>
+              ),
+          )}
           <option value="copy">another queue</option>
         </select>
-        <small>All of them can be changed later.</small>
+        <small>{chosen !== undefined && textOfTemplate(chosen)} All of them can be changed later.</small>
       </div>
       {start === 'copy' && <CopiedQueue copyOf={copyOf} problem={problem} />}
     </div>

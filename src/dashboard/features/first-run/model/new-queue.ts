@@ -1,4 +1,7 @@
+import type { ResultOf } from '../../../schema/graphql.ts';
 import type { SchemaType } from '../../../schema/types.ts';
+import { many, number, seconds } from '../../../words/format.ts';
+import type { Templates } from '../operations.ts';
 
 /** The answers of the form that makes a queue, and the input of `createQueue` that they mean. */
 
@@ -9,12 +12,40 @@ export type NewQueueInput = SchemaType<'CreateQueueInput'>;
 
 /** Numbers before the first job; the rest is in the settings of the queue. */
 export const LIMITS = [
-  { name: 'concurrency', label: 'At once', hint: 'Jobs in flight at the same time', usual: '5' },
-  { name: 'rateLimitMax', label: 'Rate limit, deliveries', hint: 'Empty: no limit', usual: 'no limit' },
-  { name: 'rateLimitWindow', label: 'per so many seconds', hint: 'Together with a rate limit', usual: '60' },
-  { name: 'maxAttempts', label: 'Attempts', hint: 'Then a job is dead', usual: '3' },
+  { name: 'concurrency', label: 'At once', hint: 'Jobs in flight at the same time' },
+  { name: 'rateLimitMax', label: 'Rate limit, deliveries', hint: 'Empty: no limit' },
+  { name: 'rateLimitWindow', label: 'per so many seconds', hint: 'Together with a rate limit' },
+  { name: 'maxAttempts', label: 'Attempts', hint: 'Then a job is dead' },
 ] as const;
 export type LimitName = (typeof LIMITS)[number]['name'];
+
+/** The settings that a start gives. */
+export type Template = ResultOf<typeof Templates>['queueTemplates'][number];
+
+export const startOf = (name: string | null): Start => (name === null ? 'defaults' : `template:${name}`);
+
+/** What a 2xx answer means. */
+export const MODES = { STANDARD: 'the job is done', ACK: 'received; the worker reports later (ack)' } as const;
+
+/** A setting as the field that may replace it shows it. */
+export const valueText = (value: number | null) => (value === null ? 'no limit' : String(value));
+
+/** "5 at once, no rate limit. 3 attempts, exponential back-off from 2 s. At most 50 holds for backpressure. …" */
+export function textOfTemplate(template: Omit<Template, 'name'>): string {
+  const { mode, ackTimeout, ackTimeoutAction, rateLimitMax, backoffType } = template;
+  const end = ackTimeoutAction === 'RETRY' ? 'the attempt has failed' : 'the job is dead';
+  const limit =
+    rateLimitMax === null
+      ? 'no rate limit'
+      : `${many(rateLimitMax, 'delivery', 'deliveries')} in ${seconds(template.rateLimitWindow)}`;
+  return [
+    ...(mode === 'ACK' ? [`A report within ${seconds(ackTimeout)}, else ${end}.`] : []),
+    `${number(template.concurrency)} at once, ${limit}.`,
+    `${many(template.maxAttempts, 'attempt')}, ${backoffType === 'FIXED' ? 'a fixed back-off of' : 'exponential back-off from'} ${seconds(template.backoffDelay)}.`,
+    `At most ${many(template.maxDefers, 'hold')} for backpressure.`,
+    template.dlqEnabled ? 'Dead letters are kept.' : 'No dead letters.',
+  ].join(' ');
+}
 
 /** @param answers texts of the form by name @param copied the queue that is copied */
 export function newQueueInput(

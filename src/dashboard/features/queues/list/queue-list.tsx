@@ -178,7 +178,11 @@ function NoQueue({ search }: { search: string }) {
     <Empty title={`No queue matches “${search}”`} icon="search">
       {search.length > 2 &&
         conditionsInWords(search).map(([is, word]) => (
-          <Link key={word} className="btn" href={`/queues${toSearch({ ...Object.fromEntries(params), q: is, after: null })}`}>
+          <Link
+            key={word}
+            className="btn"
+            href={`/queues${toSearch({ ...Object.fromEntries(params), q: is, after: null })}`}
+          >
             Queues by condition: {word}
           </Link>
         ))}
