@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, useBrowser } from './page.ts';
+import { DESKTOP, type OpenOptions, openPage, PHONE, useBrowser } from './page.ts';
 import { HTML_ANSWER } from './payloads.ts';
 import { rowOf, settled } from './screens.ts';
 import { says, textOf } from './sentence.ts';
@@ -46,6 +46,18 @@ describe.skipIf(NO_BROWSER !== null)('a screen that changes', () => {
     expect(await rowTops(list)).toEqual(before);
     const shifts = await Promise.all(pages.map(async (page, n) => [screens[n], await shiftsOf(page)]));
     expect(shifts).toEqual(screens.map((path) => [path, []]));
+  });
+
+  it.each([
+    // On a phone, the heading has more lines with the numbers than before them.
+    ['/settings/plan', PHONE, 0.018],
+    ['/queues/orders?compare=day', DESKTOP, 0.005],
+  ])('%s stands while its parts arrive', async (path, view, limit) => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    await account.publishUntil('COMPLETED', 'orders');
+    const { page } = await show(account, path, view);
+    expect(await layoutShift(page)).toBeLessThan(limit);
   });
 
   it('moves no row when one is ticked, or when new ones match, and says so in an empty list too', async () => {
@@ -134,7 +146,7 @@ describe.skipIf(NO_BROWSER !== null)('a screen that changes', () => {
     await overview.locator('tbody td.c2', { hasText: /^0 open$/ }).waitFor();
   });
 
-  async function show(account: Account, path: string, options: { clockAheadMs?: number } = {}): Promise<WatchedPage> {
+  async function show(account: Account, path: string, options: OpenOptions = {}): Promise<WatchedPage> {
     const watched = await openPage(account.session, options);
     await watched.page.goto(path);
     await settled(watched);
@@ -185,6 +197,20 @@ async function watchShifts(page: Page): Promise<void> {
 
 async function shiftsOf(page: Page): Promise<string[]> {
   return page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts);
+}
+
+/** How far the page has moved since it was opened. The entry of the navigation is there in any case. */
+async function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        type Shift = PerformanceEntry & { value?: number };
+        const observer = new PerformanceObserver((list) =>
+          resolve((list.getEntries() as Shift[]).reduce((sum, { value = 0 }) => sum + value, 0)),
+        );
+        for (const type of ['layout-shift', 'navigation']) observer.observe({ type, buffered: true });
+      }),
+  );
 }
 
 function rowTops(page: Page): Promise<number[]> {

@@ -30,8 +30,9 @@ export function Plan({ tabs }: { tabs: ReactNode }) {
       ) : (
         <>
           <Use account={account} />
-          <QueueUsage present={account.usage.month} past={account.usage.months.map(({ month }) => month)} />
           <Limits plan={account.plan} />
+          {/* The last part: its table comes later, and pushes nothing down. */}
+          <QueueUsage present={account.usage.month} past={account.usage.months.map(({ month }) => month)} />
         </>
       )}
     </Page>

@@ -31,7 +31,8 @@ export function useGhost(
   });
   const timeline = data?.queue?.timeline;
   return useMemo(
-    () => (comparison === null || timeline === undefined ? null : ghostOf(times, timeline, comparison, bucketMs)),
+    // Without values until they are there: the legends have their height at once.
+    () => (comparison === null ? null : ghostOf(times, timeline ?? [], comparison, bucketMs)),
     [times, timeline, comparison, bucketMs],
   );
 }
