@@ -19,6 +19,7 @@ export type { PayloadObject } from './payload.ts';
 export type { Routes } from './routes.ts';
 export type { JobferryClient } from './types.ts';
 export type { BulkActionVerbs } from './verbs/bulk-actions.ts';
+export type { NewQueue } from './verbs/create-queue.ts';
 export type { DeadLetterVerbs, ReplayOptions } from './verbs/dead-letters.ts';
 export type { Extended, ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
 export type { ApiKey, CreatedKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient, JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { startServedClient, waitForJob } from '../support/served-client.ts';
+import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { openReceiver } from '../support/service.ts';
 import { DATE_TIME, ID, UNKNOWN_ID } from '../support/shapes.ts';
 
@@ -181,6 +181,31 @@ describe('verbs of queues', () => {
       call: 'queues.copy(none)',
       status: 400,
     });
+  });
+
+  it('return the secret of a new queue, also if no request succeeds after the one that made it', async () => {
+    const { name } = await createQueue();
+    let isMade = false;
+    const once: typeof globalThis.fetch = async (url, init) => {
+      if (isMade) throw new TypeError('the network went away');
+      isMade = String(init?.body).includes('createQueue');
+      return fetch(url, init);
+    };
+    const cut = createClient({ baseUrl, apiKey, fetch: once, retries: 0 });
+    const settings = { webhookUrl: 'http://10.0.0.1/', tags: ['a'], mode: 'ack' } as const;
+    const ways = [
+      () => cut.queues.createTagged({ ...settings, name: `${name}-tagged` }),
+      () => cut.queues.ensure({ ...settings, name: `${name}-ensured` }),
+      () => cut.queues.copy(name, { ...settings, name: `${name}-copied` }),
+    ];
+    for (const make of ways) {
+      isMade = false;
+      const { queue, signingSecret } = await make();
+      expect(signingSecret).toMatch(/^whsec_/);
+      expect(queue).toEqual(await unwrap(client.queues.get({ params: { id: queue.id } })));
+    }
+    const again = client.queues.createTagged({ ...settings, name: `${name}-tagged` });
+    await expect(again).rejects.toMatchObject({ status: 400, fieldErrors: { name: [expect.any(String)] } });
   });
 
   it('say which queue does not exist', async () => {

@@ -2,6 +2,7 @@ import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import { createQueue, type NewQueue } from './create-queue.ts';
 import { type SeveralQueuesVerbs, severalQueuesVerbs } from './several-queues.ts';
 import type { ExamineOptions, PurgeOptions, RotateOptions, StartedAction } from './types.ts';
 
@@ -82,6 +83,8 @@ export interface QueueVerbs extends SeveralQueuesVerbs {
    * over REST, so the key may be limited to queues, unless `signingSecret` or `tags` is given.
    */
   ensure(settings: QueueDeclaration, options?: CallOptions): Promise<EnsuredQueue>;
+  /** Creates a queue as `create` does, and takes tags, and a signing secret that the receiver has already. */
+  createTagged(settings: QueueDeclaration, options?: CallOptions): Promise<NewQueue>;
   /** Creates a queue with all settings of the queue `of`, also those that REST does not have, but with a name and a secret of its own. */
   copy(of: string, settings: QueueCopy, options?: CallOptions): Promise<EnsuredQueue>;
   /** Starts no more deliveries until `resume`. Publishes are accepted. */
@@ -135,7 +138,8 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
   return {
     ...severalQueuesVerbs(ask),
     ensure: (settings, options) => ensure({ routes, ask }, settings, options),
-    copy: (of, settings, options) => copy({ routes, ask }, of, settings, options),
+    createTagged: (settings, options) => createQueue(ask, `queues.createTagged(${settings.name})`, settings, options),
+    copy: (of, settings, options) => copy(ask, of, settings, options),
     pause: (name, options) => change('pause', name, PAUSE, options),
     resume: (name, options) => change('resume', name, RESUME, options),
     endHold: (name, options) => change('endHold', name, END_HOLD, options),
@@ -208,9 +212,9 @@ async function ensure(
   if (present !== undefined) return changed(present);
   try {
     if (given !== undefined || tags !== undefined) {
-      const signingSecret = await createBeyondRest(ask, { ...settings, signingSecret: given, tags }, options);
-      const queue = await find();
-      if (queue !== undefined) return { outcome: 'created', queue, signingSecret };
+      const declared = { ...settings, signingSecret: given, tags };
+      const { queue, signingSecret } = await createQueue(ask, `queues.ensure(${settings.name})`, declared, options);
+      return { outcome: 'created', queue, signingSecret };
     }
     const { signingSecret, ...queue } = await unwrap(queues.create({ body: settings, ...options }));
     return { outcome: 'created', queue, signingSecret };
@@ -223,40 +227,15 @@ async function ensure(
   }
 }
 
-async function copy(
-  { routes: { queues }, ask }: { routes: RouteCalls; ask: Ask },
-  of: string,
-  settings: QueueCopy,
-  { signal }: CallOptions = {},
-): Promise<EnsuredQueue> {
+async function copy(ask: Ask, of: string, settings: QueueCopy, { signal }: CallOptions = {}): Promise<EnsuredQueue> {
   const call = `queues.copy(${of})`;
   const query = 'query ($of: String!) { queue(name: $of) { id webhookUrl } }';
   type Data = { queue: { id: string; webhookUrl: string } | null };
   const { queue: other } = await ask.document<Data>(call, query, { of }, { signal, isRepeatable: true });
-  const input = { webhookUrl: other?.webhookUrl ?? '', copyOf: other?.id ?? NO_QUEUE, ...inputOf(settings) };
-  type Created = { signingSecret: string; queue: { id: string } };
-  const { signingSecret, queue } = await ask.result<Created>(call, CREATE, { input }, { signal });
-  return { outcome: 'created', queue: await unwrap(queues.get({ params: { id: queue.id }, signal })), signingSecret };
+  const input = { webhookUrl: other?.webhookUrl ?? '', copyOf: other?.id ?? NO_QUEUE, ...settings };
+  const { queue, signingSecret } = await createQueue(ask, call, input, { signal });
+  return { outcome: 'created', queue, signingSecret };
 }
-
-/** REST takes no secret and no tags. @returns the signing secret */
-async function createBeyondRest(ask: Ask, settings: QueueDeclaration, { signal }: CallOptions): Promise<string> {
-  const call = `queues.ensure(${settings.name})`;
-  const variables = { input: inputOf(settings) };
-  return (await ask.result<{ signingSecret: string }>(call, CREATE, variables, { signal })).signingSecret;
-}
-
-/** GraphQL has the names of enumerations in capitals. */
-function inputOf(settings: object): object {
-  const inCapitals = ([name, value]: [string, unknown]) => [
-    ...[name, ['mode', 'ackTimeoutAction', 'backoffType'].includes(name) ? String(value).toUpperCase() : value],
-  ];
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(inCapitals));
-}
-
-const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
-  ${ERROR} ${FIELDS} ... on CreateQueuePayload { signingSecret queue { id } } } }`;
 
 /** @returns whether the queue had other tags */
 async function retag(
