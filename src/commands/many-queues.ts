@@ -1,6 +1,4 @@
-import { otherPorts } from '../domain/receiver-host.ts';
 import { type Result, UsageError } from './command.ts';
-import { printable } from './output.ts';
 
 /** Commands about a queue, about several, or about all of a receiver. */
 
@@ -23,10 +21,16 @@ export function queuesOf(argument: string, receiver: string | undefined): string
   return argument.split(',').filter((text) => text !== '');
 }
 
-export function noReceiver(host: string, webhookUrls: readonly string[]): string {
-  const others = otherPorts(webhookUrls, host);
-  const but = others.length === 0 ? 'give the host of the webhook URL' : `queues deliver to ${others.join(', ')}`;
-  return `no queue delivers to ${printable(host)}: ${but}`;
+/** What each deed did to a queue, or why it did nothing, after the name of the queue. */
+const DEEDS = {
+  pause: ['is paused. Deliveries in progress end.', 'was paused already.'],
+  resume: ['is resumed.', 'is not paused.'],
+  endHold: ['is not held any more.', 'is not held.'],
+} as const;
+export type QueueDeed = keyof typeof DEEDS;
+
+export function sentenceOf(deed: QueueDeed, name: string, changed: boolean): string {
+  return `Queue ${name} ${DEEDS[deed][changed ? 0 : 1]}`;
 }
 
 /** Whether a queue was changed, and what to say about it. */

@@ -3,7 +3,7 @@ import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';
-import { type Done, queuesOf, resultOf } from './many-queues.ts';
+import { type Done, type QueueDeed, queuesOf, resultOf, sentenceOf } from './many-queues.ts';
 import { type Column, facts, printable, table } from './output.ts';
 import { breakerFacts } from './queue-breaker.ts';
 import { examinationText } from './queue-check.ts';
@@ -125,27 +125,13 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
   return { json: { queue }, text };
 }
 
-type QueueVerb = 'pauseMany' | 'resumeMany' | 'endHoldMany';
-
-const DONE: Readonly<Record<QueueVerb, string>> = {
-  pauseMany: 'is paused. Deliveries in progress end.',
-  resumeMany: 'is resumed.',
-  endHoldMany: 'is not held any more.',
-};
-
-const NOT_DONE: Readonly<Record<QueueVerb, string>> = {
-  pauseMany: 'was paused already.',
-  resumeMany: 'is not paused.',
-  endHoldMany: 'is not held.',
-};
-
-export function changeThroughApi(verb: QueueVerb) {
+export function changeThroughApi(deed: QueueDeed) {
   return async (client: JobferryClient, { argument, options }: Given<OptionTable>): Promise<Result> => {
     const { receiver } = options as unknown as { receiver: string | undefined };
     const { choice, isOne } = await choiceOf(client, argument, receiver);
-    const { queues } = await client.queues[verb](choice);
+    const { queues } = await client.queues[`${deed}Many`](choice);
     return resultOf(
-      doneWith(queues, (changed) => (changed ? DONE : NOT_DONE)[verb]),
+      doneWith(queues, (name, changed) => sentenceOf(deed, name, changed)),
       isOne,
     );
   };
@@ -159,13 +145,15 @@ export async function choiceOf(client: JobferryClient, argument: string, receive
   return { choice: { ids: texts.map((text) => queueIn(live, text).id) }, isOne: texts.length === 1 };
 }
 
-/** @param sentence about a queue, after its name */
-export function doneWith(queues: readonly QueueOutcome[], sentence: (changed: boolean) => string): Done[] {
-  return queues.map(({ id, name, outcome }) => {
+export function doneWith(
+  queues: readonly QueueOutcome[],
+  sentence: (name: string, changed: boolean) => string,
+): Done[] {
+  return queues.map(({ id, name: named, outcome }) => {
+    const name = printable(named ?? id ?? '');
     const changed = outcome === 'CHANGED';
     const isGone = outcome === 'NOT_FOUND';
-    const text = isGone ? 'does not exist any more.' : sentence(changed);
-    return { id: id ?? '', changed, text: `Queue ${printable(name ?? id ?? '')} ${text}` };
+    return { id: id ?? '', changed, text: isGone ? `Queue ${name} does not exist any more.` : sentence(name, changed) };
   });
 }
 

@@ -7,10 +7,10 @@ import { type Author, OPERATOR } from '../domain/audit.ts';
 import { breakerOpenSince } from '../domain/breaker.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
-import { isAtHost } from '../domain/receiver-host.ts';
+import { deliveringTo } from '../domain/several-queues.ts';
 import { CommandError, command, type Result } from './command.ts';
 import { idOf, MAX_ROWS, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
-import { type Done, noReceiver, QUEUES_ARGUMENT, queuesOf, RECEIVER_OPTION, resultOf } from './many-queues.ts';
+import { type Done, QUEUES_ARGUMENT, queuesOf, RECEIVER_OPTION, resultOf, sentenceOf } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
 import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
 import { breakerFacts } from './queue-breaker.ts';
@@ -70,9 +70,7 @@ const pause = command({
   argument: QUEUES_ARGUMENT,
   run: (given, environment) =>
     withDatabase(environment, ({ db }) =>
-      change(db, given, pauseQueues, ({ name }, changed) =>
-        changed ? `Queue ${name} is paused. Deliveries in progress end.` : `Queue ${name} was paused already.`,
-      ),
+      change(db, given, pauseQueues, ({ name }, changed) => sentenceOf('pause', name, changed)),
     ),
 });
 
@@ -91,7 +89,7 @@ const resume = command({
           if (account?.suspendedAt == null) return resumeQueues(db, by, ids, { lifetimeMs });
           throw new CommandError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
         },
-        ({ name }, changed) => (changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.`),
+        ({ name }, changed) => sentenceOf('resume', name, changed),
       ),
     ),
 });
@@ -103,8 +101,9 @@ const releaseHold = command({
   argument: QUEUES_ARGUMENT,
   run: (given, environment) =>
     withDatabase(environment, ({ db }) =>
-      change(db, given, endHolds, ({ name, held }, changed) =>
-        changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.${ownHolds(held)}`,
+      change(
+        ...([db, given, endHolds] as const),
+        ({ name, held }, changed) => sentenceOf('endHold', name, changed) + (changed ? '' : ownHolds(held)),
       ),
     ),
 });
@@ -170,9 +169,7 @@ async function chosen(
     all.push(...rows);
     if (rows.length < MAX_ROWS) break;
   }
-  const urls = all.map(({ webhookUrl }) => webhookUrl);
-  const found = all.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
-  if (found.length === 0) throw new CommandError(noReceiver(receiver, urls));
+  const found = deliveringTo(receiver, all);
   return found.map(({ id, name, accountId: owner }) => {
     return { id, name: printable(name), by: { accountId: owner, actor: OPERATOR }, held: 0 };
   });
@@ -268,7 +265,7 @@ export const QUEUE_COMMANDS = [
   throughApi(list, listThroughApi),
   throughApi(show, showThroughApi),
   throughApi(QUEUE_CHECK, checkThroughApi),
-  throughApi(pause, changeThroughApi('pauseMany')),
-  throughApi(resume, changeThroughApi('resumeMany')),
-  throughApi(releaseHold, changeThroughApi('endHoldMany')),
+  throughApi(pause, changeThroughApi('pause')),
+  throughApi(resume, changeThroughApi('resume')),
+  throughApi(releaseHold, changeThroughApi('endHold')),
 ];

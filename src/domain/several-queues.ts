@@ -2,6 +2,7 @@ import { invalidField, JobferryError } from './errors.ts';
 import { assertAccountConcurrency } from './plan.ts';
 import type { QueueSettings } from './queue.ts';
 import { isAtHost, otherPorts } from './receiver-host.ts';
+import { printable } from './text.ts';
 
 /** Deeds with several queues at once: which queues, and what becomes of each. */
 
@@ -51,11 +52,7 @@ export interface Chosen {
 export function chosenOf({ ids, names, receiver }: QueueChoice, live: readonly Named[]): Chosen[] {
   if ([ids, names, receiver].filter((way) => way != null).length !== 1)
     throw invalidField('queues', 'give one of ids, names and receiver');
-  if (receiver != null) {
-    const found = live.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
-    if (found.length === 0) throw noReceiver(receiver, live);
-    return found.map(({ id, name }) => ({ id, name }));
-  }
+  if (receiver != null) return deliveringTo(receiver, live).map(({ id, name }) => ({ id, name }));
   const given = [...new Set(ids ?? names ?? [])];
   if (given.length === 0 || given.length > MAX_CHOSEN)
     throw invalidField('queues', `must be 1 to ${MAX_CHOSEN} ids or names`);
@@ -66,14 +63,14 @@ export function chosenOf({ ids, names, receiver }: QueueChoice, live: readonly N
   });
 }
 
-function noReceiver(receiver: string, live: readonly Named[]): JobferryError {
-  const others = otherPorts(
-    live.map(({ webhookUrl }) => webhookUrl),
-    receiver,
-  );
-  const text = receiver.trim().slice(0, 300);
-  if (others.length === 0) return new JobferryError('not_found', `no queue delivers to ${text}`);
-  return new JobferryError('not_found', `no queue delivers to ${text}, but queues deliver to ${others.join(', ')}`);
+/** Returns the queues that deliver to a receiver. @throws JobferryError `not_found` if none does */
+export function deliveringTo<Queue extends { webhookUrl: string }>(receiver: string, live: readonly Queue[]): Queue[] {
+  const found = live.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
+  if (found.length > 0) return found;
+  const urls = live.map(({ webhookUrl }) => webhookUrl);
+  const others = otherPorts(urls, receiver);
+  const but = others.length === 0 ? 'give the host of the webhook URL' : `queues deliver to ${others.join(', ')}`;
+  throw new JobferryError('not_found', `no queue delivers to ${printable(receiver.trim().slice(0, 300))}: ${but}`);
 }
 
 /** Whether a limit to set is not that of the queue. */

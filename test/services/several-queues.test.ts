@@ -61,10 +61,10 @@ describe('a choice of queues', () => {
     const refused = op.queues.pauseSeveral(account, { receiver: 'api.partner.com' }, REAL);
     await expect(refused).rejects.toMatchObject({
       kind: 'not_found',
-      message: 'no queue delivers to api.partner.com, but queues deliver to api.partner.com:8443',
+      message: 'no queue delivers to api.partner.com: queues deliver to api.partner.com:8443',
     });
     await expect(op.queues.pauseSeveral(account, { receiver: 'nowhere' }, DRY)).rejects.toThrow(
-      'no queue delivers to nowhere',
+      'no queue delivers to nowhere: give the host of the webhook URL',
     );
   });
 
