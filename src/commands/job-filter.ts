@@ -2,7 +2,7 @@ import type { JobferryClient } from '../client/index.ts';
 import { DEAD_LETTERS, queueNamesOf, toDeadLetterFilter } from '../dashboard/filter/dead-letters.ts';
 import { addChip, formatFilter, parseFilter, parseTerm } from '../dashboard/filter/engine.ts';
 import { JOBS, toJobFilter } from '../dashboard/filter/jobs.ts';
-import { inMoments } from '../dashboard/filter/suggest.ts';
+import { inMoments, termFor } from '../dashboard/filter/suggest.ts';
 import type { Filter, Table } from '../dashboard/filter/table.ts';
 import { termsOf } from '../dashboard/filter/text.ts';
 import { queueByNameOrId } from './api.ts';
@@ -49,12 +49,10 @@ export async function questionOf(client: JobferryClient, given: Given): Promise<
   return { of: 'dead-letters', filter: formatFilter(DEAD_LETTERS, chips), variables: { filter } };
 }
 
-const termOf = ({ terms = {} }: Table, term: string) => (Object.hasOwn(terms, term) ? (terms[term] ?? term) : term);
-
 /** The chips of the text, and of the terms that other options stand for. */
 function chipsOf<T extends Table>(table: T, text: string, terms: readonly string[], now: number): Filter<T> {
   // Words of people, such as `failed` and `created:>yesterday`, mean what the box takes them for.
-  const meant = termsOf(text).map((term) => inMoments(table, termOf(table, term), now));
+  const meant = termsOf(text).map((term) => termFor(table, term) ?? inMoments(table, term, now));
   const chips = terms.reduce(
     (all, term) => addChip(table, all, parseTerm(table, term)),
     parseFilter(table, meant.join(' ')),

@@ -22,7 +22,10 @@ export function lifeOf({ job, deadLetter, cancelledBy, attempts }: Omit<ShownJob
       : null,
     job.progress === null ? null : event(job.progressAt, `progress: ${job.progress}`),
     event(job.completedAt, 'completed'),
-    event(job.deadAt, `dead: ${job.deadReason ?? '-'}${cancelledBy === null ? '' : `, cancelled by ${cancelledBy}`}`),
+    event(
+      job.deadAt,
+      `dead: ${(job.deadReason ?? '-').replaceAll('_', ' ')}${cancelledBy === null ? '' : `, cancelled by ${cancelledBy}`}`,
+    ),
     deadLetter === null ? null : event(deadLetter.deadAt, `dead letter ${deadLetter.id}`),
     deadLetter === null ? null : event(deadLetter.replayedAt, `replayed as job ${deadLetter.replayedJobId ?? '-'}`),
   ];

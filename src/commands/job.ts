@@ -47,7 +47,9 @@ export const JOB_LIST = command({
   },
   run: async ({ options: { queue: wanted, account, status: text, limit, ...ofApi } }, environment) => {
     if (Object.values(ofApi).some((given) => given !== undefined && given !== false))
-      throw new UsageError('--filter and --format need the API: set JOBFERRY_URL and JOBFERRY_API_KEY');
+      throw new UsageError(
+        '--filter, --format, --payload and --dead need the API: set JOBFERRY_URL and JOBFERRY_API_KEY',
+      );
     if (wanted === undefined) throw new UsageError('--queue is missing');
     return withDatabase(environment, async ({ db }) => {
       const status = statusOf(text);

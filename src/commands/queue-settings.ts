@@ -5,14 +5,21 @@ import { tagsProblem } from '../domain/queue-tags.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, type Result, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';
+import { optionName } from './refusals.ts';
 import { secondsOf } from './values.ts';
 
 const YES_OR_NO = 'yes|no';
 
 /** An option for each setting of the contract, such as `--max-attempts`. */
 const OPTIONS: Readonly<Record<string, Option>> = Object.fromEntries(
-  QUEUE_SETTINGS.map((setting) => [optionOf(setting), { value: placeholderOf(setting), help: setting.meaning }]),
+  QUEUE_SETTINGS.map((setting) => [optionName(setting.name), { value: placeholderOf(setting), help: helpOf(setting) }]),
 );
+
+/** The description of the contract, with options in place of its fields. */
+function helpOf({ meaning }: Setting): string {
+  const text = meaning.replace(/`([a-z]+[A-Z]\w*)`/g, (_field, name: string) => `--${optionName(name)}`);
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
 
 /** Settings beside the contract. */
 const SWITCHES = {
@@ -71,9 +78,12 @@ export const CREATE = command({
         return shownOnce({ ...queue, signingSecret: signingSecret ?? '', warning: null });
       }
       const body = { webhookUrl: url ?? '', ...given, ...(template !== undefined && { template }) };
+      if (tags !== undefined) {
+        const { queue, ...created } = await client.queues.createTagged({ ...body, tags });
+        return shownOnce({ ...queue, ...created });
+      }
       const created = await client.queues.create({ body });
       const queue = await unwrap(created);
-      if (tags !== undefined) await client.queues.setTags(name, tags);
       return shownOnce({ ...queue, warning: created.headers.get('x-jobferry-warning') });
     });
   },
@@ -166,10 +176,6 @@ function breakerOf(text: string): Breaker | null {
   return { failures: failures[0], seconds: time === undefined ? undefined : time / 1000 };
 }
 
-function optionOf({ name }: Setting): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
 function placeholderOf({ kind }: Setting): string {
   if (typeof kind !== 'string') return kind.join('|');
   return { number: 'N', seconds: 'TIME', boolean: YES_OR_NO }[kind];
@@ -178,7 +184,7 @@ function placeholderOf({ kind }: Setting): string {
 /** @throws UsageError for a value of another kind. The service checks the bounds. */
 function settingsOf(options: Readonly<Record<string, string | boolean | undefined>>): Record<string, unknown> {
   const given = QUEUE_SETTINGS.flatMap((setting) => {
-    const text = options[optionOf(setting)];
+    const text = options[optionName(setting.name)];
     return typeof text === 'string' ? [[setting.name, readSetting(setting, text)]] : [];
   });
   return Object.fromEntries(given);
@@ -191,7 +197,7 @@ function isYes(text: string, option: string): boolean {
 
 function readSetting(setting: Setting, text: string): unknown {
   const { kind, isNullable } = setting;
-  const option = `--${optionOf(setting)}`;
+  const option = `--${optionName(setting.name)}`;
   if (isNullable && text === 'none') return null;
   if (kind === 'seconds') return secondsOf(text, option);
   if (kind === 'number') {

@@ -8,6 +8,7 @@ import { helpOf, readArguments, usageOf } from './arguments.ts';
 import { type Command, type Environment, UsageError } from './command.ts';
 import { BUILDING, COMMANDS, OPERATING } from './index.ts';
 import { printable } from './output.ts';
+import { run } from './refusals.ts';
 
 /**
  * Runs the command that the arguments name.
@@ -22,7 +23,7 @@ export async function runCommand(given: readonly string[], variables: NodeJS.Pro
   }
   if (named === undefined) throw new UsageError(`${unknown(argv)}\n\n${overview(groupOf(argv))}`);
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
-  const result = await named.run(read, environmentOf(variables));
+  const result = await run(named, read, environmentOf(variables));
   if (result === null) return null;
   if (result.stream !== undefined) return printAll(result.stream);
   print(json ? JSON.stringify(result.json) : result.text);

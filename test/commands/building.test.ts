@@ -62,6 +62,12 @@ describe('queue create, update and rotate', () => {
     expect(await cli.json('queue', 'create', 'copy', ...copied)).toMatchObject({
       ...{ name: 'copy', maxAttempts: 1, concurrency: 1, signingSecret: expect.stringMatching(/^whsec_/) },
     });
+    const tagged = ['queue', 'create', 'tagged', '--url', 'http://10.0.0.1/', '--mode', 'ack', '--tag', 'mail'];
+    expect(await cli.json(...tagged)).toMatchObject({
+      ...{ id: ID, name: 'tagged', mode: 'ack', signingSecret: expect.stringMatching(/^whsec_/) },
+      warning: expect.stringMatching(/^10\.0\.0\.1 is not a public address/),
+    });
+    expect(await cli.text('queue', 'show', 'tagged')).toMatch(/^tags +mail$/m);
     const shown = [await cli.text('queue', 'show', 'mails'), await cli.text('queue', 'show', 'copy')];
     expect(shown).toEqual([expect.stringMatching(/^tags +eu, mail$/m), expect.stringMatching(/^tags +us$/m)]);
     const switches = 'query Q($id: ID!) { queue(id: $id) { standardWebhooks production } }';
@@ -92,8 +98,14 @@ describe('queue create, update and rotate', () => {
     [['queue', 'update', 'mails', '--mode', 'fast'], /--mode must be standard or ack/],
     [['queue', 'update', 'mails', '--dlq-enabled', 'true'], /--dlq-enabled must be yes or no/],
     [['queue', 'update', 'mails', '--ack-timeout', 'soon'], /--ack-timeout must be a time such as/],
-    [['queue', 'update', 'mails', '--max-attempts', '99'], /maxAttempts: must be 1 to 25/],
-    [['queue', 'create', 'mails', '--url', 'http://127.0.0.1:9/'], /name: .*already/],
+    [['queue', 'update', 'mails', '--max-attempts', '99'], /^--max-attempts must be 1 to 25$/],
+    [['queue', 'update', 'mails', '--breaker', '5000'], /^--breaker: failures must be a whole number from 2 to 1000$/],
+    [['queue', 'create', 'mails', '--url', 'http://127.0.0.1:9/'], /^NAME: .*already/],
+    [['queue', 'create', 'Big', '--url', 'x', '--tag', 'a'], /^NAME must be 1 to 64 .*; --url must be an absolute/],
+    [['queue', 'create', 'c', '--copy-of', 'mails', '--concurrency', '0'], /^--concurrency must be 1 to 500$/],
+    [['queue', 'rotate', 'mails', '--overlap', '99d'], /^--overlap must be from 0 to 604800 seconds$/],
+    [['queue', 'replay', 'mails', '--rate', '999999'], /^--rate must be a whole number from 1 to 100000$/],
+    [['publish', 'mails', '--payload', '{}', '--key', 'k'.repeat(300)], /^--key: String must contain at most 255/],
     [['queue', 'rotate', 'mails', '--finish', '--overlap', '1h'], /not both/],
   ])('%j is refused', async (argv, said) => {
     await expect(cli.run(...argv)).rejects.toThrow(said);

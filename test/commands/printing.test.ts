@@ -136,7 +136,7 @@ describe('the life of a job', () => {
       '2 delivery 1 ended: failed (status 500, 12 ms, HTTP 500, next delivery at 1970-01-01T00:00:07.000Z at the earliest)',
       '8 delivery 2 of 2 started',
       '9 delivery 2 ended: failed (15 ms, timeout)',
-      '9 dead: attempts_exhausted',
+      '9 dead: attempts exhausted',
       '9 dead letter d',
       '20 replayed as job r',
     ]);

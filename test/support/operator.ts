@@ -1,6 +1,7 @@
 import { readArguments } from '../../src/commands/arguments.ts';
 import type { Result } from '../../src/commands/command.ts';
 import { COMMANDS } from '../../src/commands/index.ts';
+import { run as runNamed } from '../../src/commands/refusals.ts';
 import { parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 
@@ -12,7 +13,7 @@ export function openCommands(databaseUrl: string, variables: Record<string, stri
     const command = COMMANDS.find(({ name }) => [argv.slice(0, 2).join(' '), argv[0]].includes(name));
     if (command === undefined) throw new Error(`no command ${argv.join(' ')}`);
     const read = readArguments(command, argv.slice(command.name.split(' ').length));
-    const result = await command.run(read, { variables: given, settings: () => settings });
+    const result = await runNamed(command, read, { variables: given, settings: () => settings });
     if (result === null) throw new Error(`${command.name} has no result`);
     return result;
   };

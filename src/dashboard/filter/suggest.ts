@@ -218,9 +218,8 @@ function phraseOffers(table: Table, text: string, known: Known, now: number): Su
 
 function conditionsOf(table: Table, words: readonly string[], known: Known, now: number): readonly Chip[] {
   const text = words.join(' ');
-  const lower = text.toLowerCase();
-  const [meant] = termOffers(table, (word) => word === lower || word === `${lower}s`);
-  if (meant !== undefined) return meant.does.chips;
+  const meant = termFor(table, text.toLowerCase());
+  if (meant !== undefined) return termsOf(meant).map((term) => parseTerm(table, term));
   const chip: Chip = parseTerm(table, inMoments(table, text, now));
   if (words.length === 1 && !('problem' in chip)) return [chip];
   // A thing has one word here: the next one is a condition of its own.
@@ -229,10 +228,17 @@ function conditionsOf(table: Table, words: readonly string[], known: Known, now:
   return offer !== undefined && 'chips' in offer.does ? offer.does.chips : [];
 }
 
+/** The first meaning of a word of people, in the words of the filter. */
+export function termFor({ terms = {} }: Table, text: string): string | undefined {
+  return Object.entries(terms).find(([name]) => [text, `${text}s`].includes(wordOf(name)))?.[1];
+}
+
+const wordOf = (name: string) => name.replace(/: .*/, '');
+
 /** Words that a filter does not have, such as `failed`. */
 function termOffers(table: Table, isWanted: (word: string) => boolean) {
   return Object.entries(table.terms ?? {})
-    .filter(([name]) => isWanted(name.replace(/: .*/, '')))
+    .filter(([name]) => isWanted(wordOf(name)))
     .map(([name, term]) => {
       const chips = termsOf(term).map((one): Chip => parseTerm(table, one));
       return { ...base(term, 'In other words', name), hint: term, does: { chips } };
