@@ -24,6 +24,15 @@ export const ActionPage = graphql(
 );
 export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']>;
 
+/** The jobs that the action made or changed, and that wait for the resume of a queue. */
+export const PausedJobs = graphql(`
+  query PausedJobs($id: ID!) {
+    jobs(first: 1, filter: { actionId: $id, waitReasons: [PAUSED] }) {
+      totalCount nodes { __typename id queue { __typename id name pause { since by } } }
+    }
+  }
+`);
+
 /** The cause of death of a replay's dead letters. */
 export const CauseOfAction = graphql(
   `

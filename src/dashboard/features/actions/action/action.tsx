@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/preact-query';
 import { type ReactNode, useState } from 'preact/compat';
 import { Link, useLocation } from 'wouter-preact';
 import { request } from '../../../api/client.ts';
-import { showChanged, useWatch } from '../../../api/live/live.ts';
+import { showChanged, useIsPaused, useWatch } from '../../../api/live/live.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { query, queryClient } from '../../../api/query.ts';
 import { May } from '../../../api/rights.ts';
@@ -23,14 +23,22 @@ import {
   isOpen,
   leadOfAction,
   matchedText,
-  pauseOf,
+  type PausedJobs,
   SIGNALS,
   sentenceOfAction,
   titleOfAction,
   toGo,
   wordsOfKind,
 } from '../model/action.ts';
-import { type ActionOfPage, ActionPage, Canary, PauseAction, ResumeAction, StopAction } from '../operations.ts';
+import {
+  type ActionOfPage,
+  ActionPage,
+  PausedJobs as AskPaused,
+  Canary,
+  PauseAction,
+  ResumeAction,
+  StopAction,
+} from '../operations.ts';
 import { Course, Facts, Progress, WhatWasAsked } from './parts.tsx';
 import { useRate } from './use-rate.ts';
 
@@ -40,11 +48,12 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   const action = asked.data?.bulkAction ?? null;
   const canaryId = action?.canaryJobId ?? null;
   const canary = useQuery({ ...query(Canary, { id: canaryId ?? '' }), enabled: canaryId !== null }).data?.job ?? null;
-  const queueId = action?.queue?.id ?? canary?.queue.id;
+  const paused = usePaused(id, action !== null && isOpen(action));
+  const queueId = paused?.queue.id ?? (action?.status === 'RUNNING' ? action.queue?.id : undefined);
   // All at once, when it is known: each change of what is watched opens a new stream.
   useWatch({
     actionIds: action === null ? [] : [id],
-    queueIds: queueId === undefined || action?.status !== 'RUNNING' ? [] : [queueId],
+    queueIds: queueId === undefined ? [] : [queueId],
     jobIds: canaryId === null ? [] : [canaryId],
   });
   useCommands([
@@ -74,7 +83,7 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   const others = asked.data?.bulkActions.nodes.filter((other) => other.id !== id).slice(0, 5) ?? [];
   const stoppedBy = asked.data?.stops.nodes[0]?.actor ?? null;
   return (
-    <Head action={action} paused={pauseOf(action, canary)} stoppedBy={stoppedBy}>
+    <Head action={action} paused={paused} stoppedBy={stoppedBy}>
       <Failure asked={asked} what="This action" />
       <Progress action={action} />
       <Facts action={action} canary={canary} />
@@ -99,6 +108,17 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   );
 }
 
+/** The stream tells of the resume, and not of further jobs. */
+const EVERY_MS = 5000;
+
+function usePaused(id: string, isGoing: boolean): PausedJobs | null {
+  const isPaused = useIsPaused();
+  const jobs = useQuery({ ...query(AskPaused, { id }), refetchInterval: isGoing && !isPaused ? EVERY_MS : false }).data
+    ?.jobs;
+  const queue = jobs?.nodes[0]?.queue;
+  return jobs === undefined || queue == null || queue.pause === null ? null : { count: jobs.totalCount, queue };
+}
+
 /** A component of its own, as it steps once a second. */
 function Head({
   action,
@@ -107,7 +127,7 @@ function Head({
   children,
 }: {
   action: ActionOfPage;
-  paused: ReturnType<typeof pauseOf>;
+  paused: PausedJobs | null;
   stoppedBy: string | null;
   children: ReactNode;
 }) {
@@ -144,9 +164,9 @@ function Head({
         <>
           {paused !== null && (
             <May deed="resumeQueue">
-              <button type="button" className="btn primary" onClick={() => void setQueuePaused(paused, false)}>
+              <button type="button" className="btn primary" onClick={() => void setQueuePaused(paused.queue, false)}>
                 <Icon name="play" />
-                Resume queue {paused.name}
+                Resume queue {paused.queue.name}
               </button>
             </May>
           )}

@@ -115,37 +115,23 @@ function waitsForCanary(action: ActionState): boolean {
   return action.status === 'RUNNING' && action.canary && action.processed <= 1 && action.matched > 1;
 }
 
-interface PausableQueue {
-  id: string;
-  name: string;
-  pause: { since: string } | null;
-}
-
-/** The paused queue for which the action, or what it has sent, waits; null if there is none. */
-export function pauseOf(
-  action: ActionState & { queue: PausableQueue | null },
-  canary: { status: JobStatus; queue: PausableQueue } | null,
-): PausableQueue | null {
-  if (action.kind !== 'REPLAY_DEAD_LETTERS' && action.kind !== 'RUN_JOBS_NOW') return null;
-  const isAhead = waitsForCanary(action) && canary?.status === 'PENDING';
-  const queue = isAhead ? canary.queue : action.queue;
-  const pause = queue?.pause ?? null;
-  if (pause === null || action.matched === 0) return null;
-  // What an ended action sent before the pause may have been delivered.
-  return isOpen(action) || (action.succeeded > 0 && Date.parse(pause.since) <= Date.parse(action.createdAt))
-    ? queue
-    : null;
+/** Jobs of an action that wait until a queue is resumed. */
+export interface PausedJobs {
+  count: number;
+  /** The queue of one of them. */
+  queue: { id: string; name: string };
 }
 
 /** The first line of the page of an action. */
 export function sentenceOfAction(
   action: ActionState,
-  { paused = null, ...known }: { rate: number | null; stoppedBy: string | null; paused?: PausableQueue | null },
+  { paused = null, ...known }: { rate: number | null; stoppedBy: string | null; paused?: PausedJobs | null },
 ): string {
   const text = progressOfAction(action, known);
   if (paused === null) return text;
-  const pause = `queue ${paused.name} is paused`;
-  if (!waitsForCanary(action)) return `${text} ${isOpen(action) ? 'What it sends waits' : 'They wait'}: ${pause}.`;
+  const pause = `queue ${paused.queue.name} is paused`;
+  if (!waitsForCanary(action))
+    return `${text} ${many(paused.count, 'of its jobs waits', 'of its jobs wait')}: ${pause}.`;
   const rest = number(action.matched - 1);
   return `Waits: ${pause}. The one that was sent ahead is delivered when the queue is resumed, and then the other ${rest} follow.`;
 }
@@ -194,7 +180,7 @@ function causeOfFailure(error: string | null): string {
 const withStop = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** For the tab: short, and it does not change more than it has to. */
-export function titleOfAction(action: ActionState, paused: PausableQueue | null = null): string {
+export function titleOfAction(action: ActionState, paused: PausedJobs | null = null): string {
   if (paused !== null && waitsForCanary(action)) return 'Waits';
   if (action.status !== 'RUNNING') {
     return { PAUSED: 'Paused', COMPLETED: 'Done', CANCELLED: 'Stopped', FAILED: 'Failed' }[action.status];
