@@ -40,3 +40,7 @@ export function backoffMs(type: JobWhole['backoffType'], delaySeconds: number, f
   const seconds = type === 'FIXED' ? delaySeconds : Math.min(3600, delaySeconds * 2 ** (failures - 1));
   return seconds * 1000;
 }
+
+/** The job with which a job is compared first: the one that it replays, or else its newest replay. */
+export const comparedFirst = (job: { replayOf: { id: string } | null; replays: readonly { id: string }[] }) =>
+  job.replayOf?.id ?? job.replays.at(-1)?.id;

@@ -8,6 +8,7 @@ import { Status } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { ExactTime } from '../../../parts/time.tsx';
 import { NONE, time, tookExactly, upperFirst, visible } from '../../../words/format.ts';
+import { comparedFirst } from '../../../words/job.ts';
 import { NO_PAYLOADS } from '../../../words/rights.ts';
 import { ATTEMPTS } from '../../../words/words.ts';
 import { chosenAttempts, compareTexts, sentenceOfComparison } from '../model/compare.ts';
@@ -16,8 +17,6 @@ import { DiffView } from './diff-view.tsx';
 import { Frame } from './frame.tsx';
 
 type Attempt = JobToCompare['attempts'][number];
-
-const suggestedId = ({ replayOf, replays }: JobToCompare) => replayOf?.id ?? replays.at(-1)?.id;
 
 /** Two attempts of a job beside each other, with the difference between the receiver's answers. */
 export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | null }) {
@@ -32,7 +31,7 @@ export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | n
   if (from === undefined || to === undefined || attempts.length < 2) {
     const h1 = 'There are no two attempts to compare.';
     return (
-      <Frame id={job.id} h1={h1} tab="answers" otherId={suggestedId(job)}>
+      <Frame id={job.id} h1={h1} tab="answers" otherId={comparedFirst(job)}>
         <Empty title="Attempts can be compared when two have ended" icon="moving" />
       </Frame>
     );
@@ -53,7 +52,7 @@ export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | n
       id={job.id}
       h1={mayView ? sentenceOfComparison('The answers', diff) : 'Two attempts, without their answers.'}
       tab="answers"
-      otherId={suggestedId(job)}
+      otherId={comparedFirst(job)}
     >
       <div className="toolbar choices">
         <Choice label="From" value={String(places[0])} options={options} onChange={choose(0)} />

@@ -14,6 +14,7 @@ import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
+import { comparedFirst } from '../../../words/job.ts';
 import { isJobId } from '../../../words/job-id.ts';
 import { secondLineOfJob, sentenceOfJob, sentenceOfMissingJob, shortSentence } from '../../../words/job-sentence.ts';
 import { may } from '../../../words/rights.ts';
@@ -74,7 +75,7 @@ function FoundJob({
   const rights = useRights();
   // Without the right to see its payload, there is nothing to change.
   const canCopy = may(rights, 'publishJob') && rights?.mayViewPayloads === true;
-  const comparePath = `/jobs/${job.id}/compare?payload=${job.replayOf?.id ?? job.replays.at(-1)?.id ?? ''}`;
+  const comparePath = `/jobs/${job.id}/compare?payload=${comparedFirst(job) ?? ''}`;
   useCommands([
     ...(job.attempts.length > 1
       ? [{ label: 'Compare its attempts', icon: 'list', run: () => navigate(`/jobs/${job.id}/compare`) } as const]
