@@ -39,6 +39,10 @@ export function inOptions(
   // The queue is that of the command. What is said about the whole request stays.
   if (before !== '' && message.endsWith(before) && !rest.includes('; ') && after.every((one) => one !== null))
     return after.join('; ');
+  // Reports have their refusals in one text, after the job.
+  const [, field = '', text = ''] = /^\S+: ([a-z]\w*): (.+)$/is.exec(message) ?? [];
+  const sentence = field === '' ? null : sentenceOf(command, field, text);
+  if (sentence !== null) return sentence;
   return message.replace(/\b[a-z]+[A-Z]\w*/g, (word) => labelOf(command, word) ?? word);
 }
 

@@ -178,6 +178,8 @@ describe('reports of a worker that is a script', () => {
     expect(await cli.text('job', 'show', two)).toMatch(/nacked \(.*no such picture\)/);
     expect(await cli.text('job', 'defer', three, '--for', '1h', '--job-only')).toBe(`Job ${three} is pending.`);
     await expect(cli.run('job', 'ack', one)).rejects.toThrow(/awaiting/);
+    const long = cli.run('job', 'nack', one, '--reason', 'x'.repeat(2000));
+    await expect(long).rejects.toThrow(/^--reason: String must contain at most 1000/);
     await expect(cli.run('job', 'ack', three, '--attempt', 'x')).rejects.toThrow(/--attempt must be/);
     await cli.run('job', 'cancel', three);
   });
