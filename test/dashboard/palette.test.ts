@@ -54,6 +54,8 @@ describe('the palette', () => {
     expect(paths('slow')).toContainEqual(['Attempts: longer than 5 s', '/jobs/attempts?took=5s']);
     expect(paths('is:stuck')).toEqual([]);
     expect(conditionsOf('mail is:stuck,behind')).toEqual(['stuck', 'behind']);
+    expect(conditionsOf('is:late')).toEqual(['behind', 'catching-up', 'stuck']);
+    expect(conditionsOf('is:constructor')).toEqual(['constructor']);
     expect(conditionsOf('stuck')).toBeNull();
     for (const [search] of conditionsInWords()) {
       for (const one of conditionsOf(search) ?? []) expect(Object.keys(CONDITIONS)).toContain(one);

@@ -49,4 +49,5 @@ export function conditionsInWords(text = ''): (readonly [search: string, word: s
 }
 
 /** The conditions that a search wants, one of them; null if it wants none. */
-export const conditionsOf = (text: string) => valuesOf('is:', text.split(/\s+/));
+export const conditionsOf = (text: string) =>
+  valuesOf('is:', text.split(/\s+/))?.flatMap((word) => (IN_WORDS[word] || word).split(',')) ?? null;

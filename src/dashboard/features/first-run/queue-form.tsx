@@ -9,7 +9,6 @@ import { useServer } from '../../api/server.ts';
 import { Note } from '../../parts/note.tsx';
 import {
   LIMITS,
-  MODES,
   type NewQueueInput,
   newQueueInput,
   type Start,
@@ -113,16 +112,16 @@ export function QueueForm({
             <label>
               <input type="radio" name="mode" value="" defaultChecked />
               {own}
-              {chosen !== undefined && `: ${MODES[chosen.mode]}`}
+              {chosen !== undefined && ` (${chosen.mode === 'ACK' ? 'ack' : 'done'})`}
             </label>
           )}
           <label>
             <input type="radio" name="mode" value="STANDARD" defaultChecked={own === null} />
-            {MODES.STANDARD}
+            the job is done
           </label>
           <label>
             <input type="radio" name="mode" value="ACK" />
-            {MODES.ACK}
+            received; the worker reports later (ack)
           </label>
         </div>
       </fieldset>

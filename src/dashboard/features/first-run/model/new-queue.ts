@@ -13,7 +13,7 @@ export type NewQueueInput = SchemaType<'CreateQueueInput'>;
 /** Numbers before the first job; the rest is in the settings of the queue. */
 export const LIMITS = [
   { name: 'concurrency', label: 'At once', hint: 'Jobs in flight at the same time' },
-  { name: 'rateLimitMax', label: 'Rate limit, deliveries', hint: 'Empty: no limit' },
+  { name: 'rateLimitMax', label: 'Rate limit, deliveries', hint: 'Retries count, too' },
   { name: 'rateLimitWindow', label: 'per so many seconds', hint: 'Together with a rate limit' },
   { name: 'maxAttempts', label: 'Attempts', hint: 'Then a job is dead' },
 ] as const;
@@ -23,9 +23,6 @@ export type LimitName = (typeof LIMITS)[number]['name'];
 export type Template = ResultOf<typeof Templates>['queueTemplates'][number];
 
 export const startOf = (name: string | null): Start => (name === null ? 'defaults' : `template:${name}`);
-
-/** What a 2xx answer means. */
-export const MODES = { STANDARD: 'the job is done', ACK: 'received; the worker reports later (ack)' } as const;
 
 /** A setting as the field that may replace it shows it. */
 export const valueText = (value: number | null) => (value === null ? 'no limit' : String(value));

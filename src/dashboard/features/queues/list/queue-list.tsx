@@ -16,7 +16,7 @@ import { useHeld } from '../../../parts/use-calm-order.ts';
 import { useTicks } from '../../../parts/use-ticks.ts';
 import { lowerFirst, number } from '../../../words/format.ts';
 import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
-import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
+import { CONDITIONS } from '../model/queue-condition.ts';
 import { useFavourites } from '../parts/star.tsx';
 import { QueuesBar } from '../several/several-buttons.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
@@ -174,8 +174,12 @@ function NoQueue({ search }: { search: string }) {
       </Empty>
     );
   }
+  const unknown = conditionsOf(search)?.find((one) => !Object.hasOwn(CONDITIONS, one));
   return (
-    <Empty title={`No queue matches “${search}”`} icon="search">
+    <Empty
+      title={unknown === undefined ? `No queue matches “${search}”` : `There is no condition “${unknown}”`}
+      icon="search"
+    >
       {search.length > 2 &&
         conditionsInWords(search).map(([is, word]) => (
           <Link
