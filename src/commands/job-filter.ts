@@ -1,10 +1,9 @@
 import type { JobferryClient } from '../client/index.ts';
 import { DEAD_LETTERS, queueNamesOf, toDeadLetterFilter } from '../dashboard/filter/dead-letters.ts';
-import { addChip, formatFilter, parseFilter, parseTerm } from '../dashboard/filter/engine.ts';
+import { addChip, formatChip, formatFilter, parseFilter, parseTerm } from '../dashboard/filter/engine.ts';
 import { JOBS, toJobFilter } from '../dashboard/filter/jobs.ts';
-import { inMoments, termFor } from '../dashboard/filter/suggest.ts';
+import { meaningsOf } from '../dashboard/filter/suggest.ts';
 import type { Filter, Table } from '../dashboard/filter/table.ts';
-import { termsOf } from '../dashboard/filter/text.ts';
 import { queueByNameOrId } from './api.ts';
 import { UsageError } from './command.ts';
 import { statusOf } from './job.ts';
@@ -51,8 +50,10 @@ export async function questionOf(client: JobferryClient, given: Given): Promise<
 
 /** The chips of the text, and of the terms that other options stand for. */
 function chipsOf<T extends Table>(table: T, text: string, terms: readonly string[], now: number): Filter<T> {
-  // Words of people, such as `failed` and `created:>yesterday`, mean what the box takes them for.
-  const meant = termsOf(text).map((term) => termFor(table, term) ?? inMoments(table, term, now));
+  // Words of people, such as `failed yesterday`, mean what the box takes them for.
+  const meant = meaningsOf(table, text, { queues: [], paths: [], values: [] }, now).flatMap(
+    ({ words, chips: found }) => (found.length === 0 ? words : found.map((chip) => formatChip(table, chip))),
+  );
   const chips = terms.reduce(
     (all, term) => addChip(table, all, parseTerm(table, term)),
     parseFilter(table, meant.join(' ')),

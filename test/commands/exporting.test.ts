@@ -64,6 +64,8 @@ describe('job list --format', () => {
   it('has dead letters, and words of people', async () => {
     expect(await rows('--dead')).toMatchObject([{ queue: 'bad' }, { queue: 'bad' }]);
     expect(await rows('--dead', '--queue', 'good')).toEqual([]);
+    expect(await rows('--filter', 'today stuck')).toEqual([]);
+    expect(await rows('--filter', 'failures last 2 hours')).toMatchObject([{ queue: 'bad' }, { queue: 'bad' }]);
     expect(await rows('--filter', 'created:>yesterday done')).toMatchObject([{ queue: 'good' }, { queue: 'good' }]);
     expect(await rows('--limit', '1')).toHaveLength(1);
   });

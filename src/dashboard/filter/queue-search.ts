@@ -32,22 +32,22 @@ export function typedReceiver(text: string): string | null {
   return text.match(/(?:^|\s)receiver:(?:\S*,)?([^\s,]*)$/i)?.[1]?.toLowerCase() ?? null;
 }
 
-/** Words of people for conditions of queues. The others are the conditions themselves. */
-const IN_WORDS: Readonly<Record<string, string>> = {
-  ...{ stuck: '', failing: '', held: '', paused: '', slow: '', behind: '', idle: '', moving: '' },
-  broken: 'failing,breaker,signature',
-  errors: 'failing,breaker,signature',
-  late: 'behind,catching-up,stuck',
-  blocked: 'paused,held,probing,breaker',
-};
+/** Words of people for conditions of queues, and conditions themselves. */
+const IN_WORDS = new Map(
+  ['stuck', 'failing', 'held', 'paused', 'slow', 'behind', 'idle', 'moving'].map((word) => [word, word]),
+)
+  .set('broken', 'failing,breaker,signature')
+  .set('errors', 'failing,breaker,signature')
+  .set('late', 'behind,catching-up,stuck')
+  .set('blocked', 'paused,held,probing,breaker');
 
 /** The searches for a word of people, each with the word: of `stuck`, `is:stuck`. */
 export function conditionsInWords(text = ''): (readonly [search: string, word: string])[] {
-  return Object.entries(IN_WORDS)
+  return [...IN_WORDS]
     .filter(([word]) => word.startsWith(text.toLowerCase()))
-    .map(([word, conditions]) => [`is:${conditions || word}`, word]);
+    .map(([word, conditions]) => [`is:${conditions}`, word]);
 }
 
 /** The conditions that a search wants, one of them; null if it wants none. */
 export const conditionsOf = (text: string) =>
-  valuesOf('is:', text.split(/\s+/))?.flatMap((word) => (IN_WORDS[word] || word).split(',')) ?? null;
+  valuesOf('is:', text.split(/\s+/))?.flatMap((word) => (IN_WORDS.get(word) ?? word).split(',')) ?? null;

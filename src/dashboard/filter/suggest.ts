@@ -194,24 +194,26 @@ function errorOffers(table: Table, text: string): Suggestion[] {
     .map((name) => chipOffer(table, 'Error', parseTerm(table, `error:~${name}`)));
 }
 
-/** Words of people one after the other, such as `failed yesterday customer 42`, if all of them are understood. */
-function phraseOffers(table: Table, text: string, known: Known, now: number): Suggestion[] {
+/** The conditions of words of people one after the other, such as `failed yesterday customer 42`; none for a word that is not understood. */
+export function meaningsOf(table: Table, text: string, known: Known, now: number) {
   const rest = termsOf(text);
-  const chips: Chip[] = [];
-  let understood = 0;
+  const all: { words: readonly string[]; chips: readonly Chip[] }[] = [];
   while (rest.length > 0) {
     let length = Math.min(rest.length, MAX_WORDS);
-    let found: readonly Chip[] = [];
-    while (length > 0 && found.length === 0) {
-      found = conditionsOf(table, rest.slice(0, length), known, now);
-      if (found.length === 0) length -= 1;
+    let chips = conditionsOf(table, rest.slice(0, length), known, now);
+    while (chips.length === 0 && length > 1) {
+      length -= 1;
+      chips = conditionsOf(table, rest.slice(0, length), known, now);
     }
-    if (found.length === 0) return [];
-    chips.push(...found);
-    understood += 1;
-    rest.splice(0, length);
+    all.push({ words: rest.splice(0, length), chips });
   }
-  if (understood < 2) return [];
+  return all;
+}
+
+function phraseOffers(table: Table, text: string, known: Known, now: number): Suggestion[] {
+  const all = meaningsOf(table, text, known, now);
+  if (all.length < 2 || all.some(({ chips }) => chips.length === 0)) return [];
+  const chips = all.flatMap((one) => one.chips);
   const terms = chips.map((chip) => formatChip(table, chip)).join(' ');
   return [{ ...base(terms, 'All of these', terms), isCode: true, does: { chips } }];
 }
@@ -229,7 +231,7 @@ function conditionsOf(table: Table, words: readonly string[], known: Known, now:
 }
 
 /** The first meaning of a word of people, in the words of the filter. */
-export function termFor({ terms = {} }: Table, text: string): string | undefined {
+function termFor({ terms = {} }: Table, text: string): string | undefined {
   return Object.entries(terms).find(([name]) => [text, `${text}s`].includes(wordOf(name)))?.[1];
 }
 
