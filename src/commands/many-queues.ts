@@ -21,7 +21,7 @@ export function queuesOf(argument: string, receiver: string | undefined): string
   return argument.split(',').filter((text) => text !== '');
 }
 
-/** What each deed did to a queue, or why it did nothing, after the name of the queue. */
+/** The effect of each deed on a queue, and the reason if it has none, after the name of the queue. */
 const DEEDS = {
   pause: ['is paused. Deliveries in progress end.', 'was paused already.'],
   resume: ['is resumed.', 'is not paused.'],

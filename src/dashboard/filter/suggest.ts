@@ -105,10 +105,10 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
           ...codeOffers(table, text),
           ...termOffers(table, (word) => word === lower),
           ...words(table, text),
+          ...errorOffers(table, text),
           ...termOffers(table, (word) => lower.length > 2 && word.startsWith(lower)),
           ...timeOffers(table, text, now),
           ...thingOffers(table, text, known),
-          ...errorOffers(table, text),
         ];
   if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
     return payloadOffers(table, text, known);
