@@ -50,7 +50,7 @@ function sentenceOf(command: Command, field: string, text: string): string | nul
   const [name = '', part] = field.split('.');
   const label = labelOf(command, name);
   if (label === null) return null;
-  const unit = /seconds$/i.test(field) && /\d$/.test(text) ? ' seconds' : '';
+  const unit = part === undefined && /seconds$/i.test(field) && /\d$/.test(text) ? ' seconds' : '';
   const subject = part === undefined ? label : `${label}: ${part}`;
   return `${subject}${/^(must|cannot) /.test(text) ? '' : ':'} ${text}${unit}`;
 }
