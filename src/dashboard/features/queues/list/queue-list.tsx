@@ -17,6 +17,7 @@ import { useTicks } from '../../../parts/use-ticks.ts';
 import { lowerFirst, number } from '../../../words/format.ts';
 import { favouritesFirst, headlineOfList, worstFirst } from '../model/overview.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
+import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { useFavourites } from '../parts/star.tsx';
 import { QueuesBar } from '../several/several-buttons.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
