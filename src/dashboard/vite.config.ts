@@ -35,7 +35,7 @@ const helperInPage: Plugin = {
   apply: 'build',
   transform: {
     filter: { id: /\/main\.tsx$/ },
-    handler: (code) => `${code}\nimport * as exported from './base/leave.ts';\nObject.freeze(exported);`,
+    handler: (code) => `${code}\nimport * as exported from "./base/leave.ts";\nObject.freeze(exported);`,
   },
 };
 

@@ -12,7 +12,7 @@ const MINUTES = Number(process.env.DASHBOARD_MINUTES ?? 30);
 const QUEUES = 1000;
 const JOBS_PER_SECOND = 200;
 const TICK_MS = 200;
-/** What a tab may grow by, from its second fifth, when all that it keeps is there, to its last. */
+/** The growth of a tab that is allowed, from its second fifth, when all that it keeps is there, to its last. */
 const MOST_GROWTH = 0.1;
 const SCREENS = {
   overview: '/',
@@ -105,7 +105,7 @@ function startLoad({ graphql }: SeededService, names: readonly string[]): { stop
   };
 }
 
-/** What a tab keeps, after its garbage is collected. */
+/** The memory that a tab keeps, after its garbage is collected. */
 async function sampleOf({ page }: WatchedPage): Promise<Sample> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');

@@ -153,7 +153,7 @@ describe.concurrent('a key', () => {
 
   it.each([
     [['--scopes', 'write'], '--scopes must be of publish, read, report, manage, admin'],
-    [['--queues', 'mails'], 'scopes: must be given'],
+    [['--queues', 'mails'], '--scopes must be given'],
     [['--expires', 'soon'], '--expires must be like 90d'],
     [['--expires', '2020-01-01'], 'expiresAt: must be in the future'],
     [['--name', 'x'.repeat(65)], '--name must have 1 to 64 characters'],
