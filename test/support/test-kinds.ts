@@ -26,11 +26,12 @@ const SIMULATION = 'test/simulation/';
  */
 const LONG = [
   'test/definitions.test.ts',
-  'test/browser/(?!(chromium|png|first-run|job|jobs|queue)\\.)',
+  'test/browser/(?!(chromium|png|first-run|jobs)\\.)',
   'test/chaos/surviving',
   'test/client/package',
   'test/db/embedded',
-  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|doctor-pooler|examples|failing-starts|full-disk|oidc-people)',
+  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|dev|doctor-pooler|examples|failing-starts|full-disk)',
+  'test/e2e/(listening|oidc-people|starting)',
   'test/e2e/(package|pooler|receivers-in-languages|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
   'test/graphql/stream-memory',
   'test/services/backup\\.',
@@ -43,7 +44,7 @@ const WAITING = [
   'test/db/connections',
   'test/e2e/(alerts|bounds|bulk-actions|deleting-accounts|encryption|endless-bodies|fair-shares)',
   'test/e2e/(graphql-live|lease-locks|limits|live|outage|pausing|plans|proxy|recovering|refusing|retention|search|secrets)',
-  'test/e2e/(sessions|starting|statistics|time-limits|tracing|tunnels)',
+  'test/e2e/(sessions|statistics|time-limits|tracing|tunnels)',
   'test/live/live',
 ];
 
