@@ -13,21 +13,23 @@ type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>
 /** Files of a process are run one after the other; modules that they share are loaded once. */
 const SHARING: Options = { isolate: false, setupFiles: ['test/support/shared-process.ts'] };
 
-/** A machine that does other work gets fewer files at once: the service has time limits of its own, which tests do not change. */
-const IS_BUSY = (loadavg()[0] ?? 0) > 2 * availableParallelism();
-const WORKERS = IS_BUSY ? 2 : 3;
+/**
+ * Files at once: two cores carry more than the one worker of the default, because tests wait for processes and a database. A
+ * machine that does other work gets fewer: the service has time limits of its own, which tests do not change.
+ */
+const WORKERS = (loadavg()[0] ?? 0) > 2 * availableParallelism() ? 2 : 4;
+const group = (groupOrder: number) => ({ maxWorkers: WORKERS, sequence: { groupOrder } });
 
 /**
- * Groups run one after the other. Two cores carry more than the one worker of the default, because tests wait for processes
- * and a database; five of those that do little else.
+ * Groups run one after the other. Each project has workers and compiled modules of its own, so there are few: files that wait
+ * most of their time run among those that compute.
  */
 const KINDS: Record<Kind, Options> = {
-  unit: { ...SHARING, maxWorkers: WORKERS, sequence: { groupOrder: 1 } },
-  database: { ...SHARING, maxWorkers: WORKERS, sequence: { groupOrder: 1 } },
-  isolated: { maxWorkers: WORKERS, sequence: { groupOrder: 1 } },
-  waiting: { ...SHARING, maxWorkers: IS_BUSY ? 2 : 5, sequence: { groupOrder: 2 } },
-  long: { ...SHARING, maxWorkers: WORKERS, sequence: { groupOrder: 3 } },
-  'long-isolated': { maxWorkers: WORKERS, sequence: { groupOrder: 3 } },
+  unit: { ...SHARING, ...group(1) },
+  database: { ...SHARING, ...group(1) },
+  isolated: group(1),
+  long: { ...SHARING, ...group(2) },
+  'long-isolated': group(2),
 };
 
 /** The imports of a file decide, which have to be read: once for all projects. */

@@ -44,20 +44,20 @@ try {
 }
 
 /** @param project the projects of vitest.config.ts, as a pattern */
-async function runTests(project) {
+async function runTests(project, env = {}) {
   await Promise.all([
     step('build', 'npm', ['run', '--silent', 'build']),
     step('client', 'npm', ['run', '--silent', 'build:client']),
   ]);
-  await step('tests', process.execPath, [VITEST, 'run', '--project', project], { TEST_CPU_FILE: serverFile });
+  await step('tests', process.execPath, [VITEST, 'run', '--project', project], { TEST_CPU_FILE: serverFile, ...env });
 }
 
 async function runLong() {
-  await runTests('long*');
-  // `npm test` draws these at random, a quarter as often.
+  // Four times as many cases as in `npm test`, for what is drawn at random.
+  await runTests('long*', { FUZZ_CASES: '600' });
   const seeds = ['test/simulation/even-seeds', 'test/simulation/odd-seeds'];
   await step('simulation', process.execPath, [VITEST, 'run', ...seeds], { SIM_SEQUENCES: '12000' });
-  await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz'], { FUZZ_CASES: '600' });
+  await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz', '--', 'test/http'], { FUZZ_CASES: '600' });
   await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];
   await step('pairs', process.execPath, ['bench/pairs/run.mjs', ...few], {}, [0, NO_BUILD]);

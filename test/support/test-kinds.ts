@@ -30,7 +30,7 @@ const LONG = [
   'test/chaos/surviving',
   'test/client/package',
   'test/db/embedded',
-  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|dev|doctor-pooler|examples|failing-starts|full-disk)',
+  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|dev|doctor-pooler|examples|failing-starts|full-disk|fuzz)',
   'test/e2e/(listening|oidc-people|starting)',
   'test/e2e/(package|pooler|receivers-in-languages|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
   'test/graphql/stream-memory',
@@ -38,24 +38,13 @@ const LONG = [
   'test/simulation/planted-bugs',
 ];
 
-/** Files that wait most of their time, for time-outs, leases and windows: five of them run at once. */
-const WAITING = [
-  'test/client/(reports|retries|webhook)',
-  'test/db/connections',
-  'test/e2e/(alerts|bounds|bulk-actions|deleting-accounts|encryption|endless-bodies|fair-shares)',
-  'test/e2e/(graphql-live|lease-locks|limits|live|outage|pausing|plans|proxy|recovering|refusing|retention|search|secrets)',
-  'test/e2e/(sessions|statistics|time-limits|tracing|tunnels)',
-  'test/live/live',
-];
-
 /** How vitest runs a file; each is a project of `vitest.config.ts`. */
-export type Kind = 'unit' | 'database' | 'waiting' | 'isolated' | 'long' | 'long-isolated';
+export type Kind = 'unit' | 'database' | 'isolated' | 'long' | 'long-isolated';
 
 export function kindOf(file: string): Kind {
   if (LONG.some((pattern) => file.match(`^${pattern}`))) return canShare(file) ? 'long' : 'long-isolated';
   if (!canShare(file)) return 'isolated';
-  if (needsNothing(file)) return 'unit';
-  return WAITING.some((pattern) => file.match(`^${pattern}`)) ? 'waiting' : 'database';
+  return needsNothing(file) ? 'unit' : 'database';
 }
 
 /**
