@@ -130,18 +130,21 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
   it('ticks and cancels by mouse', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;
-    const [first = '', second = ''] = await publishDelayed(2);
+    const [first = '', second = '', third = ''] = await publishDelayed(3);
     await page.goto(`/jobs?q=${encodeURIComponent('queue:audit-trail state:scheduled')}`);
     await settled(watched);
-    const row = (id: string) => page.locator('tr', { has: page.locator(`a[data-job="${id}"]`) });
-    await row(first).getByRole('checkbox').click();
-    await row(second).getByRole('checkbox').click();
-    await page.getByText('2 ticked.').waitFor();
-    await page.getByRole('button', { name: 'Cancel 2…' }).click();
-    const question = page.getByRole('dialog', { name: 'Cancel 2 jobs?' });
+    const box = (id: string) => page.locator('tr', { has: page.locator(`a[data-job="${id}"]`) }).getByRole('checkbox');
+    await box(first).click();
+    await box(third).click({ modifiers: ['Shift'] });
+    await page.getByText('3 ticked.').waitFor();
+    // The end of a range stays ticked, to the eye as well.
+    await box(second).click({ modifiers: ['Shift'] });
+    expect(await Promise.all([first, second, third].map((id) => box(id).isChecked()))).toEqual([true, true, true]);
+    await page.getByRole('button', { name: 'Cancel 3…' }).click();
+    const question = page.getByRole('dialog', { name: 'Cancel 3 jobs?' });
     await question.getByRole('button', { name: 'Keep them' }).waitFor();
-    await question.getByRole('button', { name: 'Cancel 2', exact: true }).click();
-    await page.getByText('Done: 2 jobs were cancelled.').waitFor();
+    await question.getByRole('button', { name: 'Cancel 3', exact: true }).click();
+    await page.getByText('Done: 3 jobs were cancelled.').waitFor();
     // The row does not match any more: it is dimmed, and gone once the list is read again.
     await page.locator(`tr:not(.gone) a[data-job="${first}"]`).waitFor({ state: 'detached' });
   });

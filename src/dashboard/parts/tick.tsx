@@ -51,7 +51,12 @@ export function TickCell({
         <input
           type="checkbox"
           checked={isTicked}
-          onChange={(event) => onTick(id, (event as Event as MouseEvent).shiftKey)}
+          // Only a click knows of `Shift`; the space bar sends one, too.
+          onClick={(event) => {
+            // A box whose row stays as it is, such as the end of a range that was ticked before, is not rendered again.
+            event.currentTarget.checked = isTicked;
+            onTick(id, event.shiftKey);
+          }}
         />
         <span className="sr">{label}</span>
       </label>
