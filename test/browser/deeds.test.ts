@@ -152,7 +152,11 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
     await page.getByRole('link', { name: 'Slowest' }).click();
     await page.getByRole('heading', { level: 1, name: /attempts match\. The slowest took/ }).waitFor();
     expect(await page.locator('tbody tr').count()).toBeGreaterThan(1);
-    await page.getByRole('searchbox', { name: 'Text of the receiver’s answer' }).fill('pool');
+    const answer = page.getByRole('searchbox', { name: 'Text of the receiver’s answer' });
+    await answer.fill('poo');
+    await page.waitForURL(/answer=poo$/);
+    // The focus stays, so what is typed after a pause is text, too.
+    await page.keyboard.type('l');
     await expect.poll(() => new URL(page.url()).searchParams.get('answer')).toBe('pool');
     await expect
       .poll(async () => (await page.locator('tbody tr code').allInnerTexts()).every((text) => /pool/i.test(text)))

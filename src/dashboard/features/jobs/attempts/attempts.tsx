@@ -1,11 +1,11 @@
 import './attempts-page.css';
 import { useQuery } from '@tanstack/preact-query';
-import { useEffect, useState } from 'preact/compat';
 import { Link, useLocation, useSearchParams } from 'wouter-preact';
 import { keepOld, query } from '../../../api/query.ts';
 import { useRights } from '../../../api/rights.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { useView } from '../../../base/time.ts';
+import { useTyped } from '../../../base/use-typed.ts';
 import { ATTEMPTS, SINCE, TOOK, toAttemptFilter } from '../../../filter/attempts.ts';
 import { chipsOf, fieldsIn, formatFilter } from '../../../filter/engine.ts';
 import { attemptsPath } from '../../../filter/links.ts';
@@ -138,7 +138,7 @@ function Conditions({ list }: { list: AttemptList }) {
         options={[['', 'any time'], ...labelsOf(TOOK)]}
       />
       {mayUse(ATTEMPTS, 'answer', useRights()) && (
-        <AnswerField key={list.answer} text={list.answer ?? ''} onText={(answer) => set({ answer: answer || null })} />
+        <AnswerField text={list.answer ?? ''} onText={(answer) => set({ answer: answer || null })} />
       )}
       {list.queue !== null && (
         <ConditionChip word="queue" value={list.queue} to={attemptsPath({ ...list, queue: null })} />
@@ -154,12 +154,7 @@ const labelsOf = (choices: Readonly<Record<string, { label: string }>>) =>
 const TYPING_MS = 400;
 
 function AnswerField({ text, onText }: { text: string; onText: (text: string) => void }) {
-  const [typed, setTyped] = useState(text);
-  useEffect(() => {
-    if (typed.trim() === text) return;
-    const timer = setTimeout(() => onText(typed.trim()), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const [typed, setTyped] = useTyped(text, onText, TYPING_MS);
   return (
     <search className="answer-search">
       <Icon name="search" />

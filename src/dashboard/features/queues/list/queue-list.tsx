@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useEffect, useId, useRef, useState } from 'preact/compat';
+import { useId, useRef, useState } from 'preact/compat';
 import { Link, useSearchParams } from 'wouter-preact';
 import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
+import { useTyped } from '../../../base/use-typed.ts';
 import { conditionsInWords, conditionsOf, queueSearchOf, receiverWord } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
@@ -100,26 +101,23 @@ const TYPING_MS = 150;
 
 function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean }) {
   const [params, setParams] = useSearchParams();
-  const [text, setText] = useState(search);
+  const [text, setText] = useTyped(
+    search,
+    (wanted) => {
+      const next = new URLSearchParams(params);
+      next.delete('after');
+      if (wanted === '') next.delete('q');
+      else next.set('q', wanted);
+      setParams(next, { replace: true });
+    },
+    TYPING_MS,
+  );
   const input = useRef<HTMLInputElement>(null);
   const [isTyping, setTyping] = useState(false);
   const tags = useQuery({ ...query(SuggestTags, { search: '' }), enabled: isTyping }).data?.queueTags ?? [];
   const hosts = useHosts(text);
   const offers = useId();
   useCommands([{ key: '/', label: 'Search queues', icon: 'search', run: () => input.current?.focus() }]);
-  // Back and forward change what is searched for.
-  useEffect(() => setText(search), [search]);
-  useEffect(() => {
-    if (text.trim() === search) return;
-    const timer = setTimeout(() => {
-      const next = new URLSearchParams(params);
-      next.delete('after');
-      if (text.trim() === '') next.delete('q');
-      else next.set('q', text.trim());
-      setParams(next, { replace: true });
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, search, params, setParams]);
   return (
     <search className="queue-search" aria-busy={isWaiting}>
       <Icon name="search" />
