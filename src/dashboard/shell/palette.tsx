@@ -72,7 +72,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         if (event.target === dialog.current) onClose();
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') onClose();
+        if (event.key === 'Escape' && !event.isComposing) onClose();
       }}
     >
       <div className="ask">

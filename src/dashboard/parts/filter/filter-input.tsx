@@ -46,6 +46,8 @@ export default function FilterInput(props: FilterInputProps) {
   const { isOpen, index, open } = combobox;
 
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    // The key belongs to the input method, in which Enter takes a spelling.
+    if (event.isComposing) return;
     const [first] = offers;
     if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
       event.preventDefault();
