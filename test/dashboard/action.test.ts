@@ -56,9 +56,14 @@ describe('the first line of an action', () => {
   });
 
   it('says that jobs of it wait for a paused queue, the one that was sent ahead as well', () => {
-    const paused = { count: 3, queue: { id: '1', name: 'orders' } };
-    const said = (change: Partial<ActionState>, count = 3) =>
-      plain(sentenceOfAction({ ...RUNNING, ...change }, { rate: null, stoppedBy: null, paused: { ...paused, count } }));
+    const paused = { count: 3, isExact: true, queue: { id: '1', name: 'orders' } };
+    const said = (change: Partial<ActionState>, count = 3, isExact = true) =>
+      plain(
+        sentenceOfAction(
+          { ...RUNNING, ...change },
+          { rate: null, stoppedBy: null, paused: { ...paused, count, isExact } },
+        ),
+      );
     expect(said({ processed: 1 }, 1)).toBe(
       'Waits: queue orders is paused. The one that was sent ahead is delivered when the queue is resumed, and then the other 1 997 follow.',
     );
@@ -66,6 +71,7 @@ describe('the first line of an action', () => {
     expect(titleOfAction(RUNNING, paused)).toMatch(/done$/);
     expect(said({})).toMatch(/replayed\. About .* to go\. 3 of its jobs wait: queue orders is paused\.$/);
     expect(said({ status: 'COMPLETED' }, 1)).toMatch(/^Done: .* 1 of its jobs waits: queue orders is paused\.$/);
+    expect(said({}, 10_000, false)).toMatch(/to go\. More than 10 000 of its jobs wait: queue orders is paused\.$/);
   });
 
   it('says who has paused it, and what waits', () => {

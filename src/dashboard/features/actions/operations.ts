@@ -28,7 +28,7 @@ export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']
 export const PausedJobs = graphql(`
   query PausedJobs($id: ID!) {
     jobs(first: 1, filter: { actionId: $id, waitReasons: [PAUSED] }) {
-      totalCount nodes { __typename id queue { __typename id name pause { since by } } }
+      totalCount totalCountExact nodes { __typename id queue { __typename id name pause { since by } } }
     }
   }
 `);

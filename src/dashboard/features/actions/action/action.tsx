@@ -116,7 +116,9 @@ function usePaused(id: string, isGoing: boolean): PausedJobs | null {
   const jobs = useQuery({ ...query(AskPaused, { id }), refetchInterval: isGoing && !isPaused ? EVERY_MS : false }).data
     ?.jobs;
   const queue = jobs?.nodes[0]?.queue;
-  return jobs === undefined || queue == null || queue.pause === null ? null : { count: jobs.totalCount, queue };
+  return jobs === undefined || queue == null || queue.pause === null
+    ? null
+    : { count: jobs.totalCount, isExact: jobs.totalCountExact, queue };
 }
 
 /** A component of its own, as it steps once a second. */

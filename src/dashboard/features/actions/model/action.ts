@@ -118,6 +118,8 @@ function waitsForCanary(action: ActionState): boolean {
 /** Jobs of an action that wait until a queue is resumed. */
 export interface PausedJobs {
   count: number;
+  /** False if there are more, which the server does not count. */
+  isExact: boolean;
   /** The queue of one of them. */
   queue: { id: string; name: string };
 }
@@ -131,7 +133,7 @@ export function sentenceOfAction(
   if (paused === null) return text;
   const pause = `queue ${paused.queue.name} is paused`;
   if (!waitsForCanary(action))
-    return `${text} ${many(paused.count, 'of its jobs waits', 'of its jobs wait')}: ${pause}.`;
+    return `${text} ${paused.isExact ? '' : 'More than '}${many(paused.count, 'of its jobs waits', 'of its jobs wait')}: ${pause}.`;
   const rest = number(action.matched - 1);
   return `Waits: ${pause}. The one that was sent ahead is delivered when the queue is resumed, and then the other ${rest} follow.`;
 }
