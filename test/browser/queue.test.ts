@@ -97,7 +97,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
       );
     });
     const page = await showQueue(account);
-    await page.getByRole('link', { name: 'Yesterday' }).click();
+    await page.getByRole('link', { name: 'With yesterday' }).click();
     await page.waitForURL('**/queues/orders?compare=day');
     await page.locator('.legend', { hasText: /accepted yesterday/ }).waitFor();
     const mark = page.getByRole('link', { name: /aaron@example\.com changed the webhook address/ });

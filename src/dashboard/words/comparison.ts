@@ -6,8 +6,8 @@ const HOUR_MS = 3_600_000;
 
 /** An earlier time that a chart also shows, by `?compare=`. */
 export const COMPARISONS = [
-  { name: 'day', label: 'Yesterday', word: 'yesterday', ms: 24 * HOUR_MS },
-  { name: 'week', label: 'Last week', word: 'last week', ms: 7 * 24 * HOUR_MS },
+  { name: 'day', label: 'With yesterday', word: 'yesterday', ms: 24 * HOUR_MS },
+  { name: 'week', label: 'With last week', word: 'last week', ms: 7 * 24 * HOUR_MS },
 ] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useMemo } from 'preact/compat';
+import { type KeyboardEvent, useLayoutEffect, useMemo } from 'preact/compat';
 import { useLocation } from 'wouter-preact';
 import { useRights } from '../../api/rights.ts';
 import { serverNow } from '../../base/clock.ts';
@@ -22,7 +22,8 @@ export default function FilterInput(props: FilterInputProps) {
   );
   const inputProps = useInputProps(props);
   const [, navigate] = useLocation();
-  useEffect(() => {
+  // Before the next key.
+  useLayoutEffect(() => {
     if (hadFocus.current) inputRef.current?.focus();
   }, [hadFocus, inputRef]);
 

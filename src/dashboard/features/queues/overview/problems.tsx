@@ -41,8 +41,8 @@ export function Problems({ troubles, hidden }: { troubles: readonly Trouble<List
       </ol>
       {hidden > 0 && (
         <p className="needs-more">
-          The {MAX_PROBLEMS} worst are here; {hidden === 1 ? 'one more comes' : `${number(hidden)} more come`} first in
-          the table.
+          The {MAX_PROBLEMS} worst are here;{' '}
+          {hidden === 1 ? 'one more queue comes' : `${number(hidden)} more queues come`} first in the table.
         </p>
       )}
     </section>
