@@ -34,6 +34,27 @@ export function paceOf(ratePerSecond: number | null): Pace {
   return { batchSize, intervalMs: Math.ceil(1000 / batches) + 1 };
 }
 
+/** Searches in a row that took too long, after which a bulk action fails: about 8 min of waiting. */
+const MAX_SLOW_SEARCHES = 20;
+const MAX_SLOW_WAIT_MS = 30_000;
+
+/** What a bulk action does after a search for its next jobs that took too long: it waits, or fails. */
+type AfterSlowSearch = { waitMs: number; note: string } | { failed: string };
+
+/**
+ * A search of the same jobs was fast enough when they were counted, so the database is busy, or has got many more jobs.
+ * @param inARow number of such searches since the last step that worked, with this one
+ */
+export function afterSlowSearch(inARow: number): AfterSlowSearch {
+  const problem = 'the search for its next jobs took too long';
+  if (inARow >= MAX_SLOW_SEARCHES) {
+    return { failed: `${problem} ${inARow} times in a row: narrow the filter down by time, queue, state or payload` };
+  }
+  const waitMs = Math.min(1000 * 2 ** (inARow - 1), MAX_SLOW_WAIT_MS);
+  const times = inARow === 1 ? '' : `, ${inARow} times in a row`;
+  return { waitMs, note: `${problem}${times}; it is repeated after ${waitMs / 1000} s` };
+}
+
 /**
  * Whether a filter excludes nothing. An empty list, text or range counts as not given: a client that means
  * everything can request `all` instead.

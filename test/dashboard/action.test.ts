@@ -29,6 +29,7 @@ const RUNNING: ActionState & { queue: { name: string } | null } = {
     canary: true,
     canaryJobId: '01a1cfa524c8000000051c3a',
     error: null,
+    repeatedStep: null,
     requestedBy: 'jf_4kQ…x7Pd',
     pausedAt: null,
     pausedBy: null,
@@ -46,6 +47,11 @@ describe('the first line of an action', () => {
     expect(sentence({ kind: 'PURGE_QUEUE', canary: false, matched: 1_000_000 })).toMatch(
       /^1 198 of 1 000 000\+ jobs are cancelled\.$/,
     );
+  });
+
+  it('says why a step is repeated', () => {
+    const repeatedStep = 'the search for its next jobs took too long; it is repeated after 1 s';
+    expect(sentence({ repeatedStep })).toBe(`1 198 of 1 998 dead letters are replayed. Waits: ${repeatedStep}.`);
   });
 
   it('says that the rest waits for the one that was sent ahead', () => {

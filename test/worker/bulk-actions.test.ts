@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { idleBulkActions, startBulkAction } from '../../src/db/bulk/actions.ts';
 import { nextReplayable } from '../../src/db/bulk/selection.ts';
+import { SearchTooSlow } from '../../src/db/search/budget.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
@@ -103,6 +104,28 @@ describe('bulk actions', () => {
     await waitFor(async () => (await status(id)) === 'completed');
   });
 
+  it('wait while their searches take too long, say so, and go on', async () => {
+    const [id = ''] = await startReplays(1, 3);
+    const { db } = fixture;
+    await db.query(`update bulk_action set kind = 'cancel_jobs', queue_id = null where id = $1`, [id]);
+    const error = async () =>
+      (await db.one<{ error: string | null }>('select error from bulk_action where id = $1', [id]))?.error;
+    // Searches read this table, and nothing else of an action does.
+    const blocker = await db.pool.connect();
+    await blocker.query('begin; lock table follower');
+    await open().run(id);
+    await waitFor(async () => (await error()) != null).finally(async () => {
+      await blocker.query('commit');
+      blocker.release();
+    });
+    expect([await status(id), await error()]).toEqual([
+      'running',
+      'the search for its next jobs took too long; it is repeated after 1 s',
+    ]);
+    await waitFor(async () => (await status(id)) === 'completed');
+    expect(await error()).toBeNull();
+  });
+
   it('do less at once after a batch that took too long', async () => {
     const [id = ''] = await startReplays(1, 600);
     const { db } = fixture;
@@ -124,6 +147,29 @@ describe('bulk actions', () => {
     await waitFor(async () => (await status(id)) === 'completed');
     expect(sizes.slice(0, 3)).toEqual([500, 250, 300]);
   });
+});
+
+it('a bulk action whose searches always take too long fails after some minutes', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const failed: string[] = [];
+  const action = { id: 'a', accountId: 'b' };
+  const db = { query: async () => [action], one: async () => action } as unknown as Fixture['db'];
+  const search = vi.spyOn(running, 'runBulkAction').mockRejectedValue(new SearchTooSlow());
+  vi.spyOn(running, 'failBulkAction').mockImplementation(async (_context, _id, error) => {
+    failed.push(error);
+  });
+  const bulkActions = new BulkActions({ ...contextOf(fixture), db }, createLog({ level: 'silent' }));
+  const before = search.mock.calls.length;
+  await bulkActions.run('a');
+  await vi.advanceTimersByTimeAsync(7 * 60_000);
+  expect(failed).toEqual([]);
+  await vi.advanceTimersByTimeAsync(3 * 60_000);
+  expect(search.mock.calls.length - before).toBe(20);
+  expect(failed).toEqual([expect.stringContaining('20 times in a row: narrow')]);
+  await bulkActions.stop();
 });
 
 it('a bulk action of a later build is left to it', async () => {

@@ -51,7 +51,7 @@ export type JobCourse = FragmentOf<typeof JobCourse>;
 export const ActionNow = graphql(`
   fragment ActionNow on BulkAction {
     __typename id kind status matched processed succeeded skipped ratePerSecond canary canaryJobId error
-    requestedBy pausedAt pausedBy createdAt updatedAt finishedAt selection queue { __typename id name }
+    repeatedStep requestedBy pausedAt pausedBy createdAt updatedAt finishedAt selection queue { __typename id name }
   }
 `);
 export type ActionNow = FragmentOf<typeof ActionNow>;

@@ -262,3 +262,21 @@ const ADVANCE: Statement = {
 export async function advanceBulkAction(db: Database, action: RunningAction, position: string): Promise<void> {
   await db.query(ADVANCE, [action.id, action.processed, position]);
 }
+
+// `error` of a running action is about its last step.
+const NOTE_STEP: Statement = {
+  name: 'note-step-of-bulk-action',
+  text: `
+    update bulk_action set error = $2
+     where id = $1 and status = 'running' and error is distinct from $2
+    returning id`,
+};
+
+/**
+ * Stores why the last step of a running action has to be repeated.
+ * @param problem null after a step that worked
+ * @returns whether it was stored: false when it was there already, or the action is not running
+ */
+export async function noteBulkStep(db: Database, actionId: string, problem: string | null): Promise<boolean> {
+  return (await db.query(NOTE_STEP, [actionId, problem])).length > 0;
+}

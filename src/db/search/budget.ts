@@ -54,7 +54,7 @@ export class SearchBudget {
   #assertLeft(): void {
     if (this.#signal?.aborted === true)
       throw unavailable('the client does not wait for this search any more', 'nothing');
-    if (this.#leftMs <= 0) throw tooBroad();
+    if (this.#leftMs <= 0) throw new SearchTooSlow();
   }
 
   async #charge<T>(work: () => Promise<T>): Promise<T> {
@@ -71,7 +71,7 @@ export class SearchBudget {
       if (error instanceof ReplicaFailed) throw error;
       charge();
       // The server stops a statement when the budget is used up.
-      if (this.#leftMs <= 0 && isStopped(error)) throw tooBroad();
+      if (this.#leftMs <= 0 && isStopped(error)) throw new SearchTooSlow();
       throw error;
     }
   }
@@ -81,9 +81,12 @@ function isStopped(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === CANCELLED;
 }
 
-function tooBroad(): JobferryError {
-  return new JobferryError(
-    'invalid_request',
-    `the searches of this request take more than ${SEARCH_BUDGET_MS / 1000} s: narrow them down by time, queue, state or payload`,
-  );
+/** The budget is used up. The search may read too much, or the database may be slow at present. */
+export class SearchTooSlow extends JobferryError {
+  constructor() {
+    super(
+      'invalid_request',
+      `the searches of this request take more than ${SEARCH_BUDGET_MS / 1000} s: narrow them down by time, queue, state or payload`,
+    );
+  }
 }

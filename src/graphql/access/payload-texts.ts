@@ -14,7 +14,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   AlertWebhook: ['url'],
   ApiKey: ['createdBy', 'lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
-  BulkAction: ['error', 'pausedBy', 'requestedBy'],
+  BulkAction: ['error', 'pausedBy', 'repeatedStep', 'requestedBy'],
   // The sentence is the one without texts of receivers.
   ClockEvent: ['message', 'queue'],
   ConflictError: ['message'],

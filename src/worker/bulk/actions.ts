@@ -1,8 +1,10 @@
 import { accountOfBulkAction, type BulkActionRef, idleBulkActions, keepBulkActions } from '../../db/bulk/actions.ts';
+import { SearchTooSlow } from '../../db/search/budget.ts';
+import { afterSlowSearch } from '../../domain/bulk.ts';
 import { isUnavailable, JobferryError } from '../../domain/errors.ts';
 import type { Logger } from '../../log.ts';
 import { ReadyList } from '../../pacing/ready-list.ts';
-import { type BulkContext, failBulkAction, runBulkAction } from './run.ts';
+import { type BulkContext, failBulkAction, noteBulkStep, runBulkAction } from './run.ts';
 
 /** Batches that run at once, each for another account. Each uses one connection of the pool. */
 const AT_ONCE = 2;
@@ -17,6 +19,8 @@ const INTERNAL_ERROR = 'internal error: the log of the service has the details';
 interface KnownAction extends BulkActionRef {
   /** Share of a whole batch. It is halved when the database fails, and grows by a fifth after each successful batch. */
   share: number;
+  /** Searches in a row that took too long; null until a step has worked: the process before may have left a note about one. */
+  slow: number | null;
 }
 
 /**
@@ -68,7 +72,7 @@ export class BulkActions {
 
   #take({ id, accountId }: BulkActionRef): void {
     if (this.#stopped || this.#known.has(id)) return;
-    const action = { id, accountId, share: 1 };
+    const action = { id, accountId, share: 1, slow: null };
     this.#known.set(id, action);
     this.#log.info({ actionId: id }, 'bulk action taken');
     this.#enqueue(action);
@@ -119,19 +123,41 @@ export class BulkActions {
     const { id: actionId } = action;
     try {
       const nextMs = await runBulkAction(this.#context, actionId, action.share);
+      if (action.slow !== 0) await noteBulkStep(this.#context, action, null);
+      action.slow = 0;
       action.share = Math.min(action.share * 1.2, 1);
       return nextMs;
     } catch (error) {
       if (isUnavailable(error)) {
         this.#log.warn({ err: error, actionId }, 'a batch of a bulk action failed and will be retried');
-        // The batch may have been too large to end within the time limit.
-        action.share = Math.max(action.share / 2, MIN_SHARE);
-        return RETRY_MS;
+        return this.#smaller(action, RETRY_MS);
       }
+      if (error instanceof SearchTooSlow) return this.#afterSlowSearch(action);
       this.#log.error({ err: error, actionId }, 'a bulk action failed');
       // The message of a JobferryError is for users. Any other error is a bug in Jobferry.
       return this.#giveUp(actionId, error instanceof JobferryError ? error.message : INTERNAL_ERROR);
     }
+  }
+
+  /** The batch may have been too large to end within the time limit. @returns the wait before it */
+  #smaller(action: KnownAction, waitMs: number): number {
+    action.share = Math.max(action.share / 2, MIN_SHARE);
+    return waitMs;
+  }
+
+  async #afterSlowSearch(action: KnownAction): Promise<number | null> {
+    const { id: actionId } = action;
+    const slow = (action.slow ?? 0) + 1;
+    const next = afterSlowSearch(slow);
+    if ('failed' in next) {
+      this.#log.error({ actionId, slow }, 'a bulk action failed: its searches take too long');
+      return this.#giveUp(actionId, next.failed);
+    }
+    action.slow = slow;
+    this.#log.warn({ actionId, slow }, 'a search of a bulk action took too long and will be repeated');
+    // Without the note the action waits all the same.
+    await noteBulkStep(this.#context, action, next.note).catch(() => undefined);
+    return this.#smaller(action, next.waitMs);
   }
 
   async #giveUp(actionId: string, error: string): Promise<number | null> {

@@ -43,6 +43,15 @@ export async function failBulkAction(context: BulkContext, actionId: string, err
   if (action !== null) await finish(context, action, error);
 }
 
+/** Stores why the last step has to be repeated, for people who look at the action. @param problem null after a step that worked */
+export async function noteBulkStep(
+  { db, changes }: BulkContext,
+  { id, accountId }: actions.BulkActionRef,
+  problem: string | null,
+): Promise<void> {
+  if (await actions.noteBulkStep(db, id, problem)) changes.changed({ accountId, actionId: id });
+}
+
 type Action = actions.RunningAction;
 
 async function replayNext(context: BulkContext, action: Action, share: number): Promise<number | null> {

@@ -147,15 +147,16 @@ function progressOfAction(
   const verb = action.matched === 1 ? 'is' : 'are';
   switch (action.status) {
     case 'RUNNING': {
+      const repeats = action.repeatedStep === null ? '' : ` Waits: ${action.repeatedStep}.`;
       if (waitsForCanary(action)) {
         const rest = many(action.matched - 1, one, others);
         return action.canaryJobId === null
-          ? `The first one is about to be sent. The other ${rest} follow when it has completed.`
+          ? `The first one is about to be sent. The other ${rest} follow when it has completed.${repeats}`
           : `The first one was sent ahead. The other ${rest} follow when it has completed.`;
       }
       const left = timeLeft(action, rate);
-      const progress = `${number(action.succeeded)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.`;
-      return left === null ? progress : `${progress} About ${span(left)} to go.`;
+      const progress = `${number(action.succeeded)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.${repeats}`;
+      return left === null || repeats !== '' ? progress : `${progress} About ${span(left)} to go.`;
     }
     case 'PAUSED':
       return `Paused${action.pausedBy === null ? '' : ` by ${action.pausedBy}`} after ${number(action.processed)} of ${matchedText(action.matched)} ${things}.`;
