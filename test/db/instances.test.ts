@@ -151,6 +151,21 @@ describe('the releases that began to run', () => {
     expect((await runs()).map(([version]) => version)).toEqual(['1.1.0', '1.0.0', '1.1.0', '1.0.0']);
   });
 
+  it('are recorded once and last also while the clock is behind that of the one before', async () => {
+    await setClock(START + 60 * MINUTE);
+    const first = await beat('1.0.0');
+    await stop(first);
+    await setClock(START);
+    const second = await beat('1.1.0');
+    for (let n = 0; n < 3; n += 1) await beat('1.1.0', second);
+    expect((await runs()).map(([version, before]) => [version, before])).toEqual([
+      ['1.1.0', '1.0.0'],
+      ['1.0.0', null],
+    ]);
+    expect(await fixture.db.query('select from release_run')).toHaveLength(2);
+    running.push(second);
+  });
+
   it('have none twice that two processes recorded at once, and a hundred are kept', async () => {
     await fixture.db.query(
       `insert into release_run (version, began_at)

@@ -17,17 +17,20 @@ export interface InstanceReport {
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
 // `begun` records that another release than the last one began to run: at the first heartbeat of a process if no other process of its
-// version runs, and at a later one if no process of another version does (docs/decisions/0054).
+// version runs, and at a later one if no process of another version does (docs/decisions/0054). It is the last one also if the clock
+// went back since the last one: otherwise each heartbeat would record it again.
 const REPORT: Statement = {
   name: 'report-instance',
   text: `
     with gone as (
       delete from instance
        where id is distinct from $1 and last_seen_at < (select jobferry_now()) - interval '5 minutes'
+    ), last as materialized (
+      select version, began_at from release_run order by began_at desc, version desc limit 1
     ), begun as (
-      insert into release_run (version)
-      select $4
-       where $4 is distinct from (select version from release_run order by began_at desc, version desc limit 1)
+      insert into release_run (version, began_at)
+      select $4, greatest(jobferry_now(), (select began_at + interval '1 ms' from last))
+       where $4 is distinct from (select version from last)
          and not exists (select from instance other
                           where other.id is distinct from $1 and (other.version = $4) = ($1 is null)
                             and other.last_seen_at > (select jobferry_now()) - interval '30 s')
