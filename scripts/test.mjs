@@ -21,8 +21,10 @@ const atStart = machine();
 const NO_BUILD = 3;
 /** Commands that run now. */
 const running = new Set();
+/** The end of them; null before it begins. */
+let ending = null;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.once(signal, async () => {
+  process.on(signal, async () => {
     await endRunning();
     rmSync(folder, { recursive: true, force: true });
     process.exit(1);
@@ -63,8 +65,14 @@ async function runLong() {
   await step('pairs', process.execPath, ['bench/pairs/run.mjs', ...few], {}, [0, NO_BUILD]);
 }
 
-/** Ends the groups of all commands that still run. Workers of vitest ignore what asks them to end, and outlive it. */
-async function endRunning() {
+/** Ends the groups of all commands that still run, once: a second SIGTERM would end vitest before it has stopped its database. */
+function endRunning() {
+  ending ??= endGroups();
+  return ending;
+}
+
+/** Workers of vitest ignore what asks them to end, and outlive it. */
+async function endGroups() {
   const commands = [...running];
   const ends = commands.map((command) => new Promise((resolve) => command.once('close', resolve)));
   for (const { pid } of commands) signalGroup(pid, 'SIGTERM');
