@@ -38,7 +38,7 @@ export function paceOf(ratePerSecond: number | null): Pace {
 const MAX_SLOW_SEARCHES = 20;
 const MAX_SLOW_WAIT_MS = 30_000;
 
-/** What a bulk action does after a search for its next jobs that took too long: it waits, or fails. */
+/** The next step of a bulk action after a search for its next jobs that took too long: a wait, or its failure. */
 type AfterSlowSearch = { waitMs: number; note: string } | { failed: string };
 
 /**
