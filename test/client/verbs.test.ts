@@ -179,7 +179,8 @@ describe('verbs of queues', () => {
     expect(queue).toEqual({ webhookUrl: copy.queue.webhookUrl, tags: ['mail'], standardWebhooks: true });
     await expect(client.queues.copy('none', { name: 'x' })).rejects.toMatchObject({
       call: 'queues.copy(none)',
-      status: 400,
+      status: 404,
+      message: expect.stringContaining('queue not found'),
     });
   });
 

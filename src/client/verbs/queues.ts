@@ -232,7 +232,8 @@ async function copy(ask: Ask, of: string, settings: QueueCopy, { signal }: CallO
   const query = 'query ($of: String!) { queue(name: $of) { id webhookUrl } }';
   type Data = { queue: { id: string; webhookUrl: string } | null };
   const { queue: other } = await ask.document<Data>(call, query, { of }, { signal, isRepeatable: true });
-  const input = { webhookUrl: other?.webhookUrl ?? '', copyOf: other?.id ?? NO_QUEUE, ...settings };
+  if (other === null) throw new JobferryApiError({ status: 404, body: { error: 'queue not found' } }, call);
+  const input = { ...settings, webhookUrl: settings.webhookUrl ?? other.webhookUrl, copyOf: other.id };
   const { queue, signingSecret } = await createQueue(ask, call, input, { signal });
   return { outcome: 'created', queue, signingSecret };
 }
