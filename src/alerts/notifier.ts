@@ -32,8 +32,8 @@ interface NotifierParts extends ChannelsParts {
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #channels: Channels;
-  /** Notifications that are being sent, by their ids. */
-  readonly #sending = new Map<string, { accountId: string; ended: Promise<void> }>();
+  /** Notifications that are being sent. One that is claimed again while its last try is still recorded is there twice. */
+  readonly #sending = new Set<{ accountId: string; ended: Promise<void> }>();
 
   constructor(parts: NotifierParts) {
     this.#parts = parts;
@@ -45,14 +45,14 @@ export class Notifier {
     const room = AT_ONCE - this.#sending.size;
     if (room <= 0) return;
     const claimedAt = performance.now();
-    const accounts = [...this.#sending.values()].map(({ accountId }) => accountId);
+    const accounts = [...this.#sending].map(({ accountId }) => accountId);
     const claimed = await claimNotifications(this.#parts.db, room, accounts, LEASE_MS);
     for (const notification of claimed) this.#begin(notification, claimedAt);
   }
 
   /** Resolves when nothing is being sent. */
   async idle(): Promise<void> {
-    await Promise.all([...this.#sending.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#sending].map(({ ended }) => ended));
   }
 
   #begin(notification: ClaimedNotification, claimedAt: number): void {
@@ -60,8 +60,9 @@ export class Notifier {
     const ended = this.#deliver(notification, claimedAt)
       // It is claimed again when its lease ends.
       .catch((err: unknown) => this.#parts.log.warn({ err, notificationId: id }, 'a notification was not recorded'))
-      .finally(() => this.#sending.delete(id));
-    this.#sending.set(id, { accountId, ended });
+      .finally(() => this.#sending.delete(sending));
+    const sending = { accountId, ended };
+    this.#sending.add(sending);
   }
 
   async #deliver(notification: ClaimedNotification, claimedAt: number): Promise<void> {

@@ -37,11 +37,18 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
     stderr: expect.stringContaining('the database role absent_role does not exist'),
   });
   await admin.query('create table of_another_application ()');
-  // Repeated, as after an upgrade.
-  for (let n = 0; n < 2; n += 1) {
+  const grant = async () => {
     const granted = await run(['migrate', '--grant-to', role]);
     expect(granted).toMatchObject({ code: 0, stdout: expect.stringContaining(`Granted to ${role}`) });
-  }
+  };
+  await grant();
+  // As after an upgrade that has added a table.
+  await admin.query(`revoke insert on release_run from ${role}`);
+  expect(await run(['serve'], { AUTO_MIGRATE: '0', DATABASE_URL: url })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`role ${role} may not change release_run: \`jobferry migrate --grant-to ${role}\``),
+  });
+  await grant();
   const { key } = await createAccount(owner);
   const limited = await connect(url);
   const changes = ['create table mine ()', 'alter table job add column x text', 'drop function jobferry_now()'];

@@ -47,7 +47,7 @@ describe('tags of queues', () => {
     [['Mail'], /^tags: must be 1 to 32 of a-z, 0-9, -, _ and \. each, which “Mail” is not$/],
     [[''], /“” is not$/],
     [['x'.repeat(33)], /“x{32}” is not$/],
-    [Array.from({ length: 11 }, (_, n) => `t${n}`), /^tags: must be at most 10$/],
+    [Array.from({ length: 11 }, (_, n) => `t${n}`), /^tags: must be at most 10 tags$/],
   ])('tags such as %j are refused', async (tags, message) => {
     const { graphql } = await server.newAccount();
     expect(await create(graphql, 'one', { tags })).toEqual({ message: expect.stringMatching(message) });

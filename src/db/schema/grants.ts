@@ -38,3 +38,19 @@ export async function grantTo(database: Queryable, role: string): Promise<boolea
   for (const { statement } of rows) await database.query(statement);
   return true;
 }
+
+const MISSING = `
+  select current_user as role, array_agg(t) as tables from unnest($1::text[]) t
+   where not (has_table_privilege(format('%I.%I', ${SCHEMA}, t), 'insert') and has_table_privilege(format('%I.%I', ${SCHEMA}, t), 'delete'))
+  having count(*) > 0`;
+
+/** @throws Error if the role of this connection lacks what `grantTo` grants on a table: a later release may have added it */
+export async function assertGranted(database: Queryable): Promise<void> {
+  const { rows } = await database.query<{ role: string; tables: string[] }>(MISSING, [ownTables()]);
+  const [missing] = rows;
+  if (missing === undefined) return;
+  const { role, tables } = missing;
+  throw new Error(
+    `the database role ${role} may not change ${tables.join(', ')}: \`jobferry migrate --grant-to ${role}\`, as the owner of the tables, grants it`,
+  );
+}

@@ -11,6 +11,7 @@ import {
 } from '../../domain/release.ts';
 import { type Address, createClient } from '../connection/address.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../connection/keep-alive.ts';
+import { assertGranted } from './grants.ts';
 import { applyMigrations, finishedMigrations, type MigrationLog, ownMigrations, type Queryable } from './migrations.ts';
 import { beginRuns, formerRelease, noteRelease, OWN_RELEASE, refuseWhileOlderRun, storedRelease } from './release.ts';
 import {
@@ -50,7 +51,7 @@ export const MIGRATION_LOCK = 0x6a666d;
 /**
  * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
  * first.
- * @throws Error when the database is of a later version, or needs a migration that is not permitted, or processes run that may not run beside this one, or a migration
+ * @throws Error when the database is of a later version, or needs a migration that is not permitted, or lacks rights, or processes run that may not run beside this one, or a migration
  *   fails
  */
 export async function migrate(options: MigrateOptions): Promise<Migrated> {
@@ -71,8 +72,9 @@ export async function migrate(options: MigrateOptions): Promise<Migrated> {
       return { applied: [], beside: before.release.version };
     }
     if (standing !== 'own') throw new Error(startRefusal(release.version, before));
-    if (options.mayMigrate === false && isBehind(before, release)) {
-      throw new Error(needsMigration(release.version, before));
+    if (options.mayMigrate === false) {
+      if (isBehind(before, release)) throw new Error(needsMigration(release.version, before));
+      await assertGranted(lock);
     }
     const applied = await bringUp(lock, before, { ...options, release });
     await options.afterMigrations?.();
