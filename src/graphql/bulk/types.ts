@@ -110,14 +110,12 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     error: t.string({
       nullable: true,
       description: 'Reason why the bulk action failed; null unless it has failed.',
-      select: { status: true, error: true },
       resolve: ({ status, error }) => (status === 'failed' ? error : null),
     }),
     repeatedStep: t.string({
       nullable: true,
       description:
         'Reason why the last step of the bulk action did not work and is repeated, such as a database that is busy; null unless it is running and repeats a step.',
-      select: { status: true, error: true },
       resolve: ({ status, error }) => (status === 'running' ? error : null),
     }),
     requestedBy: t.exposeString('requestedBy', {
