@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastingPort } from '../support/lasting-port.ts';
 import { openReceiver, startServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -62,10 +63,7 @@ describe('a proxy', () => {
   });
 
   it('a proxy that is gone uses up no attempt, is named, and does not make the process unready', async () => {
-    const gone = createServer();
-    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
-    const { port } = gone.address() as AddressInfo;
-    await new Promise((resolve) => gone.close(resolve));
+    const port = await lastingPort();
     const { api, jobferry } = await startServiceProcess({ WEBHOOK_PROXY_URL: `http://127.0.0.1:${port}` });
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });

@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { atEndOfFile } from './end-of-file.ts';
+import { lastingPort } from './lasting-port.ts';
 import { applicationNameIn } from './startup-message.ts';
 
 /**
@@ -69,7 +70,8 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
   let target = first;
   let stalled: 'all' | 'statements' | null = null;
   let server: Server | null = null;
-  let port = 0;
+  // While it is cut, nothing listens there.
+  const port = await lastingPort();
 
   function accept(client: Socket): void {
     const upstream = connect(target.port, target.host);
@@ -119,7 +121,6 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
       next.once('error', reject);
       next.listen(port, '127.0.0.1', resolve);
     });
-    port = (next.address() as AddressInfo).port;
     server = next;
   }
 
