@@ -26,7 +26,7 @@ const SIMULATION = 'test/simulation/';
  */
 const LONG = [
   'test/definitions.test.ts',
-  'test/browser/(?!(chromium|png|first-run|jobs)\\.)',
+  'test/browser/(?!(chromium|png|first-run)\\.)',
   'test/chaos/surviving',
   'test/client/package',
   'test/db/embedded',

@@ -31,7 +31,9 @@ export async function createQueue(
 function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'): object {
   const isEnum = (name: string) => ['mode', 'ackTimeoutAction', 'backoffType'].includes(name);
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, isEnum(name) ? String(value)[change]() : value]));
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, isEnum(name) && typeof value === 'string' ? value[change]() : value]),
+  );
 }
 
 const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
