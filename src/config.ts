@@ -7,6 +7,7 @@ import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in
 import { STARTING_VARIABLES, type StartingConfig, startingConfig } from './config/starting.ts';
 import { WORDING } from './config/wording.ts';
 import { isSocketPath, MAX_SOCKET_PATH } from './domain/listening-address.ts';
+import { parsedUrl } from './domain/parsed-url.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -332,8 +333,9 @@ function isHost(text: string): boolean {
 }
 
 function isProxyUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, pathname, search, hash } = new URL(text);
+  const url = parsedUrl(text);
+  if (url === null) return false;
+  const { protocol, pathname, search, hash } = url;
   return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '';
 }
 

@@ -2,6 +2,7 @@ import { rawJson } from '../client/index.ts';
 import { readDuration } from '../domain/duration.ts';
 import { isId } from '../domain/id.ts';
 import { jsonErrorIn } from '../domain/json-error.ts';
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { UsageError } from './command.ts';
 
 /** Values of options and arguments. Each function throws a `UsageError` for a text that is no such value. */
@@ -41,7 +42,7 @@ export function payloadOf(text: string): object {
 
 /** @param example of such a URL */
 export function urlOf(text: string, name: string, example = 'http://localhost:3000/jobs'): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parsedUrl(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return url;
   throw new UsageError(`${name} must be a URL such as ${example}`);
 }

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { z } from 'zod';
+import { parsedUrl } from '../domain/parsed-url.ts';
 
 /** Lists of addresses in variables, separated by commas. */
 
@@ -10,7 +11,7 @@ export const UNIX_SOCKET = 'unix:';
 export function origins(text: string, context: z.RefinementCtx): string[] {
   const list = entriesOf(text);
   for (const entry of list) {
-    const { protocol, origin } = URL.canParse(entry) ? new URL(entry) : { protocol: '', origin: '' };
+    const { protocol, origin } = parsedUrl(entry) ?? { protocol: '', origin: '' };
     if (/^https?:$/.test(protocol) && origin === entry) continue;
     context.addIssue({ code: 'custom', message: `"${entry}" is not an origin such as https://app.example.com` });
   }

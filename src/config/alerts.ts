@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { MailServer } from '../domain/alert-mail.ts';
 import { isMailAddress, PAGERDUTY_URL } from '../domain/alert-target.ts';
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { parseWebhookUrl } from '../domain/webhook-url.ts';
 
 /** How alerts reach people. */
@@ -60,7 +61,7 @@ export function alertConfig(parsed: Parsed): AlertConfig | string {
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 function serverOf(text: string): Omit<MailServer, 'from'> | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parsedUrl(text);
   const port = PORTS[url?.protocol ?? ''];
   if (url === null || port === undefined || url.hostname === '') return null;
   if (!/^\/?$/.test(url.pathname) || url.search !== '' || url.hash !== '' || url.port === '0') return null;

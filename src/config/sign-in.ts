@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { z } from 'zod';
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { OWN_PATHS } from '../domain/paths.ts';
 import { parseRoleTable, type RoleTable } from '../domain/role-table.ts';
 import { proxies } from './addresses.ts';
@@ -83,7 +84,7 @@ export function oidcConfig(e: SignInVariables): OidcConfig | string | null {
 }
 
 function publicUrl(text: string, context: z.RefinementCtx): URL | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parsedUrl(text);
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
   if (!isPlain || !/^\/([A-Za-z0-9._~-]+\/?)*$/.test(url.pathname)) {
     const message = 'must be an address such as https://jobs.example.com or https://example.com/jobferry';
@@ -100,8 +101,9 @@ function publicUrl(text: string, context: z.RefinementCtx): URL | null {
 
 /** Without TLS, everyone between the two could sign in as anyone. */
 function isIssuer(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, search, hash } = new URL(text);
+  const url = parsedUrl(text);
+  if (url === null) return false;
+  const { protocol, hostname, search, hash } = url;
   const isHere = hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));
   return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search === '' && hash === '';
 }

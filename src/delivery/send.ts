@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { REPORT_URL_MS, signedReportText, unsignedReportUrl } from '../domain/report-url.ts';
 import { traceHeaders } from '../domain/trace.ts';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
@@ -170,9 +171,10 @@ const NOT_SENDABLE: SendResult = {
 };
 
 function buildOptions(request: SendRequest, settings: HeaderSettings): ExchangeOptions | null {
-  const { accountId = '', url, body } = request;
-  if (!URL.canParse(url)) return null;
-  const { origin, pathname, search } = new URL(url);
+  const { accountId = '', body } = request;
+  const url = parsedUrl(request.url);
+  if (url === null) return null;
+  const { origin, pathname, search } = url;
   return {
     ...{ origin, path: pathname + search, method: 'POST', headers: requestHeaders(request, settings) },
     ...{ body, accountId, connection: null },

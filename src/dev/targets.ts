@@ -1,3 +1,4 @@
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { LIMITS } from '../domain/queue.ts';
 
 /** A URL on the developer's machine, and the queue whose deliveries go there. */
@@ -15,7 +16,7 @@ const ROOT_QUEUE = 'dev';
  */
 export function targetsOf(forward: string): Target[] {
   const targets = forward.split(',').map((text) => {
-    const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+    const url = parsedUrl(text.trim());
     if (url === null || !/^https?:$/.test(url.protocol)) {
       throw new Error(`--forward must have URLs such as http://localhost:3000/jobs, not "${text.slice(0, 100)}"`);
     }

@@ -1,3 +1,4 @@
+import { parsedUrl } from './parsed-url.ts';
 import { LIMITS } from './queue.ts';
 
 type ParsedWebhookUrl = { ok: true; href: string } | { ok: false; message: string };
@@ -13,7 +14,7 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
  */
 export function parseWebhookUrl(text: string): ParsedWebhookUrl {
   if (CONTROL_CHARACTER.test(text)) return refused('must not contain control characters');
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parsedUrl(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     return refused('must be an absolute http or https URL');
   }

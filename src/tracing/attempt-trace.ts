@@ -9,6 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { JobStatus } from '../domain/job.ts';
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { operation, traceIn, Work } from './span.ts';
 
 /** How a delivery ended. */
@@ -74,8 +75,9 @@ export class AttemptTrace {
 
 /** Not the rest of the URL, which can have a secret. */
 function addressOf(webhookUrl: string): Attributes {
-  if (!URL.canParse(webhookUrl)) return {};
-  const { hostname, port, protocol } = new URL(webhookUrl);
+  const url = parsedUrl(webhookUrl);
+  if (url === null) return {};
+  const { hostname, port, protocol } = url;
   const usual = protocol === 'https:' ? 443 : 80;
   return { 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) };
 }

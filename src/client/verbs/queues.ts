@@ -1,3 +1,4 @@
+import { parsedUrl } from '../../domain/parsed-url.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
@@ -277,7 +278,7 @@ export function differences(
     if (Array.isArray(value))
       return [...new Set(value)].sort().join() !== String((present as Record<string, unknown>)[name] ?? '');
     // Jobferry stores the URL as it parses it, such as `http://host` with a slash at its end.
-    const given = name === 'webhookUrl' && URL.canParse(String(value)) ? new URL(String(value)).href : value;
+    const given = name === 'webhookUrl' ? (parsedUrl(String(value))?.href ?? value) : value;
     return given !== (present as Record<string, unknown>)[name];
   };
   return Object.fromEntries(Object.entries(settings).filter(isOther));

@@ -3,6 +3,7 @@ import * as queues from '../../db/queues/queues.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
+import { parsedUrl } from '../../domain/parsed-url.ts';
 import {
   assertAccountConcurrency,
   assertPlanAllows,
@@ -92,7 +93,7 @@ export function createQueueReads(context: Pick<Context, 'readingPrisma' | 'allow
      * public and not allowed. Null for names: where they lead is seen at each delivery only.
      */
     addressWarning(webhookUrl: string): string | null {
-      const host = URL.canParse(webhookUrl) ? new URL(webhookUrl).hostname.replace(/^\[|\]$/g, '') : '';
+      const host = parsedUrl(webhookUrl)?.hostname.replace(/^\[|\]$/g, '') ?? '';
       const isLocal = host === 'localhost' || host.endsWith('.localhost');
       if (!isLocal && isIP(host) === 0) return null;
       if (allowsAddress(isLocal ? '127.0.0.1' : host)) return null;
