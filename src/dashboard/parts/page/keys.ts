@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/compat';
+import { useEffect, useLayoutEffect, useRef } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { preferences } from '../../base/preferences.ts';
 import { createStore } from '../../base/store.ts';
@@ -30,7 +30,8 @@ export function useCommands(list: readonly Command[]): void {
   const rights = useRights();
   const offered = list.filter(({ deed }) => deed === undefined || may(rights, deed));
   const latest = useRef(offered);
-  useEffect(() => {
+  // Before the next key: it does what the page says now.
+  useLayoutEffect(() => {
     latest.current = offered;
   });
   const content = JSON.stringify(offered.map(({ label, key, icon, isOnlyKey }) => ({ label, key, icon, isOnlyKey })));
