@@ -14,7 +14,7 @@ export default function Help({ onClose }: { onClose: () => void }) {
   });
   const keys = activeCommands().flatMap(({ key, label }) => (key === undefined ? [] : [{ key, label }]));
   return (
-    <dialog ref={ref} className="help" aria-labelledby="help-title" onCancel={onClose} onClose={onClose}>
+    <dialog ref={ref} className="help" aria-labelledby="help-title" onCancel={onClose}>
       <div className="top">
         <h2 id="help-title" tabIndex={-1}>
           Keys of this screen
