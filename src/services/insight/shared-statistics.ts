@@ -1,3 +1,5 @@
+import type { Account } from '../../domain/account.ts';
+import { shared } from '../shared.ts';
 import type { QueueInsight } from './queues.ts';
 
 /**
@@ -9,28 +11,9 @@ const SHARED_MS = 1000;
 export function sharingStatistics<T extends Pick<QueueInsight, 'timelines' | 'totalTimeline'>>(insight: T): T {
   return {
     ...insight,
-    timelines: shared((account, queueIds, input) => insight.timelines(account, queueIds, input)),
-    totalTimeline: shared((account, input) => insight.totalTimeline(account, input)),
+    timelines: shared(SHARED_MS, (account, queueIds, input) => insight.timelines(account, queueIds, input), keyOf),
+    totalTimeline: shared(SHARED_MS, (account, input) => insight.totalTimeline(account, input), keyOf),
   };
 }
 
-/** Returns the same result to calls with the same arguments, until the result is too old. */
-function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
-  ask: (...args: Arguments) => Promise<Answer>,
-): (...args: Arguments) => Promise<Answer> {
-  const answers = new Map<string, Promise<Answer>>();
-  return (...args) => {
-    const [{ id }, ...rest] = args;
-    const key = JSON.stringify([id, ...rest]);
-    const present = answers.get(key);
-    if (present !== undefined) return present;
-    const answer = ask(...args);
-    const forget = () => {
-      if (answers.get(key) === answer) answers.delete(key);
-    };
-    answers.set(key, answer);
-    setTimeout(forget, SHARED_MS).unref();
-    answer.catch(forget);
-    return answer;
-  };
-}
+const keyOf = ({ id }: Account, ...rest: unknown[]) => JSON.stringify([id, ...rest]);

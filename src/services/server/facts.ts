@@ -3,6 +3,7 @@ import { type ServiceLags, serviceLags } from '../../db/insight/lags.ts';
 import { type ReleaseRun, releaseRuns } from '../../db/insight/releases.ts';
 import type { Account } from '../../domain/account.ts';
 import type { Context } from '../context.ts';
+import { shared } from '../shared.ts';
 
 export type { ServiceLags } from '../../db/insight/lags.ts';
 export type { ReleaseRun } from '../../db/insight/releases.ts';
@@ -33,18 +34,11 @@ export function createServerFacts({
   server,
   templates,
 }: Pick<Context, 'db' | 'periods' | 'server' | 'templates'>) {
-  let known: { runs: Promise<ReleaseRun[]>; readAt: number } | null = null;
-  const recentRuns = () => {
-    const readAt = performance.now();
-    if (known === null || readAt - known.readAt > RUNS_REMEMBERED_MS) {
-      const read = { runs: releaseRuns(db), readAt };
-      known = read;
-      read.runs.catch(() => {
-        if (known === read) known = null;
-      });
-    }
-    return known.runs;
-  };
+  const recentRuns = shared(
+    RUNS_REMEMBERED_MS,
+    () => releaseRuns(db),
+    () => '',
+  );
   return {
     /**
      * Returns how far the background work of the service is behind; null for an account that is not the first.
