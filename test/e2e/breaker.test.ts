@@ -40,7 +40,9 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const STATE = `query { queue(name: "mails") {
+const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+const STATE = `query ($name: String!) { queue(name: $name) {
   hold { byBreaker reason } breaker { failedInRow openedAt failedProbes } depth { due processing }
 } }`;
 interface State {
@@ -50,7 +52,19 @@ interface State {
     depth: { due: number; processing: number };
   };
 }
-const state = async () => (await jobferry.client.graphql<State>(STATE, {})).queue;
+const state = async (name: string) => (await jobferry.client.graphql<State>(STATE, { name })).queue;
+
+/** A queue with jobs whose receiver is down, and whose breaker has opened. */
+async function openBreaker(name: string, { maxAttempts, jobs }: { maxAttempts: number; jobs: number }) {
+  const queue = await jobferry.createQueue({ name, webhookUrl: address(), concurrency: 10, maxAttempts });
+  await jobferry.client.queues.setBreaker(name, { failures: 10 });
+  await jobferry.client.jobs.publishMany(
+    name,
+    Array.from({ length: jobs }, () => ({ payload: {} })),
+  );
+  await waitFor(async () => (await state(name)).breaker.openedAt !== null);
+  return queue;
+}
 
 async function count(filter: object): Promise<number> {
   const query = 'query ($filter: JobFilter!) { jobs(filter: $filter, first: 1) { totalCount } }';
@@ -59,23 +73,11 @@ async function count(filter: object): Promise<number> {
 }
 
 it('costs few attempts and no job, and the queue goes on at the first probe after its return', async () => {
-  const { port } = server.address() as AddressInfo;
-  await jobferry.createQueue({
-    name: 'mails',
-    webhookUrl: `http://127.0.0.1:${port}/`,
-    concurrency: 10,
-    maxAttempts: 2,
-  });
-  await jobferry.client.queues.setBreaker('mails', { failures: 10 });
-  await jobferry.client.jobs.publishMany(
-    'mails',
-    Array.from({ length: JOBS }, () => ({ payload: {} })),
-  );
-  await waitFor(async () => (await state()).breaker.openedAt !== null);
-  expect(await state()).toMatchObject({ hold: { byBreaker: true, reason: 'HTTP 500' } });
+  await openBreaker('mails', { maxAttempts: 2, jobs: JOBS });
+  expect(await state('mails')).toMatchObject({ hold: { byBreaker: true, reason: 'HTTP 500' } });
   await jobferry.time.pass('2h');
   expect(requests).toBeLessThanOrEqual(50);
-  expect(await state()).toMatchObject({ breaker: { failedProbes: 27 } });
+  expect(await state('mails')).toMatchObject({ breaker: { failedProbes: 27 } });
   expect(await count({ states: ['DEAD'] })).toBe(0);
 
   isUp = true;
@@ -83,7 +85,10 @@ it('costs few attempts and no job, and the queue goes on at the first probe afte
   await jobferry.time.pass('5m');
   expect(requests).toBeGreaterThan(before);
   await waitFor(async () => (await count({ states: ['COMPLETED'] })) === JOBS);
-  expect(await state()).toMatchObject({ hold: null, breaker: { failedInRow: 0, openedAt: null, failedProbes: 0 } });
+  expect(await state('mails')).toMatchObject({
+    hold: null,
+    breaker: { failedInRow: 0, openedAt: null, failedProbes: 0 },
+  });
   const query = 'query { auditLog(first: 2) { nodes { action actor } } }';
   expect(await jobferry.client.graphql(query, {})).toMatchObject({
     auditLog: {
@@ -96,44 +101,24 @@ it('costs few attempts and no job, and the queue goes on at the first probe afte
 });
 
 it('probes another webhook at once, with one job before the others', async () => {
-  const { port } = server.address() as AddressInfo;
   isUp = false;
-  const queue = await jobferry.createQueue({
-    name: 'letters',
-    webhookUrl: `http://127.0.0.1:${port}/`,
-    concurrency: 10,
-    maxAttempts: 3,
-  });
-  await jobferry.client.queues.setBreaker('letters', { failures: 10 });
-  await jobferry.client.jobs.publishMany(
-    'letters',
-    Array.from({ length: 30 }, () => ({ payload: {} })),
-  );
-  const breaker = async () =>
-    (
-      await jobferry.client.graphql<{ queue: { breaker: State['queue']['breaker'] } }>(
-        'query { queue(name: "letters") { breaker { openedAt failedInRow failedProbes } } }',
-        {},
-      )
-    ).queue.breaker;
-  await waitFor(async () => (await breaker()).openedAt !== null);
+  const queue = await openBreaker('letters', { maxAttempts: 3, jobs: 30 });
   // The next probe is minutes away then.
   await jobferry.time.pass('17m');
-  expect((await breaker()).failedProbes).toBeGreaterThan(5);
-  const declared = { name: 'letters', webhookUrl: `http://127.0.0.1:${port}/elsewhere` };
+  expect((await state('letters')).breaker.failedProbes).toBeGreaterThan(5);
+  const declared = { name: 'letters', webhookUrl: `${address()}elsewhere` };
   expect(await jobferry.client.queues.ensure(declared)).toMatchObject({ outcome: 'updated' });
-  await waitFor(async () => (await breaker()).openedAt === null);
+  await waitFor(async () => (await state('letters')).breaker.openedAt === null);
   await waitFor(async () => (await count({ states: ['COMPLETED'], queueIds: [queue.id] })) === 30);
   expect(elsewhere.slice(0, 2)).toEqual([1, 1]);
   expect(elsewhere).toHaveLength(30);
 });
 
 it('is not open on a deleted queue', async () => {
-  const { port } = server.address() as AddressInfo;
   isUp = false;
   const { id } = await jobferry.createQueue({
     name: 'faxes',
-    webhookUrl: `http://127.0.0.1:${port}/`,
+    webhookUrl: address(),
     concurrency: 2,
     backoffDelay: 0,
   });
