@@ -2,7 +2,8 @@ import './change-before.css';
 import { Link } from 'wouter-preact';
 import { changesPath } from '../filter/activity.ts';
 import type { ChangeEntry } from '../schema/fragments.ts';
-import { changeBefore, changeBeforeOf, HOUR_MS, RELEASE } from '../words/queue-deeds.ts';
+import { HOUR_MS } from '../words/format.ts';
+import { changeBefore, changeBeforeOf, RELEASE } from '../words/queue-deeds.ts';
 import { Icon } from './icon.tsx';
 
 /**

@@ -1,8 +1,6 @@
-import { many, span } from './format.ts';
+import { HOUR_MS, many, span } from './format.ts';
 
 /** The earlier time that charts compare with. */
-
-const HOUR_MS = 3_600_000;
 
 /** An earlier time that a chart also shows, by `?compare=`. */
 export const COMPARISONS = [

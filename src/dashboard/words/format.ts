@@ -17,8 +17,8 @@ export const NONE = '–';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+export const HOUR_MS = 60 * MINUTE;
+const DAY = 24 * HOUR_MS;
 
 /** 12 345 */
 export function number(value: number): string {

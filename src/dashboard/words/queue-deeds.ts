@@ -1,9 +1,7 @@
-import { NONE, number, span } from './format.ts';
+import { HOUR_MS, NONE, number, span } from './format.ts';
 import type { IconName } from './words.ts';
 
 /** Changes of a queue in words, as charts and causes name them; `audit.ts` has those of everything else. */
-
-export const HOUR_MS = 3_600_000;
 
 export interface DeedWords {
   /** "paused", before the name of the target. */

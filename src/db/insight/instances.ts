@@ -56,7 +56,8 @@ export interface InstanceIdentity {
 }
 
 /**
- * Writes the heartbeat of this process, records its release if another one ran before, and removes the rows of processes without a heartbeat for 5 minutes.
+ * Writes the heartbeat of this process, records its release if another one ran before, and removes the rows of processes
+ * without a heartbeat for 5 minutes.
  * @param identity the result of the first report; null for the first report
  */
 export async function reportInstance(

@@ -125,8 +125,7 @@ export function createQueueOperations(context: Context) {
 
     /**
      * Sets when the breaker of the queue opens, or removes it with null; one that is open then probes at once, or lets its queue go
-     * on. The worker
-     * of this process follows before this resolves, those of other processes within 2 s.
+     * on. The worker of this process follows before this resolves, those of other processes within 2 s.
      * @throws JobferryError `invalid_fields` (breaker)
      */
     async setBreaker(account: Account, queueId: string, breaker: BreakerSettings | null): Promise<Queue> {

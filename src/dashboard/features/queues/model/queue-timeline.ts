@@ -1,5 +1,5 @@
 import { type Comparison, pointsThen } from '../../../words/comparison.ts';
-import { number } from '../../../words/format.ts';
+import { HOUR_MS, number } from '../../../words/format.ts';
 import type { PointThen, QueueOfPage } from '../operations/queue.ts';
 
 /** The values of a queue's charts, from its timeline. */
@@ -69,8 +69,6 @@ export function rateUnit(perSecond: Readonly<Values>): {
 export function chartRate(value: number): string {
   return value >= 10 ? number(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
-
-const HOUR_MS = 3_600_000;
 
 /** The values of an earlier time, in the buckets of the charts. */
 export interface Ghost {

@@ -97,7 +97,7 @@ function WithQueues({
   const byId = new Map<string, Trouble<ListedQueue>>([
     ...sorted.map((state): [string, Trouble<ListedQueue>] => [
       state.queue.id,
-      { ...state.queue, host: '', states: [state] },
+      { id: state.queue.id, host: '', states: [state] },
     ]),
     ...troubles.flatMap((trouble) =>
       trouble.states.map(({ queue }): [string, Trouble<ListedQueue>] => [queue.id, trouble]),
