@@ -42,12 +42,15 @@ function ToSignIn() {
   const [path, navigate] = useLocation();
   useEffect(() => {
     if (signedIn || path === '/sign-in') return;
-    queryClient.clear();
-    navigate(`/sign-in${toSearch({ to: hasLeft ? null : presentPath() })}`, { replace: true });
-    if (!hasLeft) return;
+    if (!hasLeft) {
+      queryClient.clear();
+      navigate(`/sign-in${toSearch({ to: presentPath() })}`, { replace: true });
+      return;
+    }
     setFollowed([]);
-    // Drafts and whatever else is in memory go with the page.
-    location.reload();
+    // A new document: drafts and whatever else is in memory go with this one, which shows nothing until then. A
+    // sign-in drawn here would lose what a quick person types into it.
+    location.replace(`${basePath}/sign-in`);
   }, [signedIn, hasLeft, path, navigate]);
   return null;
 }
