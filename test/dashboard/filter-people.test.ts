@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatChip, parseTerm } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
-import { inMoments, type Known, lookUpsFor, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { lookUpsFor } from '../../src/dashboard/filter/look-ups.ts';
+import { inMoments, type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import { timeInWords } from '../../src/dashboard/filter/time-in-words.ts';
 
 /** Words that people type into a filter box, and not those of the filter. */
@@ -136,6 +137,8 @@ describe('a bare word', () => {
     ['failed 503', 'state:dead,retrying code:503'],
     ["today's failures", 'created:>2026-11-25T23:00Z state:dead,retrying'],
     ['stuck 503', 'state:due scheduled:<-5m code:503'],
+    ['stuck err-01', 'state:due scheduled:<-5m queue:err-01'],
+    ['err-01 customer 42 failed', 'queue:err-01 payload.customer.id:42,"42" state:dead,retrying'],
   ])('%j is several conditions', (text, term) => {
     expect(first(text, known)).toEqual({ label: term, hint: '', term });
   });
@@ -148,6 +151,15 @@ describe('a bare word', () => {
       ).toBe(true),
   );
 });
+
+it.each([
+  ['stuck emails', 'emails'],
+  ['emails failed yesterday', 'emails'],
+  ['emails customer 42', 'emails'],
+  ['customer 42 emails', 'emails'],
+  ['failed', 'failed'],
+  ['503 42', '503 42'],
+])('the text %j looks up the queue %j', (text, queue) => expect(lookUpsFor(JOBS, text).queue).toBe(queue));
 
 describe('a thing and its number', () => {
   const paths = [

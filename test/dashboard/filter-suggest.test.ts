@@ -3,15 +3,9 @@ import { ACTIVITY } from '../../src/dashboard/filter/activity.ts';
 import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
 import { parseTerm } from '../../src/dashboard/filter/engine.ts';
 import { JOBS, type JobsFilter, toJobFilter } from '../../src/dashboard/filter/jobs.ts';
+import { hostIn, lookUpsFor, tagIn } from '../../src/dashboard/filter/look-ups.ts';
 import { queueSearchOf } from '../../src/dashboard/filter/queue-search.ts';
-import {
-  completionOf,
-  hostIn,
-  type Known,
-  lookUpsFor,
-  suggestionsFor,
-  tagIn,
-} from '../../src/dashboard/filter/suggest.ts';
+import { completionOf, type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import type { Table } from '../../src/dashboard/filter/table.ts';
 
 const KNOWN: Known = {

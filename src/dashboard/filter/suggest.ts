@@ -4,6 +4,7 @@ import type { Rights } from '../words/rights.ts';
 import { formatChip, labelOf, parseTerm } from './engine.ts';
 import { isExactNumber } from './exact-number.ts';
 import { TIMES } from './kinds.ts';
+import { lookUpsFor, THING, termFor, wordOf } from './look-ups.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText, termsOf } from './text.ts';
@@ -39,34 +40,6 @@ const MAX_QUEUES = 4;
 const MAX_PATHS = 5;
 /** As many words has the longest time, such as `the last 2 hours`. */
 const MAX_WORDS = 4;
-
-/** The host that is being typed, for which hosts are looked up; null if none is. */
-export function hostIn(table: Table, text: string): string | null {
-  if (rowOf(table, 'receiver') === undefined) return null;
-  return text.match(/^receiver:(?:.*,)?([^,]*)$/)?.[1] ?? null;
-}
-
-/** The look-ups for a text: the start of a path, and the path whose values are wanted. */
-export function lookUpsFor(
-  table: Table,
-  text: string,
-  rights: Rights | null = null,
-): { path: string | null; valuesOf: string | null; value: string; queue: string | null } {
-  const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
-  const queue = isBareQueue ? text : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
-  const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
-  // The thing may be anywhere in a path, so the most frequent ones are wanted.
-  if (THING.test(text) && mayUse(table, 'payload', rights)) return { path: '', valuesOf: null, value: '', queue };
-  const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
-  if (isWord || text === '' || !mayUse(table, 'payload', rights))
-    return { path: null, valuesOf: null, value: '', queue };
-  return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
-}
-
-/** The part of a tag that is typed; null where none is. */
-export function tagIn(table: Table, text: string): string | null {
-  return rowOf(table, 'tag') === undefined ? null : (text.match(/^tag:(?:.*,)?([^,]*)$/)?.[1] ?? null);
-}
 
 /**
  * The offers for a text, best first.
@@ -224,18 +197,12 @@ function conditionsOf(table: Table, words: readonly string[], known: Known, now:
   if (meant !== undefined) return termsOf(meant).map((term) => parseTerm(table, term));
   const chip: Chip = parseTerm(table, inMoments(table, text, now));
   if (words.length === 1 && !('problem' in chip)) return [chip];
+  if (known.queues.includes(text) && table.bare?.queue !== undefined) return [{ word: 'queue', value: [text] }];
   // A thing has one word here: the next one is a condition of its own.
   const things = words.length === 2 ? thingOffers(table, text, known) : [];
   const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now), ...things];
   return offer !== undefined && 'chips' in offer.does ? offer.does.chips : [];
 }
-
-/** The first meaning of a word of people, in the words of the filter. */
-function termFor({ terms = {} }: Table, text: string): string | undefined {
-  return Object.entries(terms).find(([name]) => [text, `${text}s`].includes(wordOf(name)))?.[1];
-}
-
-const wordOf = (name: string) => name.replace(/: .*/, '');
 
 /** Words that a filter does not have, such as `failed`. */
 function termOffers(table: Table, isWanted: (word: string) => boolean) {
@@ -262,9 +229,6 @@ export function inMoments(table: Table, term: string, now: number): string {
   const range = timeInWords(op === '' ? words : `since ${words}`, now);
   return range === null ? term : `${word}:${op === '<' ? range.replace('>', '<') : range}`;
 }
-
-/** A thing and its number, such as `customer 42`: the paths in which a name is that thing, or its id. */
-const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
 
 function thingOffers(table: Table, text: string, { paths }: Known): Suggestion[] {
   const [, thing = '', typed = ''] = text.match(THING) ?? [];

@@ -10,8 +10,9 @@ import {
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
+import { hostIn, lookUpsFor, tagIn } from '../../filter/look-ups.ts';
 import { queueSearchOf } from '../../filter/queue-search.ts';
-import { hostIn, type Known, lookUpsFor, tagIn } from '../../filter/suggest.ts';
+import type { Known } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };

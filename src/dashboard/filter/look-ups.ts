@@ -1,0 +1,52 @@
+import type { Rights } from '../words/rights.ts';
+import { mayUse, rowOf, type Table } from './table.ts';
+import { termsOf } from './text.ts';
+import { timeInWords } from './time-in-words.ts';
+
+/** Questions to the server about a text that is being typed into a filter box. */
+
+/** A thing and its number, such as `customer 42`: the paths in which a name is that thing, or its id. */
+export const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
+
+/** The host that is being typed, for which hosts are looked up; null if none is. */
+export function hostIn(table: Table, text: string): string | null {
+  if (rowOf(table, 'receiver') === undefined) return null;
+  return text.match(/^receiver:(?:.*,)?([^,]*)$/)?.[1] ?? null;
+}
+
+/** The look-ups for a text: the start of a path, and the path whose values are wanted. */
+export function lookUpsFor(
+  table: Table,
+  text: string,
+  rights: Rights | null = null,
+): { path: string | null; valuesOf: string | null; value: string; queue: string | null } {
+  const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
+  const queue = isBareQueue ? queueWordIn(table, text) : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
+  const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
+  // The thing may be anywhere in a path, so the most frequent ones are wanted.
+  if (THING.test(text) && mayUse(table, 'payload', rights)) return { path: '', valuesOf: null, value: '', queue };
+  const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
+  if (isWord || text === '' || !mayUse(table, 'payload', rights))
+    return { path: null, valuesOf: null, value: '', queue };
+  return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
+}
+
+/** The word that may be the name of a queue: of several, as in `stuck emails`, the last one that means nothing else and has no number. */
+function queueWordIn(table: Table, text: string): string {
+  const isQueue = (word: string, next = '') =>
+    /^\p{L}/u.test(word) && !/^\d/.test(next) && termFor(table, word.toLowerCase()) === undefined;
+  const words = termsOf(text);
+  return words.findLast((word, at) => isQueue(word, words[at + 1]) && timeInWords(word, 0) === null) ?? text;
+}
+
+/** The part of a tag that is typed; null where none is. */
+export function tagIn(table: Table, text: string): string | null {
+  return rowOf(table, 'tag') === undefined ? null : (text.match(/^tag:(?:.*,)?([^,]*)$/)?.[1] ?? null);
+}
+
+/** The first meaning of a word of people, in the words of the filter. */
+export function termFor({ terms = {} }: Table, text: string): string | undefined {
+  return Object.entries(terms).find(([name]) => [text, `${text}s`].includes(wordOf(name)))?.[1];
+}
+
+export const wordOf = (name: string) => name.replace(/: .*/, '');
