@@ -17,7 +17,9 @@ function checked(variables: NodeJS.ProcessEnv): Result {
     const read = withSecretFiles(variables);
     const { jobRetentionMs: retentionMs, jobLifetimeMs: lifetimeMs } = parseConfig(read);
     if (isRetentionShort({ retentionMs, lifetimeMs })) warnings.push(SHORT_RETENTION);
-    const set = VARIABLES.filter((name) => read[name]).map((name) => [name, shownValue(name, read[name])] as const);
+    const set = VARIABLES.filter((name) => isSet(name, read[name])).map(
+      (name) => [name, shownValue(name, read[name])] as const,
+    );
     const text = set.length === 0 ? 'No variable is set: everything has its default.' : facts(set);
     return {
       json: { ok: true, warnings, set: Object.fromEntries(set) },
@@ -35,7 +37,13 @@ function asWarning(warning: string): string {
   return `warning: ${warning}`;
 }
 
+/** An empty value is no value, except here: no block is allowed then, in place of the default. */
+function isSet(name: string, value: string | undefined): boolean {
+  return value !== undefined && (value !== '' || name === 'WEBHOOK_ALLOW_CIDRS');
+}
+
 function shownValue(name: string, value: string | undefined): string {
+  if (value === '') return '(none)';
   return SECRETS.includes(name) ? '(secret)' : (value ?? '');
 }
 

@@ -4,7 +4,7 @@ import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';
 import { type Done, type QueueDeed, queuesOf, resultOf, sentenceOf } from './many-queues.ts';
-import { type Column, facts, printable, table } from './output.ts';
+import { type Column, facts, printable, table, time } from './output.ts';
 import { breakerFacts } from './queue-breaker.ts';
 import { examinationText } from './queue-check.ts';
 
@@ -88,6 +88,7 @@ interface WireDepth {
 export async function showThroughApi(client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> {
   const { id } = await queueByNameOrId(client, argument);
   const query = `query ($id: ID!) { queue(id: $id) { ${FIELDS} tags maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow
+    payloadsEncrypted standardWebhooks signingSecretRotatesAt
     breaker { failures seconds openedAt failedProbes } health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead } } }`;
   type Shown = WireQueue & {
     tags: string[];
@@ -96,12 +97,16 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
     backoffDelay: number;
     rateLimitMax: number | null;
     rateLimitWindow: number;
+    payloadsEncrypted: boolean;
+    standardWebhooks: boolean;
+    signingSecretRotatesAt: string | null;
     breaker: Omit<Parameters<typeof breakerFacts>[0] & object, 'nextProbeAt'> | null;
     health: { warnings: { message: string }[] } | null;
     depth: WireDepth | null;
   };
   const { queue } = await client.graphql<{ queue: Shown }>(query, { id });
   const { depth, rateLimitMax, breaker } = queue;
+  const rotates = at(queue.signingSecretRotatesAt);
   const text = facts([
     ['id', queue.id],
     ['name', queue.name],
@@ -109,6 +114,7 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
     ['mode', queue.mode.toLowerCase()],
     ['tags', queue.tags.join(', ') || undefined],
     ['state', stateOf(queue)],
+    ['paused since', at(queue.pause?.since)],
     ['paused by', queue.pause?.by],
     ['reason of the hold', queue.hold?.reason ?? undefined],
     ...breakerFacts(breaker && { ...breaker, nextProbeAt: queue.hold?.until }),
@@ -121,8 +127,16 @@ export async function showThroughApi(client: JobferryClient, { argument }: Given
     ['rate limit', rateLimitMax === null ? null : `${rateLimitMax} in ${queue.rateLimitWindow} s`],
     ['attempts of a job', queue.maxAttempts],
     ['back-off', `${queue.backoffType.toLowerCase()}, ${queue.backoffDelay} s`],
+    ['payloads encrypted', queue.payloadsEncrypted],
+    ['Standard Webhooks', queue.standardWebhooks],
+    ['next signing secret', rotates === undefined ? undefined : `takes over at ${time(rotates)}`],
   ]);
   return { json: { queue }, text };
+}
+
+/** A time of GraphQL; undefined if there is none. */
+function at(text: string | null | undefined): Date | undefined {
+  return text == null ? undefined : new Date(text);
 }
 
 export function changeThroughApi(deed: QueueDeed) {

@@ -10,24 +10,23 @@ const PARTS = 'multipart/mixed';
  * Refuses an operation before it runs if the client accepts no format of its answer. Yoga alone would run the operation,
  * even a mutation, and then send a 406 without a body.
  */
-export function acceptable(): Plugin<GraphQLContext> {
+export function acceptable(): Plugin<GraphQLContext, { requestId: string }> {
   const refused = new WeakSet<Request>();
   return {
-    onRequest({ request, endResponse, fetchAPI }) {
+    onRequest({ request, endResponse, fetchAPI, serverContext: { requestId } }) {
       if (accepts(request, [...DOCUMENTS, PARTS, EVENTS])) return;
-      endResponse(
-        notAcceptable(fetchAPI, `the accept header must allow application/json, or ${EVENTS} for a subscription`),
-      );
+      const message = `the accept header must allow application/json, or ${EVENTS} for a subscription`;
+      endResponse(notAcceptable(fetchAPI, message, requestId));
     },
     onSubscribe({ args: { contextValue }, setResultAndStopExecution }) {
       if (accepts(contextValue.request, [EVENTS])) return;
       refused.add(contextValue.request);
       setResultAndStopExecution({});
     },
-    onResultProcess({ request, setResultProcessor }) {
+    onResultProcess({ request, setResultProcessor, serverContext: { requestId } }) {
       if (!refused.has(request)) return;
       const processor = (_: unknown, fetchAPI: FetchAPI) =>
-        notAcceptable(fetchAPI, `for a subscription, the accept header must allow ${EVENTS}`);
+        notAcceptable(fetchAPI, `for a subscription, the accept header must allow ${EVENTS}`, requestId);
       setResultProcessor(processor, 'application/json');
     },
   };
@@ -39,8 +38,8 @@ export function wantsEvents(request: Request): boolean {
 }
 
 /** Returns a 406 in JSON, whatever the client accepts: an error in an unexpected format is better than none. */
-function notAcceptable(fetchAPI: FetchAPI, message: string): Response {
-  const body = JSON.stringify({ errors: [{ message, extensions: { code: 'NOT_ACCEPTABLE' } }] });
+function notAcceptable(fetchAPI: FetchAPI, message: string, requestId: string): Response {
+  const body = JSON.stringify({ errors: [{ message, extensions: { code: 'NOT_ACCEPTABLE', requestId } }] });
   const headers = { 'content-type': 'application/json; charset=utf-8' };
   return new fetchAPI.Response(body, { status: 406, headers });
 }

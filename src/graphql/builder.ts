@@ -59,7 +59,9 @@ export const builder = new SchemaBuilder<Types>({
     endCursorFieldOptions: { description: 'Cursor of the last item; null if the page is empty.' },
     defaultConnectionTypeOptions: { description: 'A page of a list.' },
     defaultEdgeTypeOptions: { description: 'An item of a list, and its cursor.' },
-    firstArgOptions: { description: 'Number of items from the start of the list, or after `after`; at most 100.' },
+    firstArgOptions: {
+      description: 'Number of items from the start of the list, or after `after`: 25 by default, at most 100.',
+    },
     afterArgOptions: { description: 'The cursor after which the page begins.' },
     lastArgOptions: { description: 'Number of items from the end of the list, or before `before`; at most 100.' },
     beforeArgOptions: { description: 'The cursor before which the page ends.' },

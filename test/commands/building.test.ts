@@ -79,6 +79,9 @@ describe('queue create, update and rotate', () => {
     expect(await cli.json('queue', 'rotate', 'mails', '--overlap', '12h')).toMatchObject({
       signingSecret: expect.stringMatching(/^whsec_/),
     });
+    expect(await cli.text('queue', 'show', 'mails')).toMatch(
+      /^Standard Webhooks +yes\nnext signing secret +takes over at 20/m,
+    );
     expect(await cli.text('queue', 'rotate', 'mails', '--finish')).toMatch(/latest secret/);
   });
 

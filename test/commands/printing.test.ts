@@ -156,4 +156,9 @@ describe('config check', () => {
     expect([JSON.stringify(json), text].join()).not.toContain('hidden');
     expect(isFailure).toBeUndefined();
   });
+
+  it('shows an empty list of allowed blocks, which is not the default', async () => {
+    const { run } = openCommands('', { WEBHOOK_ALLOW_CIDRS: '', WORKER_CAPACITY: '' });
+    expect((await run('config', 'check')).text).toBe('WEBHOOK_ALLOW_CIDRS  (none)\nok');
+  });
 });

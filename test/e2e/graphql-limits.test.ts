@@ -193,7 +193,12 @@ describe('the way in', () => {
     });
     expect(response.status).toBe(406);
     expect(await response.json()).toEqual({
-      errors: [{ message: expect.stringContaining('text/event-stream'), extensions: { code: 'NOT_ACCEPTABLE' } }],
+      errors: [
+        {
+          message: expect.stringContaining('text/event-stream'),
+          extensions: { code: 'NOT_ACCEPTABLE', requestId: expect.any(String) },
+        },
+      ],
     });
     expect(await graphql.query('{ account { apiKeys { id } } }')).toEqual(before);
   });

@@ -19,16 +19,16 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
     at: t.expose('at', { type: 'DateTime', description: 'Time of the change.' }),
     actor: t.exposeString('actorLabel', {
       description:
-        'Actor that made the change: an API key by its name and its first and last characters, a member by the e-mail address, or the operator.',
+        'Actor that made the change: an API key by its name and its first and last characters, a member by the e-mail address, the operator, or `Jobferry` for what a breaker does.',
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'Id of the actor’s API key; null if the actor is a member or the operator.',
+      description: 'Id of the actor’s API key; null for any other actor.',
       resolve: ({ actorType, actorId }) => (actorType === 'api_key' ? actorId : null),
     }),
     memberId: t.id({
       nullable: true,
-      description: 'Id of the member that is the actor; null if it is an API key or the operator.',
+      description: 'Id of the member that is the actor; null for any other actor.',
       resolve: ({ actorType, actorId }) => (actorType === 'member' ? actorId : null),
     }),
     action: t.exposeString('action', { description: 'Kind of the change, such as `queue.update`.' }),

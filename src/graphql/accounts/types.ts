@@ -134,7 +134,7 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
     name: t.exposeString('name', { description: 'Name given when the account was created.' }),
     isSuspended: t.boolean({
       description:
-        'Whether the operator has suspended the account: publishes, replays and new queues are refused, and its queues are paused.',
+        'Whether the operator has suspended the account: publishes, replays, new queues and ends of pauses are refused, and its queues are paused.',
       resolve: ({ isSuspended }) => isSuspended === true,
     }),
     plan: t.field({

@@ -10,7 +10,7 @@ const THRESHOLD =
 const WINDOW =
   'The time before now that is counted: a multiple of 300 up to 3600; 900 by default. Only for kinds that count.';
 const FOR =
-  'How long the condition must hold before an alert fires, and be over before it resolves: 0 to 3600; 60 by default.';
+  'Seconds for which the condition must hold before an alert fires, and be over before it resolves: 0 to 3600; 60 by default.';
 
 const TARGET = 'Where notifications are sent: this, or `webhookUrl` and `format`.';
 
@@ -139,7 +139,7 @@ builder.mutationFields((t) => ({
   deleteAlertRule: t.field({
     type: DeleteAlertRulePayload,
     description:
-      'Deletes an alert rule with its alerts, also those that fire: nothing tells the receiver that they end.',
+      'Deletes an alert rule with its alerts, also those that fire: the receiver is not notified of their end.',
     errors: { types: [NotFoundError] },
     args: { id: t.arg.id({ required: true, description: 'Id of the rule.' }) },
     resolve: (_root, { id }, { services, account }) =>
@@ -160,7 +160,7 @@ builder.mutationFields((t) => ({
   silenceAlertRule: t.field({
     type: AlertRulePayload,
     description:
-      'Silences an alert rule. Its alerts fire without a notification; one that still fires at the end of the silence is told then. The end of an alert that was told before is told at once.',
+      'Silences an alert rule. Its alerts fire without a notification; one that still fires at the end of the silence has its notification then. The end of an alert whose notification was sent before the silence is sent at once.',
     errors: { types: [ValidationError, NotFoundError] },
     args: {
       id: t.arg.id({ required: true, description: 'Id of the rule.' }),

@@ -23,7 +23,7 @@ export const AlertState = enumOf(
 const AlertResolution = enumOf('AlertResolution', 'Why an alert has ended.', ALERT_RESOLUTIONS);
 
 export const AlertNotification = builder.prismaObject('AlertNotification', {
-  description: `A request to the target of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes; each attempt has the same body. After the last one, alerts that still fire are told again in a new notification.`,
+  description: `A request to the target of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes, or more slowly if an answer has a \`Retry-After\`, which counts up to an hour. Each attempt has the same body. After the last one, a new notification has the alerts that still fire.`,
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the notification, as in its body.' }),
@@ -61,7 +61,7 @@ const LATEST = { orderBy: { id: 'desc' }, take: 1 } as const;
 const FIRING = { where: { state: 'firing' }, orderBy: { id: 'asc' }, take: ALERT_LIMITS.openOfRule } as const;
 
 export const AlertRule = builder.prismaObject('AlertRule', {
-  description: 'A condition that is watched, and the target that is told. Durations are in seconds.',
+  description: 'A condition that is watched, and the target of its notifications. Durations are in seconds.',
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the rule, 24 hexadecimal digits.' }),
@@ -96,7 +96,7 @@ export const AlertRule = builder.prismaObject('AlertRule', {
     }),
     forSeconds: t.exposeInt('forSeconds', {
       description:
-        'How long the condition must hold before an alert fires, and be over before it resolves, which takes a minute at least.',
+        'Time for which the condition must hold before an alert fires, and be over before it resolves, which takes a minute at least.',
     }),
     webhookUrl: t.string({
       description:

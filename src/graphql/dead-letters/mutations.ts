@@ -55,7 +55,9 @@ builder.mutationFields((t) => ({
         defaultValue: false,
         description: 'True: only count the matching dead letters.',
       }),
-      ratePerSecond: t.arg.int({ description: 'Maximum number of replays per second; no limit by default.' }),
+      ratePerSecond: t.arg.int({
+        description: 'Maximum number of replays per second, at most 100 000; no limit by default.',
+      }),
       canary: t.arg.boolean({
         required: true,
         defaultValue: false,

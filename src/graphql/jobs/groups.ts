@@ -83,7 +83,7 @@ const JobGroups = builder.objectRef<JobGroupsShape>('JobGroups').implement({
       complexity: PRICE.payloadSuggestions,
       nullable: true,
       description:
-        'Why no job is counted by a value: recent payloads do not have the path, or what the payload condition of the filter asks for. Null if a group has a value, or jobs are counted by no path and there are some, or there is no such reason.',
+        'Why no job is counted by a value: recent payloads do not have the path, or what the payload condition of the filter requires. Null if a group has a value, or jobs are counted by no path and there are some, or there is no such reason.',
       resolve: ({ hint }) => hint(),
     }),
   }),
@@ -109,7 +109,11 @@ builder.queryFields((t) => ({
       }),
       path: t.arg.string({ description: 'Path of the dimension `PAYLOAD`, such as `customer.id`; without `*`.' }),
       filter: t.arg({ type: JobFilterInput, description: 'The jobs to count; all by default.' }),
-      first: t.arg.int({ defaultValue: 20, required: true, description: 'Maximum number of groups; at most 1000.' }),
+      first: t.arg.int({
+        defaultValue: 20,
+        required: true,
+        description: 'Maximum number of groups; at most 1000; a larger number counts as 1000.',
+      }),
     },
     resolve: async (_root, { by, path, filter, first }, context) => {
       const { services, account } = context;

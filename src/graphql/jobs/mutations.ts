@@ -161,7 +161,9 @@ builder.mutationFields((t) => ({
         defaultValue: false,
         description: 'True: only count the matching jobs.',
       }),
-      ratePerSecond: t.arg.int({ description: 'Maximum number of jobs per second; no limit by default.' }),
+      ratePerSecond: t.arg.int({
+        description: 'Maximum number of jobs per second, at most 100 000; no limit by default.',
+      }),
     },
     resolve: (_root, { filter, all, dryRun, ratePerSecond }, context) =>
       refusing(async (): Promise<BulkActionResult> => {

@@ -50,7 +50,7 @@ const PayloadSuggestion = builder.objectRef<PayloadValueShape>('PayloadSuggestio
     count: t.exposeInt('count', { description: 'Number of sampled payloads that contain it.' }),
     isNumber: t.exposeBoolean('isNumber', {
       nullable: true,
-      description: 'Of a path: whether all its values in the sample are numbers; null of a value.',
+      description: 'Whether all values of the path in the sample are numbers; null if this is a value.',
     }),
   }),
 });
@@ -78,7 +78,7 @@ builder.queryFields((t) => ({
     type: [JobTimelinePoint],
     complexity: { field: PRICE.jobTimeline, multiplier: 1 },
     description:
-      'Number of jobs published in each time span, grouped by their present status; the last day by default.',
+      'Number of jobs published in each time span, grouped by their present status; the last day by default, and not before the start of retention.',
     args: {
       filter: t.arg({ type: JobFilterInput, description: 'The jobs to include; all by default.' }),
       ...timelineArgs,
@@ -97,7 +97,11 @@ builder.queryFields((t) => ({
     args: {
       queueId: t.arg.id({ description: 'Id of the queue whose payloads are sampled; all queues by default.' }),
       prefix: t.arg.string({ defaultValue: '', required: true, description: 'Start of the path.' }),
-      first: t.arg.int({ defaultValue: 20, required: true, description: 'Maximum number of paths; at most 100.' }),
+      first: t.arg.int({
+        defaultValue: 20,
+        required: true,
+        description: 'Maximum number of paths; at most 100; a larger number counts as 100.',
+      }),
     },
     resolve: (_root, { queueId, prefix, first }, { services, account }) =>
       services.jobs.payloadPaths(account, queueId ?? null, prefix, Math.min(Math.max(first, 0), 100)),
@@ -110,7 +114,11 @@ builder.queryFields((t) => ({
       queueId: t.arg.id({ description: 'Id of the queue whose payloads are sampled; all queues by default.' }),
       path: t.arg.string({ required: true, description: 'Path in the payload, such as `customer.id`.' }),
       prefix: t.arg.string({ defaultValue: '', required: true, description: 'Start of the value.' }),
-      first: t.arg.int({ defaultValue: 20, required: true, description: 'Maximum number of values; at most 100.' }),
+      first: t.arg.int({
+        defaultValue: 20,
+        required: true,
+        description: 'Maximum number of values; at most 100; a larger number counts as 100.',
+      }),
     },
     resolve: (_root, { queueId, path, prefix, first }, { services, account }) =>
       services.jobs.payloadValues(account, queueId ?? null, path, prefix, Math.min(Math.max(first, 0), 100)),

@@ -147,7 +147,11 @@ Job.implement({
       description:
         'First characters of the JSON text of the payload; null if the payload is stored encrypted and larger than 64 KiB, or cannot be decrypted.',
       args: {
-        max: t.arg.int({ required: true, defaultValue: 200, description: 'Maximum number of characters; 1 to 2000.' }),
+        max: t.arg.int({
+          required: true,
+          defaultValue: 200,
+          description: 'Maximum number of characters; 1 to 2000, and other numbers count as the nearer of these.',
+        }),
       },
       resolve: async (job, { max }, { loaders, texts }) => {
         const characters = Math.min(Math.max(max, 1), MAX_PREVIEW);

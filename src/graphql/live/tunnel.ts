@@ -37,7 +37,7 @@ const TunnelDelivery = builder.objectRef<TunnelDeliveryShape>('TunnelDelivery').
 });
 
 const TunnelEvent = builder.objectRef<TunnelEventShape>('TunnelEvent').implement({
-  description: 'Deliveries of a tunnel. The first event has none: it says that the tunnel is open.',
+  description: 'Deliveries of a tunnel. The first event has none: it confirms that the tunnel is open.',
   fields: (t) => ({
     tunnelId: t.exposeID('tunnelId', {
       nullable: true,

@@ -8,7 +8,7 @@ import { PRICE } from '../prices.ts';
 
 const SignatureVerdict = enumOf(
   'SignatureVerdict',
-  'What the answer of a receiver says about the signature. `ACCEPTED`: a 2xx answer; a receiver that does not verify signatures sends it, too. `REJECTED`: a 401 answer. `UNKNOWN`: any other answer, or none.',
+  'Verdict of a receiver’s answer on the signature. `ACCEPTED`: a 2xx answer; a receiver that does not verify signatures sends it, too. `REJECTED`: a 401 answer. `UNKNOWN`: any other answer, or none.',
   SIGNATURE_VERDICTS,
 );
 
@@ -41,7 +41,7 @@ const ReceiverCheck = builder.objectRef<CheckOfReceiver>('ReceiverCheck').implem
     }),
     signature: t.field({
       type: SignatureVerdict,
-      description: 'What the answer says about the signature.',
+      description: 'Verdict on the signature.',
       resolve: ({ signature }) => signature,
     }),
   }),

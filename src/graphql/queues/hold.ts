@@ -49,7 +49,7 @@ export const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('Queu
 
 export const QueueBreaker = builder.objectRef<QueueRow>('QueueBreaker').implement({
   description:
-    'The breaker of a queue. It opens when answers of the webhook fail as often as it says: the queue is held, and one job at a time probes the webhook, after 10 s and then at intervals that double up to 5 min. A failed probe uses up no attempt. It closes when the webhook answers 2xx. When the webhook, its secret or the breaker is changed, the next probe is due at once.',
+    'The breaker of a queue. It opens when answers of the webhook fail as its limits state: the queue is held, and one job at a time probes the webhook, after 10 s and then at intervals that double up to 5 min. A failed probe uses up no attempt. It closes when the webhook answers 2xx. When the webhook, its secret or the breaker is changed, the next probe is due at once.',
   fields: (t) => ({
     failures: t.exposeInt('breakerFailures', {
       nullable: true,

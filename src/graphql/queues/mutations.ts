@@ -282,7 +282,10 @@ builder.mutationFields((t) => ({
     errors: { types: [ValidationError, NotFoundError] },
     args: {
       queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
-      breaker: t.arg({ type: BreakerInput, description: 'When it opens; null for no breaker, as by default.' }),
+      breaker: t.arg({
+        type: BreakerInput,
+        description: 'Limits at which the breaker opens; null for no breaker, as by default.',
+      }),
     },
     resolve: (_root, { queueId: id, breaker }, context) =>
       refusing(async () => {

@@ -80,7 +80,7 @@ const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
       type: ReceiverHealth,
       complexity: PRICE.receiverHealth,
       nullable: true,
-      description: 'How the receiver answered in the last hour; null if its queues have been deleted meanwhile.',
+      description: 'Answers of the receiver in the last hour; null if its queues have been deleted meanwhile.',
       resolve: (receiver, _args, { loaders }) => loaders.receiverHealth.load(receiver),
     }),
   }),

@@ -57,7 +57,7 @@ const QueueOutcomeKind = enumOf(
 );
 
 const QueueOutcome = builder.objectRef<QueueOutcomeShape>('QueueOutcome').implement({
-  description: 'What became of one of several queues.',
+  description: 'Outcome for one of several queues.',
   fields: (t) => ({
     id: t.exposeID('id', { nullable: true, description: 'Id of the queue; null for a name that no queue has.' }),
     name: t.exposeString('name', {
@@ -84,7 +84,7 @@ const QueueOutcome = builder.objectRef<QueueOutcomeShape>('QueueOutcome').implem
 });
 
 const QueuesPayload = builder.objectRef<SeveralQueues>('QueuesPayload').implement({
-  description: 'What became of each of several queues.',
+  description: 'Outcome for each of several queues.',
   fields: (t) => ({
     changed: t.int({
       description: 'Number of queues that were changed; in a dry run, that would be.',

@@ -25,7 +25,7 @@ const QueueTunnel = builder.objectRef<OpenTunnel>('QueueTunnel').implement({
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the tunnel.' }),
     openedBy: t.exposeString('openedBy', { description: 'Name of the API key or the person, as in the audit log.' }),
-    openedAt: t.expose('openedAt', { type: 'DateTime', description: 'When the tunnel was opened.' }),
+    openedAt: t.expose('openedAt', { type: 'DateTime', description: 'Time at which the tunnel was opened.' }),
   }),
 });
 
@@ -51,7 +51,9 @@ const QueuePause = builder.objectRef<{ pausedAt: Date; pausedBy: string }>('Queu
   description: 'A pause of a queue. No job of the queue is claimed during it.',
   fields: (t) => ({
     since: t.expose('pausedAt', { type: 'DateTime', description: 'Start of the pause.' }),
-    by: t.exposeString('pausedBy', { description: 'Actor that paused the queue: an API key, or the command line.' }),
+    by: t.exposeString('pausedBy', {
+      description: 'Actor that paused the queue: an API key, a member by the e-mail address, or `operator`.',
+    }),
   }),
 });
 
@@ -200,7 +202,7 @@ Queue.implement({
     addressWarning: t.string({
       nullable: true,
       description:
-        'What is wrong with the host of the webhook URL, if it is an address that is neither public nor allowed: all deliveries are refused. Null for other addresses, and for names.',
+        'Problem of the host of the webhook URL, if it is an address that is neither public nor allowed: all deliveries are refused. Null for other addresses, and for names.',
       resolve: ({ webhookUrl }, _args, { services }) => services.queues.addressWarning(webhookUrl),
     }),
     ignoredNames: t.field({
@@ -227,7 +229,8 @@ Queue.implement({
     }),
     timeline: t.field({
       type: [TimelinePoint],
-      description: 'Attempts over time; the last day by default, at most 1000 time spans.',
+      description:
+        'Attempts over time; the last day by default, at most 1000 time spans, and not before the start of retention.',
       complexity: timelinePrice,
       args: timelineArgs,
       resolve: async ({ id }, args, context, info) =>

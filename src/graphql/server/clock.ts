@@ -35,7 +35,7 @@ const ClockType = builder.objectRef<ClockState>('Clock').implement({
   fields: (t) => ({
     now: t.expose('now', { type: 'DateTime', description: 'Its time.' }),
     aheadSeconds: t.float({
-      description: 'How far it is ahead of the machine’s clock, in seconds.',
+      description: 'Lead over the machine’s clock, in seconds.',
       resolve: ({ aheadMs }) => aheadMs / 1000,
     }),
     next: t.field({
@@ -70,7 +70,7 @@ const ResetClockPayload = builder.objectRef<{ clock: ClockState }>('ResetClockPa
 });
 
 const Travel = builder.inputType('TravelInput', {
-  description: 'How far time passes. Without a field: until the next event.',
+  description: 'Distance of the travel. Without a field: to the next event.',
   fields: (t) => ({
     bySeconds: t.float({ description: `By this number of seconds, at most ${MAX_TRAVEL_MS / 1000}.` }),
     until: t.field({ type: 'DateTime', description: 'Until this time.' }),
@@ -105,7 +105,7 @@ builder.mutationFields((t) => ({
     description:
       'Lets time pass on a server for development or tests, from event to event: delays, back-offs, holds, rate windows, ack deadlines and lifetimes end in their order, and each time what is due is delivered. Removal after retention follows within 2 s.',
     errors: { types: [ConflictError, InvalidRequestError] },
-    args: { input: t.arg({ type: Travel, required: true, description: 'How far time passes.' }) },
+    args: { input: t.arg({ type: Travel, required: true, description: 'Distance of the travel.' }) },
     resolve: (_root, { input: { bySeconds, until, drain } }, { services, account }) =>
       refusing(async () => {
         const given = [bySeconds, until, drain === true ? drain : null].filter((one) => one != null);

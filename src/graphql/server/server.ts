@@ -5,7 +5,7 @@ import { TimeRangeInput } from '../filter-input.ts';
 import { PRICE } from '../prices.ts';
 
 const ServiceLags = builder.objectRef<LagsShape>('ServiceLags').implement({
-  description: 'How far the background work of the service is behind, over all accounts. None of it delays deliveries.',
+  description: 'Lag of the background work of the service, over all accounts. None of it delays deliveries.',
   fields: (t) => ({
     searchSeconds: t.exposeFloat('searchSeconds', {
       nullable: true,
@@ -34,7 +34,7 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
     }),
     clockOffsetSeconds: t.exposeFloat('clockOffsetSeconds', {
       description:
-        'How far the database’s clock is ahead of the clock of the process that answers, in seconds; negative if it is behind. Exact to the duration of a query. Due times follow the database’s clock only.',
+        'Lead of the database’s clock over the clock of the process that answers, in seconds; negative if it is behind. Exact to the duration of a query. Due times follow the database’s clock only.',
     }),
     retentionSeconds: t.exposeFloat('retentionSeconds', {
       description: 'Time for which a job is kept after its publish, in seconds.',
@@ -47,7 +47,7 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
       nullable: true,
       complexity: PRICE.usage,
       description:
-        'How far the background work of the service is behind. Only the operator’s account receives it: it shows the load of all accounts. Null for other accounts.',
+        'Lag of the background work of the service. Only the operator’s account receives it: it shows the load of all accounts. Null for other accounts.',
       resolve: (_server, _args, { services, account }) => services.server.lags(account),
     }),
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {
