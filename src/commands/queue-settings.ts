@@ -36,7 +36,7 @@ const SWITCH: Record<keyof typeof SWITCHES, (client: JobferryClient, name: strin
 
 const BREAKER = {
   value: 'N|TIME|N,TIME|no',
-  help: 'hold the queue when so many answers in a row have failed, or all of so long a time, such as 10,2m',
+  help: 'hold the queue when so many answers in a row have failed, or all of so long a time, such as 10,2m; by a time alone, jobs whose attempts are over sooner die',
 } as const satisfies Option;
 
 const URL_HELP = 'where jobs are delivered';

@@ -89,7 +89,7 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
   },
   PLANS: {
     meaning:
-      'JSON merged over the plans `free` and `pro`, as in `{"free":{"monthlyAttempts":3}}`; a new plan needs every field that these have',
+      'JSON merged over the plans `free` and `pro`, as in `{"free":{"monthlyAttempts":3}}`; a new plan needs every field that these have: `queues` and `monthlyAttempts` (null: no limit), `includedAttempts`, `maxAttempts`, `maxDefers`, `window` (seconds)',
   },
   TEMPLATES: { unset: '`anthropic`, `openai`', meaning: 'JSON that replaces the queue templates' },
   REPORT_URL: {

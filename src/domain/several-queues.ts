@@ -8,6 +8,11 @@ import { printable } from './text.ts';
 
 /** Queues of one call: more than an account can have live ones. */
 export const MAX_CHOSEN = 1000;
+/**
+ * Entries that the audit log of an account may get in 24 hours before deeds with several queues are refused: each of them may
+ * write a thousand, and they are kept for 366 days. Changes of one queue go on.
+ */
+export const MAX_AUDITED_A_DAY = 50_000;
 
 /** One of these chooses the queues. */
 export interface QueueChoice {

@@ -215,3 +215,26 @@ describe('limiting several', () => {
     expect(outcomes(await limit(300))).toEqual(['changed', 'changed', 'changed']);
   });
 });
+
+describe('deeds with several queues', () => {
+  it('are refused once the audit log has 50 000 entries of a day, and a queue alone can still be changed', async () => {
+    const queue = await create();
+    const entries = `insert into audit_entry (id, account_id, at, actor_type, actor_label, action, target_type, target_id)
+      select jobferry_id(at), $1, at, 'operator', 'operator', 'queue.pause', 'queue', 'x'
+        from (select jobferry_now() - $3 * interval '1 hour' as at) moment cross join generate_series(1, $2::int)`;
+    const choice = { ids: [queue.id] };
+    await op.db.query(entries, [account.id, 50_000, 25]);
+    expect(outcomes(await op.queues.pauseSeveral(account, choice, REAL))).toEqual(['changed']);
+    await op.db.query(entries, [account.id, 50_000, 23]);
+    const said = /more than 50000 changes in the last 24 hours: change queues one by one/;
+    await expect(op.queues.resumeSeveral(account, choice, { ...REAL, pausedAt: null })).rejects.toThrow(said);
+    await expect(op.queues.limitSeveral(account, choice, { concurrency: 2 }, REAL)).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+    expect(outcomes(await op.queues.resumeSeveral(account, choice, { ...DRY, pausedAt: null }))).toEqual(['changed']);
+    await op.queues.resume(account, queue.id);
+    expect(await pausedIds()).toEqual([]);
+    const theirs = await create({}, other);
+    expect(outcomes(await op.queues.pauseSeveral(other, { ids: [theirs.id] }, REAL))).toEqual(['changed']);
+  });
+});

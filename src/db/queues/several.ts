@@ -23,6 +23,18 @@ const PRESENT = `present as materialized (
        where id = any ($1::text[]) and account_id = $2 and deleted_at is null order by id for no key update
     )`;
 
+const AUDITED: Statement = {
+  name: 'audited-today',
+  text: `
+    select from audit_entry where account_id = $1 and id >= jobferry_first_id(jobferry_now() - interval '1 day')
+     order by id offset $2 limit 1`,
+};
+
+/** Whether the audit log of an account got more than so many entries in the last 24 hours. It reads as many entries of an index. */
+export async function isAuditFull(db: Database, accountId: string, most: number): Promise<boolean> {
+  return (await db.query(AUDITED, [accountId, most])).length > 0;
+}
+
 const PAUSE: Statement = {
   name: 'pause-queues',
   text: `

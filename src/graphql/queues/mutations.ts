@@ -91,7 +91,8 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
 });
 
 const BreakerInput = builder.inputType('BreakerInput', {
-  description: 'When a breaker opens: `failures`, `seconds` or both.',
+  description:
+    'Limits at which a breaker opens: `failures`, `seconds` or both. By `seconds` alone, jobs whose attempts are over sooner die before it opens.',
   fields: (t) => ({
     failures: t.int({ description: 'Number of failed answers in a row, 2 to 1000.' }),
     seconds: t.int({ description: 'Time in seconds in which all answers have failed, at least two; 1 to 3600.' }),

@@ -9,7 +9,7 @@ import {
 import type { SeveralQueues } from '../../services/queues/several.ts';
 import { builder } from '../builder.ts';
 import { enumOf } from '../enums.ts';
-import { ForbiddenError, NotFoundError, ValidationError } from '../errors.ts';
+import { ConflictError, ForbiddenError, NotFoundError, ValidationError } from '../errors.ts';
 import { checked, refusing, withoutNulls } from '../input.ts';
 import { PRICE } from '../prices.ts';
 
@@ -132,15 +132,15 @@ const DRY_RUN = {
   defaultValue: false,
   description: 'True: change nothing, and say what would be.',
 } as const;
-const ERRORS = { types: [ValidationError, NotFoundError] };
-const ERRORS_OF_ACCOUNT = { types: [ValidationError, ForbiddenError, NotFoundError] };
+const ERRORS = { types: [ValidationError, NotFoundError, ConflictError] };
+const ERRORS_OF_ACCOUNT = { types: [ValidationError, ForbiddenError, NotFoundError, ConflictError] };
 
 builder.mutationFields((t) => ({
   pauseQueues: t.field({
     type: QueuesPayload,
     complexity: PRICE.severalQueues,
     description:
-      'Pauses several queues in one transaction. Paused ones are left as they are. Each change has an entry in the audit log.',
+      'Pauses several queues in one transaction. Paused ones are left as they are. Each change has an entry in the audit log. This and the other mutations of several queues are refused with a `ConflictError` once the account made more than 50 000 changes in 24 hours.',
     errors: ERRORS,
     args: { queues: t.arg(CHOICE), dryRun: t.arg.boolean(DRY_RUN) },
     resolve: (_root, { queues, dryRun }, { services, account }) =>

@@ -1,7 +1,8 @@
 import { changeLimits, type LimitedQueue } from '../../db/queues/limits.ts';
 import { type LiveQueue, liveQueues, waitingOf } from '../../db/queues/live.ts';
-import { endHolds, type FoundQueue, pauseQueues, resumeQueues } from '../../db/queues/several.ts';
+import { endHolds, type FoundQueue, isAuditFull, pauseQueues, resumeQueues } from '../../db/queues/several.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
+import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import {
   assertTotalAfter,
@@ -10,6 +11,7 @@ import {
   type FormerLimits,
   isOther,
   type Limits,
+  MAX_AUDITED_A_DAY,
   type QueueChoice,
   type QueueOutcome,
   undoneLimits,
@@ -30,7 +32,8 @@ interface DryRun {
 /**
  * Pauses, resumes and limits several queues in one call, and ends their holds. A queue that has the state already is left as it
  * is. Each change has an entry of its own in the audit log.
- * @throws JobferryError `invalid_fields`, `not_found` (no queue delivers to a receiver), `unavailable`, and what the method names
+ * @throws JobferryError `invalid_fields`, `not_found` (no queue delivers to a receiver), `conflict` (too many changes in a day),
+ *   `unavailable`, and what the method names
  */
 export function createSeveralQueues(context: Context) {
   const { db, prisma, periods } = context;
@@ -38,6 +41,11 @@ export function createSeveralQueues(context: Context) {
   const chosen = async (account: Account, choice: QueueChoice) => {
     const live = await liveQueues(db, account.id);
     return { live: new Map(live.map((queue) => [queue.id, queue])), chosen: chosenOf(choice, live) };
+  };
+  const assertRoom = async ({ id }: Account) => {
+    if (!(await isAuditFull(db, id, MAX_AUDITED_A_DAY))) return;
+    const text = `the account made more than ${MAX_AUDITED_A_DAY} changes in the last 24 hours: change queues one by one`;
+    throw new JobferryError('conflict', text);
   };
   const changed = (account: Account, queueId: string, isWoken: boolean) => {
     if (isWoken) context.wake(queueId, 'change');
@@ -52,6 +60,7 @@ export function createSeveralQueues(context: Context) {
   ): Promise<SeveralQueues> => {
     const { live, chosen: queues } = await chosen(account, choice);
     if (dryRun) return { queues: outcomesOf(queues, live, wouldChange), pausedAt: null };
+    await assertRoom(account);
     const found = new Map((await change(idsOf(queues))).map((queue) => [queue.id, queue]));
     const done = [...found.values()].filter((queue) => queue.changed);
     for (const { id } of done) changed(account, id, wakes);
@@ -65,6 +74,7 @@ export function createSeveralQueues(context: Context) {
     queues: readonly Chosen[],
     wantedOf: (present: readonly LimitedQueue[]) => Map<string, Partial<Limits>>,
   ): Promise<QueueOutcome[]> => {
+    await assertRoom(account);
     const result = await changeLimits(prisma, authorOf(account), idsOf(queues), (present, total) => {
       const wanted = wantedOf(present);
       assertTotalAfter(present, wanted, total);
