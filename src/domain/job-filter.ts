@@ -114,6 +114,9 @@ export const FILTER_LIMITS = {
   payloadPathLength: 256,
 } as const;
 
+/** An id that no queue has, for a filter whose conditions on queues exclude all of them. */
+export const NO_QUEUE = '0'.repeat(24);
+
 export const JOB_ORDER_FIELDS = ['created_at', 'scheduled_for', 'completed_at', 'attempts'] as const;
 export type JobOrderField = (typeof JOB_ORDER_FIELDS)[number];
 export interface JobOrder {

@@ -180,7 +180,13 @@ describe('what was asked for', () => {
   it('has a word for each member that narrows it', () => {
     expect(
       pairsOfSelection({
-        ...{ fingerprints: ['bc03a4af6c368fe6'], queueIds: ['01a2030a2612000623acf7d6'], replayed: false, dead: {} },
+        ...{
+          fingerprints: ['bc03a4af6c368fe6'],
+          queueIds: ['01a2030a2612000623acf7d6'],
+          receivers: ['a.example'],
+          replayed: false,
+          dead: {},
+        },
         ...{
           created: { from: '2026-11-12' },
           attempts: { min: 2, max: 2 },
@@ -192,6 +198,7 @@ describe('what was asked for', () => {
     ).toEqual([
       ['Cause', 'bc03a4af6c368fe6'],
       ['Queues', '…cf7d6'],
+      ['Receivers', 'a.example'],
       ['Replayed before', 'no'],
       ['Published', '2026-11-12 to now'],
       ['Attempts', '2'],

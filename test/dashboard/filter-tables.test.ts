@@ -230,6 +230,13 @@ describe('the filter of a replay that was started', () => {
     expect(pathOfSelection('REPLAY_DEAD_LETTERS', { ids: ['a'] }, null)).toBeNull();
   });
 
+  it('has its receivers in place of the queues that delivered to them, and no way back to other queues', () => {
+    const ofReceiver = { receivers: ['a.example:8443'], queueIds: ['id1', 'id2'] };
+    const path = pathOfSelection('REPLAY_DEAD_LETTERS', ofReceiver, null) ?? '';
+    expect(new URLSearchParams(path.split('?')[1]).get('q')).toBe('receiver:a.example:8443');
+    expect(pathOfSelection('REPLAY_DEAD_LETTERS', { queueIds: ['id1', 'id2'] }, null)).toBeNull();
+  });
+
   it('is none for actions on jobs', () => {
     expect(pathOfSelection('CANCEL_JOBS', { states: ['due'] }, null)).toBeNull();
   });

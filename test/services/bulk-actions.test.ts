@@ -204,6 +204,20 @@ describe('a replay', () => {
     expect(await op.bulk.countReplay(account, input(id, { filter, all: false }))).toBe(5);
   });
 
+  it.each(['filter', 'jobs'] as const)('a replay by a receiver in %s keeps to the queues of its start', async (of) => {
+    const at = (host: string) => ({ webhookUrl: `https://${host}/` });
+    const [stays, comes] = [await createQueue(at(`${of}.example`)), await createQueue(at('elsewhere.example'))];
+    for (const { id } of [stays, comes]) await insertDeadLetters(op.db, id, 2);
+    const asked = { filter: {}, jobs: null, [of]: { receivers: [`${of}.example`] } };
+    const id = await op.bulk.startReplay(account, input('', { queueId: null, all: false, ...asked }));
+    await op.queues.update(account, comes.id, at(`${of}.example`));
+    await run(id);
+    expect(await row(id)).toMatchObject({ status: 'completed', matched: 2, succeeded: 2 });
+    expect([await replaysOf(op.db, stays.id), await replaysOf(op.db, comes.id)].map((all) => all.length)).toEqual([
+      2, 0,
+    ]);
+  });
+
   it('a replay of a queue is narrowed by the queues of its filter', async () => {
     const queue = await createQueue();
     const other = await createQueue();
@@ -454,6 +468,42 @@ describe('startCancel', () => {
     expect(await op.auditOf(id)).toMatchObject([
       { action: 'jobs.cancel', target_type: 'bulk_action', after: { filter } },
     ]);
+  });
+
+  it('a cancel by a receiver keeps to the queues that delivered to it at the start, wherever they deliver now', async () => {
+    const at = (host: string) => ({ webhookUrl: `https://${host}/` });
+    const [stays, leaves] = [await createQueue(at('y1.example')), await createQueue(at('y1.example'))];
+    const [comes, other] = [await createQueue(at('y2.example')), await createQueue(at('y3.example'))];
+    for (const { name } of [stays, leaves, comes, other]) await publish(name, 3);
+    const id = await op.bulk.startCancel(account, { receivers: ['Y1.example'] }, false);
+    const none = await op.bulk.startCancel(account, { receivers: ['y4.example'] }, false);
+    await op.queues.update(account, leaves.id, at('y5.example'));
+    for (const [queue, host] of [
+      [comes, 'y1.example'],
+      [other, 'y4.example'],
+    ] as const) {
+      await op.queues.update(account, queue.id, at(host));
+    }
+    await run(id);
+    await run(none);
+    expect(await row(id)).toMatchObject({ status: 'completed', matched: 6, processed: 6, succeeded: 6, skipped: 0 });
+    expect(await row(none)).toMatchObject({ status: 'completed', matched: 0, processed: 0 });
+    expect(await Promise.all([stays, leaves, comes, other].map((queue) => statuses(queue.id)))).toEqual([
+      ...[{ dead: 3 }, { dead: 3 }, { pending: 3 }, { pending: 3 }],
+    ]);
+    const filter = { receivers: ['y1.example'], queueIds: [stays.id, leaves.id] };
+    expect(await op.auditOf(id)).toMatchObject([{ after: { filter, matched: 6 } }]);
+  });
+
+  it('a cancel by receivers and queues takes the queues that are in both', async () => {
+    const [one, two] = [
+      await createQueue({ webhookUrl: 'https://z.example/' }),
+      await createQueue({ webhookUrl: 'https://z.example/' }),
+    ];
+    for (const { name } of [one, two]) await publish(name, 2);
+    const id = await op.bulk.startCancel(account, { receivers: ['z.example'], queueIds: [two.id] }, false);
+    await run(id);
+    expect([await statuses(one.id), await statuses(two.id)]).toEqual([{ pending: 2 }, { dead: 2 }]);
   });
 
   it('narrows down by payload and state', async () => {

@@ -12,6 +12,7 @@ type StoredCondition =
 /** The stored filter of a replay, as it comes back: the members of the API's filter, dates as text. */
 interface StoredFilter {
   fingerprints?: string[];
+  receivers?: string[];
   reasons?: string[];
   webhookStatusCodes?: number[];
   errorContains?: string;
@@ -25,12 +26,16 @@ export function pathOfSelection(kind: string, selection: unknown, queueName: str
   if (kind !== 'REPLAY_DEAD_LETTERS' || typeof selection !== 'object' || selection === null) return null;
   // The filter of this page has no words for these. Without them, the link would show more.
   if ('jobs' in selection || 'ids' in selection) return null;
+  // The ids of queues are those that delivered to the receivers at the start, if there are receivers.
+  if ('queueIds' in selection && !('receivers' in selection)) return null;
   const { payload } = selection as StoredFilter;
   const ofPayload = payload === undefined ? [] : payloadChips(payload);
   if (ofPayload === null) return null;
-  const { fingerprints, reasons, webhookStatusCodes, errorContains, answers, dead } = selection as StoredFilter;
+  const { receivers, fingerprints, reasons, webhookStatusCodes, errorContains, answers, dead } =
+    selection as StoredFilter;
   const chips: DeadChip[] = [];
   if (queueName !== null) chips.push({ word: 'queue', value: [queueName] });
+  if (receivers?.length) chips.push({ word: 'receiver', value: receivers });
   if (fingerprints?.length) chips.push({ word: 'cause', value: fingerprints });
   if (reasons?.length) chips.push({ word: 'reason', value: reasons.flatMap(reasonOf) });
   for (const text of answers ?? []) chips.push({ word: 'answer', value: text });

@@ -22,7 +22,7 @@ export interface NewBulkAction {
   kind: BulkKind;
   /** Null when the action spans queues. */
   queueId: string | null;
-  /** The filter of the request. */
+  /** The filter that all batches use: that of the request, with ids for the queues of receivers and tags. */
   selection: object;
   ratePerSecond: number | null;
   canary: boolean;

@@ -10,7 +10,8 @@ export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
     ids: t.idList({ description: 'Dead letters with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Dead letters of these queues.' }),
     receivers: t.stringList({
-      description: 'Dead letters of queues that deliver to one of these receivers, as in `Receiver.host`.',
+      description:
+        'Dead letters of queues that deliver to one of these receivers, as in `Receiver.host`. A bulk action takes the queues that do when it is requested.',
     }),
     dead: t.field({ type: TimeRangeInput, description: 'Dead letters of jobs that died in this range.' }),
     reasons: t.field({ type: [DeadReason], description: 'Dead letters of jobs that died for one of these reasons.' }),

@@ -1,7 +1,7 @@
 import type { InputRef } from '@pothos/core';
 import { JobferryError } from '../../domain/errors.ts';
 import type { JobFilter, JobOrder, JsonScalar, PayloadCondition } from '../../domain/job-filter.ts';
-import { FILTER_LIMITS } from '../../domain/job-filter.ts';
+import { FILTER_LIMITS, NO_QUEUE } from '../../domain/job-filter.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import {
@@ -59,7 +59,8 @@ export const JobFilterInput = builder.inputType('JobFilter', {
         'Jobs of the live queues that have at least one of these tags; at most 10 tags, of at most 100 queues. A bulk action takes the queues that have them when it is requested. Without effect in `Queue.jobs`.',
     }),
     receivers: t.stringList({
-      description: 'Jobs of queues that deliver to one of these receivers, as in `Receiver.host`.',
+      description:
+        'Jobs of queues that deliver to one of these receivers, as in `Receiver.host`. A bulk action takes the queues that do when it is requested.',
     }),
     states: t.field({ type: [JobStateName], description: 'Jobs in one of these states.' }),
     statuses: t.field({ type: [JobStatus], description: 'Jobs with one of these statuses.' }),
@@ -125,9 +126,6 @@ export async function jobFilterOf(
   const ids = tagged.filter((id) => filter.queueIds?.includes(id) ?? true);
   return { ...filter, queueIds: ids.length > 0 ? ids : [NO_QUEUE] };
 }
-
-/** An id that no queue has: an empty list must not mean all queues. */
-const NO_QUEUE = '0'.repeat(24);
 
 /** Tags are left out. */
 export function toJobFilter(input: Given): JobFilter {

@@ -11,6 +11,7 @@ import { isId } from '../../domain/id.ts';
 import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
 import { assertDeadLettersExist } from '../dead-letters/exists.ts';
+import { withQueuesOfReceivers } from './queues.ts';
 
 export interface BulkReplayInput {
   /** Null for all live queues of the account. */
@@ -34,6 +35,9 @@ export interface BulkRunNowInput {
   ratePerSecond: number | null;
 }
 
+/** How many items an action has at its start, and the filter that selects them in all its batches. */
+type Priced = Pick<actions.NewBulkAction, 'matched' | 'selection'>;
+
 /**
  * Inserts bulk actions; the workers run them (`worker/bulk`). Each request is written to the audit log.
  * Queues and actions of other accounts are not found.
@@ -41,7 +45,7 @@ export interface BulkRunNowInput {
 export function createBulkRequests(context: Context) {
   const { db, periods } = context;
 
-  const matchedByReplay = async (account: Account, input: BulkReplayInput): Promise<number> => {
+  const matchedByReplay = async (account: Account, input: BulkReplayInput): Promise<Priced> => {
     const { queueId, filter, jobs, all, ratePerSecond } = input;
     if (queueId !== null && !isId(queueId)) throw notFound('queue');
     if (jobs !== null && !matchesEverything(filter))
@@ -58,21 +62,31 @@ export function createBulkRequests(context: Context) {
     assertRate(ratePerSecond);
     const reading = db.reading(account.id);
     if (queueId !== null) await assertDeadLettersExist(reading, account, queueId);
-    return countReplayable(reading, { accountId: account.id, queueId, filter, jobs, periods });
+    const chosen = {
+      filter: await withQueuesOfReceivers(reading, account.id, filter),
+      jobs: jobs === null ? null : await withQueuesOfReceivers(reading, account.id, jobs),
+    };
+    const matched = await countReplayable(reading, { accountId: account.id, queueId, ...chosen, periods });
+    return { matched, selection: chosen.jobs === null ? chosen.filter : { jobs: chosen.jobs } };
   };
 
-  const matchedByCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
-    assertJobs(filter, all);
-    return countCancellable(db.reading(account.id), { accountId: account.id, filter, periods });
+  const matchedByCancel = async (account: Account, asked: JobFilter, all: boolean): Promise<Priced> => {
+    assertJobs(asked, all);
+    const reading = db.reading(account.id);
+    const filter = await withQueuesOfReceivers(reading, account.id, asked);
+    const matched = await countCancellable(reading, { accountId: account.id, filter, periods });
+    return { matched, selection: filter };
   };
 
   const matchedByRunNow = async (
     account: Account,
-    { filter, all, ratePerSecond }: BulkRunNowInput,
-  ): Promise<number> => {
-    assertJobs(filter, all);
+    { filter: asked, all, ratePerSecond }: BulkRunNowInput,
+  ): Promise<Priced> => {
+    assertJobs(asked, all);
     assertRate(ratePerSecond);
-    return countPostponed(db.reading(account.id), { accountId: account.id, filter, periods });
+    const reading = db.reading(account.id);
+    const filter = await withQueuesOfReceivers(reading, account.id, asked);
+    return { matched: await countPostponed(reading, { accountId: account.id, filter, periods }), selection: filter };
   };
 
   const matchedByPurge = async (account: Account, queueId: string): Promise<number> => {
@@ -113,7 +127,7 @@ export function createBulkRequests(context: Context) {
 
   return {
     /** Counts the dead letters that `startReplay` would replay now. @throws JobferryError as `startReplay` */
-    countReplay: matchedByReplay,
+    countReplay: async (account: Account, input: BulkReplayInput) => (await matchedByReplay(account, input)).matched,
 
     /**
      * Starts a replay of the matching dead letters, oldest first, or in the order of the matching jobs.
@@ -122,16 +136,16 @@ export function createBulkRequests(context: Context) {
      */
     async startReplay(account: Account, input: BulkReplayInput): Promise<string> {
       assertNotSuspended(account);
-      const matched = await matchedByReplay(account, input);
+      const priced = await matchedByReplay(account, input);
       const plan = planOf(context, account);
       if (await isLimitReached(db, account.id, plan.monthlyAttempts)) throw limitReached(plan);
-      const { queueId, filter, jobs, ratePerSecond, canary } = input;
-      const selection = jobs === null ? filter : { jobs };
-      return start(account, { kind: 'replay_dead_letters', queueId, selection, ratePerSecond, canary, matched });
+      const { queueId, ratePerSecond, canary } = input;
+      return start(account, { kind: 'replay_dead_letters', queueId, ratePerSecond, canary, ...priced });
     },
 
     /** Counts the jobs that `startCancel` would cancel now. @throws JobferryError as `startCancel` */
-    countCancel: matchedByCancel,
+    countCancel: async (account: Account, filter: JobFilter, all: boolean) =>
+      (await matchedByCancel(account, filter, all)).matched,
 
     /**
      * Starts to cancel all matching jobs that are pending or awaiting_ack.
@@ -140,12 +154,12 @@ export function createBulkRequests(context: Context) {
      * @throws JobferryError `invalid_request`, `unavailable`
      */
     async startCancel(account: Account, filter: JobFilter, all: boolean): Promise<string> {
-      const matched = await matchedByCancel(account, filter, all);
-      return start(account, { ...PLAIN, kind: 'cancel_jobs', queueId: null, selection: filter, matched });
+      const priced = await matchedByCancel(account, filter, all);
+      return start(account, { ...PLAIN, kind: 'cancel_jobs', queueId: null, ...priced });
     },
 
     /** Counts the jobs that `startRunNow` would make due now. @throws JobferryError as `startRunNow` */
-    countRunNow: matchedByRunNow,
+    countRunNow: async (account: Account, input: BulkRunNowInput) => (await matchedByRunNow(account, input)).matched,
 
     /**
      * Starts to make all matching jobs due that are pending and not yet due.
@@ -153,9 +167,9 @@ export function createBulkRequests(context: Context) {
      * @throws JobferryError `invalid_request`, `unavailable`
      */
     async startRunNow(account: Account, input: BulkRunNowInput): Promise<string> {
-      const matched = await matchedByRunNow(account, input);
-      const { filter: selection, ratePerSecond } = input;
-      return start(account, { kind: 'run_jobs_now', queueId: null, selection, ratePerSecond, canary: false, matched });
+      const priced = await matchedByRunNow(account, input);
+      const { ratePerSecond } = input;
+      return start(account, { kind: 'run_jobs_now', queueId: null, ratePerSecond, canary: false, ...priced });
     },
 
     /** Counts the jobs that `startPurge` would cancel now. @throws JobferryError `not_found`, `unavailable` */

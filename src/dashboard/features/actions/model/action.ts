@@ -290,6 +290,7 @@ export function pairsOfSelection(selection: unknown): readonly (readonly [label:
 const LABELS: Readonly<Record<string, string>> = {
   ...{
     queueIds: 'Queues',
+    receivers: 'Receivers',
     reasons: 'Reason',
     fingerprints: 'Cause',
     webhookStatusCodes: 'Code',
