@@ -4,7 +4,7 @@ import { lockHolders } from '../db/operator/locks.ts';
 import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
 import { endHolds, type FoundQueue, pauseQueues, resumeQueues } from '../db/queues/several.ts';
 import { type Author, OPERATOR } from '../domain/audit.ts';
-import { breakerOpenSince } from '../domain/breaker.ts';
+import { breakerOpenSince, isHeldAt } from '../domain/breaker.ts';
 import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { deliveringTo } from '../domain/several-queues.ts';
@@ -207,7 +207,7 @@ function describe(
   locks: readonly LockHolder[],
 ) {
   const count = (name: keyof QueueJobs) => atMost(jobs[name]);
-  const isHeld = queue.holdUntil !== null && (queue.holdUntil > now || queue.probeJobId !== null);
+  const isHeld = isHeldAt(queue, now);
   const { rateLimitMax, rateLimitWindow, nextSigningSecretAt: rotation } = queue;
   const slots = { inFlight: jobs.inFlight, awaitingAck: jobs.awaitingAck, concurrency: queue.concurrency };
   const state = stateOf({ ...queue, holdUntil: isHeld ? queue.holdUntil : null });

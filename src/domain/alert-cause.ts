@@ -15,7 +15,15 @@ export interface QueueMeasure {
   /** The most frequent reason of the dead letters, and the status code of most of those; null without one. */
   reason: string | null;
   statusCode: number | null;
+  /** Whether a job probes the receiver of an open breaker, or why none does; null for other kinds. */
+  probes: keyof typeof PROBES | null;
 }
+
+const PROBES = {
+  probed: 'Nothing is lost, and one job at a time probes it.',
+  no_job: 'No job waits that could probe it: the breaker stays open until a job is published.',
+  paused: 'The queue is paused, so no job probes it: the breaker stays open until the queue is resumed.',
+} as const;
 
 interface RuleOfCause {
   kind: AlertKind;
@@ -45,7 +53,7 @@ export function causeOfQueue(rule: RuleOfCause, measure: QueueMeasure): string {
     case 'hold':
       return `${queue} has been held for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver asked for it, or answered 429 or 503.`;
     case 'breaker':
-      return `The breaker of ${queue} has been open for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver fails: ${total} answers in a row. Nothing is lost, and one job at a time probes it.`;
+      return `The breaker of ${queue} has been open for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver fails: ${total} answers in a row. ${PROBES[measure.probes ?? 'probed']}`;
     case 'signature_rejected':
       return `${share(value)} of ${measure.total} answers to ${queue} ${recently} were 401. The receiver probably verifies the signature with another secret.`;
     case 'slow_receiver':

@@ -23,6 +23,18 @@ export function breakerOpenSince(queue: { holdUntil: Date | null; breakerOpenedA
   return queue.holdUntil === null ? null : queue.breakerOpenedAt;
 }
 
+/**
+ * Returns whether a queue is held now: until the end of its hold, while a job probes its receiver, and as long as its breaker is open.
+ * An open breaker probes with the next job, so without one it stays open after the end of the hold.
+ */
+export function isHeldAt(
+  queue: { holdUntil: Date | null; probeJobId: string | null; breakerOpenedAt: Date | null },
+  now: Date,
+): boolean {
+  const { holdUntil, probeJobId } = queue;
+  return holdUntil !== null && (holdUntil > now || probeJobId !== null || breakerOpenSince(queue) !== null);
+}
+
 /** @throws JobferryError `invalid_fields` */
 export function assertBreaker({ failures, seconds }: BreakerSettings): void {
   if (failures === null && seconds === null) {

@@ -238,8 +238,27 @@ describe('each kind of rule', () => {
     expect(await causes(one)).toEqual([]);
     await openFor(90);
     expect(await causes(one)).toMatchObject([
-      expect.stringMatching(/^The breaker of orders has been open for 90 s.* fails: 12 answers in a row/),
+      expect.stringMatching(
+        /^The breaker of orders has been open for 90 s.* fails: 12 answers in a row.* until a job is published/,
+      ),
     ]);
+  });
+
+  it.each([
+    ['no job waits', null, /^The breaker of orders .*No job waits that could probe it/],
+    ['a job waits', `select ${publishInSql('$1', 1)}`, /one job at a time probes it/],
+    ['a job probes', `update queue set probe_job_id = 'x' where id = $1`, /one job at a time probes it/],
+    ['the queue is paused', `update queue set paused_at = now(), paused_by = 'x' where id = $1`, /no job probes it/],
+  ])('says of an open breaker what probes the receiver, when %s', async (_when, statement, cause) => {
+    const one = await newAccount();
+    await createRule(one.graphql, { kind: 'BREAKER', threshold: 60, webhookUrl: one.receiver.url });
+    await sql(
+      `update queue set hold_until = jobferry_now() - interval '1 s', breaker_failed = 12,
+                        breaker_opened_at = jobferry_now() - interval '90 s' where id = $1`,
+      [one.queueId],
+    );
+    if (statement !== null) await sql(statement.replace(`'$1'`, '$1'), [one.queueId]);
+    expect(await causes(one)).toMatchObject([expect.stringMatching(cause)]);
   });
 
   it('finds a hold that lasts', async () => {

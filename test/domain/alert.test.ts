@@ -167,7 +167,7 @@ describe('a rule', () => {
 
 const measure: QueueMeasure = {
   ...{ queueName: 'orders', value: 750, total: null, inFlight: null, awaitingAck: null, concurrency: null },
-  ...{ reason: null, statusCode: null },
+  ...{ reason: null, statusCode: null, probes: null },
 };
 
 describe('the cause of an alert', () => {
@@ -200,6 +200,24 @@ describe('the cause of an alert', () => {
       '6 jobs of orders died in the last 15 min. Most frequent: attempts exhausted, HTTP 500.',
     ],
     ['failure_share', 50, { value: 66.6667, total: 30 }, '67 % of 30 attempts of orders of the last 15 min failed'],
+    [
+      'breaker',
+      60,
+      { total: 9, probes: 'probed' },
+      '9 answers in a row. Nothing is lost, and one job at a time probes it.',
+    ],
+    [
+      'breaker',
+      60,
+      { probes: 'no_job' },
+      'No job waits that could probe it: the breaker stays open until a job is published.',
+    ],
+    [
+      'breaker',
+      60,
+      { probes: 'paused' },
+      'The queue is paused, so no job probes it: the breaker stays open until the queue is resumed.',
+    ],
     ['hold', 60, { value: 7300 }, 'orders has been held for 2 h; the limit is 60 s.'],
     ['signature_rejected', 5, { value: 100, total: 8 }, '100 % of 8 answers to orders of the last 15 min were 401.'],
     ['slow_receiver', 5, { value: 12, total: 200 }, '12 % of 200 deliveries of orders of the last 15 min took longer'],

@@ -34,7 +34,7 @@ const WATCHED = `
     select rule.id as rule_id, rule.kind, rule.threshold, rule.counted,
            clock.now, clock.now - rule."windowSeconds" * interval '1 s' as since,
            q.id, q.name, q.concurrency, q.paused_at, q.hold_until, q.hold_since,
-           q.breaker_opened_at, q.breaker_failed
+           q.breaker_opened_at, q.breaker_failed, q.probe_job_id
       from clock cross join rule join queue q on rule."queueId" is null or q.id = rule."queueId"
      where q.id = any ($3::text[]) and q.account_id = $1 and q.deleted_at is null
   )`;
@@ -48,13 +48,15 @@ const WATCHED_QUEUES: Statement = {
 };
 
 const measured = (
-  columns: Partial<Record<'value' | 'total' | 'inFlight' | 'awaitingAck' | 'concurrency' | 'reason' | 'code', string>>,
+  columns: Partial<
+    Record<'value' | 'total' | 'inFlight' | 'awaitingAck' | 'concurrency' | 'reason' | 'code' | 'probes', string>
+  >,
 ) => `
   w.rule_id as "ruleId", w.id as "queueId", w.name as "queueName", (${columns.value})::float8 as value,
   (${columns.total ?? 'null'})::float8 as total, (${columns.inFlight ?? 'null'})::integer as "inFlight",
   (${columns.awaitingAck ?? 'null'})::integer as "awaitingAck",
   (${columns.concurrency ?? 'null'})::integer as concurrency, (${columns.reason ?? 'null'})::text as reason,
-  (${columns.code ?? 'null'})::integer as "statusCode"`;
+  (${columns.code ?? 'null'})::integer as "statusCode", (${columns.probes ?? 'null'})::text as probes`;
 
 // Jobs of paused and held queues wait by intention, as in the metrics. No queue has more than 500 slots.
 const OLDEST_DUE: Statement = {
@@ -85,11 +87,18 @@ const HOLD: Statement = {
       from w where w.hold_until is not null and w.hold_since <= w.now - w.threshold * interval '1 s'`,
 };
 
+// Whether any job waits takes one row of an index. Such a job probes the receiver when it is due.
+const PROBES = `case
+  when w.paused_at is not null then 'paused'
+  when w.probe_job_id is null and not exists (
+    select from job j where j.queue_id = w.id and j.status = 'pending' order by j.queue_id, j.scheduled_for, j.id limit 1) then 'no_job'
+  else 'probed' end`;
+
 const BREAKER: Statement = {
   name: 'alert-breaker',
   text: `
     with ${WATCHED}
-    select ${measured({ value: 'extract(epoch from w.now - w.breaker_opened_at)', total: 'w.breaker_failed' })}
+    select ${measured({ value: 'extract(epoch from w.now - w.breaker_opened_at)', total: 'w.breaker_failed', probes: PROBES })}
       from w where w.hold_until is not null and w.breaker_opened_at <= w.now - w.threshold * interval '1 s'`,
 };
 

@@ -1,5 +1,6 @@
 import type { Database, Statement } from '../connection/database.ts';
 import { IN_FLIGHT_OF_Q } from '../insight/use.ts';
+import { isHeld } from '../queues/held.ts';
 import { columnsOf, QUEUE_ROW, type QueueRow, toRow } from '../rows.ts';
 
 export interface QueueSummary {
@@ -25,7 +26,7 @@ const listOf = (condition: string, order: string) => `
     )
     select own.id, own.account_id as "accountId", own.name, own.webhook_url as "webhookUrl",
            own.paused_at as "pausedAt", own.paused_by as "pausedBy",
-           case when own.hold_until > clock.now or own.probe_job_id is not null then own.hold_until end as "holdUntil",
+           case when ${isHeld('clock.now', 'own.')} then own.hold_until end as "holdUntil",
            own.concurrency, in_flight.n as "inFlight", due.oldest as "oldestDueAt"
       from clock cross join own
       cross join lateral (

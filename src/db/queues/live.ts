@@ -1,5 +1,6 @@
 import { LIMITS } from '../../domain/queue.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { isHeld } from './held.ts';
 
 /** A live queue, as far as it matters for a deed with several of them. */
 export interface LiveQueue {
@@ -8,6 +9,8 @@ export interface LiveQueue {
   webhookUrl: string;
   pausedAt: Date | null;
   isHeld: boolean;
+  /** Whether there is a hold to end: that of a held queue, or one whose time is over and that no job has probed yet. */
+  hasHold: boolean;
   concurrency: number;
   rateLimitMax: number | null;
   rateLimitWindow: number;
@@ -18,7 +21,7 @@ const LIVE: Statement = {
   name: 'live-queues',
   text: `
     select id, name, webhook_url as "webhookUrl", paused_at as "pausedAt",
-           hold_until is not null and (probe_job_id is not null or hold_until > jobferry_now()) as "isHeld",
+           ${isHeld('jobferry_now()')} as "isHeld", hold_until is not null as "hasHold",
            concurrency, rate_limit_max as "rateLimitMax", rate_limit_window as "rateLimitWindow"
       from queue where account_id = $1 and deleted_at is null order by id limit ${LIMITS.accountConcurrency}`,
 };

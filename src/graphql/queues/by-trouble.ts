@@ -1,4 +1,4 @@
-import { breakerOpenSince } from '../../domain/breaker.ts';
+import { breakerOpenSince, isHeldAt } from '../../domain/breaker.ts';
 import type { Position, Slice } from '../../domain/page.ts';
 import { troubleOf } from '../../domain/trouble.ts';
 import type { GraphQLContext } from '../context.ts';
@@ -61,7 +61,7 @@ async function rank({ loaders }: GraphQLContext, queues: readonly QueueRow[]): P
     const oldest = depth?.oldestDueAt ?? null;
     const at = troubleOf({
       paused: node.pausedAt !== null,
-      held: node.holdUntil !== null && (node.holdUntil > server.now || node.probeJobId !== null),
+      held: isHeldAt(node, server.now),
       broken: breakerOpenSince(node) !== null,
       oldestDueMs: oldest === null ? null : server.now.getTime() - oldest.getTime(),
       warnings: health?.warnings.map(({ warning }) => warning) ?? [],

@@ -73,7 +73,8 @@ const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
       resolve: ({ queues }) => queues.filter(({ pausedAt }) => pausedAt !== null).length,
     }),
     heldQueues: t.int({
-      description: 'Number of queues that are held.',
+      description:
+        'Number of queues that are held now: until the end of a hold, while a probe is in flight, or by an open breaker.',
       resolve: ({ queues }) => queues.filter(({ isHeld }) => isHeld).length,
     }),
     health: t.field({

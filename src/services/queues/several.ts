@@ -118,7 +118,7 @@ export function createSeveralQueues(context: Context) {
     /** Ends holds, 20 queues a commit. Up to 1000 of the jobs of each queue that wait for its end become due. */
     async endHoldSeveral(account: Account, choice: QueueChoice, run: DryRun): Promise<SeveralQueues> {
       return deed(account, choice, run, {
-        wouldChange: ({ isHeld }) => isHeld,
+        wouldChange: ({ hasHold }) => hasHold,
         change: (ids) => endHolds(db, authorOf(account), ids),
         wakes: true,
       });
