@@ -52,6 +52,20 @@ describe('a time in words', () => {
     expect(timeInWords('yesterday', afterTheChange)).toBe('2026-10-24T22:00Z..2026-10-25T23:00Z');
   });
 
+  it.each([
+    ['since sunday 9:00', '2027-03-29T10:00Z', '>2027-03-28T07:00Z'],
+    ['since 9:00', '2027-03-28T10:00Z', '>2027-03-28T07:00Z'],
+    ['since yesterday 18:00', '2027-03-29T10:00Z', '>2027-03-28T16:00Z'],
+    ['since 18:00', '2027-03-29T10:00Z', '>2027-03-28T16:00Z'],
+    ['since sunday 9:00', '2026-10-26T12:00Z', '>2026-10-25T08:00Z'],
+    ['since 9:00', '2026-10-25T12:00Z', '>2026-10-25T08:00Z'],
+    ['since yesterday 1:00', '2026-10-26T12:00Z', '>2026-10-24T23:00Z'],
+    // The night of the change has no 2:30; the clock then shows 3:30.
+    ['since 2:30', '2027-03-28T10:00Z', '>2027-03-28T01:30Z'],
+  ])('%j at %s is %s, by the clock of a day on which summer time begins or ends', (text, now, range) =>
+    expect(timeInWords(text, Date.parse(now))).toBe(range),
+  );
+
   it('is offered, and read behind a word', () => {
     expect(first('yesterday')).toEqual({
       label: 'yesterday',

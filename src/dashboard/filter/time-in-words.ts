@@ -20,11 +20,11 @@ export function timeInWords(text: string, now: number): string | null {
   if (minutes === null || (day === '' && time === undefined)) return null;
   const daysAgo = day === '' ? 0 : daysBefore(day, now);
   if (daysAgo === null || (since === undefined && time !== undefined)) return null;
-  const from = startOfDay(now, -daysAgo) + minutes * 60_000;
+  const from = timeOfDay(now, -daysAgo, minutes);
   // A time of today that is still to come was meant as that of yesterday.
-  const past = from > now ? startOfDay(now, -1) + minutes * 60_000 : from;
+  const past = from > now ? timeOfDay(now, -1, minutes) : from;
   if (since !== undefined || daysAgo === 0) return `>${atMinute(past)}`;
-  return `${atMinute(from)}..${atMinute(startOfDay(now, 1 - daysAgo))}`;
+  return `${atMinute(from)}..${atMinute(timeOfDay(now, 1 - daysAgo, 0))}`;
 }
 
 function minutesOf(time: string): number | null {
@@ -41,10 +41,13 @@ function daysBefore(day: string, now: number): number | null {
   return wanted === -1 ? null : ((new Date(now).getDay() - wanted + 6) % 7) + 1;
 }
 
-/** By the calendar, because a day of the zone may have 23 or 25 hours. */
-function startOfDay(now: number, days: number): number {
+/**
+ * The moment at which a clock of the zone shows the time, in minutes since 0:00, on the day that is so many days after today. Not
+ * minutes after midnight: on a day of 23 or 25 hours they are an hour off.
+ */
+function timeOfDay(now: number, days: number, minutes: number): number {
   const date = new Date(now);
-  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + days).getTime();
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + days, 0, minutes).getTime();
 }
 
 function atMinute(at: number): string {
