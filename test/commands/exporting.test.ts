@@ -101,4 +101,32 @@ describe('job list --filter', () => {
     ]);
     expect(await cli.text('job', 'list', '--filter', 'state:held')).toBe('No job matches.');
   });
+
+  it('refuses a word that --queue or --status stands for', async () => {
+    const refused = (...argv: string[]) => expect(cli.run('job', 'list', ...argv)).rejects;
+    await refused('--queue', 'good', '--filter', 'queue:bad').toThrow(
+      '--queue and --filter both have queue: give one of them',
+    );
+    await refused('--status', 'completed', '--filter', 'failed').toThrow('--status and --filter both have state');
+    await refused('--queue', 'good', '--filter', 'queue:bad', '--format', 'csv', '--dead').toThrow('both have queue');
+    expect(await cli.json('job', 'list', '--queue', 'good', '--filter', 'state:dead')).toEqual([]);
+  });
+
+  it('joins the two ends of a range, and refuses any other word that stands twice', async () => {
+    const head = async (filter: string) => JSON.parse((await lines('--format', 'ndjson', '--filter', filter))[0] ?? '');
+    expect(await head('created:<-10m created:>-1h')).toMatchObject({ filter: 'created:-1h..-10m' });
+    expect(await head('attempts:>1 attempts:<4')).toMatchObject({
+      filter: 'attempts:2..3',
+      query: { filter: { attempts: { min: 2, max: 3 } } },
+    });
+    expect(await head('queue:good queue:bad key:a key:~a')).toMatchObject({ filter: 'queue:good,bad key:~a' });
+    const refused = (filter: string) => expect(cli.run('job', 'list', '--filter', filter)).rejects;
+    await refused('attempts:>3 attempts:<2').toThrow('attempts:4..1: A range is such as 2..4.');
+    await refused('created:>-1h created:<-2h').toThrow('The second time is before the first one.');
+    await refused('created:>-1h created:>-2h').toThrow('created stands twice: a range is created:A..B');
+    await refused('created:yesterday created:>-30h').toThrow('created stands twice');
+    await refused('error:~reset error:~zzz').toThrow('error stands twice, and is one condition');
+    await refused('key:=a key:=b').toThrow('key stands twice');
+    await refused('attempts:>1 state:dead attempts:>2').toThrow('attempts stands twice: a range is attempts:A..B');
+  });
 });
