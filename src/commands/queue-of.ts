@@ -1,4 +1,5 @@
 import type { Database } from '../db/connection/database.ts';
+import { findAccount } from '../db/operator/accounts.ts';
 import { processFacts } from '../db/operator/facts.ts';
 import { findQueue, type NamedQueue, queuesNamed, type ShownQueue } from '../db/operator/queues.ts';
 import { hasWorker } from '../domain/doctor-releases.ts';
@@ -39,6 +40,28 @@ function severalQueues(name: string, candidates: readonly NamedQueue[]): string 
   );
   const more = candidates.length < MAX_CANDIDATES ? [] : ['  …'];
   return [`queues of several accounts have the name ${printable(name)}: add one of`, ...lines, ...more].join('\n');
+}
+
+/** Accounts that an error names. */
+const MAX_ACCOUNTS = 5;
+
+/** @throws UsageError if queues that deliver to the receiver are of several accounts: none of them was asked for */
+export async function assertOneAccount(
+  db: Database,
+  receiver: string,
+  queues: readonly { accountId: string }[],
+): Promise<void> {
+  const owners = new Map<string, number>();
+  for (const { accountId } of queues) owners.set(accountId, (owners.get(accountId) ?? 0) + 1);
+  if (owners.size < 2) return;
+  const named = [...owners].slice(0, MAX_ACCOUNTS).map(async ([id, count]) => {
+    const name = printable((await findAccount(db, id))?.name ?? '');
+    return `  --account ${id}  ${name}: ${count === 1 ? '1 queue' : `${count} queues`}`;
+  });
+  const others = owners.size - MAX_ACCOUNTS;
+  const more = others <= 0 ? [] : [others === 1 ? '  and 1 other' : `  and ${others} others`];
+  const head = `queues of several accounts deliver to ${printable(receiver.trim())}: add one of`;
+  throw new UsageError([head, ...(await Promise.all(named)), ...more].join('\n'));
 }
 
 function noQueue(text: string, accountId: string | null): string {

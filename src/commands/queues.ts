@@ -15,7 +15,7 @@ import { type Column, facts, printable, table, time } from './output.ts';
 import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
 import { breakerFacts } from './queue-breaker.ts';
 import { QUEUE_CHECK } from './queue-check.ts';
-import { isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
+import { assertOneAccount, isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
 import { throughApi } from './through-api.ts';
 
 const QUEUE = { name: 'QUEUE', what: 'the id or the name of the queue' };
@@ -61,7 +61,13 @@ const show = command({
     }),
 });
 
-const OF_QUEUES = { ...OF_QUEUE, receiver: RECEIVER_OPTION } as const;
+const OF_QUEUES = {
+  account: {
+    value: 'ID',
+    help: 'the account of the queues, if several accounts have the name, or queues that deliver to the host',
+  },
+  receiver: RECEIVER_OPTION,
+} as const;
 
 const pause = command({
   name: 'queue pause',
@@ -154,7 +160,10 @@ interface Chosen {
   held: number;
 }
 
-/** The queues of the argument, or the live queues of a receiver. @throws UsageError, CommandError if there is none */
+/**
+ * The queues of the argument, or the live queues of a receiver in one account.
+ * @throws UsageError, also for a receiver of several accounts; CommandError if there is none
+ */
 async function chosen(
   db: Database,
   argument: string,
@@ -170,6 +179,7 @@ async function chosen(
     if (rows.length < MAX_ROWS) break;
   }
   const found = deliveringTo(receiver, all);
+  if (accountId === null) await assertOneAccount(db, receiver, found);
   return found.map(({ id, name, accountId: owner }) => {
     return { id, name: printable(name), by: { accountId: owner, actor: OPERATOR }, held: 0 };
   });

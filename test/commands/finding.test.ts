@@ -80,21 +80,18 @@ describe('a queue', () => {
   });
 
   it('is paused and resumed with all others of its receiver', async () => {
-    const to = (name: string, webhookUrl: string, of = account) => op.queues.create(of, { name, webhookUrl });
-    const [one, two] = [
-      await to('at-one', 'https://api.partner.com/a'),
-      await to('at-two', 'https://API.partner.com:443/b', other),
-    ];
-    await to('at-port', 'https://api.partner.com:8443/c');
-    await to('elsewhere', 'https://api.partner.com.example/');
+    const to = (name: string, path: string) => op.queues.create(account, { name, webhookUrl: `https://${path}` });
+    const [one, two] = [await to('at-one', 'api.partner.com/a'), await to('at-two', 'API.partner.com:443/b')];
+    await to('at-port', 'api.partner.com:8443/c');
+    await to('elsewhere', 'api.partner.com.example/');
     expect(await operator.json('queue', 'pause', '--receiver', 'api.partner.com')).toEqual({
       queues: [
         { id: one.id, changed: true },
         { id: two.id, changed: true },
       ],
     });
-    expect(await operator.text('queue', 'pause', '--receiver', 'API.partner.com', '--account', other.id)).toBe(
-      'Queue at-two was paused already.',
+    expect(await operator.text('queue', 'pause', '--receiver', 'API.partner.com', '--account', account.id)).toBe(
+      'Queue at-one was paused already.\nQueue at-two was paused already.',
     );
     expect(await operator.text('queue', 'resume', 'at-one,at-two')).toBe(
       'Queue at-one is resumed.\nQueue at-two is resumed.',
@@ -107,6 +104,43 @@ describe('a queue', () => {
     );
     await expect(operator.run('queue', 'pause')).rejects.toThrow('the id or the name of the queue is missing');
     await expect(operator.run('queue', 'pause', 'at-one', '--receiver', 'x')).rejects.toThrow('not both');
+  });
+
+  it.each(['pause', 'resume', 'release-hold'])(
+    'a receiver of several accounts needs the account to %s, and the error lists them',
+    async (deed) => {
+      const host = `${deed}.example`;
+      const at = (name: string, of: Account) => op.queues.create(of, { name, webhookUrl: `https://${host}/` });
+      const own = [await at(`${deed}-1`, account), await at(`${deed}-2`, account), await at(`${deed}-3`, other)];
+      const before = await operator.json('queue', 'show', `${deed}-3`);
+      await expect(operator.run('queue', deed, '--receiver', host)).rejects.toThrow(
+        [
+          `queues of several accounts deliver to ${host}: add one of`,
+          `  --account ${account.id}  first: 2 queues`,
+          `  --account ${other.id}  second: 1 queue`,
+        ].join('\n'),
+      );
+      expect((await Promise.all(own.map(({ id }) => op.auditOf(id)))).flat()).toHaveLength(own.length);
+      expect(await operator.json('queue', 'show', `${deed}-3`)).toEqual({
+        ...(before as object),
+        now: expect.any(String),
+      });
+      const done = await operator.json('queue', deed, '--receiver', host, '--account', other.id);
+      expect(done).toEqual({ queues: [{ id: own[2]?.id, changed: deed === 'pause' }] });
+    },
+  );
+
+  it('a receiver of many accounts lists five of them, and the number of the others', async () => {
+    await op.db.query(`insert into account (name, plan) select 'many-' || n, 'pro' from generate_series(1, 5) n`);
+    const accounts = await operator.json<{ id: string; name: string }[]>('account', 'list');
+    for (const of of accounts)
+      await op.queues.create({ ...account, id: of.id }, { name: 'many', webhookUrl: 'https://many.example/' });
+    const error = await operator.run('queue', 'pause', '--receiver', 'many.example').catch(String);
+    expect(String(error).split('\n')).toEqual([
+      'UsageError: queues of several accounts deliver to many.example: add one of',
+      ...accounts.slice(0, 5).map(({ id, name }) => `  --account ${id}  ${name}: 1 queue`),
+      `  and ${accounts.length - 5} others`,
+    ]);
   });
 
   it('is listed by a part of its name', async () => {
