@@ -102,7 +102,8 @@ const resume = command({
 
 const releaseHold = command({
   name: 'queue release-hold',
-  summary: 'End the hold of a queue. Up to 1000 of its held jobs become due at once.',
+  summary:
+    'End the hold of a queue. Up to 1000 of its held jobs become due at once; if its breaker is open, one of them probes the receiver.',
   options: OF_QUEUES,
   argument: QUEUES_ARGUMENT,
   run: (given, environment) =>

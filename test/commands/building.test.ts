@@ -209,7 +209,7 @@ describe('what operators do with the database, people with a key do through the 
       /has no job with the key x/,
     );
 
-    expect(await cli.text('queue', 'release-hold', id)).toBe('Queue through is not held.');
+    expect(await cli.text('queue', 'release-hold', id)).toBe('Queue through is not held, or its next probe is due.');
     expect(await cli.json('queue', 'resume', id)).toEqual({ id, changed: true });
     expect(await cli.text('queue', 'resume', id)).toBe('Queue through is not paused.');
     await expect(cli.run('queue', 'list', '--after', UNKNOWN_ID)).rejects.toThrow(/no such queue/);

@@ -169,7 +169,7 @@ describe('a queue', () => {
     expect(text).toMatch(/^- after a failure +1\n- after a defer or back-pressure +1\nnext of them due +2/m);
     expect(text).toMatch(/^next signing secret +takes over at 2/m);
     expect(await operator.text('queue', 'release-hold', 'waits')).toMatch(
-      /^Queue waits is not held\. But 1 of its jobs waits .*runJobsNow\.$/,
+      /^Queue waits is not held, .* is due\. But 1 of its jobs waits .*runJobsNow\.$/,
     );
   });
 });

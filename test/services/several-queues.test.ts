@@ -149,20 +149,25 @@ describe('pausing several', () => {
 
 describe('ending the holds of several', () => {
   it.each([
-    ['a breaker that stays open without a job', 'jobferry_now()', 1],
-    ['a hold that no job has probed since its end', 'null', 0],
-  ])('a dry run counts %s, as the change does', async (_what, openedAt, heldQueues) => {
+    ['a breaker that is open', '1 hour', 'jobferry_now()', 1],
+    ['a hold that no job has probed since its end', '-1 minute', 'null', 0],
+  ])('a dry run counts %s, as the change does', async (_what, from, openedAt, heldQueues) => {
     const queue = await create();
     await op.db.query(
-      `update queue set hold_until = jobferry_now() - interval '1 minute', breaker_opened_at = ${openedAt} where id = $1`,
-      [queue.id],
+      `update queue set hold_until = jobferry_now() + $2::interval, breaker_opened_at = ${openedAt} where id = $1`,
+      [queue.id, from],
     );
     const [receiver] = await op.receivers.list(account);
     expect(receiver?.queues.filter(({ isHeld }) => isHeld)).toHaveLength(heldQueues);
     for (const run of [DRY, REAL]) {
       expect(outcomes(await op.queues.endHoldSeveral(account, { ids: [queue.id] }, run))).toEqual(['changed']);
     }
-    expect(outcomes(await op.queues.endHoldSeveral(account, { ids: [queue.id] }, DRY))).toEqual(['unchanged']);
+    // The probe of a breaker is due now, and there is no more to do.
+    for (const run of [DRY, REAL]) {
+      expect(outcomes(await op.queues.endHoldSeveral(account, { ids: [queue.id] }, run))).toEqual(['unchanged']);
+    }
+    const [after] = await op.receivers.list(account);
+    expect(after?.queues.filter(({ isHeld }) => isHeld)).toHaveLength(heldQueues);
   });
 
   it('leaves the others', async () => {

@@ -8,3 +8,6 @@ export function isHeld(now: string, queue = ''): string {
   return `(${column('hold_until')} is not null and (${column('hold_until')} > ${now} or ${column('probe_job_id')} is not null
             or ${column('breaker_opened_at')} is not null))`;
 }
+
+/** SQL: whether `endHolds` would change a queue. The probe of an open breaker that is due already needs nothing. */
+export const HAS_HOLD = '(hold_until is not null and (breaker_opened_at is null or hold_until > jobferry_now()))';

@@ -1,6 +1,7 @@
 import type { Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { HAS_HOLD } from './held.ts';
 
 /**
  * Pause, resume and the end of holds, of one queue or of many. Each is one statement with the changes, an audit entry for each
@@ -96,6 +97,7 @@ export async function resumeQueues(
 }
 
 // Locks the jobs before the queues, in the order of settles. The counts make PostgreSQL run the parts one after the other.
+// An open breaker stays open, and its next probe is due: a receiver that still fails would cost every job in a slot an attempt.
 const END_HOLD: Statement = {
   name: 'end-holds',
   text: `
@@ -113,21 +115,25 @@ const END_HOLD: Statement = {
       update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id
       returning job.id, job.queue_id
     ), locked as materialized (
-      select id, name, hold_until from queue
-       where id = any (array(select id from present)) and hold_until is not null and (select count(*) from moved) >= 0
+      select id, name, hold_until, breaker_opened_at is not null as probes, jobferry_now() as now from queue
+       where id = any (array(select id from present)) and ${HAS_HOLD} and (select count(*) from moved) >= 0
        order by id for no key update
     ), ended as (
-      update queue set hold_until = null, hold_job_id = null, hold_reason = null, probe_job_id = null,
-                       breaker_failed = 0, breaker_failed_since = null, breaker_opened_at = null, breaker_until = null
+      update queue set hold_until = case when probes then least(queue.hold_until, now) end,
+                       breaker_until = case when probes then least(queue.hold_until, now) end,
+                       hold_job_id = case when probes then hold_job_id end, hold_reason = case when probes then hold_reason end,
+                       probe_job_id = case when probes then probe_job_id end,
+                       breaker_failed = case when probes then breaker_failed else 0 end,
+                       breaker_failed_since = case when probes then breaker_failed_since end
         from locked where queue.id = locked.id
-      returning queue.id, locked.name, locked.hold_until
+      returning queue.id, locked.name, locked.hold_until, queue.hold_until as probes_at
     )
     select present.id, present.name, ended.id is not null as changed, null::timestamptz as "pausedAt",
            case when ended.id is not null then jobferry_wake('deliver', ended.id, jobferry_now()) end,
            case when ended.id is not null then
              jobferry_audit($2, $3::json, 'queue.end_hold', 'queue', ended.id, ended.name,
                jsonb_build_object('heldUntil', jobferry_iso(ended.hold_until)),
-               jsonb_build_object('heldUntil', null,
+               jsonb_build_object(case when probes_at is null then 'heldUntil' else 'nextProbeAt' end, jobferry_iso(probes_at),
                                   'jobs', (select count(*) from moved where moved.queue_id = ended.id))) end
       from present left join ended on ended.id = present.id order by present.id`,
 };
@@ -138,7 +144,8 @@ const MAX_RELEASED = 1000;
 const HOLDS_AT_ONCE = 20;
 
 /**
- * Ends the holds of queues, in portions with a commit each, and makes jobs due that wait for the end of a hold.
+ * Ends the holds of queues, in portions with a commit each, and makes jobs due that wait for the end of a hold. Of a queue whose
+ * breaker is open, one of them is the next probe.
  * @returns those that are live
  */
 export async function endHolds(db: Database, by: Author, queueIds: readonly string[]): Promise<FoundQueue[]> {

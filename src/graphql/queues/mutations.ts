@@ -214,7 +214,7 @@ builder.mutationFields((t) => ({
   endHold: t.field({
     type: QueuePayload,
     description:
-      'Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, including the job whose defer caused the hold.',
+      'Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, including the job whose defer caused the hold. An open breaker stays open: one job probes the receiver now, and its answer decides about the others. To let all go, remove the breaker.',
     errors: { types: [NotFoundError] },
     args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { queueId: id }, context) =>

@@ -44,7 +44,7 @@ export function createQueueOperations(context: Context) {
 
     /**
      * Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, among them the job
-     * that caused it. Changes nothing when the queue is not held.
+     * that caused it. An open breaker stays open, and its next probe is due. Changes nothing when the queue is not held.
      */
     async endHold(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.endHold(db, authorOf(account), queueId))) {

@@ -118,9 +118,12 @@ function SettingsLink({ name, secret = false }: { name: string; secret?: boolean
 function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
   const { id, name } = queue;
   const isFuture = Date.parse(hold.until) > useView().now;
+  const [label, done] = hold.byBreaker
+    ? ['Probe now', `A job probes the receiver of ${name}`]
+    : ['End the hold', `The hold of ${name} is ended`];
   const end = async () => {
     const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
-    if (outcome.ok) toast({ text: `The hold of ${name} is ended`, icon: 'play' });
+    if (outcome.ok) toast({ text: done, icon: 'play' });
     else toastFailure(`The hold of ${name} is not ended: ${outcome.message}`);
   };
   return (
@@ -130,7 +133,7 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
       action={
         <May deed="endHold">
           <button type="button" className="btn tiny" onClick={() => void end()}>
-            End the hold
+            {label}
           </button>
         </May>
       }
