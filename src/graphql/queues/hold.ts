@@ -6,7 +6,7 @@ import type { JobRow, QueueRow } from '../loaders.ts';
 import { Job } from '../refs.ts';
 import { Selection } from '../selection.ts';
 
-/** The hold of a queue, and its breaker, which may be the cause of it. */
+/** The hold of a queue. */
 
 export const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
   description:
@@ -43,39 +43,6 @@ export const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('Queu
       description:
         'The job that is now delivered as a probe, to find out whether the queue may resume; null if no probe is in flight.',
       resolve: (queue, _args, context, info) => jobOfHold(queue, 'probe', context, info),
-    }),
-  }),
-});
-
-export const QueueBreaker = builder.objectRef<QueueRow>('QueueBreaker').implement({
-  description:
-    'The breaker of a queue. It opens when answers of the webhook fail as its limits state: the queue is held, and one job at a time probes the webhook, after 10 s and then at intervals that double up to 5 min. A failed probe uses up no attempt. It closes when the webhook answers 2xx. When the webhook, its secret or the breaker is changed, the next probe is due at once.',
-  fields: (t) => ({
-    failures: t.exposeInt('breakerFailures', {
-      nullable: true,
-      description: 'Number of failed answers in a row that opens it; null if it does not open by their number.',
-    }),
-    seconds: t.exposeInt('breakerSeconds', {
-      nullable: true,
-      description:
-        'Time in seconds in which all answers have failed, at least two, that opens it; null if it does not open by time.',
-    }),
-    failedInRow: t.exposeInt('breakerFailed', { description: 'Number of answers in a row that have failed.' }),
-    failedSince: t.expose('breakerFailedSince', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Time of the first of these answers; null if the last answer succeeded.',
-    }),
-    openedAt: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description: 'Time at which it opened; null while it is closed.',
-      resolve: breakerOpenSince,
-    }),
-    failedProbes: t.int({
-      description:
-        'Number of probes that have failed since it opened, or since the webhook or its signature was changed; 0 while it is closed.',
-      resolve: (queue) => (breakerOpenSince(queue) === null ? 0 : queue.breakerProbes),
     }),
   }),
 });

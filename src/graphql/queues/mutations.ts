@@ -90,15 +90,6 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
   }),
 });
 
-const BreakerInput = builder.inputType('BreakerInput', {
-  description:
-    'Limits at which a breaker opens: `failures`, `seconds` or both. By `seconds` alone, jobs whose attempts are over sooner die before it opens.',
-  fields: (t) => ({
-    failures: t.int({ description: 'Number of failed answers in a row, 2 to 1000.' }),
-    seconds: t.int({ description: 'Time in seconds in which all answers have failed, at least two; 1 to 3600.' }),
-  }),
-});
-
 const CreateQueuePayload = builder
   .objectRef<{ queue: QueueRow; signingSecret: string }>('CreateQueuePayload')
   .implement({
@@ -273,26 +264,6 @@ builder.mutationFields((t) => ({
     resolve: (_root, { queueId: id, enabled }, context) =>
       refusing(async () => {
         await context.services.queues.setStandardWebhooks(context.account, idOf(id, 'queue'), enabled);
-        return queueAfter(context, id);
-      }),
-  }),
-  setBreaker: t.field({
-    type: QueuePayload,
-    description:
-      'Sets when the breaker of a queue opens. Without `breaker` the queue has none; if it was open, the queue goes on. All workers follow within 2 s.',
-    errors: { types: [ValidationError, NotFoundError] },
-    args: {
-      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
-      breaker: t.arg({
-        type: BreakerInput,
-        description: 'Limits at which the breaker opens; null for no breaker, as by default.',
-      }),
-    },
-    resolve: (_root, { queueId: id, breaker }, context) =>
-      refusing(async () => {
-        const settings =
-          breaker == null ? null : { failures: breaker.failures ?? null, seconds: breaker.seconds ?? null };
-        await context.services.queues.setBreaker(context.account, idOf(id, 'queue'), settings);
         return queueAfter(context, id);
       }),
   }),

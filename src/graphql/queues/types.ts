@@ -17,7 +17,8 @@ import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
 import { inTurn, timelineArgs } from '../timeline.ts';
-import { QueueBreaker, QueueHold } from './hold.ts';
+import { QueueBreaker } from './breaker.ts';
+import { QueueHold } from './hold.ts';
 import { LAST_DELIVERY, QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueTunnel = builder.objectRef<OpenTunnel>('QueueTunnel').implement({
