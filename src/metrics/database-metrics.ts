@@ -61,7 +61,7 @@ function queueMetrics(facts: () => Facts | null): Definition[] {
     },
     {
       name: 'jobferry_queue_hold_seconds',
-      help: 'Time since the start of the present hold of the queue; 0 without a hold. Shown by one process.',
+      help: 'Time since the start of the present hold of the queue, also by its breaker; 0 without a hold. Shown by one process.',
       type: 'gauge',
       labels: QUEUE,
       read: byQueue(({ holdSeconds }) => [[[], holdSeconds]]),
@@ -72,6 +72,13 @@ function queueMetrics(facts: () => Facts | null): Definition[] {
       type: 'gauge',
       labels: QUEUE,
       read: () => of(facts, (known) => ownOf(known).map(([labels, { paused }]): Sample => [labels, Number(paused)])),
+    },
+    {
+      name: 'jobferry_queue_breaker_open',
+      help: 'Whether the breaker of the queue is open (1). Not for other queues together. Shown by one process.',
+      type: 'gauge',
+      labels: QUEUE,
+      read: () => of(facts, (known) => ownOf(known).map(([labels, own]): Sample => [labels, Number(own.breakerOpen)])),
     },
     {
       name: 'jobferry_queue_concurrency',

@@ -276,6 +276,17 @@ describe('each kind of rule', () => {
     expect(await causes(one)).toMatchObject([expect.stringMatching(/^orders has been held for 90 s/)]);
   });
 
+  it('finds no hold where a breaker is open', async () => {
+    const one = await newAccount();
+    await createRule(one.graphql, { kind: 'HOLD', threshold: 60, webhookUrl: one.receiver.url });
+    await sql(
+      `update queue set hold_until = jobferry_now() + interval '1 h', hold_since = jobferry_now() - interval '90 s',
+                        breaker_opened_at = jobferry_now() - interval '90 s' where id = $1`,
+      [one.queueId],
+    );
+    expect(await causes(one)).toEqual([]);
+  });
+
   it.each<[string, object, Record<string, number | string>, Record<string, number | string>, string]>([
     [
       'FAILURE_SHARE',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measuresOfService } from '../../src/db/insight/measures.ts';
+import { measuresOfQueues, measuresOfService } from '../../src/db/insight/measures.ts';
 import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
 import { openFixture, RETENTION_MS } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -14,6 +14,18 @@ it('knows no lag of the statistics before there is a job, and none older than th
   await fixture.publishJobs(queue, 1);
   await waitFor(async () => (await lag()) > 0, { message: 'a lag' });
   expect(await lag()).toBeLessThan(600);
+});
+
+it('knows an open breaker, which holds its queue, from a hold that the receiver asked for', async () => {
+  const [broken, held, ended] = [await fixture.createQueue(), await fixture.createQueue(), await fixture.createQueue()];
+  const set = (id: string, columns: string) => db.query(`update queue set ${columns} where id = $1`, [id]);
+  const hold = `hold_until = jobferry_now() + interval '1 h', hold_since = jobferry_now() - interval '1 min'`;
+  await set(broken.id, `${hold}, breaker_opened_at = jobferry_now()`);
+  await set(held.id, hold);
+  await set(ended.id, 'breaker_opened_at = jobferry_now()');
+  const found = new Map((await measuresOfQueues(db, [broken.id, held.id, ended.id])).map((one) => [one.id, one]));
+  expect([broken, held, ended].map(({ id }) => found.get(id)?.breakerOpen)).toEqual([true, false, false]);
+  expect([broken, held, ended].map(({ id }) => (found.get(id)?.holdSeconds ?? 0) > 0)).toEqual([true, true, false]);
 });
 
 it('finds the oldest transactions, idle ones apart from those with a statement, and the sizes', async () => {

@@ -79,12 +79,14 @@ const OLDEST_DUE: Statement = {
      where w.paused_at is null and w.hold_until is null and j.scheduled_for <= w.now - w.threshold * interval '1 s'`,
 };
 
+// The kind `breaker` is about open breakers, with a cause of their own.
 const HOLD: Statement = {
   name: 'alert-hold',
   text: `
     with ${WATCHED}
     select ${measured({ value: 'extract(epoch from w.now - w.hold_since)' })}
-      from w where w.hold_until is not null and w.hold_since <= w.now - w.threshold * interval '1 s'`,
+      from w where w.hold_until is not null and w.breaker_opened_at is null
+         and w.hold_since <= w.now - w.threshold * interval '1 s'`,
 };
 
 // Whether any job waits takes one row of an index. Such a job probes the receiver when it is due.

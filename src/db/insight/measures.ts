@@ -57,6 +57,7 @@ export interface OwnMeasures extends QueueMeasures {
   id: string;
   concurrency: number;
   paused: boolean;
+  breakerOpen: boolean;
 }
 
 /** SQL: a queue `q` may be delivered from, as far as people and its receiver allow. */
@@ -86,7 +87,8 @@ const OF_QUEUES: Statement = {
   name: 'measures-of-queues',
   text: `
     with clock as materialized (select jobferry_now() as now)
-    select q.id, q.concurrency, q.paused_at is not null as paused, ${measuresOfQ(MAX_JOBS)}
+    select q.id, q.concurrency, q.paused_at is not null as paused,
+           q.hold_until is not null and q.breaker_opened_at is not null as "breakerOpen", ${measuresOfQ(MAX_JOBS)}
       from clock cross join queue q where q.id = any ($1::text[])`,
 };
 

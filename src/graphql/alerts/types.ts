@@ -11,7 +11,7 @@ import { shownWebhookUrl } from './webhook-url.ts';
 
 export const AlertKind = enumOf(
   'AlertKind',
-  'What a rule watches. `OLDEST_DUE`: a due job waits for longer than the threshold in seconds, in a queue that is neither paused nor held. `DEAD_LETTERS`: at least as many dead letters in the window. `FAILURE_SHARE`: at least that percentage of the attempts in the window failed; of ten or more. `HOLD`: the queue is held for longer than the threshold in seconds. `BREAKER`: its breaker is open for longer than the threshold in seconds. `SIGNATURE_REJECTED`: at least that percentage of the answers in the window were 401; three or more. `SLOW_RECEIVER`: one delivery in twenty of the window took longer than the threshold in seconds; of ten or more. `NO_WORKER`: no process has delivered for 30 s. `USAGE`: that percentage of the plan’s attempts of this month is used.',
+  'What a rule watches. `OLDEST_DUE`: a due job waits for longer than the threshold in seconds, in a queue that is neither paused nor held. `DEAD_LETTERS`: at least as many dead letters in the window. `FAILURE_SHARE`: at least that percentage of the attempts in the window failed; of ten or more. `HOLD`: the queue is held for longer than the threshold in seconds, and not by an open breaker. `BREAKER`: its breaker is open for longer than the threshold in seconds. `SIGNATURE_REJECTED`: at least that percentage of the answers in the window were 401; three or more. `SLOW_RECEIVER`: one delivery in twenty of the window took longer than the threshold in seconds; of ten or more. `NO_WORKER`: no process has delivered for 30 s. `USAGE`: that percentage of the plan’s attempts of this month is used.',
   ALERT_KINDS,
 );
 const ALERT_STATES = ['pending', 'firing', 'resolved'] as const;
