@@ -16,9 +16,9 @@ type CountedAnswer =
 /** The attempts of the last hour, counted by the receiver's answer. */
 export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   attempts: number;
-  /** With those that the worker nacked, whatever the receiver had answered. */
+  /** With those that the worker nacked, whatever the receiver had answered, and with failed probes of an open breaker. */
   failed: number;
-  /** By the receiver's answer, or by the worker. */
+  /** By the receiver's answer, or by the worker. Without failed probes, which the receiver refused or did not answer. */
   deferred: number;
   duration: Percentiles;
   warnings: readonly { warning: QueueWarning; message: string }[];
@@ -95,7 +95,7 @@ export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): Queue
     unanswered,
     attempts: attemptsOf(totals),
     failed: failuresOf(totals),
-    deferred: totals.deferred,
+    deferred: putOffOf(totals),
     duration,
     lastFailure: null,
     warnings: [
@@ -180,7 +180,9 @@ function failing(totals: AttemptTotals): Warnings {
   const place =
     totals.answered2xx > 0 && refusedOf(totals) < failures / 2
       ? 'The receiver accepted most of these: look at the log of the worker that reports on them.'
-      : 'Look at the causes in Dead letters and at the receiver’s log.';
+      : totals.dead === 0 && failedProbesOf(totals) > 0
+        ? 'Look at the last attempts of its jobs and at the receiver’s log.'
+        : 'Look at the causes in Dead letters and at the receiver’s log.';
   const message = `${failures} of ${attempts} attempts of the last hour failed. ${place}`;
   return [{ warning: 'failing', message }];
 }
@@ -188,12 +190,25 @@ function failing(totals: AttemptTotals): Warnings {
 /** Counts backpressure answers as well as defers that the receiver requested through the API. */
 function underPressure(totals: AttemptTotals): Warnings {
   const attempts = attemptsOf(totals);
-  if (totals.deferred < LEAST_BAD_ANSWERS || totals.deferred <= attempts * 0.2) return [];
-  const message = `${totals.deferred} of ${attempts} attempts of the last hour were deferred by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
+  const putOff = putOffOf(totals);
+  if (putOff < LEAST_BAD_ANSWERS || putOff <= attempts * 0.2) return [];
+  const message = `${putOff} of ${attempts} attempts of the last hour were deferred by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
   return [{ warning: 'backpressure', message }];
 }
 
-const failuresOf = ({ failed, nacked }: AttemptTotals) => failed + nacked;
+/**
+ * Returns how many attempts were failed probes of an open breaker (`domain/breaker`). They put their job off, so they count as deferred,
+ * but the receiver refused them or did not answer, which else only failed attempts have behind them. The statements of alerts and of the
+ * order by trouble count in the same way (`db/insight/failed-probes.ts`). If workers failed to report on jobs of the same queue, there may
+ * have been more.
+ */
+function failedProbesOf(totals: AttemptTotals): number {
+  return Math.min(totals.deferred, Math.max(refusedOf(totals) - totals.failed, 0));
+}
+
+const failuresOf = (totals: AttemptTotals) => totals.failed + totals.nacked + failedProbesOf(totals);
+
+const putOffOf = (totals: AttemptTotals) => totals.deferred - failedProbesOf(totals);
 
 function attemptsOf({ success, failed, nacked, deferred }: AttemptTotals): number {
   return success + failed + nacked + deferred;

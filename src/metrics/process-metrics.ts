@@ -84,7 +84,7 @@ export function countMetrics(counts: Counts, series: QueueSeries, accounts: Acco
     },
     {
       name: 'jobferry_job_holds_total',
-      help: 'Jobs that were held because the webhook or a report asked for it, by reason.',
+      help: 'Jobs that were put off because the webhook or a report asked for it, or as failed probes of an open breaker, by reason.',
       type: 'counter',
       labels: [...QUEUE, 'reason'],
       read: () => series.read('holds'),

@@ -296,6 +296,14 @@ describe('each kind of rule', () => {
       '50 % of 20 attempts',
     ],
     ['FAILURE_SHARE', { threshold: 50 }, { failed: 9 }, { failed: 10 }, '100 % of 10 attempts'],
+    // Failed probes of a breaker put their jobs off, and the receiver answered with a failure or not at all.
+    [
+      'FAILURE_SHARE',
+      { threshold: 50 },
+      { failed: 3, deferred: 7, answered_5xx: 3, backpressure: 7 },
+      { failed: 3, deferred: 7, answered_5xx: 4, unanswered: 5, backpressure: 1 },
+      '90 % of 10 attempts',
+    ],
     ['SIGNATURE_REJECTED', {}, { unauthorized: 2 }, { unauthorized: 3, answered_2xx: 5 }, '38 % of 8 answers'],
     // Elements 0 to 7 and more: 8 counts 4 ms, and 60 counts 32.8 s.
     [

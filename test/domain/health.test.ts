@@ -27,6 +27,17 @@ describe('warnings', () => {
     ['a fifth was put off', { success: 8, deferred: 2, backpressure: 2 }, []],
     ['both were put off', { deferred: 2, backpressure: 2 }, []],
     ['a worker deferred half of the jobs', { success: 5, deferred: 5, answered2xx: 10 }, ['backpressure']],
+    ['failed probes of a breaker were put off', { failed: 3, deferred: 8, unanswered: 11 }, ['failing']],
+    [
+      'some were probes',
+      { success: 10, deferred: 7, answered2xx: 10, backpressure: 4, answered5xx: 3 },
+      ['backpressure'],
+    ],
+    [
+      'few were put off beside probes',
+      { success: 10, deferred: 5, answered2xx: 10, backpressure: 2, answered5xx: 3 },
+      [],
+    ],
     [
       'all that can be wrong is',
       {
@@ -53,6 +64,15 @@ describe('warnings', () => {
       /^20 of 20 attempts .* failed\. Look at the causes in Dead letters and at the receiver’s log\.$/,
     );
   });
+});
+
+it('failed probes of a breaker are failures of the receiver, and no backpressure', () => {
+  const totals = { ...NO_ATTEMPTS, failed: 3, deferred: 9, unanswered: 11, backpressure: 1 };
+  const { attempts, failed, deferred, warnings } = healthOf(totals, TIMEOUT_MS);
+  expect({ attempts, failed, deferred }).toEqual({ attempts: 12, failed: 11, deferred: 1 });
+  expect(warnings.map(({ message }) => message)).toEqual([
+    '11 of 12 attempts of the last hour failed. Look at the last attempts of its jobs and at the receiver’s log.',
+  ]);
 });
 
 describe('the advice for a queue that fails', () => {

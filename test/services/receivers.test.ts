@@ -84,6 +84,18 @@ describe('receivers', () => {
     });
   });
 
+  it('fail while all their answers are failed probes of an open breaker', async () => {
+    const broken = await create('broken', 'https://broken.example/');
+    await op.db.query(
+      `insert into queue_stats (queue_id, bucket, failed, deferred, unanswered)
+       values ($1, jobferry_bucket(jobferry_now() - interval '10 min'), 3, 8, 11)`,
+      [broken.id],
+    );
+    const own = (await op.receivers.list(account)).filter(({ host }) => host === 'broken.example');
+    const health = (await op.receivers.healths(account, own)).get('broken.example');
+    expect(health).toMatchObject({ attempts: 11, failed: 11, deferred: 0, refused: 11, failing: 1 });
+  });
+
   it('do not fail by reports of workers that never came', async () => {
     const acked = await create('acked', 'https://acked.example/');
     await op.db.query(

@@ -1,6 +1,7 @@
 import { countedLetters, type QueueMeasure } from '../../domain/alert-cause.ts';
 import { ALERT_LIMITS, type AlertKind } from '../../domain/alert-rule.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { FAILED_PROBES } from '../insight/failed-probes.ts';
 
 /** Which queues the rules of an account are about. Each statement reads by index, and counts up to a bound. */
 
@@ -138,7 +139,7 @@ const STATISTICS: Statement = {
   text: `
     with ${WATCHED}, summed as (
       select w.*, s.* from w cross join lateral (
-        select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) as failures,
+        select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failures,
                sum(s.unauthorized) as rejected,
                sum(s.answered_2xx + s.answered_3xx + s.answered_4xx + s.answered_5xx + s.backpressure + s.unauthorized) as answers,
                sum(case when w.kind = 'slow_receiver' then (select sum(n) from unnest(s.durations) n) end) as deliveries,

@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../connection/database.ts';
+import { FAILED_PROBES } from './failed-probes.ts';
 
 /** Queues that can be ordered by trouble: each of them is then judged exactly. */
 export const MAX_TROUBLED = 500;
@@ -19,8 +20,8 @@ const TROUBLED: Statement = {
                 order by j.queue_id, j.scheduled_for, j.id limit 1) j) as due_for,
              hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow
         from clock, queue q cross join lateral (
-          select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) as failed,
-                 sum(s.unauthorized) as unauthorized, sum(s.deferred) as deferred,
+          select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failed,
+                 sum(s.unauthorized) as unauthorized, sum(s.deferred) - ${FAILED_PROBES} as deferred,
                  sum(case when cardinality(s.durations) > $3
                           then (select sum(n) from unnest(s.durations[$3 + 1:]) n) end) as slow
             from queue_stats s

@@ -12,7 +12,9 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
   description: 'The attempts of the last hour of all queues of a receiver.',
   fields: (t) => ({
     attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
-    failed: t.exposeInt('failed', { description: 'Number of attempts that failed or that the worker nacked.' }),
+    failed: t.exposeInt('failed', {
+      description: 'Number of attempts that failed or that the worker nacked, with failed probes of open breakers.',
+    }),
     refused: t.exposeInt('refused', {
       description:
         'Number of attempts that were answered with something else than 2xx and backpressure, or not at all.',

@@ -60,7 +60,10 @@ export const TimelinePoint = builder.objectRef<TimelinePointShape>('TimelinePoin
     success: t.exposeInt('success', { description: 'Number of attempts that succeeded.' }),
     failed: t.exposeInt('failed', { description: 'Number of attempts that failed.' }),
     nacked: t.exposeInt('nacked', { description: 'Number of attempts that the worker nacked.' }),
-    deferred: t.exposeInt('deferred', { description: 'Number of attempts that ended in backpressure.' }),
+    deferred: t.exposeInt('deferred', {
+      description:
+        'Number of attempts that put their job off: by backpressure, or as failed probes of an open breaker.',
+    }),
     dead: t.exposeInt('dead', {
       description: 'Number of attempts after which the job was dead. The other members count these attempts too.',
     }),
@@ -129,11 +132,11 @@ export const QueueHealth = builder
       attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
       failed: t.exposeInt('failed', {
         description:
-          'Number of attempts that failed or that the worker nacked. In ack mode the receiver answered most of them with 2xx.',
+          'Number of attempts that failed or that the worker nacked, with failed probes of an open breaker. In ack mode the receiver answered most of those that failed otherwise with 2xx.',
       }),
       deferred: t.exposeInt('deferred', {
         description:
-          'Number of attempts that ended in backpressure: by the receiver’s answer, or because the worker deferred the job.',
+          'Number of attempts that ended in backpressure: by the receiver’s answer, or because the worker deferred the job. Failed probes of an open breaker are in `failed`.',
       }),
       duration: t.field({
         type: Percentiles,
