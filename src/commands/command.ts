@@ -41,6 +41,8 @@ export interface Result {
   readonly text: string;
   /** The whole output, for people and programs, in the place of the other two. Its end may be an error. */
   readonly stream?: AsyncIterable<string>;
+  /** Lines on stderr, after the output. A stream may add some until its end. */
+  readonly notes?: readonly string[];
   /** Whether the process ends with 1, although the command did its work: it found something wrong. */
   readonly isFailure?: boolean;
   /** The exit code of such a process, if programs must be able to tell this from other failures. */

@@ -58,29 +58,37 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
   const { limit } = pageOf({ limit: given.limit, after: undefined });
   const { variables } = await questionOf(client, given);
   const orderBy = given.status === 'pending' ? { field: 'SCHEDULED_FOR', direction: 'ASC' } : null;
-  const jobs = await jobsOf(client, { ...variables, orderBy }, limit);
+  const { jobs, hint } = await jobsOf(client, { ...variables, orderBy }, limit);
   // Jobs of one queue need no column for it.
   const columns = given.queue === undefined ? COLUMNS.toSpliced(1, 0, QUEUE_COLUMN) : COLUMNS;
   const which = given.status === undefined ? '' : ` that are ${given.status}`;
   const none =
     given.filter === undefined ? `Queue ${printable(given.queue ?? '')} has no jobs${which}.` : 'No job matches.';
-  return { json: jobs, text: table(columns, jobs, none) };
+  return { json: jobs, text: table(columns, jobs, none), notes: hint === null ? [] : [hint] };
 }
 
-async function jobsOf(client: JobferryClient, question: object, limit: number): Promise<WireJob[]> {
+/** Returns the jobs; if there are none, also why, as far as that is known. */
+async function jobsOf(
+  client: JobferryClient,
+  question: object,
+  limit: number,
+): Promise<{ jobs: WireJob[]; hint: string | null }> {
   const query = `query ($filter: JobFilter!, $first: Int!, $after: String, $orderBy: JobOrder) {
     jobs(filter: $filter, first: $first, after: $after, orderBy: $orderBy) {
-      nodes { ${FIELDS} } pageInfo { endCursor hasNextPage } } }`;
+      nodes { ${FIELDS} } hint pageInfo { endCursor hasNextPage } } }`;
   const jobs: WireJob[] = [];
+  let hint: string | null = null;
   let after: string | null = null;
   do {
-    type Data = { jobs: { nodes: WireJob[]; pageInfo: { endCursor: string; hasNextPage: boolean } } };
+    type Page = { nodes: WireJob[]; hint: string | null; pageInfo: { endCursor: string; hasNextPage: boolean } };
+    type Data = { jobs: Page };
     const variables = { ...question, after, first: Math.min(PAGE, limit - jobs.length) };
     const page: Data = await client.graphql<Data>(query, variables);
     jobs.push(...page.jobs.nodes.map((job) => ({ ...job, status: job.status.toLowerCase() })));
+    hint = page.jobs.hint;
     after = page.jobs.pageInfo.hasNextPage ? page.jobs.pageInfo.endCursor : null;
   } while (after !== null && jobs.length < limit);
-  return jobs;
+  return { jobs, hint };
 }
 
 interface ShownJob extends WireJob {

@@ -32,7 +32,22 @@ export async function exportThroughApi(
 ): Promise<Result> {
   const pieces = exported({ of, filter, variables, ...more }, portsOf(client));
   const first = await pieces.next();
-  return { json: null, text: '', stream: textsOf(pieces, first, more.limit) };
+  const notes: string[] = [];
+  const withoutRows = async () => {
+    const hint = await hintOf(client, of, variables);
+    if (hint !== null) notes.push(hint);
+  };
+  return { json: null, text: '', stream: textsOf(pieces, first, { limit: more.limit, withoutRows }), notes };
+}
+
+/** Returns why nothing matches, as far as that is known. The file is whole without it, so a failure is none of the command. */
+async function hintOf(client: JobferryClient, of: JobQuestion['of'], variables: object): Promise<string | null> {
+  const [list, type] = of === 'jobs' ? ['jobs', 'JobFilter'] : ['deadLetters', 'DeadLetterFilter'];
+  const query = `query ($filter: ${type}!) { list: ${list}(filter: $filter, first: 1) { hint } }`;
+  return client.graphql<{ list: { hint: string | null } }>(query, variables).then(
+    ({ list: { hint } }) => hint,
+    () => null,
+  );
 }
 
 type Pieces = ReturnType<typeof exported>;
@@ -40,7 +55,7 @@ type Pieces = ReturnType<typeof exported>;
 async function* textsOf(
   pieces: Pieces,
   first: Awaited<ReturnType<Pieces['next']>>,
-  limit: number | undefined,
+  { limit, withoutRows }: { limit: number | undefined; withoutRows: () => Promise<void> },
 ): AsyncGenerator<string> {
   for (let next = first; ; next = await pieces.next()) {
     if (next.done !== true) {
@@ -48,6 +63,7 @@ async function* textsOf(
       continue;
     }
     const { why, rows, isCut } = next.value;
+    if (why === null && rows === 0) await withoutRows();
     // Fewer rows than the most that there can be were asked for.
     if (why === null || (isCut && limit !== undefined && limit < MAX_ROWS)) return;
     throw new CommandError(`the export is incomplete after ${rows} rows: ${why}`);

@@ -25,8 +25,9 @@ export async function runCommand(given: readonly string[], variables: NodeJS.Pro
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
   const result = await run(named, read, environmentOf(variables));
   if (result === null) return null;
-  if (result.stream !== undefined) return printAll(result.stream);
-  print(json ? JSON.stringify(result.json) : result.text);
+  if (result.stream === undefined) print(json ? JSON.stringify(result.json) : result.text);
+  else await printAll(result.stream);
+  for (const note of result.notes ?? []) console.error(`jobferry: ${printable(note)}`);
   return result.isFailure === true ? (result.exitCode ?? 1) : 0;
 }
 
@@ -46,14 +47,13 @@ function print(text: string): 0 {
 }
 
 /** Waits for the reader of the output. One that has gone, as `head` does, needs no more. */
-async function printAll(texts: AsyncIterable<string>): Promise<0> {
+async function printAll(texts: AsyncIterable<string>): Promise<void> {
   const { stdout } = process;
   stdout.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
   for await (const text of texts) if (!stdout.write(text)) await once(stdout, 'drain');
-  return 0;
 }
 
 function commandOf(argv: readonly string[]): Command | undefined {

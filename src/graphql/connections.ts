@@ -135,7 +135,7 @@ const HINT = {
   complexity: PRICE.payloadSuggestions,
   nullable: true,
   description:
-    'Why the filter may match nothing: there is no queue of a name (jobs only), or recent payloads do not have the path of its payload condition, or have values of another type there. Null if the page has items, or there is no such reason.',
+    'Why the filter may match nothing: there is no queue of a name or with a tag (jobs only), no queue delivers to a receiver, or recent payloads do not have the path of its payload condition, or have values of another type there. Null if the page has items, or there is no such reason.',
   resolve: (page: object) => {
     const { edges, hint } = page as Hinted;
     return edges.length === 0 ? hint() : null;

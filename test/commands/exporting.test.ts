@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { runJobferry } from '../support/command.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { openCommands } from '../support/operator.ts';
 import { openReceiver, type Service, startService } from '../support/service.ts';
@@ -26,14 +27,16 @@ beforeAll(async () => {
   await waitFor(async () => (await lines('--format', 'ndjson', '--filter', 'failed')).length === 4);
 });
 
-const commandsOf = (key: string) =>
-  openCommands(service.databaseUrl, { JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: key });
+const variablesOf = (key: string) => ({ JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: key });
+const commandsOf = (key: string) => openCommands(service.databaseUrl, variablesOf(key));
 
-async function file(...argv: string[]): Promise<string> {
+async function fileAndNotes(...argv: string[]) {
+  const { stream, notes } = await cli.run('job', 'list', ...argv);
   let text = '';
-  for await (const piece of (await cli.run('job', 'list', ...argv)).stream ?? []) text += piece;
-  return text;
+  for await (const piece of stream ?? []) text += piece;
+  return { text, notes };
 }
+const file = async (...argv: string[]) => (await fileAndNotes(...argv)).text;
 const lines = async (...argv: string[]) => (await file(...argv)).trimEnd().split('\n');
 const rows = async (...argv: string[]) =>
   (await lines('--format', 'ndjson', ...argv)).slice(1, -1).map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -100,6 +103,31 @@ describe('job list --filter', () => {
       { status: 'dead', queue: { name: 'bad' } },
     ]);
     expect(await cli.text('job', 'list', '--filter', 'state:held')).toBe('No job matches.');
+  });
+
+  it('says beside the output why nothing matches, as a table and as a file', async () => {
+    const notesOf = async (...argv: string[]) => {
+      const { text, notes } = await cli.run('job', 'list', ...argv);
+      expect(text).toBe('No job matches.');
+      return notes;
+    };
+    const nowhere = 'there is no queue god: did you mean good?';
+    expect(await notesOf('--filter', 'queue:god')).toEqual([nowhere]);
+    expect(await notesOf('--filter', 'queue:god', '--json')).toEqual([nowhere]);
+    expect(await notesOf('--filter', 'tag:mail')).toEqual(['no queue has the tag mail']);
+    expect(await notesOf('--filter', 'payload.costumer.id:42')).toEqual([
+      'no recent payload has the path costumer.id: did you mean customer.id?',
+    ]);
+    expect(await notesOf('--filter', 'state:held')).toEqual([]);
+    const printed = await runJobferry(['job', 'list', '--filter', 'queue:god', '--json'], variablesOf(service.apiKey));
+    expect(printed).toMatchObject({ code: 0, stdout: '[]\n', stderr: `jobferry: ${nowhere}\n` });
+    const exported = await fileAndNotes('--format', 'ndjson', '--filter', 'queue:god');
+    expect(exported.notes).toEqual([nowhere]);
+    expect(exported.text).not.toContain('did you mean');
+    expect(exported.text.endsWith('{"end":"jobs","rows":0,"complete":true}\n')).toBe(true);
+    expect((await fileAndNotes('--format', 'csv', '--filter', 'state:dead')).notes).toEqual([]);
+    const dead = await fileAndNotes('--format', 'csv', '--dead', '--filter', 'receiver:nowhere.example');
+    expect(dead.notes).toEqual(['no queue delivers to nowhere.example']);
   });
 
   it('refuses a word that --queue or --status stands for', async () => {

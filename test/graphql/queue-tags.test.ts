@@ -74,6 +74,9 @@ describe('tags of queues', () => {
       all: queueTags some: queueTags(search: "u")
       jobs(filter: { queueTags: ["eu", "us"] }, orderBy: { field: CREATED_AT, direction: ASC }) { nodes { queue { name } } }
       no: jobs(filter: { queueTags: ["nope"] }) { nodes { id } }
+      typo: jobs(filter: { queueTags: ["eu", "mial"], idempotencyKey: "none" }) { hint }
+      typos: count(filter: { queueTags: ["nope"], payload: { path: "a", value: 1 } }) { hint }
+      elsewhere: deadLetters(filter: { receivers: ["nowhere.example"] }) { hint }
       count(filter: { queueTags: ["mail"] }) { count }
       groups: jobGroups(by: [QUEUE], filter: { queueTags: ["us"] }) { groups { count queue { name } } }
     }`);
@@ -88,6 +91,9 @@ describe('tags of queues', () => {
     ]);
     expect(asked.jobs.nodes).toEqual([{ queue: { name: 'b' } }, { queue: { name: 'c' } }]);
     expect(asked.no.nodes).toEqual([]);
+    expect(asked.typo.hint).toBe('no queue has the tag mial: did you mean mail?');
+    expect(asked.typos.hint).toBe('no queue has the tag nope');
+    expect(asked.elsewhere.hint).toBe('no queue delivers to nowhere.example');
     expect(asked.count).toEqual({ count: 2 });
     expect(asked.groups.groups).toEqual([{ count: 1, queue: { name: 'c' } }]);
   });

@@ -8,6 +8,7 @@ import { builder } from '../builder.ts';
 import { connectionOf, inPlace, pageOf } from '../connections.ts';
 import { DeadReason } from '../enums.ts';
 import { Attempt } from '../jobs/attempt.ts';
+import { hintOf } from '../jobs/hint.ts';
 import type { PageField } from '../jobs/page.ts';
 import { visibleJob } from '../jobs/visible.ts';
 import type { JobRow } from '../loaders.ts';
@@ -182,5 +183,5 @@ export async function deadLetterPage({ context, args, info }: PageField, filter:
     for (const row of rows) loaders.deadLetter.prime(row.id, row);
     return inPlace(rows);
   });
-  return { ...page, hint: () => services.jobs.payloadHint(account, filter) };
+  return { ...page, hint: () => hintOf(context, filter) };
 }

@@ -18,12 +18,14 @@ export const JobConnection = connectionOf(
 export interface PageField {
   context: GraphQLContext;
   args: Parameters<typeof pageOf>[0]['args'];
+  /** Tags whose queues are in the filter by their ids. */
+  queueTags?: readonly string[] | null | undefined;
   info: GraphQLResolveInfo;
 }
 
 /** @param search returns the positions of a slice; by default it queries for this filter alone */
 export async function jobPage(
-  { context, args, info }: PageField,
+  { context, args, queueTags, info }: PageField,
   filter: JobFilter,
   order: JobOrder,
   search: (slice: Slice) => Promise<Position[]> = (slice) =>
@@ -36,5 +38,5 @@ export async function jobPage(
     loaders.selectOfJobs(Selection.of(info).items);
     return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, hint: () => hintOf(context, filter) };
+  return { ...page, hint: () => hintOf(context, { ...filter, queueTags }) };
 }

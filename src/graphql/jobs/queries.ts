@@ -27,7 +27,11 @@ builder.queryFields((t) => ({
         orderBy: t.arg({ type: JobOrderInput, description: 'The order of the jobs; newest first by default.' }),
       },
       resolve: async (_root, args, context, info) =>
-        jobPage({ context, args, info }, await jobFilterOf(context, args.filter), toOrder(args.orderBy)),
+        jobPage(
+          { context, args, queueTags: args.filter?.queueTags, info },
+          await jobFilterOf(context, args.filter),
+          toOrder(args.orderBy),
+        ),
     },
     JobConnection,
   ),

@@ -71,7 +71,7 @@ builder.queryFields((t) => ({
     resolve: async (_root, { filter: input, max }, context) => {
       const filter = await jobFilterOf(context, input);
       const counted = await context.services.jobs.count(context.account, filter, max);
-      return { ...counted, hint: () => hintOf(context, filter) };
+      return { ...counted, hint: () => hintOf(context, { ...filter, queueTags: input?.queueTags }) };
     },
   }),
   jobTimeline: t.field({
