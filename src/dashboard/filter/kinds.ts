@@ -3,7 +3,7 @@ import { visible } from '../words/format.ts';
 import { isJobId } from '../words/job-id.ts';
 import type { Context, Kind } from './table.ts';
 import { formatText, splitValues, Unreadable, unique, unquote } from './text.ts';
-import { isTimeBound, resolveBound, type TimeBound } from './time-bound.ts';
+import { problemOfBound, resolveBound, type TimeBound } from './time-bound.ts';
 
 /** The kinds of values that several words have. For conditions on payloads: payload.ts. */
 
@@ -180,8 +180,9 @@ export const TIMES: Kind<TimeRange> = {
       op === undefined
         ? { from: first, to: last }
         : { from: op === '>' ? single : null, to: op === '<' ? single : null };
-    if (more.length > 0 || [range.from, range.to].some((bound) => bound !== null && !isTimeBound(bound))) {
-      throw new Unreadable('A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.');
+    for (const bound of more.length > 0 ? [text] : [range.from, range.to]) {
+      const problem = bound === null ? null : problemOfBound(bound);
+      if (problem !== null) throw new Unreadable(problem);
     }
     if (range.from !== null && range.to !== null && isReversed(range.from, range.to)) {
       throw new Unreadable('The second time is before the first one.');

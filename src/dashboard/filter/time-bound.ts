@@ -6,7 +6,16 @@ const ABSOLUTE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 export function isTimeBound(text: string): boolean {
-  return RELATIVE.test(text) || (ABSOLUTE.test(text) && isOfCalendar(text));
+  return problemOfBound(text) === null;
+}
+
+/** Returns why a text is no bound; null if it is one. */
+export function problemOfBound(text: string): string | null {
+  if (!RELATIVE.test(text) && !(ABSOLUTE.test(text) && isOfCalendar(text)))
+    return 'A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.';
+  const year = new Date(resolveBound(text, 'from', Date.now())).getUTCFullYear();
+  // The text of any other year has a sign, and is no time of the API.
+  return year >= 1 && year <= 9999 ? null : 'A time is in the years 0001 to 9999.';
 }
 
 /** `Date.parse` takes the 30th of February for the 2nd of March. */
