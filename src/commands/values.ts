@@ -22,8 +22,12 @@ export function secondsOf(text: string, option: string): number {
   return ms / 1000;
 }
 
+/** Integers of GraphQL have 32 bits. */
+const MAX_INT = 2 ** 31 - 1;
+
 export function wholeFromOne(text: string, option: string): number {
   if (!/^[1-9]\d*$/.test(text)) throw new UsageError(`${option} must be a whole number from 1`);
+  if (Number(text) > MAX_INT) throw new UsageError(`${option} must be a whole number from 1 to ${MAX_INT}`);
   return Number(text);
 }
 

@@ -103,6 +103,16 @@ describe('queue create, update and rotate', () => {
     [['queue', 'update', 'mails', '--ack-timeout', 'soon'], /--ack-timeout must be a time such as/],
     [['queue', 'update', 'mails', '--max-attempts', '99'], /^--max-attempts must be 1 to 25$/],
     [['queue', 'update', 'mails', '--breaker', '5000'], /^--breaker: failures must be a whole number from 2 to 1000$/],
+    [['queue', 'update', 'mails', '--breaker', '3601s'], /^--breaker: seconds must be a whole number from 1 to 3600$/],
+    ...['500ms', '10,1ms', '1.5s', '30000d'].map((breaker): [string[], RegExp] => [
+      ['queue', 'update', 'mails', '--breaker', breaker],
+      /^--breaker: seconds must be a whole number from 1 to 3600$/,
+    ]),
+    [['queue', 'update', 'mails', '--breaker', '99999999999'], /^--breaker: failures must be .* from 2 to 1000$/],
+    [
+      ['queue', 'limit', 'mails', '--concurrency', '9999999999'],
+      /^--concurrency must be a whole number from 1 to 2147483647$/,
+    ],
     [['queue', 'create', 'mails', '--url', 'http://127.0.0.1:9/'], /^NAME: .*already/],
     [['queue', 'create', 'Big', '--url', 'x', '--tag', 'a'], /^NAME must be 1 to 64 .*; --url must be an absolute/],
     [['queue', 'create', 'c', '--copy-of', 'mails', '--concurrency', '0'], /^--concurrency must be 1 to 500$/],
