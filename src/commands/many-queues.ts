@@ -15,10 +15,14 @@ export const RECEIVER_OPTION = {
 
 /** Returns the ids and names of the argument; none with `--receiver`. @throws UsageError */
 export function queuesOf(argument: string, receiver: string | undefined): string[] {
-  if (argument === '' && receiver === undefined)
+  const texts = argument
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+  if (texts.length === 0 && receiver === undefined)
     throw new UsageError('the id or the name of the queue is missing, or --receiver');
-  if (argument !== '' && receiver !== undefined) throw new UsageError('give a queue or --receiver, not both');
-  return argument.split(',').filter((text) => text !== '');
+  if (texts.length > 0 && receiver !== undefined) throw new UsageError('give a queue or --receiver, not both');
+  return texts;
 }
 
 /** The effect of each deed on a queue, and the reason if it has none, after the name of the queue. */

@@ -168,7 +168,7 @@ export const ROTATE = command({
 
 function breakerOf(text: string): Breaker | null {
   if (text === 'no') return null;
-  const parts = text.split(',');
+  const parts = text.split(',').map((part) => part.trim());
   const failures = parts.filter((part) => /^[1-9]\d*$/.test(part)).map(Number);
   const times = parts.flatMap((part) => (/^\d+$/.test(part) ? [] : [readDuration(part)]));
   const [time] = times;

@@ -104,7 +104,7 @@ describe('queue create, update and rotate', () => {
     [['queue', 'update', 'mails', '--max-attempts', '99'], /^--max-attempts must be 1 to 25$/],
     [['queue', 'update', 'mails', '--breaker', '5000'], /^--breaker: failures must be a whole number from 2 to 1000$/],
     [['queue', 'update', 'mails', '--breaker', '3601s'], /^--breaker: seconds must be a whole number from 1 to 3600$/],
-    ...['500ms', '10,1ms', '1.5s', '30000d'].map((breaker): [string[], RegExp] => [
+    ...['500ms', '10, 1ms', '1.5s', '30000d'].map((breaker): [string[], RegExp] => [
       ['queue', 'update', 'mails', '--breaker', breaker],
       /^--breaker: seconds must be a whole number from 1 to 3600$/,
     ]),
@@ -221,6 +221,14 @@ describe('what operators do with the database, people with a key do through the 
 
     expect(await cli.text('queue', 'release-hold', id)).toBe('Queue through is not held, or its next probe is due.');
     expect(await cli.json('queue', 'resume', id)).toEqual({ id, changed: true });
+    await newQueue('beside');
+    expect(await cli.text('queue', 'pause', ' through, beside ,')).toBe(
+      'Queue through is paused. Deliveries in progress end.\nQueue beside is paused. Deliveries in progress end.',
+    );
+    expect(await cli.text('queue', 'resume', 'through , beside')).toMatch(
+      /^Queue through is resumed\.\nQueue beside is/,
+    );
+    await expect(cli.run('queue', 'pause', ' , ')).rejects.toThrow(/^the id or the name of the queue is missing/);
     expect(await cli.text('queue', 'resume', id)).toBe('Queue through is not paused.');
     await expect(cli.run('queue', 'list', '--after', UNKNOWN_ID)).rejects.toThrow(/no such queue/);
     const { host } = new URL(receiver.url);
