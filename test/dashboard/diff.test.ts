@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { chosenAttempts, compareTexts, sentenceOfComparison } from '../../src/dashboard/features/jobs/model/compare.ts';
+import {
+  chosenAttempts,
+  compareTexts,
+  sentenceOfAnswers,
+  sentenceOfComparison,
+} from '../../src/dashboard/features/jobs/model/compare.ts';
+import { isSilent } from '../../src/dashboard/words/cause.ts';
 import { diffLines, foldEqual } from '../../src/dashboard/words/diff.ts';
 
 /** The difference between two payloads, or between the answers of two attempts. */
@@ -82,6 +88,53 @@ describe('a comparison', () => {
     ['{"a":1}', '{"b":1,"c":2}', 'The payloads differ in 2 lines.'],
   ])('has a sentence: %s and %s', (from, to, sentence) => {
     expect(sentenceOfComparison('The payloads', compareTexts(from, to)).replace('\u00a0', ' ')).toBe(sentence);
+  });
+});
+
+describe('the answers to two attempts', () => {
+  const failed = (code: number | null, responseBody: string | null = null) => ({
+    ...{ status: 'FAILED' as const, error: code === null ? 'connection_refused' : `HTTP ${code}` },
+    ...{ webhookStatusCode: code, responseBody },
+  });
+  const long = 'x'.repeat(4096);
+  // The end cut a character of three bytes.
+  const wide = '–'.repeat(1365);
+
+  it.each([
+    ['two refused connections', failed(null), failed(null), 'No answer came to either.'],
+    ['one refused connection', failed(null), failed(500, 'no'), 'An answer came to one of them only.'],
+    ['500 and 502', failed(500, 'no'), failed(502, 'no'), 'The bodies are equal, the codes differ.'],
+    [
+      '500 and 502 with two bodies',
+      failed(500, 'a'),
+      failed(502, 'b'),
+      'The bodies differ in 1 line, and the codes differ.',
+    ],
+    ['500 and 502 without bodies', failed(500, ''), failed(502), 'Both answers have no body, the codes differ.'],
+    ['500 without bodies', failed(500, ''), failed(500), 'The answers are equal: both without a body.'],
+    [
+      'long bodies',
+      failed(500, long),
+      failed(500, long),
+      'The first 4 KiB of the bodies are equal, character by character.',
+    ],
+    [
+      'long bodies and codes',
+      failed(500, wide),
+      failed(502, wide),
+      'The first 4 KiB of the bodies are equal, the codes differ.',
+    ],
+    ['equal answers', failed(500, 'no'), failed(500, 'no'), 'The answers are equal, character by character.'],
+  ])('are told so: %s', (_, from, to, sentence) => {
+    const diff = compareTexts(from.responseBody ?? '', to.responseBody ?? '');
+    expect(sentenceOfAnswers(from, to, diff).replaceAll('\u00a0', ' ')).toBe(sentence);
+  });
+
+  it('are missing after a failed probe, which is deferred with an error', () => {
+    expect(isSilent({ ...failed(null), status: 'DEFERRED' })).toBe(true);
+    expect(isSilent({ ...failed(429), status: 'DEFERRED' })).toBe(false);
+    // An answer that asked for a hold by its body alone.
+    expect(isSilent({ ...failed(null), error: null, status: 'DEFERRED' })).toBe(false);
   });
 });
 

@@ -32,6 +32,20 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   return CAUSES.get(error) ?? `the worker said ${quote(error)}`;
 }
 
+/** Whether nothing came back from the receiver, neither a code nor a body, as of a refused connection or a failed probe. */
+export const isSilent = (attempt: {
+  status: SchemaType<'AttemptStatus'>;
+  error: string | null;
+  webhookStatusCode: number | null;
+  responseBody: string | null;
+}): boolean =>
+  attempt.webhookStatusCode === null &&
+  !attempt.responseBody &&
+  (attempt.status === 'FAILED' || (attempt.status === 'DEFERRED' && attempt.error !== null));
+
+/** Whether an answer may be longer than what is stored of it: 4 KiB, less the bytes of a character that the end cut. */
+export const mayBeCut = (body: string): boolean => new TextEncoder().encode(body).length > 4096 - 4;
+
 /** Says of a failed attempt without an answer whether the receiver may have done the work. */
 export const sentenceOfSilence = (error: string | null) =>
   /refused|dns|tls|allowed/.test(error ?? '')

@@ -11,7 +11,7 @@ import { NONE, time, tookExactly, upperFirst, visible } from '../../../words/for
 import { comparedFirst } from '../../../words/job.ts';
 import { NO_PAYLOADS } from '../../../words/rights.ts';
 import { ATTEMPTS } from '../../../words/words.ts';
-import { chosenAttempts, compareTexts, sentenceOfComparison } from '../model/compare.ts';
+import { chosenAttempts, compareTexts, sentenceOfAnswers } from '../model/compare.ts';
 import type { JobToCompare } from '../operations/compare.ts';
 import { DiffView } from './diff-view.tsx';
 import { Frame } from './frame.tsx';
@@ -50,7 +50,7 @@ export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | n
   return (
     <Frame
       id={job.id}
-      h1={mayView ? sentenceOfComparison('The answers', diff) : 'Two attempts, without their answers.'}
+      h1={mayView ? sentenceOfAnswers(from, to, diff) : 'Two attempts, without their answers.'}
       tab="answers"
       otherId={comparedFirst(job)}
     >
@@ -60,7 +60,8 @@ export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | n
       </div>
       <div className="stack">
         <Beside from={from} to={to} names={names} />
-        {mayView ? <DiffView diff={diff} names={names} /> : <p className="small q">{NO_PAYLOADS}</p>}
+        {!mayView && <p className="small q">{NO_PAYLOADS}</p>}
+        {mayView && before + after !== '' && <DiffView diff={diff} names={names} />}
       </div>
     </Frame>
   );

@@ -5,7 +5,7 @@ import { useRights } from '../../../api/rights.ts';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { codeOf, sentenceOfSilence, shortCause } from '../../../words/cause.ts';
+import { codeOf, isSilent, mayBeCut, sentenceOfSilence, shortCause } from '../../../words/cause.ts';
 import { bytes, firstLineOf, NONE, tookExactly, visible } from '../../../words/format.ts';
 import type { AttemptNow, JobWhole } from '../../../words/job.ts';
 import { NO_PAYLOADS } from '../../../words/rights.ts';
@@ -18,9 +18,6 @@ export interface AttemptWithBody extends AttemptNow {
 interface JobWithAttempts extends Pick<JobWhole, 'id' | 'attemptsMade' | 'maxAttempts' | 'receipt' | 'startedAt'> {
   attempts: readonly AttemptWithBody[];
 }
-
-/** Jobferry stores no more of an answer. */
-const STORED_BYTES = 4096;
 
 /** The ended attempts of a job, newest first; the last one is open. A redelivery after a hold repeats its number. */
 export function AttemptsPanel({ job }: { job: JobWithAttempts }) {
@@ -129,7 +126,7 @@ function Answer({ body }: { body: string }) {
       <header>
         <span>
           The receiver’s answer, {bytes(size)}
-          {size >= STORED_BYTES && ': the first 4 KiB of it'}
+          {mayBeCut(body) && ': the first 4 KiB of it'}
         </span>
         <span className="end">
           <CopyButton text={body} what="Answer" />
@@ -155,19 +152,16 @@ function Consequence({ attempt: { retryAt, heldUntil } }: { attempt: AttemptWith
 }
 
 function AttemptBody({ attempt }: { attempt: AttemptWithBody }) {
-  const { responseBody: body, webhookStatusCode: code, status, error } = attempt;
+  const { responseBody: body, status, error } = attempt;
   const isHidden = useRights()?.mayViewPayloads === false;
   if (body !== null && body !== '') return <Answer body={body} />;
+  const text = isSilent(attempt) ? sentenceOfSilence(error) : isHidden ? NO_PAYLOADS : 'The answer had no body.';
   return (
     <div className="body small q">
-      {code === null && status === 'FAILED' ? (
-        <p>{sentenceOfSilence(error)}</p>
-      ) : (
-        <p>
-          {status === 'DEFERRED' && 'No attempt was used. '}
-          {isHidden ? NO_PAYLOADS : 'The answer had no body.'}
-        </p>
-      )}
+      <p>
+        {status === 'DEFERRED' && 'No attempt was used. '}
+        {text}
+      </p>
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { isSilent, mayBeCut } from '../../../words/cause.ts';
 import { type Diff, diffLines } from '../../../words/diff.ts';
 import { many } from '../../../words/format.ts';
 import { lexJson } from '../../../words/json/lex.ts';
@@ -36,6 +37,28 @@ export function sentenceOfComparison(what: string, { removed, added, isEqual }: 
   if (lines === 0) return `${what} differ in the space between the values only.`;
   return `${what} differ in ${many(lines, 'line')}.`;
 }
+
+/**
+ * The same of the answers to two attempts. What was not compared is not called equal: an answer that never came, another
+ * code, and what is not stored of a body.
+ */
+export function sentenceOfAnswers(from: Answered, to: Answered, diff: Comparison): string {
+  const silent = [from, to].filter(isSilent).length;
+  if (silent === 2) return 'No answer came to either.';
+  if (silent === 1) return 'An answer came to one of them only.';
+  const bodies = [from.responseBody ?? '', to.responseBody ?? ''];
+  const isCode = from.webhookStatusCode === to.webhookStatusCode;
+  if (bodies.every((body) => body === '')) {
+    return isCode ? 'The answers are equal: both without a body.' : 'Both answers have no body, the codes differ.';
+  }
+  const what = bodies.some(mayBeCut) ? 'The first 4 KiB of the bodies' : isCode ? 'The answers' : 'The bodies';
+  if (isCode) return sentenceOfComparison(what, diff);
+  return diff.isEqual
+    ? `${what} are equal, the codes differ.`
+    : sentenceOfComparison(what, diff).replace(/\.$/, ', and the codes differ.');
+}
+
+type Answered = Parameters<typeof isSilent>[0];
 
 /** The places of two attempts in the history of a job, as in the address: `1,3`. The last two by default. */
 export function chosenAttempts(text: string | null, attempts: number): readonly [from: number, to: number] {
