@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type CauseNow,
+  causesToShow,
   conditionOfCause,
   headOfCauses,
   leadOfCause,
@@ -160,10 +161,23 @@ describe('the first line of Dead letters', () => {
     expect(head([small, small, small])).toBe('684 jobs died and were not replayed, of 3 causes.');
     expect(head([small])).toBe('228 jobs died and were not replayed, of one cause. Last one 11 s ago.');
     expect(head([cause({ count: 1 })], false)).toBe('1 dead letter matches, of one cause. None for 2 h 23 min.');
-    // As many as were asked for: there may be more.
-    expect(head(Array.from({ length: 20 }, () => small))).toBe(
-      '4 560 jobs died and were not replayed, of the 20 largest causes.',
-    );
+  });
+
+  it('is a lower bound only if a queue has more than 20 causes, or all of them are 100', () => {
+    const of = (id: string, length: number) =>
+      Array.from({ length }, () => ({ ...cause({ count: 7 }), queue: { ...QUEUE, id } }));
+    const said = (returned: CauseNow[]) => {
+      const { causes, isAll } = causesToShow(returned as (CauseNow & { queue: { id: string } })[]);
+      return plain(headOfCauses(causes, { isAll, isDefault: true, view: VIEW }).first);
+    };
+    expect(said([...of('a', 20), ...of('b', 15)])).toBe('245 jobs died and were not replayed, of 35 causes.');
+    expect(said([...of('a', 21), ...of('b', 15)])).toBe('245+ jobs died and were not replayed, of 35+ causes.');
+    expect(said('abcdefghij'.split('').flatMap((id) => of(id, 10)))).toMatch(/^700\+ jobs .* of 100\+ causes\.$/);
+  });
+
+  it('does not say the share of a cause more exactly than it is known', () => {
+    const { more } = headOfCauses([cause(), cause({ count: 228 })], { isAll: false, isDefault: true, view: VIEW });
+    expect(plain(more)).toBe('One cause is at most 90 % of them, none for 2 h 23 min.');
   });
 
   it('says what happened, and how the receiver is now', () => {

@@ -21,11 +21,11 @@ import { Page } from '../../parts/page/page.tsx';
 import { Failure, Skeleton, useIsLate } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { textOf } from '../../schema/graphql.ts';
-import { count, many, time } from '../../words/format.ts';
+import { count, time } from '../../words/format.ts';
 import type { Phrase as Pieces } from '../../words/phrase.ts';
 import { releaseEntries } from '../../words/queue-deeds.ts';
 import { CauseList } from './causes.tsx';
-import { headOfCauses, leadOfCause, MOST_CAUSES } from './model/cause.ts';
+import { causesToShow, headOfCauses, leadOfCause } from './model/cause.ts';
 import { NoCauses } from './no-causes.tsx';
 import { OneByOne } from './one-by-one.tsx';
 import { type CauseRow, Causes, DeadLetters as DeadLettersPage } from './operations.ts';
@@ -63,6 +63,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const { data } = asked;
+  const { causes, isAll } = causesToShow(data?.errorGroups ?? []);
   const isSearching = forApi !== null && !asked.isError && (data === undefined || asked.isPlaceholderData);
   const isLate = useIsLate(isSearching);
   const hasDismissed = (data?.dismissals.length ?? 0) > 0;
@@ -86,9 +87,9 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   const replay = (cause: CauseRow) => {
     if (forApi !== null) setTarget(targetOfCause(cause, shown(), { isByAnswer, webhookTimeoutSeconds }));
   };
-  const canReplay = forApi !== null && isReplayable(filter) && (data?.errorGroups.length ?? 0) > 0;
+  const canReplay = forApi !== null && isReplayable(filter) && causes.length > 0;
   const replayAll = () => {
-    if (forApi !== null) setTarget(targetOfAll(data?.errorGroups ?? [], shown()));
+    if (forApi !== null) setTarget(targetOfAll(causes, shown()));
   };
   useCommands([
     { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
@@ -107,7 +108,8 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   return (
     <Head
       // The causes of the last filter must not be read as those of this one.
-      causes={isSearching ? undefined : data?.errorGroups}
+      causes={isSearching || data === undefined ? undefined : causes}
+      isAll={isAll}
       isLate={isLate}
       isDefault={key === ''}
       isReadable={isValid(filter)}
@@ -151,12 +153,12 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       {data !== undefined &&
         (tab === 'all' ? (
           <OneByOne url={url} nothing={nothing} />
-        ) : data.errorGroups.length === 0 ? (
+        ) : causes.length === 0 ? (
           nothing
         ) : (
           <div className={asked.isPlaceholderData ? 'dim' : undefined}>
             <CauseList
-              causes={data.errorGroups}
+              causes={causes}
               releases={releaseEntries(data.releases)}
               listKey={`${key} ${isByAnswer}`}
               filter={filter}
@@ -166,9 +168,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
             />
           </div>
         ))}
-      {data !== undefined && data.errorGroups.length > 0 && (
-        <Retention createdAt={data.oldest.nodes[0]?.job?.createdAt} />
-      )}
+      {causes.length > 0 && <Retention createdAt={data?.oldest.nodes[0]?.job?.createdAt} />}
       {target !== null && (
         <ReplayDialog target={target} onStarted={(id) => navigate(`/actions/${id}`)} onClose={() => setTarget(null)} />
       )}
@@ -176,16 +176,17 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   );
 }
 
-const dismissedSentence = (causes: number) =>
+const dismissedSentence = (causes: number, isAll: boolean) =>
   causes === 0
     ? 'No dead letter of a dismissed cause is left.'
-    : `${many(causes, 'dismissed cause is', 'dismissed causes are')} back in the list when jobs die of ${causes === 1 ? 'it' : 'them'} again.`;
+    : `${count(causes, isAll)} dismissed ${causes === 1 ? 'cause is' : 'causes are'} back in the list when jobs die of ${causes === 1 ? 'it' : 'them'} again.`;
 
 const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
 
 /** A component of its own, as it steps once a second. */
 function Head({
   causes,
+  isAll,
   isLate,
   isDefault,
   isReadable,
@@ -199,6 +200,8 @@ function Head({
   children,
 }: {
   causes: readonly CauseRow[] | undefined;
+  /** False if there are more. */
+  isAll: boolean;
   /** Whether they are waited for for a while. */
   isLate: boolean;
   isDefault: boolean;
@@ -221,9 +224,9 @@ function Head({
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
     if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
     if (all === undefined) return { first: isLate ? 'Searching…' : 'Dead letters', more: '', lead: null };
-    if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
+    if (isDismissed) return { first: dismissedSentence(all.length, isAll), more: '', lead: null };
     if (all.length > 0) {
-      const head = headOfCauses(all, { isDefault, view });
+      const head = headOfCauses(all, { isAll, isDefault, view });
       const [largest] = [...all].sort((a, b) => b.count - a.count);
       return { ...head, lead: head.more === '' || largest === undefined ? null : leadOfCause(largest, timeout, view) };
     }
@@ -242,7 +245,7 @@ function Head({
   const isWell = causes?.length === 0 && isDefault;
   return (
     <Page
-      title={causes === undefined ? 'Dead letters' : `${count(sum, causes.length < MOST_CAUSES)} dead letters`}
+      title={causes === undefined ? 'Dead letters' : `${count(sum, isAll)} dead letters`}
       crumbs={[{ label: 'Dead letters' }]}
       sign={isWell ? { icon: 'done', signal: 'ok' } : { icon: 'dead', signal: sum > 0 ? 'bad' : 'idle' }}
       h1={

@@ -1,11 +1,11 @@
 import { Cause, ChangeEntry } from '../../schema/fragments.ts';
 import { graphql, type ResultOf } from '../../schema/graphql.ts';
 
-/** Error groups, how well their receivers are, and when a job died last. */
+/** Error groups, with one more of each queue than is shown, how well their receivers are, and when a job died last. */
 export const Causes = graphql(
   `
   query Causes($filter: DeadLetterFilter, $by: ErrorGroupBy!) {
-    errorGroups(first: 20, filter: $filter, by: $by) {
+    errorGroups(first: 21, filter: $filter, by: $by) {
       ...Cause answer changeBefore { ...ChangeEntry }
       queue {
         paused hold { until }

@@ -1,7 +1,6 @@
 import type { DeadLetterFilter } from '../../filter/dead-letters.ts';
 import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
 import { titleOfDeath } from '../../words/cause.ts';
-import { MOST_CAUSES } from './model/cause.ts';
 import type { CauseRow } from './operations.ts';
 
 /** All of a cause that the filter lets through. */
@@ -21,13 +20,12 @@ export function targetOfCause(
   };
 }
 
-/** Everything that the filter lets through, of all queues in one action. If causes are left out, they may be of other queues. */
+/** Everything that the filter lets through, of all queues in one action. Causes that were left out are of queues that have others here. */
 export function targetOfAll(causes: readonly CauseRow[], filter: DeadLetterFilter): ReplayTarget {
   const { replayed: _, ...rest } = filter;
   const queues = new Map(causes.flatMap(({ queue }) => (queue === null ? [] : [[queue.id, queue] as const])));
   const [only] = queues.values();
-  const isOne = queues.size === 1 && causes.length < MOST_CAUSES;
-  const queue = isOne && only !== undefined ? { id: only.id, name: only.name } : null;
+  const queue = queues.size === 1 && only !== undefined ? { id: only.id, name: only.name } : null;
   return {
     queue,
     filter: rest,

@@ -2,7 +2,7 @@ import type { Cause } from '../../../schema/fragments.ts';
 import { type Answers, isMended, isWell, type SinceFailure, sumOfAnswers } from '../../../words/answers.ts';
 import { codeOf, isOfWorker, shortCause, titleOfDeath } from '../../../words/cause.ts';
 import { RECENT_MS, spanOfDeath } from '../../../words/death.ts';
-import { firstLineOf, lowerFirst, NONE, number, percent, upperFirst, type View } from '../../../words/format.ts';
+import { count, firstLineOf, lowerFirst, NONE, percent, upperFirst, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { Signal } from '../../../words/words.ts';
 
@@ -62,25 +62,39 @@ export function newCauses<Cause extends { firstSeen: string }>(causes: readonly 
   return found.size * 2 > causes.length ? new Set() : found;
 }
 
-/** So many causes are asked for, the largest. If there are more, what is counted of them is a lower bound. */
-export const MOST_CAUSES = 20;
+/** The causes that are shown of one queue, the largest. One more is asked for, which tells whether a queue has others. */
+const MOST_OF_QUEUE = 20;
+/** The server returns at most so many, of all queues. */
+const MOST_CAUSES = 100;
+
+/** The causes to show of those that the server returned, and whether they are all there are; if not, what is counted of them is a lower bound. */
+export function causesToShow<Of extends { queue: { id: string } | null }>(
+  returned: readonly Of[],
+): { causes: readonly Of[]; isAll: boolean } {
+  const counts = new Map<string | undefined, number>();
+  const causes = returned.filter(({ queue }) => {
+    const place = (counts.get(queue?.id) ?? 0) + 1;
+    counts.set(queue?.id, place);
+    return place <= MOST_OF_QUEUE;
+  });
+  return { causes, isAll: causes.length === returned.length && returned.length < MOST_CAUSES };
+}
 
 /** "2 226 jobs died and were not replayed, of 6 causes." and what is to know of the largest of them. */
 export function headOfCauses(
   causes: readonly CauseNow[],
-  { isDefault, view }: { isDefault: boolean; view: View },
+  { isAll = true, isDefault, view }: { isAll?: boolean; isDefault: boolean; view: View },
 ): { first: string; more: string } {
-  const sum = causes.reduce((total, { count }) => total + count, 0);
+  const sum = causes.reduce((total, cause) => total + cause.count, 0);
   const [largest] = [...causes].sort((a, b) => b.count - a.count);
-  const [the, largestOf] = causes.length < MOST_CAUSES ? ['', ''] : ['the ', 'largest '];
-  const of = causes.length === 1 ? 'one cause' : `${the}${number(causes.length)} ${largestOf}causes`;
+  const of = causes.length === 1 ? 'one cause' : `${count(causes.length, isAll)} causes`;
   const first = isDefault
-    ? `${number(sum)} ${sum === 1 ? 'job died and was' : 'jobs died and were'} not replayed, of ${of}.`
-    : `${number(sum)} dead ${sum === 1 ? 'letter matches' : 'letters match'}, of ${of}.`;
+    ? `${count(sum, isAll)} ${sum === 1 ? 'job died and was' : 'jobs died and were'} not replayed, of ${of}.`
+    : `${count(sum, isAll)} dead ${sum === 1 ? 'letter matches' : 'letters match'}, of ${of}.`;
   if (largest === undefined || largest.count * 2 < sum) return { first, more: '' };
   const { state } = spanOfDeath(largest, view);
   if (causes.length === 1) return { first, more: `${upperFirst(state)}.` };
-  return { first, more: `One cause is ${percent(largest.count, sum)} of them, ${state}.` };
+  return { first, more: `One cause is ${isAll ? '' : 'at most '}${percent(largest.count, sum)} of them, ${state}.` };
 }
 
 /** The lead of the largest cause: what happened when, and how the receiver is now. It is null without a queue. */
