@@ -63,7 +63,9 @@ describe('a kind of alert rule', () => {
 
 describe('the page of alerts', () => {
   it('says what fires', () => {
-    const rule = (firing: number[], evaluatedAt: string | null = before(5)) => ({ firing, evaluatedAt, problem: null });
+    const rule = (firing: number[], evaluatedAt: string | null = before(5), createdAt = before(900)) => ({
+      ...{ firing, createdAt, evaluatedAt, problem: null },
+    });
     const head = (...rules: ReturnType<typeof rule>[]) => headOfAlerts(rules, VIEW);
     expect(headOfAlerts(null, VIEW).h1).toBe('Alerts');
     expect(head().h1).toBe('Nothing is watched yet.');
@@ -75,13 +77,18 @@ describe('the page of alerts', () => {
       const { h1, signal } = head(rule([]), rule([], evaluatedAt));
       expect([plain(h1), signal]).toEqual(['No alert fires, but 1 rule is not evaluated.', 'warn']);
     }
+    // A new rule waits for the next evaluation, which is no trouble.
+    expect(head(rule([]), rule([], null, before(20)))).toMatchObject({ h1: 'No alert fires.', signal: 'ok' });
   });
 
   it('says why a rule may be silent', () => {
-    expect(doubtOfRule({ evaluatedAt: null, problem: null }, VIEW)).toBeNull();
-    expect(doubtOfRule({ evaluatedAt: before(20), problem: null }, VIEW)).toBeNull();
-    expect(plain(doubtOfRule({ evaluatedAt: before(300), problem: null }, VIEW) ?? '')).toBe('Not evaluated for 5 min');
-    expect(doubtOfRule({ evaluatedAt: before(1), problem: 'the statistics' }, VIEW)).toBe('The statistics');
+    const doubt = (evaluatedAt: string | null, problem: string | null = null, createdAt = before(900)) =>
+      plain(doubtOfRule({ createdAt, evaluatedAt, problem }, VIEW) ?? '');
+    expect(doubt(null, null, before(60))).toBe('');
+    expect(doubt(null, null, before(61))).toBe('Not evaluated yet');
+    expect(doubt(before(20))).toBe('');
+    expect(doubt(before(300))).toBe('Not evaluated for 5 min');
+    expect(doubt(before(1), 'the statistics')).toBe('The statistics');
     expect(silenceOf(null, VIEW)).toBeNull();
     expect(silenceOf(before(1), VIEW)).toBeNull();
     expect(silenceOf(before(-60), VIEW)).toBe('until 12:01:00');

@@ -5,7 +5,7 @@ import { graphql, type ResultOf } from '../../schema/graphql.ts';
 export const Alerts = graphql(`
   query Alerts {
     alertRules {
-      id kind threshold windowSeconds forSeconds silencedUntil evaluatedAt problem
+      id kind threshold windowSeconds forSeconds silencedUntil createdAt evaluatedAt problem
       queue { id name }
       target {
         __typename

@@ -106,7 +106,7 @@ export function headOfAlerts(
   }
   if (rules.length === 0) return { h1: 'Nothing is watched yet.', icon: 'info', signal: 'idle' };
   // A rule that is not evaluated cannot fire.
-  const doubtful = rules.filter((rule) => rule.evaluatedAt === null || doubtOfRule(rule, view) !== null).length;
+  const doubtful = rules.filter((rule) => doubtOfRule(rule, view) !== null).length;
   if (doubtful > 0) {
     const h1 = `No alert fires, but ${many(doubtful, 'rule is', 'rules are')} not evaluated.`;
     return { h1, icon: 'info', signal: 'warn' };
@@ -116,14 +116,16 @@ export function headOfAlerts(
 
 /** An evaluation is at most some seconds old while a process evaluates. */
 const STALE_MS = 120_000;
+/** A new rule waits for the next evaluation. */
+const NEW_MS = 60_000;
 
 /** Why a rule may not do what it should; null if nothing is known against it. */
 export function doubtOfRule(
-  { evaluatedAt, problem }: { evaluatedAt: string | null; problem: string | null },
+  { createdAt, evaluatedAt, problem }: { createdAt: string; evaluatedAt: string | null; problem: string | null },
   { now }: View,
 ): string | null {
   if (problem !== null) return upperFirst(problem);
-  if (evaluatedAt === null) return null;
+  if (evaluatedAt === null) return now - Date.parse(createdAt) > NEW_MS ? 'Not evaluated yet' : null;
   const age = now - Date.parse(evaluatedAt);
   return age > STALE_MS ? `Not evaluated for ${span(age)}` : null;
 }
