@@ -42,7 +42,8 @@ export function Problems({ troubles, hidden }: { troubles: readonly Trouble<List
       {hidden > 0 && (
         <p className="needs-more">
           The {MAX_PROBLEMS} worst are here;{' '}
-          {hidden === 1 ? 'one more queue comes' : `${number(hidden)} more queues come`} first in the table.
+          {hidden === 1 ? 'one more queue that needs a look is' : `${number(hidden)} more queues that need a look are`}{' '}
+          in the table.
         </p>
       )}
     </section>
