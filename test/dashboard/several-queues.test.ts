@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   headlineOfReceivers,
+  lastAccepted,
   noteStates,
   notTakenText,
   type Receiver,
@@ -85,7 +86,7 @@ describe('a receiver', () => {
     changes: Partial<Receiver> = {},
     health: Partial<NonNullable<Receiver['health']>> = {},
   ): Receiver => ({
-    ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0 },
+    ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0, ackQueues: 0 },
     health: {
       attempts: 0,
       failed: 0,
@@ -207,5 +208,15 @@ describe('a receiver', () => {
     expect(spanText('2026-11-26T11:50:00.000Z', view)).toBe('11:50 to 11:55');
     expect(spanText('2026-11-26T12:00:00.000Z', view)).toBe('12:00 to 12:03');
     expect(spanText(null, view)).toBe('None in a day');
+  });
+
+  it('claims no last 2xx answer of queues in ack mode', () => {
+    const last = (ackQueues: number, acceptedAt: string | null = null) => {
+      const { text, sub } = lastAccepted(receiver({ ackQueues }, { acceptedAt }), view);
+      return [text, plain(sub)];
+    };
+    expect(last(0)).toEqual(['None in a day', 'to five minutes']);
+    expect(last(1, '2026-11-26T11:50:00.000Z')).toEqual(['11:50 to 11:55', 'of 2 queues without ack mode']);
+    expect(last(3)).toEqual(['–', 'not known in ack mode']);
   });
 });

@@ -108,6 +108,17 @@ describe('receivers', () => {
     expect(health).toMatchObject({ attempts: 12, failed: 12, refused: 0, failing: 0, lastFailure: null });
   });
 
+  it('have no last 2xx answer of queues in ack mode, whose answers are counted when the worker reports', async () => {
+    await op.queues.create(account, { name: 'late', webhookUrl: 'https://late.example/', mode: 'ack' });
+    await op.db.query(
+      `insert into queue_stats (queue_id, bucket, success, answered_2xx, answered_5xx)
+       select id, jobferry_bucket(jobferry_now()), 1, 1, 1 from queue where name = 'late'`,
+    );
+    const own = (await op.receivers.list(account)).filter(({ host }) => host === 'late.example');
+    const health = (await op.receivers.healths(account, own)).get('late.example');
+    expect(health).toMatchObject({ answered2xx: 1, acceptedAt: null, refusedAt: expect.any(Date) });
+  });
+
   it('are a condition on jobs and dead letters', async () => {
     await create('mails', 'https://mail.example/');
     await op.jobs.publish(account, 'mails', { payload: '{}', delay: 60 });

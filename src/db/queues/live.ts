@@ -7,6 +7,7 @@ export interface LiveQueue {
   id: string;
   name: string;
   webhookUrl: string;
+  isAckMode: boolean;
   pausedAt: Date | null;
   isHeld: boolean;
   /** Whether there is a hold to end: also one whose time is over and that no job has probed yet, but no due probe of a breaker. */
@@ -20,7 +21,7 @@ export interface LiveQueue {
 const LIVE: Statement = {
   name: 'live-queues',
   text: `
-    select id, name, webhook_url as "webhookUrl", paused_at as "pausedAt",
+    select id, name, webhook_url as "webhookUrl", mode = 'ack' as "isAckMode", paused_at as "pausedAt",
            ${isHeld('jobferry_now()')} as "isHeld", ${HAS_HOLD} as "hasHold",
            concurrency, rate_limit_max as "rateLimitMax", rate_limit_window as "rateLimitWindow"
       from queue where account_id = $1 and deleted_at is null order by id limit ${LIMITS.accountConcurrency}`,

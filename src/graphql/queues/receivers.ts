@@ -47,7 +47,7 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
       type: 'DateTime',
       nullable: true,
       description:
-        'Start of the last five minutes in which the receiver answered 2xx; null if it did not within the last day.',
+        'Start of the last five minutes in which the receiver answered 2xx; null if it did not within the last day. Without queues in ack mode, whose answers are counted when the worker reports.',
     }),
     refusedAt: t.expose('refusedAt', {
       type: 'DateTime',
@@ -78,6 +78,10 @@ const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
       description:
         'Number of queues that are held now: until the end of a hold, while a probe is in flight, or by an open breaker.',
       resolve: ({ queues }) => queues.filter(({ isHeld }) => isHeld).length,
+    }),
+    ackQueues: t.int({
+      description: 'Number of queues in ack mode.',
+      resolve: ({ queues }) => queues.filter(({ isAckMode }) => isAckMode).length,
     }),
     health: t.field({
       type: ReceiverHealth,

@@ -26,8 +26,12 @@ export interface ReceiverHealth extends Omit<QueueHealth, 'warnings'> {
   failing: number;
   /** Attempts with another answer than 2xx and backpressure, or without one. */
   refused: number;
-  /** Start of the last five minutes in which an attempt got a 2xx answer, or another one or none; null without one in a day. */
+  /**
+   * Start of the last five minutes in which an attempt got a 2xx answer; null without one in a day. Without queues in ack mode:
+   * their answers are counted when the attempt ends, by a report of the worker, which may be hours later.
+   */
   acceptedAt: Date | null;
+  /** Start of the last five minutes in which an attempt got another answer or none; null without one in a day. */
   refusedAt: Date | null;
 }
 
@@ -65,9 +69,11 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
       const failures = await failuresOf(reading, account, receivers, healths, periods.retentionMs);
       const last = new Map(answers.map((one) => [one.id, one]));
       const judged = receivers.map(async ({ host, queues }) => {
-        const rows = queues.flatMap(({ id }) => attempts.get(id) ?? []);
+        const rowsOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => attempts.get(id) ?? []);
+        const lastOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => last.get(id) ?? []);
+        const rows = rowsOf(queues);
+        const atOnce = queues.filter(({ isAckMode }) => !isAckMode);
         const { warnings: _, ...health } = healthOf(sumOf(rows), server.webhookTimeoutMs);
-        const own = queues.flatMap(({ id }) => last.get(id) ?? []);
         const failedAt = latest(queues.map(({ id }) => failures.get(id)?.at ?? null));
         const lastFailure =
           failedAt === null
@@ -78,8 +84,11 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
           lastFailure,
           refused: refusedOf(health),
           failing: isMended(lastFailure) ? 0 : queues.filter(({ id }) => isFailing(healths.get(id))).length,
-          acceptedAt: latest([...own.map((one) => one.acceptedAt), ...rows.filter(isAccepted).map(startOf)]),
-          refusedAt: latest([...own.map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
+          acceptedAt: latest([
+            ...lastOf(atOnce).map((one) => one.acceptedAt),
+            ...rowsOf(atOnce).filter(isAccepted).map(startOf),
+          ]),
+          refusedAt: latest([...lastOf(queues).map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
         };
         return [host, receiverHealth] as const;
       });

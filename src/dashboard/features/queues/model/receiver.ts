@@ -23,6 +23,7 @@ export interface Receiver {
   queueCount: number;
   pausedQueues: number;
   heldQueues: number;
+  ackQueues: number;
   health: Health | null;
 }
 
@@ -136,6 +137,16 @@ export function spanText(start: string | null, view: View): string {
   if (start === null) return 'None in a day';
   const at = Date.parse(start);
   return `${minute(at, view)} to ${minute(Math.min(at + SPAN_MS, view.now), view)}`;
+}
+
+/** The last 2xx answer. It is not known of queues in ack mode: their answers are counted when the worker reports. */
+export function lastAccepted(
+  { queueCount, ackQueues, health }: Pick<Receiver, 'queueCount' | 'ackQueues' | 'health'>,
+  view: View,
+): { text: string; sub: string } {
+  if (ackQueues === queueCount) return { text: NONE, sub: 'not known in ack mode' };
+  const sub = ackQueues === 0 ? 'to five minutes' : `of ${many(queueCount - ackQueues, 'queue')} without ack mode`;
+  return { text: spanText(health?.acceptedAt ?? null, view), sub };
 }
 
 /** Receivers whose queues fail first, then those that take nothing, and those with most that was not taken; else by name. */

@@ -3,7 +3,7 @@ import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 export const Receivers = graphql(`
   query Receivers($after: String) {
     receivers(first: 100, after: $after) {
-      host queueCount pausedQueues heldQueues
+      host queueCount pausedQueues heldQueues ackQueues
       health { attempts failed refused answered2xx backpressure failingQueues acceptedAt lastFailure { at succeededSince } duration { p95 } }
     }
   }
@@ -13,7 +13,7 @@ export type ReceiverRow = ResultOf<typeof Receivers>['receivers'][number];
 export const ReceiverPage = graphql(`
   query ReceiverPage($host: String!) {
     receiver(host: $host) {
-      host queueCount pausedQueues heldQueues
+      host queueCount pausedQueues heldQueues ackQueues
       health {
         attempts failed refused failingQueues acceptedAt refusedAt lastFailure { at succeededSince } duration { p50 p95 }
         answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered

@@ -20,7 +20,7 @@ import { many, NONE, number, percent, took } from '../../../words/format.ts';
 import { QueuesSection } from '../list/queues-section.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
-import { noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
+import { lastAccepted, noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
 import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
 import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { Fact } from '../parts/fact.tsx';
@@ -117,10 +117,12 @@ function check(host: string, timeout: number): void {
   );
 }
 
-function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health } }: { receiver: ReceiverOfPage }) {
+function Facts({ receiver }: { receiver: ReceiverOfPage }) {
+  const { host, queueCount, pausedQueues, heldQueues, health } = receiver;
   const view = useView();
   const { all, good, others } = answersOf(health);
   const { p50 = null, p95 = null } = health?.duration ?? {};
+  const accepted = lastAccepted(receiver, view);
   const jobs = (...value: ('retrying' | 'dead' | 'held')[]) =>
     jobsPath([
       { word: 'receiver', value: [host] },
@@ -158,8 +160,8 @@ function Facts({ receiver: { host, queueCount, pausedQueues, heldQueues, health 
       <Fact label="Latency, last hour" sub={p95 === null ? 'no delivery ended' : `95 % within ${took(p95)}`}>
         {p50 === null ? NONE : took(p50)} {p50 !== null && <small>median</small>}
       </Fact>
-      <Fact label="Last 2xx" sub="to five minutes">
-        {spanText(health?.acceptedAt ?? null, view)}
+      <Fact label="Last 2xx" sub={accepted.sub}>
+        {accepted.text}
       </Fact>
       <Fact label="Last other answer, or none" sub={`of ${many(queueCount, 'queue')}`}>
         {spanText(health?.refusedAt ?? null, view)}

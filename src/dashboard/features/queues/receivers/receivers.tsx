@@ -10,7 +10,7 @@ import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { NONE, number, took } from '../../../words/format.ts';
-import { headlineOfReceivers, notTakenText, queuesText, spanText, worstReceivers } from '../model/receiver.ts';
+import { headlineOfReceivers, lastAccepted, notTakenText, queuesText, worstReceivers } from '../model/receiver.ts';
 import { type ReceiverRow, Receivers } from '../operations/receivers.ts';
 
 const CRUMBS = [{ label: 'Queues', to: '/queues' }, { label: 'Receivers' }];
@@ -72,7 +72,7 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
         { label: 'Attempts', className: 'n lo1', title: 'Of the last hour' },
         { label: 'Not taken', className: 'n', title: 'Failed or put off, of the attempts of the last hour' },
         { label: 'p95', className: 'n lo1', title: 'One delivery in twenty of the last hour took longer' },
-        { label: 'Last 2xx', className: 'n lo1 span-of' },
+        { label: 'Last 2xx', className: 'n lo1 span-of', title: 'Of queues without ack mode' },
       ]}
     >
       {receivers.map((receiver) => {
@@ -99,7 +99,7 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
               <span className="unit"> not taken</span>
             </td>
             <td className="n lo1">{p95 === null ? NONE : took(p95)}</td>
-            <td className="n lo1 nb">{spanText(health?.acceptedAt ?? null, view)}</td>
+            <td className="n lo1 nb">{lastAccepted(receiver, view).text}</td>
           </tr>
         );
       })}
