@@ -132,7 +132,7 @@ begin
 end
 $$;
 
--- When the last attempt of each queue failed in the last hour, and how many succeeded since; nothing of a queue without a
+-- When the last attempt of each queue failed in the last hour, also a probe of an open breaker, and how many succeeded since; nothing of a queue without a
 -- failure. p_until: up to when the statistics have all attempts. The statistics tell in which five minutes the last failure
 -- was, so the attempts of at most as many five minutes are read as there are different ones, and those after p_until.
 create or replace function jobferry_since_failures(
@@ -162,7 +162,10 @@ begin
        -- Ordered by both columns: for max(bucket) the planner reads the index of all queues' buckets from its end.
        select s.bucket from queue_stats s
         where (s.queue_id, s.bucket) >= (other.id, v_first) and (s.queue_id, s.bucket) <= (other.id, 'infinity')
-          and s.failed + s.nacked > 0
+          -- A failed probe is deferred, with an answer that only failures have otherwise (src/domain/health.ts).
+          and (s.failed + s.nacked > 0
+               or s.deferred > 0
+                  and s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > s.failed)
         order by s.queue_id desc, s.bucket desc limit 1) last
      where other.id <> all (v_found)
      group by last.bucket
@@ -187,10 +190,15 @@ language sql stable
 set enable_seqscan = off
 as $$
   with ended as materialized (
-    select a.queue_id, a."timestamp" as at, a.status from attempt a
+    select a.queue_id, a."timestamp" as at, a.status,
+           a.status in ('failed', 'nacked')
+             or a.status = 'deferred' and a.error is distinct from 'worker_lost'
+                and coalesce(a.webhook_status_code not between 200 and 299
+                             and a.webhook_status_code not in (429, 503, 529), true) as has_failed
+      from attempt a
      where a."timestamp" >= p_from and a."timestamp" < p_to and a.queue_id = any (p_queues)
   ), failures as (
-    select e.queue_id, max(e.at) as at from ended e where e.status in ('failed', 'nacked') group by 1
+    select e.queue_id, max(e.at) as at from ended e where e.has_failed group by 1
   )
   select f.queue_id, f.at, (count(*) filter (where e.status = 'success' and e.at > f.at))::integer
     from failures f join ended e on e.queue_id = f.queue_id group by 1, 2

@@ -511,6 +511,37 @@ describe('trouble', () => {
     expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at: new Date(now), succeeded: 0 } });
   });
 
+  it('is that of a receiver as a whole, though each queue has too few attempts, until ten succeeded', async () => {
+    const queues = [];
+    for (let n = 0; n < 4; n += 1) queues.push(await insight.createQueue({ max_attempts: 1, concurrency: 100 }));
+    const [well, ...silent] = queues as [TestQueue, ...TestQueue[]];
+    const ids = queues.map(({ id }) => id);
+    const health = async () => {
+      const live = (await liveQueues(insight.db, insight.account.id)).filter(({ id }) => ids.includes(id));
+      return (await insight.receivers.healths(insight.account, [{ host: 'silent', queues: live }])).get('silent');
+    };
+    for (const queue of silent) await end(queue, 4, FAILED);
+    expect(await health()).toMatchObject({ attempts: 12, refused: 12, failing: 3, untried: 0 });
+    await pass(SECOND);
+    await end(well, 11, DELIVERED);
+    expect(await health()).toMatchObject({ failing: 0, untried: 3, lastFailure: { succeeded: 11 } });
+    // A failed probe of a breaker puts its job off, and is a failure of the receiver all the same.
+    await pass(SECOND);
+    await insight.db.query(
+      `insert into attempt (job_id, ordinal, queue_id, attempt, status, error, webhook_status_code, "timestamp")
+       select 'probe', n, $1, 1, 'deferred', error, code, jobferry_now()
+         from (values (1, 'HTTP 429', 429), (2, 'asked for', 202), (3, 'HTTP 500', 500), (4, 'reset', null)) a(n, error, code)`,
+      [well.id],
+    );
+    const failed = { at: new Date(now), succeeded: 0 };
+    expect(await health()).toMatchObject({ failing: 3, untried: 0, lastFailure: failed });
+    await pass(6 * MINUTE);
+    await insight.rollUp();
+    expect(await health()).toMatchObject({ failing: 3, lastFailure: failed });
+    await end(well, 10, DELIVERED);
+    expect(await health()).toMatchObject({ failing: 0, untried: 0 });
+  });
+
   it('is over for a receiver once ten attempts of any of its queues succeeded since the last failure of all', async () => {
     const [mended, waits] = [
       await insight.createQueue({ max_attempts: 1, concurrency: 100 }),

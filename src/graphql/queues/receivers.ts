@@ -34,13 +34,17 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
     }),
     failingQueues: t.exposeInt('failing', {
       description:
-        'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED` by the receiver’s answers; 0 if ten attempts to the receiver succeeded since its last failure.',
+        'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED` by the receiver’s answers, and, if most of at least ten attempts to the receiver failed, also queues with fewer attempts, most of which failed; 0 if ten attempts to the receiver succeeded since its last failure.',
+    }),
+    untriedQueues: t.exposeInt('untried', {
+      description:
+        'Number of queues that failed for most of the hour, and that have not been tried enough since the receiver works again; 0 if it fails.',
     }),
     lastFailure: t.field({
       type: LastFailure,
       nullable: true,
       description:
-        'The last failure of all queues of the receiver, and the successes of all of them since; null unless one of the queues has a `lastFailure`.',
+        'The last failure of all queues of the receiver, and the successes of all of them since; null unless one of the queues failed for most of the hour, or all of them together did.',
       resolve: ({ lastFailure }) => lastFailure,
     }),
     acceptedAt: t.expose('acceptedAt', {

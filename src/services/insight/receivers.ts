@@ -21,9 +21,12 @@ export interface Receiver {
 export interface ReceiverHealth extends Omit<QueueHealth, 'warnings'> {
   /**
    * Queues that fail by the receiver's answers, or whose signature is rejected, as their own healths have it. None if ten
-   * attempts to the receiver succeeded since its last failure, whatever queues that are paused since still have in their hour.
+   * attempts to the receiver succeeded since its last failure. If it fails as a whole, a queue that has failed for most of its hour
+   * counts also with fewer attempts than a warning needs.
    */
   failing: number;
+  /** Queues that would be failing, had the receiver not succeeded since: they have not been tried again. */
+  untried: number;
   /** Attempts with another answer than 2xx and backpressure, or without one. */
   refused: number;
   /**
@@ -66,14 +69,22 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
       ]);
       const attempts = new Map([...states].map(([id, state]) => [id, state.attempts]));
       const healths = await healthsOf(context, account, attempts);
-      const failures = await failuresOf(reading, account, receivers, healths, periods.retentionMs);
+      const wholes = new Map(
+        receivers.map(({ host, queues }) => {
+          const rows = queues.flatMap(({ id }) => attempts.get(id) ?? []);
+          return [host, healthOf(sumOf(rows), server.webhookTimeoutMs)] as const;
+        }),
+      );
+      const ill = receivers.filter(({ host, queues }) => isIll(queues, healths, wholes.get(host)));
+      const failures = await failuresOf(reading, account, ill, healths, periods.retentionMs);
       const last = new Map(answers.map((one) => [one.id, one]));
       const judged = receivers.map(async ({ host, queues }) => {
+        const failing = failingOf(queues, healths, wholes.get(host));
         const rowsOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => attempts.get(id) ?? []);
         const lastOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => last.get(id) ?? []);
         const rows = rowsOf(queues);
         const atOnce = queues.filter(({ isAckMode }) => !isAckMode);
-        const { warnings: _, ...health } = healthOf(sumOf(rows), server.webhookTimeoutMs);
+        const { warnings: _, ...health } = wholes.get(host) as QueueHealth;
         const failedAt = latest(queues.map(({ id }) => failures.get(id)?.at ?? null));
         const lastFailure =
           failedAt === null
@@ -83,7 +94,8 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
           ...health,
           lastFailure,
           refused: refusedOf(health),
-          failing: isMended(lastFailure) ? 0 : queues.filter(({ id }) => isFailing(healths.get(id))).length,
+          failing: isMended(lastFailure) ? 0 : failing.length,
+          untried: isMended(lastFailure) ? failing.length : 0,
           acceptedAt: latest([
             ...lastOf(atOnce).map((one) => one.acceptedAt),
             ...rowsOf(atOnce).filter(isAccepted).map(startOf),
@@ -97,7 +109,33 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
   };
 }
 
-/** The last failures of all queues of receivers to which a queue failed for most of the hour. */
+/** Whether a queue of a receiver failed for most of the hour, or all of them together did. */
+function isIll(
+  queues: readonly LiveQueue[],
+  healths: ReadonlyMap<string, QueueHealth>,
+  whole: QueueHealth | undefined,
+): boolean {
+  const own = ({ id }: LiveQueue) => {
+    const health = healths.get(id);
+    return health !== undefined && (health.lastFailure !== null || mayBeMended(health)) && isByAnswers(health);
+  };
+  return isFailing(whole) || queues.some(own);
+}
+
+/** The queues that fail: each by its own health, or, where the receiver fails as a whole, by most of its attempts. */
+function failingOf(
+  queues: readonly LiveQueue[],
+  healths: ReadonlyMap<string, QueueHealth>,
+  whole: QueueHealth | undefined,
+): readonly LiveQueue[] {
+  return queues.filter(({ id }) => {
+    const health = healths.get(id);
+    if (health === undefined || isMended(health.lastFailure)) return false;
+    return isFailing(health) || (isFailing(whole) && refusedOf(health) > health.attempts / 2);
+  });
+}
+
+/** The last failures of all queues of receivers. */
 async function failuresOf(
   reading: Database,
   account: Account,
@@ -105,13 +143,9 @@ async function failuresOf(
   healths: ReadonlyMap<string, QueueHealth>,
   retentionMs: number,
 ): Promise<Map<string, { at: Date }>> {
-  const isIll = ({ id }: LiveQueue) => {
-    const health = healths.get(id);
-    return health !== undefined && (health.lastFailure !== null || mayBeMended(health)) && isByAnswers(health);
-  };
-  const failed = receivers
-    .filter(({ queues }) => queues.some(isIll))
-    .flatMap(({ queues }) => queues.filter(({ id }) => (healths.get(id)?.failed ?? 0) > 0).map(({ id }) => id));
+  const failed = receivers.flatMap(({ queues }) =>
+    queues.filter(({ id }) => (healths.get(id)?.failed ?? 0) > 0).map(({ id }) => id),
+  );
   return failed.length === 0 ? new Map() : sinceFailures(reading, account.id, failed, retentionMs);
 }
 

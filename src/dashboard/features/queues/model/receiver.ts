@@ -112,8 +112,18 @@ export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Si
     case 'pressure':
       return { icon: 'pressure', signal: 'hold' };
     default:
-      return (receiver.health?.attempts ?? 0) > 0 ? { icon: 'done', signal: 'ok' } : { icon: 'idle', signal: 'idle' };
+      return signOfAnswers(receiver.health);
   }
+}
+
+/** A receiver is well with so few failures. */
+const SHARE_REFUSED = 0.1;
+
+/** Of a receiver that neither fails nor puts off. */
+function signOfAnswers(health: Health | null): { icon: IconName; signal: Signal } {
+  if (health === null || health.attempts === 0) return { icon: 'idle', signal: 'idle' };
+  const isWell = health.refused <= health.attempts * SHARE_REFUSED || (health.lastFailure?.succeededSince ?? 0) > 0;
+  return isWell ? { icon: 'done', signal: 'ok' } : { icon: 'failing', signal: 'warn' };
 }
 
 /** "8 queues, 2 paused, 1 held" */

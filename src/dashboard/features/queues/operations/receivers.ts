@@ -15,7 +15,7 @@ export const ReceiverPage = graphql(`
     receiver(host: $host) {
       host queueCount pausedQueues heldQueues ackQueues
       health {
-        attempts failed refused failingQueues acceptedAt refusedAt lastFailure { at succeededSince } duration { p50 p95 }
+        attempts failed refused failingQueues untriedQueues acceptedAt refusedAt lastFailure { at succeededSince } duration { p50 p95 }
         answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
       }
     }
