@@ -9,13 +9,17 @@ export function isTimeBound(text: string): boolean {
   return problemOfBound(text) === null;
 }
 
+/** Nineteen centuries: before and after now they lead to years of four digits. The API takes no others. */
+const MAX_DAYS = 700_000;
+
 /** Returns why a text is no bound; null if it is one. */
 export function problemOfBound(text: string): string | null {
-  if (!RELATIVE.test(text) && !(ABSOLUTE.test(text) && isOfCalendar(text)))
+  const isRelative = RELATIVE.test(text);
+  if (!isRelative && !(ABSOLUTE.test(text) && isOfCalendar(text)))
     return 'A time is such as yesterday, >-2h, <2026-11-12 or 2026-11-12..2026-11-13.';
-  const year = new Date(resolveBound(text, 'from', Date.now())).getUTCFullYear();
-  // The text of any other year has a sign, and is no time of the API.
-  return year >= 1 && year <= 9999 ? null : 'A time is in the years 0001 to 9999.';
+  if (isRelative && Math.abs(resolveBound(text, 'from', 0)) > MAX_DAYS * 86_400_000)
+    return `A time is at most ${MAX_DAYS} days from now.`;
+  return text.startsWith('0000') ? 'A time is in the years 0001 to 9999.' : null;
 }
 
 /** `Date.parse` takes the 30th of February for the 2nd of March. */
