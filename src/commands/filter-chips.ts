@@ -1,8 +1,9 @@
 import { addChip, formatChip, formatFilter, parseFilter, parseTerm } from '../dashboard/filter/engine.ts';
 import { NUMBERS, TIMES } from '../dashboard/filter/kinds.ts';
-import { meaningsOf } from '../dashboard/filter/suggest.ts';
+import { type Known, meaningsOf } from '../dashboard/filter/suggest.ts';
 import { type Chip, type Filter, rowOf, type Table } from '../dashboard/filter/table.ts';
 import { UsageError } from './command.ts';
+import { isBare } from './filter-known.ts';
 
 /** The conditions of `--filter`. */
 
@@ -12,24 +13,30 @@ export interface OptionTerm {
   term: string;
 }
 
+/** Ends a refusal of words that no look-up explained. */
+const ADVICE = '; a queue is queue:NAME, a value of a payload is payload.PATH:VALUE';
+
 /**
  * Returns the conditions of the text, and of other options.
+ * @param known queues and paths that its words may be
  * @throws UsageError for words that are no condition, and for a condition that would take the place of another one
  */
 export function chipsOf<T extends Table>(
   table: T,
   text: string,
   others: readonly OptionTerm[],
+  known: Known,
   now: number,
 ): Filter<T> {
   // Words of people, such as `failed yesterday`, mean what the box takes them for.
-  const meant = meaningsOf(table, text, { queues: [], paths: [], values: [] }, now).flatMap(
-    ({ words, chips: found }) => (found.length === 0 ? words.map((word) => parseTerm(table, word)) : found),
+  const meant = meaningsOf(table, text, known, now).flatMap(({ words, chips: found }) =>
+    found.length === 0 ? words.map((word) => parseTerm(table, word)) : found,
   );
   const own = meant.reduce<readonly Chip[]>((all, chip) => withChip(table, all, chip), []);
   const chips = others.reduce((all, other) => withOption(table, all, other), own);
   for (const chip of chips) {
-    if ('problem' in chip) throw new UsageError(`--filter: ${chip.text}: ${chip.problem}`);
+    if ('problem' in chip)
+      throw new UsageError(`--filter: ${chip.text}: ${chip.problem}${isBare(chip.text) ? ADVICE : ''}`);
   }
   // Only now, because a default counts as no condition that was typed.
   return parseFilter(table, formatFilter(table, chips));

@@ -56,7 +56,7 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
   if (given.payload || given.dead) throw new UsageError('--payload and --dead need --format csv or ndjson');
   if (given.queue === undefined && given.filter === undefined) throw new UsageError('--queue or --filter is missing');
   const { limit } = pageOf({ limit: given.limit, after: undefined });
-  const { variables } = await questionOf(client, given);
+  const { variables, understood } = await questionOf(client, given);
   const orderBy = given.status === 'pending' ? { field: 'SCHEDULED_FOR', direction: 'ASC' } : null;
   const { jobs, hint } = await jobsOf(client, { ...variables, orderBy }, limit);
   // Jobs of one queue need no column for it.
@@ -64,7 +64,8 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
   const which = given.status === undefined ? '' : ` that are ${given.status}`;
   const none =
     given.filter === undefined ? `Queue ${printable(given.queue ?? '')} has no jobs${which}.` : 'No job matches.';
-  return { json: jobs, text: table(columns, jobs, none), notes: hint === null ? [] : [hint] };
+  const notes = [understood === null ? [] : `understood as ${understood}`, hint ?? []].flat();
+  return { json: jobs, text: table(columns, jobs, none), notes };
 }
 
 /** Returns the jobs; if there are none, also why, as far as that is known. */

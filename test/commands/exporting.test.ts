@@ -130,6 +130,41 @@ describe('job list --filter', () => {
     expect(dead.notes).toEqual(['no queue delivers to nowhere.example']);
   });
 
+  it('looks up queues and paths for words of people, as the box does, and says what it understood', async () => {
+    const of42 = 'payload.customer.id:42,"42"';
+    const listed = async (filter: string, ...more: string[]) => {
+      const { json, notes } = await cli.run('job', 'list', '--filter', filter, ...more);
+      return { queues: (json as { queue: { name: string } }[]).map(({ queue }) => queue.name).sort(), notes };
+    };
+    expect(await listed('customer 42')).toEqual({ queues: ['bad', 'good'], notes: [`understood as ${of42}`] });
+    expect(await listed('failed customer 42')).toEqual({
+      queues: ['bad'],
+      notes: [`understood as state:dead,retrying ${of42}`],
+    });
+    expect(await listed('done good')).toEqual({
+      queues: ['good', 'good'],
+      notes: ['understood as state:completed queue:good'],
+    });
+    expect(await listed('customer 42 state:completed', '--queue', 'good')).toEqual({
+      queues: ['good'],
+      notes: [`understood as ${of42} state:completed queue:good`],
+    });
+    expect(await listed('state:dead')).toEqual({ queues: ['bad', 'bad'], notes: [] });
+    const exported = await fileAndNotes('--format', 'ndjson', '--dead', '--filter', 'bad customer 42');
+    const [head = '', ...others] = exported.text.trimEnd().split('\n');
+    expect([JSON.parse(head).filter, others.length, exported.notes]).toEqual([`queue:bad ${of42}`, 2, []]);
+  });
+
+  it('refuses words that are not understood, with the way to say them', async () => {
+    const advice = '; a queue is queue:NAME, a value of a payload is payload.PATH:VALUE';
+    for (const filter of ['failed lamp', 'stuck god', 'colour 7', 'customer'])
+      await expect(cli.run('job', 'list', '--filter', filter)).rejects.toThrow(advice);
+    await expect(cli.run('job', 'list', '--filter', 'stuck god')).rejects.toThrow(
+      `--filter: god: “god” has no word before it, such as error: or code:${advice}`,
+    );
+    await expect(cli.run('job', 'list', '--filter=-state:dead')).rejects.toThrow(/cannot be negated\.$/);
+  });
+
   it('refuses a word that --queue or --status stands for', async () => {
     const refused = (...argv: string[]) => expect(cli.run('job', 'list', ...argv)).rejects;
     await refused('--queue', 'good', '--filter', 'queue:bad').toThrow(

@@ -1,0 +1,42 @@
+import type { JobferryClient } from '../client/index.ts';
+import { SuggestPaths } from '../dashboard/api/operations/suggest.ts';
+import { lookUpsFor } from '../dashboard/filter/look-ups.ts';
+import type { Known } from '../dashboard/filter/suggest.ts';
+import type { Table } from '../dashboard/filter/table.ts';
+import { termsOf } from '../dashboard/filter/text.ts';
+import { textOf } from '../dashboard/schema/graphql.ts';
+import type { Rights } from '../dashboard/words/rights.ts';
+
+/** Look-ups on the server for words of people in `--filter`, as the box makes them while one types. */
+
+/** Whether a term has no word of a filter before it, such as `failed` or `42`. */
+export const isBare = (term: string) => !/^[-!]?[a-z]+:|^payload\./.test(term);
+
+/** Returns the queue that a word of the text is, and the paths in which a thing such as `customer 42` may be. */
+export async function knownFor(
+  client: JobferryClient,
+  table: Table,
+  text: string,
+  rights: Rights,
+): Promise<Pick<Known, 'queues' | 'paths' | 'values'>> {
+  const { path, queue } = lookUpsFor(table, termsOf(text).filter(isBare).join(' '), rights);
+  const [queues, paths] = await Promise.all([
+    queue === null || queue === '' ? [] : queuesNamed(client, queue),
+    path === null ? [] : pathsFor(client, path),
+  ]);
+  return { queues, paths, values: [] };
+}
+
+/** The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word. */
+async function queuesNamed(client: JobferryClient, name: string): Promise<string[]> {
+  const query = 'query ($name: String!) { queue(name: $name) { name } }';
+  const { queue } = await client.graphql<{ queue: { name: string } | null }>(query, { name });
+  return queue === null ? [] : [queue.name];
+}
+
+/** Paths that begin with the text, else the most frequent ones, as in the box. */
+async function pathsFor(client: JobferryClient, prefix: string): Promise<Known['paths']> {
+  type Data = { payloadPaths: Known['paths'] };
+  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix });
+  return payloadPaths.length > 0 || prefix === '' ? payloadPaths : pathsFor(client, '');
+}
