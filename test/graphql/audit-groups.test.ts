@@ -121,3 +121,14 @@ it('has the releases that took over beside it, for every account', async () => {
   expect(await releases('(at: { from: "2026-11-02T00:00:00Z" })', stranger)).toEqual([later]);
   expect(await releases('(at: { to: "2026-11-01T09:00:00Z" })', stranger)).toEqual([]);
 });
+
+it.each([
+  'auditLog(at: $at) { totalCount }',
+  'releases(at: $at) { version }',
+  'jobs(filter: { created: $at }) { nodes { id } }',
+])('a range whose end is before its start is refused in %s', async (field) => {
+  const at = { from: '2026-11-02T00:00:00Z', to: '2026-11-01T00:00:00Z' };
+  await expect(graphql.query(`query ($at: TimeRangeInput) { ${field} }`, { at })).rejects.toThrow(
+    'from must not be after to',
+  );
+});

@@ -148,6 +148,13 @@ describe('startReplay', () => {
     expect(await refused(op.bulk.startPurge(account, id))).toBe('not_found: queue not found');
   });
 
+  it('is refused for a range of time whose end is before its start', async () => {
+    const dead = { from: new Date(2), to: new Date(1) };
+    expect(await refused(op.bulk.countReplay(account, input('', { queueId: null, filter: { dead } })))).toBe(
+      'invalid_request: dead: from must not be after to',
+    );
+  });
+
   it('is refused once too many are running or paused', async () => {
     const { url } = await createTestDatabase();
     const own = openServices(url);

@@ -1,5 +1,6 @@
 import type { Prisma } from '../../db/generated/client.ts';
 import { AUDIT_GROUPS, actionsOf, type AuditGroup as Group } from '../../domain/audit.ts';
+import { assertRange } from '../../domain/check-job-filter.ts';
 import { firstIdAt } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { shownRule } from '../alerts/webhook-url.ts';
@@ -7,7 +8,7 @@ import { builder } from '../builder.ts';
 import { connectionOf } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { enumOf } from '../enums.ts';
-import { given, TimeRangeInput } from '../filter-input.ts';
+import { given, range, TimeRangeInput } from '../filter-input.ts';
 import { newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 
@@ -81,8 +82,10 @@ interface AuditArgs {
 /**
  * The entries that the arguments name: as a condition, and as kinds if they are several and of any object. The changes of one
  * object, or of one kind, are in the order of an index.
+ * @throws JobferryError `invalid_request` (range of time)
  */
 function entriesOf({ groups, action, targetId, actor, at }: AuditArgs, accountId: string) {
+  assertRange('at', range(at));
   const texts = given<{ action: string; targetId: string; actorLabel: string }>({
     action,
     targetId,

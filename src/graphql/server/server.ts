@@ -1,7 +1,8 @@
+import { assertRange } from '../../domain/check-job-filter.ts';
 import { RELEASES_KEPT } from '../../domain/release.ts';
 import type { ServiceLags as LagsShape, ReleaseRun, ServerFacts } from '../../services/server/facts.ts';
 import { builder } from '../builder.ts';
-import { TimeRangeInput } from '../filter-input.ts';
+import { range, TimeRangeInput } from '../filter-input.ts';
 import { PRICE } from '../prices.ts';
 
 const ServiceLags = builder.objectRef<LagsShape>('ServiceLags').implement({
@@ -77,7 +78,10 @@ builder.queryFields((t) => ({
     args: {
       at: t.arg({ type: TimeRangeInput, description: 'Releases that began in this range of time; all by default.' }),
     },
-    resolve: (_root, { at }, { services }) => services.server.releases({ ...at }),
+    resolve: (_root, { at }, { services }) => {
+      assertRange('at', range(at));
+      return services.server.releases({ ...at });
+    },
   }),
   server: t.field({
     type: Server,

@@ -5,7 +5,7 @@ import { isLimitReached } from '../../db/insight/usage.ts';
 import { queueState } from '../../db/queues/queues.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { assertKeepable, MAX_RATE_PER_SECOND, matchesEverything } from '../../domain/bulk.ts';
-import { assertJobFilter, assertPayloadCondition } from '../../domain/check-job-filter.ts';
+import { assertJobFilter, assertPayloadCondition, assertRange } from '../../domain/check-job-filter.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
@@ -51,6 +51,7 @@ export function createBulkRequests(context: Context) {
     if (jobs !== null && !matchesEverything(filter))
       throw invalid('give either a filter of dead letters or one of jobs');
     assertKeepable(jobs ?? filter);
+    assertRange('dead', filter.dead);
     if (filter.payload !== undefined) assertPayloadCondition(filter.payload);
     if (jobs !== null) assertJobFilter(jobs);
     if (jobs?.replayable === false) throw invalid('`replayable: false` selects jobs that cannot be replayed');
