@@ -8,9 +8,18 @@ export function receiverOf(webhookUrl: string): string | null {
   return parsedUrl(webhookUrl)?.host ?? null;
 }
 
-/** Returns a receiver as `receiverOf` has it: people may write it with capitals or with space around it. */
+/**
+ * Returns a receiver as `receiverOf` has it. People may write it with space around it, with capitals or letters of their language
+ * (`bücher.example`), or as a URL. A port 443 or 80 after a host alone stays, because a webhook of the other scheme is stored with it: in
+ * `api.partner.com:443` it is that of `http://api.partner.com:443/`. A text that is no host matches no receiver.
+ */
 export function asReceiver(text: string): string {
-  return text.trim().toLowerCase();
+  const typed = text.trim();
+  const asTyped = typed.toLowerCase();
+  if (/^https?:\/\//i.test(typed)) return receiverOf(typed) ?? asTyped;
+  if (/[/\\?#@]/.test(typed)) return asTyped;
+  // Under the scheme of which the port is not the default, or the parser would leave it out.
+  return receiverOf(`${/:0*80$/.test(typed) ? 'https' : 'http'}://${typed}`) ?? asTyped;
 }
 
 export function isAtHost(webhookUrl: string, receiver: string): boolean {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { receiverOf as receiverInSql } from '../../src/db/queues/receivers.ts';
 import type { Account } from '../../src/domain/account.ts';
-import { isAtHost, otherPorts, receiverOf } from '../../src/domain/receiver-host.ts';
+import { asReceiver, isAtHost, otherPorts, receiverOf } from '../../src/domain/receiver-host.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 
@@ -32,6 +32,23 @@ describe('the receiver of a webhook', () => {
     expect(isAtHost(webhookUrl, ` ${host.toUpperCase()} `)).toBe(true);
     const row = await op.db.one(`select ${receiverInSql('$1::text')} as host`, [new URL(webhookUrl).href]);
     expect(row).toEqual({ host });
+  });
+
+  it.each([
+    ['bücher.example', 'xn--bcher-kva.example'],
+    [' BÜCHER.example:8443 ', 'xn--bcher-kva.example:8443'],
+    ['https://Api.partner.com:443/jobs', 'api.partner.com'],
+    ['http://127.0.0.1:80', '127.0.0.1'],
+    ['127.1', '127.0.0.1'],
+    ['api.partner.com:443', 'api.partner.com:443'],
+    ['api.partner.com:80', 'api.partner.com:80'],
+    ['[2001:DB8::1]:8443', '[2001:db8::1]:8443'],
+    ['a.example/path', 'a.example/path'],
+    ['user@a.example', 'user@a.example'],
+    ['%', '%'],
+    ['', ''],
+  ])('typed as %j is stored as %s', (typed, stored) => {
+    expect(asReceiver(typed)).toBe(stored);
   });
 
   it('has other ports, which an error can name', () => {
@@ -121,14 +138,17 @@ describe('receivers', () => {
 
   it('are a condition on jobs and dead letters', async () => {
     await create('mails', 'https://mail.example/');
+    await create('books', new URL('https://bücher.example/').href);
+    await op.jobs.publish(account, 'books', { payload: '{}', delay: 60 });
     await op.jobs.publish(account, 'mails', { payload: '{}', delay: 60 });
     await op.jobs.publish(account, 'other', { payload: '{}', delay: 60 });
     const count = async (...receivers: string[]) => (await op.jobs.count(account, { receivers }, 100)).count;
     expect([
       await count('mail.example'),
       await count('nowhere'),
+      await count('bücher.example'),
       await count('Mail.example', 'one.example:8443'),
-    ]).toEqual([1, 0, 2]);
+    ]).toEqual([1, 0, 1, 2]);
     expect((await op.deadLetters.count(account, { receivers: ['mail.example'] }, 100)).count).toBe(0);
   });
 });

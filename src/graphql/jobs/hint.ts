@@ -1,6 +1,6 @@
 import type { JobFilter } from '../../domain/job-filter.ts';
 import { LIMITS } from '../../domain/queue.ts';
-import { asReceiver } from '../../domain/receiver-host.ts';
+import { asReceiver, otherPorts } from '../../domain/receiver-host.ts';
 import { meantBy } from '../../domain/spelling.ts';
 import type { GraphQLContext } from '../context.ts';
 
@@ -31,12 +31,18 @@ export async function hintOf(
   if (receivers.length > 0) {
     const hosts = (await services.receivers.list(account)).map(({ host }) => host);
     const unknown = receivers.find((host) => !hosts.includes(asReceiver(host)));
-    if (unknown !== undefined) return `no queue delivers to ${unknown.slice(0, 300)}${meant(unknown, hosts)}`;
+    if (unknown !== undefined) {
+      const [other] = otherPorts(
+        hosts.map((host) => `https://${host}/`),
+        unknown,
+      );
+      return `no queue delivers to ${unknown.slice(0, 300)}${meant(unknown, hosts, other)}`;
+    }
   }
   return services.jobs.payloadHint(account, filter);
 }
 
-function meant(unknown: string, known: readonly string[]): string {
-  const name = meantBy(unknown, known);
-  return name === null ? '' : `: did you mean ${name}?`;
+function meant(unknown: string, known: readonly string[], other?: string): string {
+  const name = meantBy(unknown, known) ?? other;
+  return name === undefined ? '' : `: did you mean ${name}?`;
 }

@@ -67,7 +67,7 @@ const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
   fields: (t) => ({
     host: t.exposeString('host', {
       description:
-        'Host of the webhook URLs in lower case, with the port unless it is the default of the scheme, such as `api.partner.com` or `api.partner.com:8443`. It identifies the receiver.',
+        'Host of the webhook URLs in lower case, with the port unless it is the default of the scheme, such as `api.partner.com` or `api.partner.com:8443`. It identifies the receiver. As an argument it may also have capitals, letters such as `bücher.example`, or a scheme; without a scheme, `:443` and `:80` are kept, so leave a default port out.',
     }),
     queueIds: t.idList({
       description: 'Ids of the queues, oldest first. `queues(receivers: [host])` has the queues.',
