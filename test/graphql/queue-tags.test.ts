@@ -114,6 +114,25 @@ describe('tags of queues', () => {
     });
   });
 
+  it('an empty list of them is as any other: it matches no job, and a bulk action needs another condition', async () => {
+    const { graphql } = await server.newAccount();
+    const { queue } = await create(graphql, 'a', { tags: ['mail'] });
+    await graphql.query('mutation { publishJob(queue: "a", input: { payload: {}, delay: 600 }) { __typename } }');
+    const query = `mutation ($filter: JobFilter!) { result: cancelJobs(filter: $filter, dryRun: true) {
+      ... on BulkActionPayload { matched } ... on Error { message } } }`;
+    const cancel = async (filter: object) => (await graphql.query(query, { filter })).result;
+    for (const member of ['queueTags', 'receivers', 'queueIds', 'ids', 'statuses']) {
+      expect(await cancel({ [member]: [] }), member).toEqual({
+        message: expect.stringMatching(/only empty lists.*all: true/),
+      });
+      expect(await cancel({ [member]: [], attempts: { min: 0 } }), member).toEqual({ matched: 0 });
+      const count = 'query ($filter: JobFilter) { count(filter: $filter) { count } }';
+      expect(await graphql.query(count, { filter: { [member]: [] } }), member).toEqual({ count: { count: 0 } });
+    }
+    expect(await cancel({ queueTags: [], queueIds: [queue.id], attempts: { min: 0 } })).toEqual({ matched: 0 });
+    expect(await cancel({ queueTags: ['mail'] })).toEqual({ matched: 1 });
+  });
+
   it('choose no jobs if more than 100 queues have them', async () => {
     const { graphql, id } = await server.newAccount();
     await create(graphql, 'one', { tags: ['many'] });

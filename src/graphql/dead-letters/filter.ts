@@ -5,7 +5,8 @@ import { given, type Nullable, range, TimeRangeInput } from '../filter-input.ts'
 import { PayloadConditionInput, toCondition } from '../jobs/filter.ts';
 
 export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
-  description: 'A filter of dead letters. All given members must hold; an empty filter matches all dead letters.',
+  description:
+    'A filter of dead letters. All given members must hold; an empty filter matches all dead letters. An empty list matches none, and a bulk action refuses a filter that has only empty lists, unless `all` is true; it then finds nothing.',
   fields: (t) => ({
     ids: t.idList({ description: 'Dead letters with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Dead letters of these queues.' }),

@@ -49,7 +49,8 @@ export const PayloadConditionInput: InputRef<PayloadConditionShape> = builder
   });
 
 export const JobFilterInput = builder.inputType('JobFilter', {
-  description: 'A filter of jobs. All given members must hold; an empty filter matches all jobs.',
+  description:
+    'A filter of jobs. All given members must hold; an empty filter matches all jobs. An empty list matches none, and a bulk action refuses a filter that has only empty lists, unless `all` is true; it then finds nothing.',
   fields: (t) => ({
     ids: t.idList({ description: 'Jobs with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Jobs of these queues.' }),
@@ -122,6 +123,8 @@ export async function jobFilterOf(
 ): Promise<JobFilter> {
   const filter = toJobFilter(input);
   if (input?.queueTags == null) return filter;
+  // As any other empty list of a filter: it matches nothing, and narrows no bulk action down.
+  if (input.queueTags.length === 0) return { ...filter, queueIds: [] };
   const tagged = await services.queues.withTags(account, input.queueTags);
   const ids = tagged.filter((id) => filter.queueIds?.includes(id) ?? true);
   return { ...filter, queueIds: ids.length > 0 ? ids : [NO_QUEUE] };

@@ -222,7 +222,9 @@ function assertRate(value: number | null): void {
 /** A filter that a client forgot to fill must not select everything. */
 function assertNarrow(isNarrow: boolean, what: string): void {
   if (isNarrow) return;
-  throw invalid(`an empty filter matches every ${what}: narrow it down, or say that you mean all with \`all: true\``);
+  throw invalid(
+    `the filter is empty, or has only empty lists and texts. Without a condition it means every ${what}: narrow it down, or say that you mean all with \`all: true\``,
+  );
 }
 
 function invalid(message: string): JobferryError {
