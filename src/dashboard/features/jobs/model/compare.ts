@@ -39,7 +39,7 @@ export function sentenceOfComparison(what: string, { removed, added, isEqual }: 
 }
 
 /**
- * The same of the answers to two attempts. What was not compared is not called equal: an answer that never came, another
+ * Sentence on the answers to two attempts. What was not compared is not called equal: an answer that never came, another
  * code, and what is not stored of a body.
  */
 export function sentenceOfAnswers(from: Answered, to: Answered, diff: Comparison): string {

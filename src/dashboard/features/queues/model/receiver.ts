@@ -119,7 +119,7 @@ export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Si
 /** A receiver is well with so few failures. */
 const SHARE_REFUSED = 0.1;
 
-/** Of a receiver that neither fails nor puts off. */
+/** Sign of a receiver that neither fails nor puts off. */
 function signOfAnswers(health: Health | null): { icon: IconName; signal: Signal } {
   if (health === null || health.attempts === 0) return { icon: 'idle', signal: 'idle' };
   const isWell = health.refused <= health.attempts * SHARE_REFUSED || (health.lastFailure?.succeededSince ?? 0) > 0;
