@@ -132,13 +132,19 @@ describe('the headline of Overview', () => {
 
 describe('the line below', () => {
   const span = { from: Date.parse('2026-11-12T11:50:00Z'), to: Date.parse('2026-11-12T12:00:00Z') };
-  const lead = (states: QueueState[], recent: { all: number; failed: number }, total = states.length) =>
-    plain(textOfPhrase(leadOfOverview(states, { ...recent, span }, summaryOf(states, total), view)));
+  const lead = (
+    states: QueueState[],
+    recent: { all: number; failed: number; putOff?: number },
+    total = states.length,
+  ) => plain(textOfPhrase(leadOfOverview(states, { putOff: 0, ...recent, span }, summaryOf(states, total), view)));
 
   it('says how much is delivered and fails, what waits, and where', () => {
     const states = [state('search', 'behind', { out: 31, due: 950 }), state('mail', 'moving', { out: 26, due: 50 })];
     expect(lead(states, { all: 34_200, failed: 137 })).toBe(
       '57 deliveries a second from 11:50 to 12:00, 0.4 % of the attempts failed. 1 000 jobs wait, nearly all of them in search.',
+    );
+    expect(lead([state('a', 'idle')], { all: 60, failed: 0, putOff: 6 })).toBe(
+      '0 deliveries a second from 11:50 to 12:00, none of the attempts failed, and 10 % put the job off. No job waits.',
     );
   });
 

@@ -86,7 +86,7 @@ describe('the flow of a queue', () => {
   });
 
   it('counts the outcomes of the same ten minutes, and has the latest wait', () => {
-    expect(recentOutcome(points, now)).toEqual({ all: 660, failed: 20 });
+    expect(recentOutcome(points, now)).toEqual({ all: 660, failed: 20, putOff: 50 });
     expect(recentWait(points)).toBe(6);
     expect(recentWait([point('11:55')])).toBeNull();
   });

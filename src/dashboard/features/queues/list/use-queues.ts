@@ -70,11 +70,12 @@ export function useQueues({ search, after }: Place) {
     const flow = flowOf(queue.recent, view.now);
     return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.accepted };
   });
-  const recent = { all: 0, failed: 0, span: states[0]?.flow.span ?? null };
+  const recent = { all: 0, failed: 0, putOff: 0, span: states[0]?.flow.span ?? null };
   for (const queue of queues) {
-    const { all, failed } = recentOutcome(queue.recent, view.now);
+    const { all, failed, putOff } = recentOutcome(queue.recent, view.now);
     recent.all += all;
     recent.failed += failed;
+    recent.putOff += putOff;
   }
   return { asked, page, states, recent, view };
 }

@@ -146,19 +146,23 @@ export function signOf({ worst, moves }: Summary): { icon: IconName; signal: Sig
 /** One or two sentences below: how much is delivered, how much of it fails, what waits and where. */
 export function leadOfOverview(
   states: readonly QueueState[],
-  recent: { all: number; failed: number; span: { from: number; to: number } | null },
+  recent: { all: number; failed: number; putOff: number; span: { from: number; to: number } | null },
   { shown, total, out }: Summary,
   view: View,
 ): Phrase {
   const pace =
     recent.all === 0 || recent.span === null
       ? null
-      : phrase`${rate(out)} deliveries a second from ${spanOf(recent.span, view)}, ${share(recent.failed, recent.all)} of the attempts failed.`;
+      : phrase`${rate(out)} deliveries a second from ${spanOf(recent.span, view)}, ${share(recent.failed, recent.all)} of the attempts failed${putOffText(recent)}.`;
   const lead = sentences(pace, waitingOf(states));
   return total > shown ? sentences(phrase`Of the ${many(shown, 'queue')} below:`, lead) : lead;
 }
 
 const share = (failed: number, all: number) => (failed === 0 ? 'none' : failed === all ? 'all' : percent(failed, all));
+
+/** Probes that failed put their jobs off, too, so that "none failed" alone would be false while a receiver is down. */
+const putOffText = ({ putOff, all }: { putOff: number; all: number }) =>
+  putOff === 0 ? '' : `, and ${share(putOff, all)} put the job off`;
 
 function waitingOf(states: readonly QueueState[]): Phrase | null {
   const waiting = states

@@ -104,12 +104,13 @@ function lastFull<P extends { at: string }>(points: readonly P[], now: number): 
   return points.filter(({ at }) => Date.parse(at) + BUCKET_MS <= now).slice(-FLOW_BUCKETS);
 }
 
-/** Attempts of the last two full buckets, and how many failed; zero of both before there are two. */
-export function recentOutcome(points: readonly Point[], now: number): { all: number; failed: number } {
+/** Attempts of the last two full buckets, how many failed, and how many put their jobs off; zero of all before there are two. */
+export function recentOutcome(points: readonly Point[], now: number): { all: number; failed: number; putOff: number } {
   const full = lastFull(points, now);
   return {
     all: full.reduce((sum, point) => sum + attemptsIn(point), 0),
     failed: full.reduce((sum, { failed, nacked }) => sum + failed + nacked, 0),
+    putOff: full.reduce((sum, { deferred }) => sum + deferred, 0),
   };
 }
 
