@@ -110,6 +110,27 @@ describe('a state in the words of people', () => {
       problem: 'There is no state “compelted”. Did you mean completed?',
     });
     expect(parseTerm(JOBS, 'stat:dead')).toMatchObject({ problem: 'There is no word “stat”. Did you mean state:?' });
+    expect(parseTerm(JOBS, 'faild')).toMatchObject({
+      problem: '“faild” has no word before it, such as error: or code:. Did you mean failed?',
+    });
+    expect(parseTerm(JOBS, 'xyz')).toMatchObject({ problem: '“xyz” has no word before it, such as error: or code:' });
+  });
+});
+
+describe('a misspelt word of people', () => {
+  const paths = [{ value: 'customer.name', count: 80, isNumber: false }];
+
+  it.each([
+    ['faild', 'state:dead,retrying'],
+    ['canceled', 'reason:cancelled'],
+    ['runing', 'state:processing,awaiting-ack'],
+  ])('%j offers first what was meant: %s', (text, term) => {
+    expect(first(text, { paths })).toMatchObject({ term, hint: 'did you mean this?' });
+  });
+
+  it('is told nothing if it is short, or the start of a queue', () => {
+    expect(first('list', { paths })?.term).toBe('payload.customer.name:list');
+    expect(first('faild', { paths, queues: ['faildover'] })?.term).toBe('queue:faildover');
   });
 });
 
@@ -149,6 +170,13 @@ describe('a bare word', () => {
       'payload.customer.id:42,"42" state:dead,retrying created:>2026-11-23T08:00Z',
     ],
     ['failed 503', 'state:dead,retrying code:503'],
+    ['state:dead customer 42', 'state:dead payload.customer.id:42,"42"'],
+    [
+      'queue:orders,mails failed yesterday',
+      'queue:orders,mails state:dead,retrying created:2026-11-24T23:00Z..2026-11-25T23:00Z',
+    ],
+    ['customer 42 state:dead', 'payload.customer.id:42,"42" state:dead'],
+    ['payload.customer.id:42 failed', 'payload.customer.id:42 state:dead,retrying'],
     ["today's failures", 'created:>2026-11-25T23:00Z state:dead,retrying'],
     ['stuck 503', 'state:due scheduled:<-5m code:503'],
     ['stuck err-01', 'state:due scheduled:<-5m queue:err-01'],
@@ -173,6 +201,9 @@ it.each([
   ['customer 42 emails', 'emails'],
   ['failed', 'failed'],
   ['503 42', '503 42'],
+  ['state:dead emails', 'emails'],
+  ['emails state:dead', 'emails'],
+  ['queue:ema', 'ema'],
 ])('the text %j looks up the queue %j', (text, queue) => expect(lookUpsFor(JOBS, text).queue).toBe(queue));
 
 describe('a thing and its number', () => {
@@ -189,7 +220,9 @@ describe('a thing and its number', () => {
     const all = suggestionsFor(JOBS, 'customer #42', { ...NONE, paths }, { now: NOW }).map(({ label }) => label);
     expect(all.slice(0, 2)).toEqual(['customer.id = 42', 'order.customerId = 42']);
     expect(first('customer ada', { paths })?.term).toBe('payload.customer.id:ada');
-    expect(lookUpsFor(JOBS, 'customer 42')).toEqual({ path: '', valuesOf: null, value: '', queue: 'customer 42' });
+    const lookUps = { path: '', valuesOf: null, value: '', queue: 'customer 42' };
+    expect(lookUpsFor(JOBS, 'customer 42')).toEqual(lookUps);
+    expect(lookUpsFor(JOBS, 'state:dead customer 42')).toEqual(lookUps);
   });
 
   it('is not offered where payloads may not be seen', () => {

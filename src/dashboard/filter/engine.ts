@@ -1,6 +1,7 @@
 import { meantBy } from '../../domain/spelling.ts';
 import { visible } from '../words/format.ts';
 import { NO_SEARCH, type Rights } from '../words/rights.ts';
+import { wordsOfPeople } from './look-ups.ts';
 import type { PayloadCondition } from './payload.ts';
 import { type Chip, type Context, type Fields, type Filter, mayUse, rowOf, type Table } from './table.ts';
 import { termsOf, Unreadable } from './text.ts';
@@ -27,7 +28,9 @@ export function parseTerm<T extends Table>(table: T, term: string): Chip<T> {
       return unknown(term, 'A path has a point before it, as in payload.customer.id:42.');
     if (mark === ':') return unknown(term, noWord(table, word));
     if (/^[-!][a-z]+[:.]/.test(term)) return unknown(term, 'A condition cannot be negated.');
-    return unknown(term, `“${term}” has no word before it, such as error: or code:`);
+    const meant = meantBy(term, wordsOfPeople(table));
+    const did = meant === null ? '' : `. Did you mean ${meant}?`;
+    return unknown(term, `“${term}” has no word before it, such as error: or code:${did}`);
   }
   if (row === undefined) {
     const isOther = table.others?.includes(word) === true;

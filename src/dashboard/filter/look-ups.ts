@@ -17,9 +17,10 @@ export function hostIn(table: Table, text: string): string | null {
 /** The look-ups for a text: the start of a path, and the path whose values are wanted. */
 export function lookUpsFor(
   table: Table,
-  text: string,
+  typed: string,
   rights: Rights | null = null,
 ): { path: string | null; valuesOf: string | null; value: string; queue: string | null } {
+  const text = wordsAmongConditions(table, typed);
   const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
   const queue = isBareQueue ? queueWordIn(table, text) : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
   const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
@@ -29,6 +30,17 @@ export function lookUpsFor(
   if (isWord || text === '' || !mayUse(table, 'payload', rights))
     return { path: null, valuesOf: null, value: '', queue };
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
+}
+
+/** The words of people among full conditions, as in `state:dead customer 42`; the whole text if it has only one of both. */
+function wordsAmongConditions(table: Table, text: string): string {
+  const isCondition = (term: string) => {
+    const [, word = '', mark] = term.match(/^([a-z]+)([:.])./) ?? [];
+    const row = rowOf(table, word);
+    return row !== undefined && (row.kind.mark ?? ':') === mark;
+  };
+  const words = termsOf(text).filter((term) => !isCondition(term));
+  return words.length === 0 ? text : words.join(' ');
 }
 
 /** The word that may be the name of a queue: of several, as in `stuck emails`, the last one that means nothing else and has no number. */
@@ -48,5 +60,7 @@ export function tagIn(table: Table, text: string): string | null {
 export function termFor({ terms = {} }: Table, text: string): string | undefined {
   return Object.entries(terms).find(([name]) => [text, `${text}s`].includes(wordOf(name)))?.[1];
 }
+
+export const wordsOfPeople = ({ terms = {} }: Table) => Object.keys(terms).map(wordOf);
 
 export const wordOf = (name: string) => name.replace(/: .*/, '');

@@ -1,10 +1,11 @@
+import { meantBy } from '../../domain/spelling.ts';
 import { visible } from '../words/format.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
 import { formatChip, labelOf, parseTerm } from './engine.ts';
 import { isExactNumber } from './exact-number.ts';
 import { TIMES } from './kinds.ts';
-import { lookUpsFor, THING, termFor, wordOf } from './look-ups.ts';
+import { lookUpsFor, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText, termsOf } from './text.ts';
@@ -64,9 +65,11 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest = ''] = text.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word !== undefined) {
+    // The rest of a condition on text is more of the text.
+    const phrases = table.bare?.[word] ? [] : phraseOffers(table, text, known, now);
     const values = valuesOfWord(table, word, rest, known);
     const others = contains(table, word, /^[="]/.test(rest) ? '' : rest);
-    return [...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
+    return [...phrases, ...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
   }
   const lower = text.toLowerCase();
   const inWords =
@@ -83,8 +86,10 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
           ...timeOffers(table, text, now),
           ...thingOffers(table, text, known),
         ];
+  if (inWords.length === 0 && !known.queues.some((name) => name.startsWith(text)))
+    inWords.push(...meantOffers(table, lower));
   if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
-    return payloadOffers(table, text, known);
+    return [...phraseOffers(table, text, known, now), ...payloadOffers(table, text, known)];
   if (text === '') return words(table, '');
   return [
     ...inWords,
@@ -212,6 +217,15 @@ function termOffers(table: Table, isWanted: (word: string) => boolean) {
       const chips = termsOf(term).map((one): Chip => parseTerm(table, one));
       return { ...base(term, 'In other words', name), hint: term, does: { chips } };
     });
+}
+
+/** Shorter words are too near to words that mean something else, such as `list` and `lost`. */
+const LEAST_MISSPELT = 5;
+
+/** The word of people that a misspelt one was meant for. */
+function meantOffers(table: Table, word: string): Suggestion[] {
+  const meant = word.length < LEAST_MISSPELT ? null : meantBy(word, wordsOfPeople(table));
+  return termOffers(table, (one) => one === meant).map((offer) => ({ ...offer, hint: 'did you mean this?' }));
 }
 
 function timeOffers(table: Table, text: string, now: number): Suggestion[] {
