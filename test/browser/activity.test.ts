@@ -43,6 +43,8 @@ describe.skipIf(NO_BROWSER !== null)('the activity', () => {
     const changed = rows.filter({ hasText: 'Changed the queue orders' });
     expect(textOf(await changed.locator('dl').innerText())).toBe('concurrency 5 → 9');
     expect([await changed.locator('del').innerText(), await changed.locator('ins').innerText()]).toEqual(['5', '9']);
+    const paused = rows.filter({ hasText: 'Paused the queue orders' });
+    expect(textOf(await paused.locator('dl').innerText())).toMatch(/^paused at – → \d\d:\d\d:\d\d paused by – → jf_/);
 
     await page.getByLabel('What', { exact: true }).selectOption({ label: 'queue created' });
     await page.waitForURL('**/activity?action=queue.create');

@@ -16,6 +16,8 @@ import {
   DEEDS,
   type Entry,
   fieldChanges,
+  isMoment,
+  labelOfField,
   sentenceOfEntry,
   wordsOfDeed,
 } from '../../src/dashboard/words/audit.ts';
@@ -52,6 +54,13 @@ describe('an entry of the audit log', () => {
     expect(fieldChanges(entry({ before: { a: [1] }, after: null }))).toEqual([
       { field: 'a', before: '[1]', after: null },
     ]);
+  });
+
+  it('names its fields in words, and knows moments', () => {
+    const labels = ['takesOverAt', 'pausedBy', 'rateLimitMax', 'webhookUrl', 'concurrency'].map(labelOfField);
+    expect(labels).toEqual(['takes over at', 'paused by', 'rate limit', 'webhook address', 'concurrency']);
+    const texts = ['2026-11-28T02:55:28.001Z', '2026-11-28T02:55:28Z', '2026-11-28', 'at 2026-11-28T02:55:28Z', '–'];
+    expect(texts.map(isMoment)).toEqual([true, true, false, false, false]);
   });
 
   it('leads to what was changed', () => {

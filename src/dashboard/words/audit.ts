@@ -8,6 +8,7 @@ import {
   nameOfAction,
   fieldChanges as plainChanges,
   QUEUE_DEEDS,
+  SETTINGS,
 } from './queue-deeds.ts';
 
 export type { Entry, FieldChange } from './queue-deeds.ts';
@@ -125,3 +126,12 @@ export function fieldChanges({ before, after }: Pick<Entry, 'before' | 'after'>)
   const { userAgent: _, ...others } = after as Record<string, unknown>;
   return plainChanges({ before, after: { ...others, browser: browserOf(userAgent) } });
 }
+
+/** The name of a field in words: "rate limit" for `rateLimitMax`, "takes over at" for `takesOverAt`. */
+export function labelOfField(field: string): string {
+  if (Object.hasOwn(SETTINGS, field)) return SETTINGS[field] ?? field;
+  return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Whether a value is a moment, as the audit log has it: `2026-11-28T02:55:28.001Z`. */
+export const isMoment = (value: string) => /^\d{4}-\d\d-\d\dT[\d:]{8}(\.\d+)?Z$/.test(value);

@@ -64,7 +64,7 @@ export function releaseEntries(runs: readonly { version: string; before: string 
 }
 
 /** Settings of a queue within a sentence. */
-const SETTINGS: Readonly<Record<string, string>> = {
+export const SETTINGS: Readonly<Record<string, string>> = {
   webhookUrl: 'webhook address',
   mode: 'mode',
   ackTimeout: 'time to report',

@@ -5,7 +5,7 @@ import { type ActivityFilter, activityPath, foldsSignIns } from '../../filter/ac
 import { Icon } from '../../parts/icon.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { actionOf, type FieldChange, fieldChanges, wordsOfDeed } from '../../words/audit.ts';
+import { actionOf, type FieldChange, fieldChanges, isMoment, labelOfField, wordsOfDeed } from '../../words/audit.ts';
 import { upperFirst } from '../../words/format.ts';
 import { deedOnQueue, RELEASE } from '../../words/queue-deeds.ts';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
@@ -171,14 +171,26 @@ function Fields({ changes }: { changes: readonly FieldChange[] }) {
     <dl className="diff">
       {changes.map(({ field, before, after }) => (
         <div key={field}>
-          <dt>{field}</dt>
+          <dt>{labelOfField(field)}</dt>
           <dd>
-            {before !== null && <del>{before}</del>}
+            {before !== null && (
+              <del>
+                <Value text={before} />
+              </del>
+            )}
             {before !== null && after !== null && <span aria-hidden="true"> → </span>}
-            {after !== null && <ins>{after}</ins>}
+            {after !== null && (
+              <ins>
+                <Value text={after} />
+              </ins>
+            )}
           </dd>
         </div>
       ))}
     </dl>
   );
+}
+
+function Value({ text }: { text: string }) {
+  return isMoment(text) ? <Time at={text} /> : text;
 }
