@@ -14,6 +14,8 @@ export interface Route {
   load: () => Promise<unknown>;
   /** Properties of the screen besides its parameters. */
   given: object;
+  /** Whether the screen itself goes from one parameter to another, and keeps its fields and the focus. */
+  isOne: boolean;
 }
 
 type AnyScreen = ComponentType<{ params: Record<string, string> }>;
@@ -23,8 +25,9 @@ function route<Given extends object = object>(
   path: string,
   load: () => Promise<Module<Given>>,
   given: Given = {} as Given,
+  isOne = false,
 ): Route {
-  return { path, load, given, Screen: lazy(load as () => Promise<{ default: AnyScreen }>) };
+  return { path, load, given, isOne, Screen: lazy(load as () => Promise<{ default: AnyScreen }>) };
 }
 
 /** Says how the bulk actions that this tab started have ended. */
@@ -36,7 +39,7 @@ export const ROUTES: readonly Route[] = [
   route('/', () => import('./features/queues/overview/overview.tsx'), { FirstRun }),
   route('/queues', () => import('./features/queues/list/queues.tsx'), { FirstRun }),
   route('/queues/:name', () => import('./features/queues/queue/queue.tsx')),
-  route('/queues/:name/send', () => import('./features/jobs/send/send.tsx')),
+  route('/queues/:name/send', () => import('./features/jobs/send/send.tsx'), {}, true),
   route('/queues/:name/edit', () => import('./features/queues/settings/queue-settings.tsx')),
   route('/queues/:name/changes', () => import('./features/queues/changes/queue-changes.tsx')),
   route('/receivers', () => import('./features/queues/receivers/receivers.tsx')),

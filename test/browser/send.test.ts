@@ -99,6 +99,35 @@ describe.skipIf(NO_BROWSER !== null)('the page that sends a job', () => {
     expect((await before.allInnerTexts()).map(textOf)).toEqual([expect.stringMatching(/^Completed /)]);
   });
 
+  it('keeps the focus and the payload while its queues are walked by arrow keys', async () => {
+    const account = await service.openAccount();
+    const receiver = await openReceiver();
+    for (const name of ['audio', 'books', 'cards']) await account.createQueue(name, receiver);
+    const page = await showSend(account, 'audio');
+    await box(page).fill('{"a": 1}');
+    const queues = page.getByLabel('Queue', { exact: true });
+    const focused = () => page.evaluate(() => document.activeElement?.id);
+    await queues.focus();
+    for (const name of ['books', 'cards']) {
+      await page.keyboard.press('ArrowDown');
+      await page.waitForURL(`**/queues/${name}/send`);
+      await says(page, new RegExp(`^Send a job to ${name},`));
+      expect([await focused(), await queues.inputValue(), await box(page).inputValue()]).toEqual([
+        ...['send-queue', name, '{"a": 1}'],
+      ]);
+    }
+    // Text that is typed for one queue stays there.
+    await box(page).fill('{"c": 3}');
+    await queues.selectOption('audio');
+    await says(page, /^Send a job to audio,/);
+    expect(await box(page).inputValue()).toBe('{"a": 1}');
+    await box(page).press('Control+Enter');
+    await says(page, /^The receiver answered 200/);
+    expect(receiver.requests.map((request) => request.json().payload)).toEqual([{ a: 1 }]);
+    await queues.selectOption('books');
+    await says(page, /^Send a job to books,/);
+  });
+
   const box = (page: Page) => page.getByLabel('Payload', { exact: true });
 
   async function showSend(account: Account, name = 'orders'): Promise<Page> {

@@ -41,11 +41,15 @@ export function Shell() {
           <Breakable place={path}>
             <Suspense fallback={<Skeleton />}>
               <Switch>
-                {ROUTES.map(({ path, Screen, given }) => (
+                {ROUTES.map(({ path, Screen, given, isOne }) => (
                   <Route key={path} path={path}>
                     {/* Another job is another page, with a state of its own. */}
                     {(params) => (
-                      <Screen key={JSON.stringify(params)} params={params as Record<string, string>} {...given} />
+                      <Screen
+                        key={isOne ? path : JSON.stringify(params)}
+                        params={params as Record<string, string>}
+                        {...given}
+                      />
                     )}
                   </Route>
                 ))}

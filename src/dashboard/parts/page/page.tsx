@@ -43,7 +43,9 @@ export function Page({
   useEffect(() => {
     if (arrivedAt.current === path) return;
     arrivedAt.current = path;
-    if (!arrivedBackwards()) heading.current?.focus({ preventScroll: true });
+    // A list that is walked by arrow keys leads to another page at each key.
+    const isWalked = document.activeElement instanceof HTMLSelectElement;
+    if (!isWalked && !arrivedBackwards()) heading.current?.focus({ preventScroll: true });
   }, [path]);
   useEffect(firstScreenIsThere, []);
   useTitle(title, path);

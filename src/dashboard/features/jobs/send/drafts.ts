@@ -6,8 +6,9 @@ const texts = new Map<string, string>();
 
 export const EMPTY = '{}';
 
-export function draftOf(queue: string): string {
-  return texts.get(queue) ?? EMPTY;
+/** Returns undefined if nothing was typed for the queue. */
+export function draftOf(queue: string): string | undefined {
+  return texts.get(queue);
 }
 
 export function keepDraft(queue: string, text: string): void {

@@ -27,11 +27,14 @@ interface Refusal {
 
 /** The job to publish. The bytes in the box are the bytes that are delivered. */
 export function SendForm({
+  chosen,
   queue,
   names,
   hasSent,
   onSent,
 }: {
+  /** The queue that is chosen; it is read while it is another one than `queue`. */
+  chosen: string;
   queue: SendQueue;
   names: readonly string[];
   hasSent: boolean;
@@ -39,7 +42,8 @@ export function SendForm({
 }) {
   const { name } = queue;
   const [, navigate] = useLocation();
-  const payload = usePayload(queue);
+  const from = useSearchParams()[0].get('from');
+  const payload = usePayload(queue, from);
   const [delay, setDelay] = useState('0');
   const [key, setKey] = useState('');
   const [refusal, setRefusal] = useState<Refusal | null>(null);
@@ -49,7 +53,7 @@ export function SendForm({
   const delayProblem =
     /^\d+(\.\d+)?$/.test(delay.trim()) && Number(delay) <= 86_400 ? undefined : 'A number from 0 to 86 400.';
   const input = { payloadText: payload.text, idempotencyKey: key === '' ? null : key, delay: Number(delay) };
-  const canSend = check.ok && delayProblem === undefined && !isSending;
+  const canSend = chosen === name && check.ok && delayProblem === undefined && !isSending;
 
   const send = async () => {
     if (!check.ok) focusAt(box.current, check.at);
@@ -65,6 +69,11 @@ export function SendForm({
     const { job, created } = outcome.value;
     rememberSent({ id: job.id, queue: name });
     onSent({ id: job.id, created });
+  };
+  // The address keeps the job to copy: what is in the box stays there.
+  const choose = (next: string) => {
+    setRefusal(null);
+    navigate(`${queuePath(next, '/send')}${from === null ? '' : `?from=${from}`}`, { replace: true });
   };
   const onKeyDown = (event: KeyboardEvent<HTMLFormElement>) => {
     if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return;
@@ -99,10 +108,10 @@ export function SendForm({
           <select
             className="input"
             id="send-queue"
-            value={name}
-            onChange={(event) => navigate(queuePath(event.currentTarget.value, '/send'), { replace: true })}
+            value={chosen}
+            onChange={(event) => choose(event.currentTarget.value)}
           >
-            {(names.includes(name) ? names : [name, ...names]).map((one) => (
+            {(names.includes(chosen) ? names : [chosen, ...names]).map((one) => (
               <option key={one}>{one}</option>
             ))}
           </select>
@@ -150,14 +159,13 @@ function focusAt(box: HTMLTextAreaElement | null, at: number | null): void {
 }
 
 /** The text of the box, and the texts that it can be filled with. Each is one press away, and none is lost. */
-function usePayload(queue: SendQueue) {
-  const [params] = useSearchParams();
-  const from = params.get('from');
+function usePayload(queue: SendQueue, from: string | null) {
   const { data } = useQuery({ ...query(PayloadOf, { id: from ?? '' }), enabled: from !== null });
-  const [typed, setTyped] = useState<string | null>(null);
+  // For the queue at which it was typed, and for others that have no text of their own.
+  const [typed, setTyped] = useState({ text: EMPTY });
   const [chosen, setChosen] = useState<Source | null>(null);
   const last = queue.jobs.nodes[0];
-  const mine = typed ?? draftOf(queue.name);
+  const mine = draftOf(queue.name) ?? typed.text;
   const texts: Partial<Record<Source, string>> = {
     mine,
     ...(data?.job?.payloadText != null && { from: data.job.payloadText }),
@@ -165,7 +173,9 @@ function usePayload(queue: SendQueue) {
     empty: EMPTY,
   };
   // A job to edit comes first, until something else is chosen or typed.
-  const source: Source = chosen ?? (texts.from === undefined ? 'mine' : 'from');
+  const first = texts.from === undefined ? 'mine' : 'from';
+  // Another queue may have no last job.
+  const source: Source = chosen !== null && texts[chosen] !== undefined ? chosen : first;
   const labels: Record<Source, string> = {
     ...{ mine: 'Mine', last: 'Last job', empty: 'Empty' },
     from: `Job ${from === null ? '' : shortId(from)}`,
@@ -180,7 +190,7 @@ function usePayload(queue: SendQueue) {
       .map((one) => ({ name: one, label: labels[one] })),
     choose: (next: string) => setChosen(next as Source),
     type: (text: string) => {
-      setTyped(text);
+      setTyped({ text });
       setChosen('mine');
       keepDraft(queue.name, text);
     },

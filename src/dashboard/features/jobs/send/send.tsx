@@ -2,7 +2,7 @@ import './send.css';
 import { useQuery } from '@tanstack/preact-query';
 import { type ReactNode, useState } from 'preact/compat';
 import { useLocation } from 'wouter-preact';
-import { query } from '../../../api/query.ts';
+import { keepOld, query } from '../../../api/query.ts';
 import { useServer } from '../../../api/server.ts';
 import { useStore } from '../../../base/store.ts';
 import { useView } from '../../../base/time.ts';
@@ -37,7 +37,8 @@ export default function Send({ params: { name = '' } }: { params: Record<string,
 }
 
 function PermittedSend({ name }: { name: string }) {
-  const asked = useQuery(query(SendPage, { name }));
+  // The form stays while another queue is read.
+  const asked = useQuery({ ...query(SendPage, { name }), ...keepOld });
   const queue = asked.data?.queue;
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
@@ -48,7 +49,8 @@ function PermittedSend({ name }: { name: string }) {
       </Page>
     );
   }
-  return <LoadedSend queue={queue} names={asked.data?.queues.nodes.map((one) => one.name) ?? []} asked={asked} />;
+  const names = asked.data?.queues.nodes.map((one) => one.name) ?? [];
+  return <LoadedSend chosen={name} queue={queue} names={names} asked={asked} />;
 }
 
 const crumbsOf = (name: string) => [
@@ -60,6 +62,8 @@ const crumbsOf = (name: string) => [
 const invitation = (name: string) => `Send a job to ${name}, and see what the receiver answers.`;
 
 interface Loaded {
+  /** The queue of the address, which is read while it is another one than `queue`. */
+  chosen: string;
   queue: SendQueue;
   names: readonly string[];
   asked: Parameters<typeof Failure>[0]['asked'];
@@ -69,7 +73,8 @@ function LoadedSend(props: Loaded) {
   const { name } = props.queue;
   const [, navigate] = useLocation();
   const first = useStore(sentJobs).find(({ queue }) => queue === name);
-  const [sent, setSent] = useState<Shown | null>(null);
+  const [last, setSent] = useState<(Shown & { queue: string }) | null>(null);
+  const sent = last?.queue === name ? last : null;
   useCommands([{ key: 'Escape', label: `Back to ${name}`, run: () => navigate(queuePath(name)), isOnlyKey: true }]);
   // The job that was sent last is still there when the person comes back.
   const shown = sent ?? (first === undefined ? null : { id: first.id, created: true });
@@ -77,7 +82,7 @@ function LoadedSend(props: Loaded) {
   const sentence = useSentence(name, shown, job);
   // The form stays the same component throughout, so that it keeps its fields and the focus.
   return (
-    <Frame {...props} sentence={sentence} job={job} onSent={setSent}>
+    <Frame {...props} sentence={sentence} job={job} onSent={(shown) => setSent({ ...shown, queue: name })}>
       {shown === null && <Empty title="What comes back is shown here" icon="moving" />}
       {shown !== null && <Failure asked={askedJob} what="The job" />}
       {shown !== null && job !== undefined && (
@@ -103,6 +108,7 @@ function useSentence(name: string, shown: Shown | null, job: JobWhole | undefine
 }
 
 function Frame({
+  chosen,
   queue,
   names,
   asked,
@@ -137,7 +143,7 @@ function Frame({
     >
       <Failure asked={asked} what="This queue" />
       <div className="cols send-cols">
-        <SendForm key={name} queue={queue} names={names} onSent={onSent} hasSent={job !== undefined} />
+        <SendForm chosen={chosen} queue={queue} names={names} onSent={onSent} hasSent={job !== undefined} />
         <div className="stack">
           {children}
           <SentBefore present={job?.id ?? null} />
