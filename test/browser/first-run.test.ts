@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startReceiver } from '../support/receiver.ts';
+import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { placesOf, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
@@ -63,6 +64,25 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
     await expect.poll(() => field.evaluate((input) => input === document.activeElement)).toBe(true);
     await says(page, /^No queue yet\./);
+  });
+
+  it('keeps the mode that was chosen when the settings come from elsewhere', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    const { page } = await openPage(account.session);
+    await page.goto('/queues?new=1');
+    const from = page.getByLabel('Settings from');
+    const chosen = () => page.getByRole('radio', { checked: true }).getAttribute('value');
+    await from.selectOption('copy');
+    expect(await chosen()).toBe('');
+    // Without a choice it goes with the settings.
+    await from.selectOption('defaults');
+    expect(await chosen()).toBe('STANDARD');
+    await page.getByLabel('the job is done').click();
+    await from.selectOption('copy');
+    expect(await chosen()).toBe('STANDARD');
+    await page.getByLabel('as in the other queue').click();
+    expect(await chosen()).toBe('');
   });
 
   it('says how the first job did not arrive, on a phone', async () => {

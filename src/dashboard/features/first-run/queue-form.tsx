@@ -49,6 +49,8 @@ export function QueueForm({
   const form = useRef<HTMLFormElement>(null);
   const copyOf = useSearchParams()[0].get('copy') ?? '';
   const [start, setStart] = useState<Start>(copyOf === '' ? 'defaults' : 'copy');
+  // Chosen by hand, it stays whatever the settings come from; without a choice it is that of the settings.
+  const [mode, setMode] = useState('');
   const isProduction = useServer()?.environment === 'production';
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -80,6 +82,10 @@ export function QueueForm({
   const chosen = templates.find(({ name }) => startOf(name) === start);
   const own = start === 'defaults' ? null : isCopy ? 'as in the other queue' : 'as in the template';
 
+  // A click on what is chosen already is a choice, too.
+  const radioOf = (value: string, checked: boolean) =>
+    ({ type: 'radio', name: 'mode', value, checked, onClick: () => setMode(value) }) as const;
+
   return (
     // The server checks; its words are better than the browser's.
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
@@ -105,22 +111,22 @@ export function QueueForm({
         />
       </div>
       {!isFirst && <QueueStart {...{ start, copyOf, templates }} problem={problems.get('copyOf')} onStart={setStart} />}
-      <fieldset key={start}>
+      <fieldset>
         <legend>A 2xx answer means</legend>
         <div className="seg fill">
           {own !== null && (
             <label>
-              <input type="radio" name="mode" value="" defaultChecked />
+              <input {...radioOf('', mode === '')} />
               {own}
               {chosen !== undefined && ` (${chosen.mode === 'ACK' ? 'ack' : 'done'})`}
             </label>
           )}
           <label>
-            <input type="radio" name="mode" value="STANDARD" defaultChecked={own === null} />
+            <input {...radioOf('STANDARD', mode === 'STANDARD' || (mode === '' && own === null))} />
             the job is done
           </label>
           <label>
-            <input type="radio" name="mode" value="ACK" />
+            <input {...radioOf('ACK', mode === 'ACK')} />
             received; the worker reports later (ack)
           </label>
         </div>
