@@ -27,6 +27,10 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
     // The least is chosen: more takes a tick.
     expect(await question.getByRole('checkbox', { checked: true }).count()).toBe(1);
     await question.getByLabel('Read queues and jobs').check();
+    // It may be made later, so it is no refusal.
+    await question.getByLabel('Only in these queues').fill('nope');
+    await question.getByText('There is no queue nope yet.').waitFor();
+    await question.getByLabel('Only in these queues').fill('');
     await page.keyboard.press('Control+Enter');
     await says(page, /^2 active keys\.$/);
     const fresh = page.getByRole('region', { name: /^“shop backend” is ready\. Copy it now/ });

@@ -8,7 +8,13 @@ import {
   revokeLead,
 } from '../../src/dashboard/features/settings/model/api-keys.ts';
 import { displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
-import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
+import {
+  inputOf,
+  missingText,
+  NEW_KEY,
+  problemOf,
+  withScope,
+} from '../../src/dashboard/features/settings/model/new-key.ts';
 import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
 import {
@@ -224,6 +230,9 @@ describe('the first line of the settings', () => {
     expect(input).toMatchObject({ name: 'shop', queues: ['emails', 'images'] });
     expect(Date.parse(input.expiresAt ?? '') - NOW).toBe(30 * 86_400_000);
     expect(inputOf({ ...NEW_KEY, end: '' }, NOW).expiresAt).toBeNull();
+    expect([[], ['nope'], ['a', 'b', 'c']].map(missingText)).toEqual([
+      ...['', 'There is no queue nope yet.', 'There are no queues a, b and c yet.'],
+    ]);
     expect(mayText({ scopes: ['PUBLISH', 'READ'], queues: ['emails'] })).toBe('publish, read · emails');
     expect(mayText({ scopes: ['ADMIN'], queues: null })).toBe('everything');
   });

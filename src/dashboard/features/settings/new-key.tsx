@@ -1,11 +1,25 @@
+import { useQueries } from '@tanstack/preact-query';
 import { useId, useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
+import { QueueOfName } from '../../api/operations/shell.ts';
 import { outcomeOf } from '../../api/outcome.ts';
-import { queryClient } from '../../api/query.ts';
+import { query, queryClient } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
+import { useSettled } from '../../base/use-settled.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
-import { ENDS, type End, inputOf, type KeyDraft, NEW_KEY, problemOf, SCOPES, withScope } from './model/new-key.ts';
+import {
+  ENDS,
+  type End,
+  inputOf,
+  type KeyDraft,
+  missingText,
+  NEW_KEY,
+  namesIn,
+  problemOf,
+  SCOPES,
+  withScope,
+} from './model/new-key.ts';
 import { NewKey } from './operations.ts';
 
 /** A key in full. It is nowhere but in the state of one component, and gone when that is closed. */
@@ -21,6 +35,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
   const [refusal, setRefusal] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const edit = (change: Partial<KeyDraft>) => setDraft({ ...draft, ...change });
+  const missing = missingText(useMissing(draft.queues));
   const problem = refusal ?? problemOf(draft);
   const make = async () => {
     const outcome = outcomeOf((await request(NewKey, inputOf(draft, serverNow()))).createApiKey);
@@ -85,6 +100,9 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
           onChange={({ currentTarget }) => edit({ queues: currentTarget.value })}
         />
         <small>Names, with spaces between them. Such a key uses REST only.</small>
+        <small className="worry" role="status">
+          {missing}
+        </small>
       </div>
       <div className="field">
         <label htmlFor={`${id}-end`}>It ends</label>
@@ -108,6 +126,13 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
       )}
     </Dialog>
   );
+}
+
+/** The names of a text that no queue has, as far as it is known. */
+function useMissing(text: string): string[] {
+  const names = [...new Set(namesIn(useSettled(text)))];
+  const asked = useQueries({ queries: names.map((name) => query(QueueOfName, { name })) });
+  return names.filter((_, at) => asked[at]?.data?.queue === null);
 }
 
 export function KeyOnce({ made: { name, key }, onClose }: { made: MadeKey; onClose: () => void }) {

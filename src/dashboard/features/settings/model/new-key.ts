@@ -59,6 +59,13 @@ export function inputOf({ name, scopes, queues, end }: KeyDraft, now: number) {
   };
 }
 
-function namesIn(text: string): string[] {
+/** Queues that a key names may be made later. A misspelt name is seen here; empty if all of them exist. */
+export function missingText(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  if (names.length === 1) return `There is no queue ${names[0]} yet.`;
+  return `There are no queues ${names.slice(0, -1).join(', ')} and ${names.at(-1)} yet.`;
+}
+
+export function namesIn(text: string): string[] {
   return text.split(/[\s,]+/).filter((name) => name !== '');
 }
