@@ -77,6 +77,24 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.getByRole('button', { name: 'Pause 3 queues' }).click();
     await says(page, /^All 3 queues to 127\.0\.0\.1:\d+ are paused\.$/);
 
+    // The palette opens the question, on this page and from another one.
+    for (const from of ['', 's']) {
+      if (from !== '') {
+        await page.keyboard.press('g');
+        await page.keyboard.press(from);
+        await page.waitForURL('**/system');
+      }
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill('>resume 127.0.0.1');
+      await page.getByRole('option', { name: /^Resume the queues of 127\.0\.0\.1/ }).waitFor();
+      await page.keyboard.press('Enter');
+      const question = page.getByRole('dialog', { name: 'Resume 3 queues?' });
+      await question.waitFor();
+      expect(new URL(page.url()).hash).toBe('');
+      await page.keyboard.press('Escape');
+      await question.waitFor({ state: 'detached' });
+    }
+
     // They have one thing in common, so Overview says it once.
     await page.keyboard.press('g');
     await page.keyboard.press('o');

@@ -69,7 +69,7 @@ describe('the palette', () => {
     expect(receiver('')).toEqual([]);
     expect(offers('mail.example')[0]?.hint).toBe('receiver');
     expect(offers('>pause mail.ex')).toMatchObject([
-      { label: 'Pause the queues of mail.example…', path: '/receivers/mail.example' },
+      { label: 'Pause the queues of mail.example…', path: '/receivers/mail.example#pause' },
     ]);
     expect(labels('>resume mail.example')).toEqual(['Resume the queues of mail.example…']);
     expect(offers('>pause mail.ex', { role: 'VIEWER', mayViewPayloads: true })).toEqual([]);

@@ -136,7 +136,8 @@ function pauses(
       .map((queue) => ({ ...item(queue.name, `${verb} ${queue.name}`), run: () => setPaused(queue, isPause) })),
     ...hostsWith(deed.name, queues).map((host) => ({
       ...item(`all of ${host}`, `${verb} the queues of ${host}…`),
-      path: receiverPath(host),
+      // The page opens the question of the deed.
+      path: `${receiverPath(host)}#${deed.verb}`,
     })),
   ];
 }

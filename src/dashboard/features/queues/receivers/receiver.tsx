@@ -69,6 +69,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
             <SeveralButtons
               choice={{ receiver: host }}
               chosen={receiver.queueCount}
+              isLinked
               onDone={() => void asked.refetch()}
             />
           </>

@@ -1,5 +1,5 @@
 import '../../../parts/bulk/bulk-bar.css';
-import { useState } from 'preact/compat';
+import { useEffect, useState } from 'preact/compat';
 import { useRights } from '../../../api/rights.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { late } from '../../../parts/page/late.tsx';
@@ -22,19 +22,37 @@ export function SeveralButtons({
   choice,
   chosen,
   size = '',
+  isLinked = false,
   onDone,
 }: {
   choice: Choice;
   /** Their number. */
   chosen: number;
   size?: 'tiny' | '';
+  /** Whether the address may open a question, as `#pause` of the palette does. */
+  isLinked?: boolean;
   onDone?: () => void;
 }) {
   const rights = useRights();
   const [asked, setAsked] = useState<{ deed: SeveralDeed; choice: Choice } | null>(null);
+  const offered = DEEDS_OF_SEVERAL.filter((name) => NEEDS[name].every(({ deed }) => may(rights, deed)));
+  useEffect(() => {
+    if (!isLinked) return;
+    const ask = () => {
+      const deed = offered.find((one) => location.hash === `#${one}`);
+      if (deed === undefined) return;
+      // Otherwise a reload would ask again.
+      history.replaceState(history.state, '', location.pathname + location.search);
+      setAsked({ deed, choice });
+    };
+    ask();
+    // From the palette on this page.
+    addEventListener('pushState', ask);
+    return () => removeEventListener('pushState', ask);
+  });
   return (
     <>
-      {DEEDS_OF_SEVERAL.filter((name) => NEEDS[name].every(({ deed }) => may(rights, deed))).map((deed) => (
+      {offered.map((deed) => (
         <button key={deed} type="button" className={`btn ${size}`.trim()} onClick={() => setAsked({ deed, choice })}>
           <Icon name={SEVERAL[deed].icon} />
           {SEVERAL[deed].button}
