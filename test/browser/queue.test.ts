@@ -36,6 +36,25 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await says(other, /^Paused since .+\. 1 job waits, nothing is lost\.$/);
   });
 
+  it('offers to undo a pause as long as the offer is read', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    const page = await showQueue(account);
+    // The page's own clock, which a jump sets forward.
+    await page.clock.install();
+    await page.keyboard.press('p');
+    const toast = page.locator('.toast', { hasText: 'orders paused' });
+    await toast.hover();
+    await page.clock.fastForward(30_000);
+    await page.mouse.move(0, 0);
+    await toast.getByRole('button', { name: 'Undo' }).focus();
+    await page.clock.fastForward(30_000);
+    expect(await toast.count()).toBe(1);
+    await page.locator('h1').focus();
+    await page.clock.fastForward(30_000);
+    await toast.waitFor({ state: 'detached' });
+  });
+
   it('leads from a span of the chart to the jobs of that time, by keyboard and by mouse', async () => {
     const account = await service.openAccount();
     const queueId = await account.createQueue('orders', await openReceiver());

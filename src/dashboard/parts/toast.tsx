@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/compat';
+import { useLayoutEffect, useState } from 'preact/compat';
 import { createStore, useStore } from '../base/store.ts';
 import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';
@@ -20,6 +20,11 @@ export function toast(shown: Toast): void {
   current.set({ ...shown, number });
 }
 
+/** Takes away the message with this text, if it is still shown: what it says is no longer so. */
+export function endToast(text: string): void {
+  if (current.get()?.text === text) current.set(null);
+}
+
 /** For "Not …: …" of a refusal. */
 export function toastFailure(text: string): void {
   toast({ text, signal: 'bad', icon: 'failed' });
@@ -31,11 +36,6 @@ const SHOWN_WITH_ACTION_MS = 8000;
 
 export function Toasts() {
   const shown = useStore(current);
-  useEffect(() => {
-    if (shown === null || shown.signal === 'bad') return;
-    const timer = setTimeout(() => current.set(null), shown.action === undefined ? SHOWN_MS : SHOWN_WITH_ACTION_MS);
-    return () => clearTimeout(timer);
-  }, [shown]);
   return (
     <div className="toasts" role="status">
       {shown !== null && <ToastBox key={shown.number} shown={shown} />}
@@ -48,9 +48,25 @@ function ToastBox({ shown: { text, signal = 'ok', icon = 'done', action } }: { s
     current.set(null);
     action?.run();
   };
+  const [isPointed, setPointed] = useState(false);
+  const [isFocused, setFocused] = useState(false);
+  // It stays as long as it is read: it goes some time after pointer and focus have left it.
+  const reading = {
+    onPointerEnter: () => setPointed(true),
+    onPointerLeave: () => setPointed(false),
+    onFocus: () => setFocused(true),
+    onBlur: () => setFocused(false),
+  };
+  const stays = signal === 'bad' || isPointed || isFocused;
+  // At once: a pointer may come in the last moment.
+  useLayoutEffect(() => {
+    if (stays) return;
+    const timer = setTimeout(() => current.set(null), action === undefined ? SHOWN_MS : SHOWN_WITH_ACTION_MS);
+    return () => clearTimeout(timer);
+  }, [stays, action]);
   useCommands(action?.key === undefined ? [] : [{ key: action.key, label: action.label, run }]);
   return (
-    <div className={`toast ${signal}`}>
+    <div className={`toast ${signal}`} {...reading}>
       <Icon name={icon} className="toned" />
       <span>{text}</span>
       {action !== undefined && (

@@ -1,7 +1,10 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'preact/compat';
 import { liveState } from '../../api/live/live.ts';
-import { toast, toastFailure } from '../toast.tsx';
+import { endToast, toast, toastFailure } from '../toast.tsx';
 import { Coming } from './coming.tsx';
+
+const UNREACHED = 'The service cannot be reached; try again in a moment.';
+const GONE = 'The service cannot be reached, or has a new version of this page.';
 
 /**
  * Loads the script of a dialog, a menu or a panel when it is first opened. If it cannot be fetched, a message says so and the
@@ -17,6 +20,8 @@ export function late<Props extends { onClose: () => void }>(
     const { onClose } = props;
     const [, setLoaded] = useState(false);
     useEffect(() => {
+      // Another try says itself how it ends.
+      for (const text of [UNREACHED, GONE]) endToast(text);
       if (Loaded !== null) return;
       let isOpen = true;
       const fail = (say: () => void) => {
@@ -25,8 +30,7 @@ export function late<Props extends { onClose: () => void }>(
         onClose();
       };
       const start = async () => {
-        if (!(await isReached()))
-          return fail(() => toastFailure('The service cannot be reached; try again in a moment.'));
+        if (!(await isReached())) return fail(() => toastFailure(UNREACHED));
         try {
           Loaded = (await load()).default;
           if (isOpen) setLoaded(true);
@@ -54,7 +58,7 @@ async function isReached(): Promise<boolean> {
 
 function sayThatItIsGone(): void {
   toast({
-    text: 'The service cannot be reached, or has a new version of this page.',
+    text: GONE,
     ...{ signal: 'bad', icon: 'failed', action: { label: 'Load the page again', run: () => location.reload() } },
   });
 }
