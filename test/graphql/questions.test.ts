@@ -273,27 +273,6 @@ describe('jobs', () => {
     expect(await hintOf('quite-another')).toBe('there is no queue quite-another');
     expect(await hintOf(mails.name)).toBeNull();
   });
-
-  it('a search by a tag that no queue has says so', async () => {
-    const tag = (tags: string[]) =>
-      graphql.query(
-        'mutation T($id: ID!, $tags: [String!]) { updateQueue(id: $id, input: { tags: $tags }) { __typename } }',
-        {
-          ...{ id: mails.id, tags },
-        },
-      );
-    await tag(['billing']);
-    const hintOf = async (...queueTags: string[]) => {
-      const query = 'query H($filter: JobFilter!) { jobs(filter: $filter) { hint } count(filter: $filter) { hint } }';
-      const { jobs, count } = await graphql.query(query, { filter: { queueTags, idempotencyKey: 'none' } });
-      expect(count.hint).toBe(jobs.hint);
-      return jobs.hint;
-    };
-    expect(await hintOf('nope')).toBe('no queue has the tag nope');
-    expect(await hintOf('billing', 'biling')).toBe('no queue has the tag biling: did you mean billing?');
-    expect(await hintOf('billing')).toBeNull();
-    await tag([]);
-  });
 });
 
 describe('attempts', () => {
