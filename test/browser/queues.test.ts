@@ -106,6 +106,46 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.waitForURL('**/receivers/127.0.0.1:*');
   });
 
+  it('ticks the rows that are seen by keys, and names them before the deed', async () => {
+    const account = await service.openAccount();
+    await createQueues(account, ['order-events', 'order-mails', 'images']);
+    const page = await showQueues(account, '/queues');
+    const ticked = page.locator('.bulk');
+    for (const key of ['j', 'x', 'j', 'j', 'X']) await page.keyboard.press(key);
+    await ticked.getByText('3 ticked.').waitFor();
+    await page.keyboard.press('Escape');
+    await ticked.waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('Tick the queue').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByLabel('Tick order-events').check();
+    await page.getByLabel('Tick order-mails').check();
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    await page.getByRole('dialog').getByText('order-events and order-mails').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel(/^Search queues/).fill('images');
+    await says(page, /^1 queue matches: /);
+    await ticked.waitFor({ state: 'detached' });
+  });
+
+  it('says what a limit may be, in place of a dead button', async () => {
+    const account = await service.openAccount();
+    await createQueues(account, ['one']);
+    const page = await showQueues(account, '/queues');
+    await page.getByLabel('Tick one').check();
+    await page.getByRole('button', { name: 'Limit…' }).click();
+    const field = page.getByLabel('Jobs in flight at once');
+    for (const wrong of ['-1', '0']) {
+      await field.fill(wrong);
+      await page.getByText('Concurrency must be a whole number from 1 to 500.').waitFor();
+    }
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    await field.fill('5');
+    await page.getByRole('button', { name: 'Limit 1 queue' }).click();
+    await page.getByText('1 queue limited').waitFor();
+  });
+
   async function createQueues(account: Account, all: readonly string[]): Promise<void> {
     // In turn, as pages are in the order of creation.
     for (const name of all) await account.createQueue(name, receiver, { concurrency: 1 });

@@ -14,6 +14,8 @@ import {
   figuresOf,
   labelOf,
   limitsOf,
+  NO_LIMITS,
+  namesText,
   outcomeText,
   titleOf,
   undoneText,
@@ -50,11 +52,34 @@ describe('deeds with several queues', () => {
     [['', '', ''], null, null],
     [['5', ' ', ''], { concurrency: 5 }, null],
     [['', 'none', '0.5'], { rateLimitMax: null, rateLimitWindow: 0.5 }, null],
-    [['1.5', '', ''], null, '“1.5” is not a number.'],
-    [['', '-1', ''], null, '“-1” is not a number.'],
-    [['none', '', ''], null, '“none” is not a number.'],
+    [['500', '2147483647', '3600'], { concurrency: 500, rateLimitMax: 2_147_483_647, rateLimitWindow: 3600 }, null],
   ])('limits %j are %j', ([concurrency = '', rateLimitMax = '', rateLimitWindow = ''], limits, problem) => {
     expect(limitsOf({ concurrency, rateLimitMax, rateLimitWindow })).toEqual({ limits, problem });
+  });
+
+  it.each([
+    [
+      'concurrency',
+      ['0', '-1', '501', '2.5', 'abc', '1e3', '5,5', 'none'],
+      'Concurrency must be a whole number from 1 to 500.',
+    ],
+    [
+      'rateLimitMax',
+      ['0', '-1', '1.5', '2147483648'],
+      'Deliveries per window must be a whole number of at least 1, or none.',
+    ],
+    ['rateLimitWindow', ['0', '5,5', '3601', 'none'], 'The window must be from 0.001 to 3600 seconds.'],
+  ] as const)('limits of a wrong %s say what it may be', (name, texts, text) => {
+    for (const typed of texts) {
+      expect(limitsOf({ ...NO_LIMITS, [name]: typed })).toEqual({ limits: null, problem: { name, text } });
+    }
+  });
+
+  it('have names, as many as a dialog has room for', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    expect(namesText(names.slice(0, 1))).toBe('a');
+    expect(namesText(names.slice(0, 7))).toBe('a, b, c, d, e, f and g');
+    expect(namesText(names)).toBe('a, b, c, d, e, f and 2 others');
   });
 });
 

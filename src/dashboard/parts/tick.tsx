@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useRef } from 'preact/compat';
+import { useCommands } from './page/keys.ts';
+import { focusedRow, sayChooseRow } from './page/walk.ts';
 import type { Ticks } from './use-ticks.ts';
 
 /** The boxes of a list whose rows can be ticked. */
@@ -13,6 +15,24 @@ export function useOnTick(ticks: Ticks | undefined, ids: readonly string[]): (id
     if (isRange) latest.current.ticks?.toggleRange(id, latest.current.ids);
     else latest.current.ticks?.toggle(id);
   }, []);
+}
+
+/** `x` ticks the row that has the focus, by its `data-row`, `X` those up to it, and `Esc` unticks all. @param what "queue" */
+export function useTickKeys(ticks: Ticks | undefined, ids: readonly string[], what: string): void {
+  const atRow = (run: (id: string) => void) => () => {
+    const row = focusedRow();
+    if (row === null) sayChooseRow();
+    else run(row);
+  };
+  useCommands(
+    ticks === undefined
+      ? []
+      : [
+          { key: 'x', label: `Tick the ${what}`, run: atRow(ticks.toggle), isOnlyKey: true },
+          { key: 'X', label: 'Tick up to here', run: atRow((id) => ticks.toggleRange(id, ids)), isOnlyKey: true },
+          ...(ticks.ids.size > 0 ? [{ key: 'Escape', label: 'Untick', run: ticks.clear, isOnlyKey: true }] : []),
+        ],
+  );
 }
 
 /** The box in the head, for all rows of the page. */

@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'preact/compat';
+import { useCallback, useEffect, useState } from 'preact/compat';
 
 /** Ticked rows; or all that match, on every page. */
 export interface Ticks {
@@ -12,7 +12,8 @@ export interface Ticks {
   clear: () => void;
 }
 
-export function useTicks(): Ticks {
+/** @param page the rows that are seen, in words: the ticks of other ones are dropped */
+export function useTicks(page: string): Ticks {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const [isAll, setAll] = useState(false);
   const [last, setLast] = useState<string | null>(null);
@@ -33,5 +34,6 @@ export function useTicks(): Ticks {
     setLast(id);
   };
   const clear = useCallback(() => set(new Set()), [set]);
+  useEffect(clear, [page, clear]);
   return { ids, isAll, toggle, toggleRange, setPage: (page) => set(new Set(page)), tickAll: () => setAll(true), clear };
 }

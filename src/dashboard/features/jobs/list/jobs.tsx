@@ -50,24 +50,20 @@ export default function Jobs() {
   const server = useServer();
   const input = useRef<HTMLInputElement>(null);
   const jobs = useJobs(filter, url);
-  const ticks = useTicks();
   const [cursor, setCursor] = useState<string | null>(null);
   // A phone has no room for a peek: the row opens the job.
   const isPhone = useMedia(PHONE);
   const peek = isPhone ? null : url.peek;
   const pageKey = `${url.q} ${url.order} ${url.after} ${url.before} ${url.from}`;
+  // Ticks and the row under the cursor are of one page; "all that match" is of one filter and range.
+  const ticks = useTicks(pageKey);
+  useEffect(() => setCursor(null), [pageKey]);
   const isHeld = ticks.ids.size > 0 || ticks.isAll || peek !== null;
   const { rows, gone, onPointerMove, release } = useFrozenRows(jobs.rows, pageKey, isHeld);
   const ids = rows.map(({ id }) => id);
   const listSearch = search.replace(/[?&]peek=[^&]*/, '');
   const [, navigate] = useLocation();
 
-  const { clear } = ticks;
-  // Ticks and the row under the cursor are of one page; "all that match" is of one filter and range.
-  useEffect(() => {
-    clear();
-    setCursor(null);
-  }, [pageKey, clear]);
   useEffect(
     () =>
       rememberList(

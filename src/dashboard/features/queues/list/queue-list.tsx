@@ -42,7 +42,7 @@ export function QueueList() {
   const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
   useWalk();
-  const ticks = useTicks();
+  const ticks = useTicks(`${search} ${after}`);
   const canTick = useMay('pauseQueues');
 
   // The rows of the last question must not be read as the answer to this one.
@@ -90,7 +90,7 @@ export function QueueList() {
           />
         </div>
       )}
-      <QueuesBar ticks={ticks} />
+      <QueuesBar ticks={ticks} queues={all.map(({ queue }) => queue)} />
       {page !== undefined && (after !== null || page.pageInfo.hasNextPage) && <Pager after={after} page={page} />}
     </Page>
   );

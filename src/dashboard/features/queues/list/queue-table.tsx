@@ -7,7 +7,7 @@ import { useComparison } from '../../../parts/compare-choice.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Table, unseen } from '../../../parts/table.tsx';
-import { TickAll, TickCell, useOnTick } from '../../../parts/tick.tsx';
+import { TickAll, TickCell, useOnTick, useTickKeys } from '../../../parts/tick.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 import { minute, NONE, number } from '../../../words/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
@@ -47,6 +47,7 @@ export function QueueTable({
   const ids = states.map(({ queue }) => queue.id);
   const columns = columnsOf(span);
   const onTick = useOnTick(ticks, ids);
+  useTickKeys(ticks, ids, 'queue');
   const longest = Math.max(1, ...states.map(({ queue }) => openJobs(queue)));
   return (
     <div className="queues">
@@ -115,7 +116,7 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
   const wait = waitFigure(recentWait(queue.recent));
   const isFull = (queue.inFlight ?? 0) >= queue.concurrency && condition === 'behind';
   return (
-    <tr className={rest.isTicked === true ? 'on' : undefined}>
+    <tr data-row={queue.id} className={rest.isTicked === true ? 'on' : undefined}>
       {rest.isTicked !== null && (
         <TickCell id={queue.id} isTicked={rest.isTicked} onTick={rest.onTick} label={`Tick ${queue.name}`} />
       )}

@@ -106,16 +106,42 @@ export interface LimitsInput {
   rateLimitWindow?: number;
 }
 
-/** The limits that are typed, or what is wrong with them; null for both if nothing is. */
-export function limitsOf(draft: LimitDraft): { limits: LimitsInput | null; problem: string | null } {
+/** Each limit with its name, its bounds and whether it has no fraction. */
+const LIMITS: Readonly<Record<keyof LimitDraft, readonly [name: string, may: string, min: number, max: number]>> = {
+  concurrency: ['Concurrency', 'a whole number from 1 to 500', 1, 500],
+  rateLimitMax: ['Deliveries per window', 'a whole number of at least 1, or none', 1, 2_147_483_647],
+  rateLimitWindow: ['The window', 'from 0.001 to 3600 seconds', 0.001, 3600],
+};
+
+export interface LimitProblem {
+  name: keyof LimitDraft;
+  /** "Concurrency must be a whole number from 1 to 500." */
+  text: string;
+}
+
+/** The limits that are typed, or what is wrong with the first one that is; null for both if nothing is typed. */
+export function limitsOf(draft: LimitDraft): { limits: LimitsInput | null; problem: LimitProblem | null } {
   const limits: LimitsInput = {};
   for (const [name, typed] of Object.entries(draft) as [keyof LimitDraft, string][]) {
     const text = typed.trim();
     if (text === '') continue;
+    const [label, may, min, max] = LIMITS[name];
+    const value = Number(text);
+    const isNumber = (name === 'rateLimitWindow' ? /^\d+(\.\d+)?$/ : /^\d+$/).test(text);
     if (name === 'rateLimitMax' && text === 'none') limits.rateLimitMax = null;
-    else if (!/^\d+(\.\d+)?$/.test(text) || (name !== 'rateLimitWindow' && text.includes('.')))
-      return { limits: null, problem: `“${text}” is not a number.` };
-    else limits[name] = Number(text);
+    else if (isNumber && value >= min && value <= max) limits[name] = value;
+    else return { limits: null, problem: { name, text: `${label} must be ${may}.` } };
   }
   return { limits: Object.keys(limits).length === 0 ? null : limits, problem: null };
+}
+
+/** Names of queues that a dialog has room for. */
+const MOST_NAMES = 6;
+
+/** "a, b and c", or the first ones "and 12 others"; empty if there are none. */
+export function namesText(names: readonly string[]): string {
+  const shown = names.length > MOST_NAMES + 1 ? names.slice(0, MOST_NAMES) : names;
+  const rest = names.length - shown.length;
+  const parts = rest > 0 ? [...shown, `${number(rest)} others`] : shown;
+  return parts.join(', ').replace(/, ([^,]+)$/, ' and $1');
 }

@@ -180,7 +180,7 @@ function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage
   const span = useSpan();
   const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
-  const ticks = useTicks();
+  const ticks = useTicks(host);
   const canTick = useMay('pauseQueues');
   useWalk();
   return (
@@ -191,7 +191,7 @@ function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage
         {...{ states: worstFirst(states), span, timelines, isHeld: isHeld || ticks.ids.size > 0 }}
         ticks={canTick ? ticks : undefined}
       />
-      <QueuesBar ticks={ticks} />
+      <QueuesBar ticks={ticks} queues={states.map(({ queue }) => queue)} />
       {queueCount > PAGE && (
         <nav className="pager" aria-label="Pages">
           <Link

@@ -21,6 +21,7 @@ const NEEDS = {
 export function SeveralButtons({
   choice,
   chosen,
+  names,
   size = '',
   isLinked = false,
   onDone,
@@ -28,6 +29,8 @@ export function SeveralButtons({
   choice: Choice;
   /** Their number. */
   chosen: number;
+  /** Their names, for the question. */
+  names?: readonly string[];
   size?: 'tiny' | '';
   /** Whether the address may open a question, as `#pause` of the palette does. */
   isLinked?: boolean;
@@ -62,6 +65,7 @@ export function SeveralButtons({
         <SeveralDialog
           {...asked}
           chosen={chosen}
+          names={names}
           onDone={() => {
             setAsked(null);
             onDone?.();
@@ -73,8 +77,8 @@ export function SeveralButtons({
   );
 }
 
-/** The bar with the deeds for the ticked queues. */
-export function QueuesBar({ ticks }: { ticks: Ticks }) {
+/** The bar with the deeds for the ticked queues, which are among `queues`. */
+export function QueuesBar({ ticks, queues }: { ticks: Ticks; queues: readonly { id: string; name: string }[] }) {
   if (ticks.ids.size === 0) return null;
   return (
     <div className="bulk">
@@ -82,7 +86,13 @@ export function QueuesBar({ ticks }: { ticks: Ticks }) {
         <b>{number(ticks.ids.size)} ticked.</b> The list stands still.
       </span>
       <span className="end">
-        <SeveralButtons choice={{ ids: [...ticks.ids] }} chosen={ticks.ids.size} size="tiny" onDone={ticks.clear} />
+        <SeveralButtons
+          choice={{ ids: [...ticks.ids] }}
+          chosen={ticks.ids.size}
+          names={queues.flatMap(({ id, name }) => (ticks.ids.has(id) ? [name] : []))}
+          size="tiny"
+          onDone={ticks.clear}
+        />
         <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={ticks.clear}>
           <Icon name="x" />
         </button>

@@ -14,6 +14,7 @@ import {
   labelOf,
   limitsOf,
   NO_LIMITS,
+  namesText,
   outcomeText,
   SEVERAL,
   type SeveralDeed,
@@ -27,12 +28,15 @@ export default function SeveralDialog({
   deed,
   choice,
   chosen,
+  names = [],
   onDone,
   onClose,
 }: {
   deed: SeveralDeed;
   choice: Choice;
   chosen: number;
+  /** The names of the chosen queues; left out where the page lists no other queues. */
+  names?: readonly string[] | undefined;
   onDone: () => void;
   onClose: () => void;
 }) {
@@ -47,7 +51,9 @@ export default function SeveralDialog({
     ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnMount: false },
   });
   const would = price.data?.ok === true && isTyped ? price.data.value : null;
-  const failure = problem ?? (price.data?.ok === false ? price.data.message : (price.error?.message ?? null));
+  const changed = would?.queues.flatMap(({ outcome, name }) => (outcome === 'CHANGED' ? [name ?? ''] : []));
+  const named = names.length === 0 ? '' : namesText(changed?.length ? changed : names);
+  const failure = problem?.text ?? (price.data?.ok === false ? price.data.message : (price.error?.message ?? null));
   const run = async () => {
     const outcome = await change(deed, choice, limits, false);
     if (!outcome.ok) return outcome.message;
@@ -68,9 +74,10 @@ export default function SeveralDialog({
       }}
       onClose={onClose}
     >
-      {deed === 'limit' && <LimitFields draft={draft} onChange={setDraft} />}
+      {named !== '' && <p className="q">{named}</p>}
+      {deed === 'limit' && <LimitFields draft={draft} wrong={problem?.name} onChange={setDraft} />}
       <Price figures={figuresOf(deed, would)} />
-      {failure !== null && isTyped && (
+      {failure !== null && (problem !== null || isTyped) && (
         <Note signal="bad" icon="failed">
           <span role="alert">{failure}</span>
         </Note>
@@ -85,7 +92,16 @@ const FIELDS: readonly (readonly [name: keyof LimitDraft, label: string, placeho
   ['rateLimitWindow', 'Window in seconds', 'as it is'],
 ];
 
-function LimitFields({ draft, onChange }: { draft: LimitDraft; onChange: (draft: LimitDraft) => void }) {
+function LimitFields({
+  draft,
+  wrong,
+  onChange,
+}: {
+  draft: LimitDraft;
+  /** The field that has no limit that can be used. */
+  wrong: keyof LimitDraft | undefined;
+  onChange: (draft: LimitDraft) => void;
+}) {
   return (
     <div className="two">
       {FIELDS.map(([name, label, placeholder]) => (
@@ -96,6 +112,7 @@ function LimitFields({ draft, onChange }: { draft: LimitDraft; onChange: (draft:
             inputMode={name === 'rateLimitMax' ? 'text' : 'decimal'}
             autoComplete="off"
             placeholder={placeholder}
+            aria-invalid={name === wrong}
             value={draft[name]}
             onChange={({ currentTarget }) => onChange({ ...draft, [name]: currentTarget.value })}
           />
