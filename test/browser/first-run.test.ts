@@ -49,6 +49,11 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     await page.getByText(/^Completed at .+: the receiver answered 200 in .+\.$/).waitFor();
     expect(new URL(page.url()).pathname).toBe('/');
 
+    for (const leave of [page.getByRole('link', { name: 'Queues' }).first(), page.getByText('To Overview')]) {
+      await leave.click();
+      await page.getByRole('dialog', { name: 'Have you copied the signing secret?' }).waitFor();
+      await page.keyboard.press('Escape');
+    }
     await page.getByRole('button', { name: 'Hide it' }).click();
     expect(await placesOf(page, secret)).toEqual([]);
     await page.getByRole('button', { name: 'To Overview' }).click();

@@ -43,6 +43,9 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
     await row(page, 'shop backend').getByText('publish, read', { exact: true }).waitFor();
 
     expect(await placesOf(page, key)).toEqual(['document']);
+    for (const name of ['g', 'o']) await page.keyboard.press(name);
+    await page.getByRole('dialog', { name: 'Have you copied the key “shop backend”?' }).waitFor();
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'I have copied it: close' }).click();
     await fresh.waitFor({ state: 'detached' });
     expect(await placesOf(page, key)).toEqual([]);

@@ -3,7 +3,8 @@ import { useEffect, useRef } from 'preact/compat';
 /** Asks before a page with unsaved changes is left. */
 
 type Go = () => void;
-let guard: ((go: Go) => void) | null = null;
+/** The last one is asked first: a part of a page, such as a secret that is shown once, comes after the page. */
+let guards: readonly ((go: Go) => void)[] = [];
 
 /** For wouter's router: every link, key and redirect passes it. The back button does not; see `useLeaveGuard`. */
 export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) => void, ...to: To): void {
@@ -14,13 +15,14 @@ export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) =>
 
 /** Leaves at once, if there is nothing to lose. */
 export function askToLeave(go: Go): void {
-  if (guard === null) go();
+  const guard = guards.at(-1);
+  if (guard === undefined) go();
   else guard(go);
 }
 
 /** Leaves without a question, when what was typed has lost its object. */
 export function leaveFreely(go: Go): void {
-  guard = null;
+  guards = [];
   go();
 }
 
@@ -35,11 +37,19 @@ export function useLeaveGuard(isActive: boolean, ask: (go: Go) => void): void {
   });
   useEffect(() => {
     if (!isActive) return;
-    guard = (go) => latest.current(() => leaveFreely(go));
+    const remove = () => {
+      guards = guards.filter((other) => other !== guard);
+    };
+    const guard = (go: Go) =>
+      latest.current(() => {
+        remove();
+        askToLeave(go);
+      });
+    guards = [...guards, guard];
     const onUnload = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener('beforeunload', onUnload);
     return () => {
-      guard = null;
+      remove();
       removeEventListener('beforeunload', onUnload);
     };
   }, [isActive]);

@@ -1,14 +1,22 @@
-import { type ReactNode, useEffect, useId, useRef } from 'preact/compat';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'preact/compat';
+import { useLeaveGuard } from '../base/leave.ts';
 import { CopyButton } from './copy.tsx';
+import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 
-/** A secret that no later page shows, until the person has closed it. Its title gets the focus, so screen readers say it. */
+/**
+ * A secret that no later page shows, until the person has closed it. Its title gets the focus, so screen readers say it.
+ * Before the page is left it asks, unless nothing is lost with it.
+ */
 export function ShownOnce({
   title,
+  lost,
   onClose,
   children,
 }: {
   title: ReactNode;
+  /** Null if the secret is not needed. */
+  lost: Lost | null;
   onClose: () => void;
   children: ReactNode;
 }) {
@@ -29,7 +37,36 @@ export function ShownOnce({
         </span>
       </header>
       <div className="in">{children}</div>
+      {lost !== null && <AskBeforeLoss {...lost} />}
     </section>
+  );
+}
+
+interface Lost {
+  /** "the new secret of orders" */
+  what: string;
+  /** The price of its loss, as a clause: "the queue needs another rotation". */
+  without: string;
+}
+
+/** While it is in the page, leaving asks whether the secret has been copied. */
+export function AskBeforeLoss({ what, without }: Lost) {
+  const [go, setGo] = useState<(() => void) | null>(null);
+  useLeaveGuard(true, (leave) => setGo(() => leave));
+  if (go === null) return null;
+  return (
+    <Dialog
+      title={`Have you copied ${what}?`}
+      lead={`It cannot be shown again. Without it, ${without}.`}
+      deed={{
+        ...{ label: 'Leave', isDanger: true },
+        run: () => {
+          setGo(null);
+          go();
+        },
+      }}
+      onClose={() => setGo(null)}
+    />
   );
 }
 

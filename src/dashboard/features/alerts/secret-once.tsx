@@ -11,7 +11,11 @@ export interface MadeSecret {
 export function SecretOnce({ made: { secret, isSlack, isNext }, onClose }: { made: MadeSecret; onClose: () => void }) {
   const what = isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret';
   return (
-    <ShownOnce title={<>{what} is shown only this once.</>} onClose={onClose}>
+    <ShownOnce
+      title={<>{what} is shown only this once.</>}
+      lost={isSlack ? null : { what: 'the signing secret', without: 'the rule needs another one' }}
+      onClose={onClose}
+    >
       <ToCopy text={secret} what="Signing secret" />
       <p className="small q">
         {isSlack

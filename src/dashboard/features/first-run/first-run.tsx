@@ -4,6 +4,7 @@ import { type ReactNode, type Ref, useEffect, useRef, useState } from 'preact/co
 import { Link } from 'wouter-preact';
 import { urlOf } from '../../api/client.ts';
 import { queryClient } from '../../api/query.ts';
+import { askToLeave } from '../../base/leave.ts';
 import { type Crumb, Page } from '../../parts/page/page.tsx';
 import { FirstJobPanel, WaitForJob } from './first-job.tsx';
 import { localPort, publishCommand, receiverCommand } from './model/first-run.ts';
@@ -92,7 +93,7 @@ function AfterCreation({
       actions={
         <>
           {onLeave !== undefined && (
-            <button type="button" className="btn" onClick={onLeave}>
+            <button type="button" className="btn" onClick={() => askToLeave(onLeave)}>
               To Overview
             </button>
           )}

@@ -1,4 +1,5 @@
 import { Note } from '../../parts/note.tsx';
+import { AskBeforeLoss } from '../../parts/shown-once.tsx';
 import { secretCommand } from './model/first-run.ts';
 import { Term } from './term.tsx';
 
@@ -21,6 +22,7 @@ export function Secret({ secret, isHidden, onHide }: { secret: string; isHidden:
         <b>This is the only time that the signing secret is shown.</b> Keep it where your receiver reads it.
       </Note>
       <Term text={secretCommand(secret)} what="Signing secret" isSecret />
+      <AskBeforeLoss what="the signing secret" without="the queue needs a rotation" />
     </>
   );
 }

@@ -140,6 +140,7 @@ export function KeyOnce({ made: { name, key }, onClose }: { made: MadeKey; onClo
   return (
     <ShownOnce
       title={<>{name === null ? 'The key' : `“${name}”`} is ready. Copy it now: it is shown only this once.</>}
+      lost={{ what: name === null ? 'the key' : `the key “${name}”`, without: 'its programs need another one' }}
       onClose={onClose}
     >
       <ToCopy text={key} what="Key" />

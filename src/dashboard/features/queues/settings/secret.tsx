@@ -3,7 +3,6 @@ import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { May } from '../../../api/rights.ts';
-import { useLeaveGuard } from '../../../base/leave.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { ShownOnce, ToCopy } from '../../../parts/shown-once.tsx';
 import { Time } from '../../../parts/time.tsx';
@@ -135,22 +134,16 @@ function FreshSecret({
   fresh: Fresh;
   onClose: () => void;
 }) {
-  const [go, setGo] = useState<(() => void) | null>(null);
-  useLeaveGuard(true, (leave) => setGo(() => leave));
   return (
-    <ShownOnce title="The new secret is ready. Copy it now: it is shown only this once." onClose={onClose}>
+    <ShownOnce
+      title="The new secret is ready. Copy it now: it is shown only this once."
+      lost={{ what: `the new secret of ${name}`, without: 'the queue needs another rotation' }}
+      onClose={onClose}
+    >
       <ToCopy text={secret} what="Signing secret" />
       <p className="small q">
         Give it to the receiver before <Time at={takesOverAt} />.
       </p>
-      {go !== null && (
-        <Dialog
-          title={`Have you copied the new secret of ${name}?`}
-          lead="It cannot be shown again. Without it, the queue needs another rotation."
-          deed={{ label: 'Leave', isDanger: true, run: go }}
-          onClose={() => setGo(null)}
-        />
-      )}
     </ShownOnce>
   );
 }
