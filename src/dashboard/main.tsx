@@ -6,6 +6,7 @@ import { startLive } from './api/live/live.ts';
 import { queryClient } from './api/query.ts';
 import { App } from './app.tsx';
 import { presentPath } from './base/base-path.ts';
+import { keepFocus } from './base/focus.ts';
 import { watchHistory } from './base/place.ts';
 import { applyPreferences } from './base/preferences.ts';
 import { signedOut } from './base/session.ts';
@@ -15,6 +16,7 @@ applyPreferences();
 if (presentPath().startsWith('/sign-in')) signedOut();
 startLive();
 watchHistory();
+keepFocus();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root.');

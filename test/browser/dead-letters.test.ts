@@ -58,6 +58,8 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await question.getByRole('button', { name: 'Send 1, then 3' }).click();
     await page.waitForURL('**/actions/**');
     await says(page, /^The first one was sent ahead\. The other 3 dead letters follow when it has completed\.$/);
+    await page.goBack();
+    await page.locator('h1:focus').waitFor();
     // The end is told on any screen.
     await page.keyboard.press('g');
     await page.keyboard.press('q');

@@ -45,6 +45,7 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     await waitFor(() => output.text.includes('waiting for jobs'), { message: 'the receiver of the page' });
     await page.getByRole('button', { name: 'Or send it from here' }).click();
     await says(page, /^It works: the first job of greetings arrived\.$/);
+    await page.locator('h1:focus').waitFor();
     await waitFor(() => output.text.includes('"payload":{"hello":"world"}'), { message: 'a genuine delivery' });
     await page.getByText(/^Completed at .+: the receiver answered 200 in .+\.$/).waitFor();
     expect(new URL(page.url()).pathname).toBe('/');

@@ -148,6 +148,8 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await question.getByRole('button', { name: 'Keep them' }).waitFor();
     await question.getByRole('button', { name: 'Cancel 3', exact: true }).click();
     await page.getByText('Done: 3 jobs were cancelled.').waitFor();
+    // The bar is gone.
+    await page.locator('h1:focus').waitFor();
     // The row does not match any more: it is dimmed, and gone once the list is read again.
     await page.locator(`tr:not(.gone) a[data-job="${first}"]`).waitFor({ state: 'detached' });
   });

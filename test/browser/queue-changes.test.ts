@@ -50,6 +50,7 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     await dialog.getByRole('button', { name: /^Put back 1/ }).click();
     await page.getByText(/^1.setting of orders put back$/).waitFor();
     await says(page, /^jf_.+ changed the concurrency at .+\.$/);
+    await page.locator('main :focus').waitFor();
     const { queue } = await account.graphql.query('{ queue(name: "orders") { concurrency maxAttempts } }');
     expect(queue).toEqual({ concurrency: 5, maxAttempts: 8 });
   });

@@ -204,6 +204,12 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await dialog.getByLabel('Failed answers in a row').fill('3');
     await page.keyboard.press('Control+Enter');
     await page.getByText('It opens after 3 failed answers in a row.').waitFor();
+    await page.locator('#breaker:focus').waitFor();
+    // The link has done what it promises.
+    expect(new URL(page.url()).hash).toBe('');
+    await page.reload();
+    await page.getByRole('button', { name: 'Change', exact: true }).waitFor();
+    expect(await dialog.count()).toBe(0);
 
     await account.operate.publish('orders', Array(5).fill('{}'));
     await page.goto('/queues/orders');

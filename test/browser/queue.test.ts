@@ -182,6 +182,8 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await page.getByText('The hold of models is ended').waitFor();
     await note.waitFor({ state: 'detached' });
     await says(page, /^(Moving|Job …)/);
+    // Its button is gone.
+    await page.locator('h1:focus').waitFor();
   });
 
   it('says when a queue was deleted, and that there never was one', async () => {

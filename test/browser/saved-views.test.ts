@@ -63,6 +63,7 @@ describe.skipIf(NO_BROWSER !== null)('a saved view', () => {
     menu = await openMenu(watched, filtered);
     await menu.getByRole('button', { name: 'Delete Refunds of 42' }).click();
     await menu.getByText('No view of this page is saved yet.').waitFor();
+    await menu.locator('button:focus').waitFor();
     await page.keyboard.press('z');
     await menu.getByRole('link', { name: 'Refunds of 42' }).waitFor();
     await menu.getByRole('button', { name: 'Delete Refunds of 42' }).click();

@@ -88,6 +88,7 @@ describe.skipIf(NO_BROWSER !== null)('the page that sends a job', () => {
     await says(page, /^The receiver answered 202 in .+\. The worker has .+ to report\.$/);
     await page.getByRole('button', { name: 'Report success' }).click();
     await says(page, /^Completed at .+: the worker reported success\.$/);
+    await page.locator('h1:focus').waitFor();
     await page.getByRole('button', { name: 'Send again' }).click();
     await says(page, /^The receiver answered 202 in/);
     await page.getByRole('button', { name: 'Report failure…' }).click();

@@ -6,7 +6,7 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { toast } from '../../../parts/toast.tsx';
 import { breakerLead } from '../model/queue-settings.ts';
 import { type QueueOfSettings, SetBreaker } from '../operations/queue-settings.ts';
-import { DangerRow, isLinked } from './danger-row.tsx';
+import { DangerRow, useLinked } from './danger-row.tsx';
 
 interface Props {
   queue: QueueOfSettings;
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function Breaker({ queue, onChanged }: Props) {
-  const [isAsked, setAsked] = useState(isLinked('breaker'));
+  const [isAsked, setAsked] = useState(useLinked('breaker'));
   const { breaker } = queue;
   return (
     <DangerRow

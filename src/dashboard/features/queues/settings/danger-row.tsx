@@ -1,4 +1,4 @@
-import type { ReactNode } from 'preact/compat';
+import { type ReactNode, useEffect, useState } from 'preact/compat';
 
 /** One deed of the section: its title and effect, its button, and the dialog that the button opens. */
 export function DangerRow({
@@ -26,5 +26,14 @@ export function DangerRow({
   );
 }
 
-/** Whether a link to the deed has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link promises. */
-export const isLinked = (id: string): boolean => location.hash === `#${id}`;
+/**
+ * Whether a link to the deed has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link promises.
+ * It does so once: a reload or the back button must not open it again, under keys that are meant for the page.
+ */
+export function useLinked(id: string): boolean {
+  const [isLinked] = useState(() => location.hash === `#${id}`);
+  useEffect(() => {
+    if (isLinked) history.replaceState(history.state, '', location.pathname + location.search);
+  }, [isLinked]);
+  return isLinked;
+}

@@ -19,7 +19,7 @@ import {
   SetStandardWebhooks,
 } from '../operations/queue-settings.ts';
 import { Breaker } from './breaker.tsx';
-import { DangerRow, isLinked } from './danger-row.tsx';
+import { DangerRow, useLinked } from './danger-row.tsx';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
 
@@ -65,7 +65,7 @@ async function deed<Value extends object>(
 }
 
 function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }: Props) {
-  const [isAsking, setAsking] = useState(isLinked('encryption'));
+  const [isAsking, setAsking] = useState(useLinked('encryption'));
   const close = () => setAsking(false);
   const run = () =>
     deed(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
@@ -187,7 +187,7 @@ function NamedRow({
   dialog: (close: () => void) => ReactNode;
   children: ReactNode;
 }) {
-  const [isAsking, setAsking] = useState(isLinked(id));
+  const [isAsking, setAsking] = useState(useLinked(id));
   return (
     <DangerRow
       id={id}

@@ -167,12 +167,14 @@ function Settings({
 
 /** `#concurrency` of a link is the field to change, `#purge` the part of the page. */
 function useHashTarget(): void {
+  // A row that opens its dialog removes the hash.
+  const [target] = useState(() => location.hash.slice(1));
   useEffect(() => {
-    if (location.hash.length < 2) return;
+    if (target === '') return;
     // After the page has scrolled to its start and focused its heading.
-    const frame = requestAnimationFrame(() => focusField(location.hash.slice(1)));
+    const frame = requestAnimationFrame(() => focusField(target));
     return () => cancelAnimationFrame(frame);
-  }, []);
+  }, [target]);
 }
 
 function focusField(id: string): void {

@@ -8,7 +8,7 @@ import { ShownOnce, ToCopy } from '../../../parts/shown-once.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { toast } from '../../../parts/toast.tsx';
 import { FinishRotation, type QueueOfSettings, RotateSecret } from '../operations/queue-settings.ts';
-import { DangerRow, isLinked } from './danger-row.tsx';
+import { DangerRow, useLinked } from './danger-row.tsx';
 
 interface Fresh {
   secret: string;
@@ -18,9 +18,8 @@ interface Fresh {
 /** Rotates the signing secret. The new one is shown once, and leaves the page when it is closed. */
 export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () => void }) {
   const { id, name, signingSecretRotatesAt: rotatesAt } = queue;
-  const [asking, setAsking] = useState<'rotate' | 'finish' | null>(
-    rotatesAt === null && isLinked('secret') ? 'rotate' : null,
-  );
+  const isLinked = useLinked('secret');
+  const [asking, setAsking] = useState<'rotate' | 'finish' | null>(rotatesAt === null && isLinked ? 'rotate' : null);
   const [fresh, setFresh] = useState<Fresh | null>(null);
   const close = () => setAsking(null);
   const rotate = async (overlap: number) => {
