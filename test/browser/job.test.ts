@@ -1,9 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, useBrowser } from './page.ts';
+import { NARROW, openPage, useBrowser } from './page.ts';
 import { EXACT_PAYLOAD, HTML_ANSWER } from './payloads.ts';
 import { settled } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
+import { textOf } from './sentence.ts';
+import { accountOf } from './small-service.ts';
 
 /** The page of a job: its first line says what happens next and when, or what became of it. */
 
@@ -139,6 +142,20 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     expect(text).toContain('"gpj.[U+202E]txt"');
     expect(text).toContain('a[U+2067]b');
     expect(text).toContain('has characters that turn the direction of the text');
+  });
+
+  it('compares two attempts to which no answer came, at 320 px', async () => {
+    const account = await accountOf(service.key, service.api.baseUrl);
+    // Nothing listens there.
+    await account.createQueue('closed-door', { url: 'http://127.0.0.1:1' }, { maxAttempts: 2, backoffDelay: 0 });
+    const id = await account.publishUntil('DEAD', 'closed-door');
+    const watched = await openPage(service.session, NARROW);
+    const { page } = watched;
+    await page.goto(`/jobs/${id}/compare`);
+    await settled(watched);
+    expect(await page.locator('h1').innerText()).toBe('No answer came to either.');
+    expect(textOf(await page.locator('tr', { hasText: 'Error' }).innerText())).toMatch(/(connection_refused ?){2}/);
+    expect(await widerThanWindow(page)).toEqual([]);
   });
 
   it('tells nothing of a job of another account', async () => {

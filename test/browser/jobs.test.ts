@@ -189,16 +189,22 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await page.getByRole('button', { name: 'Export…' }).waitFor();
     await page.goto('/queues');
     await page.locator('.queues td.c3 .st').first().waitFor();
-    const gap = await page.evaluate(() => {
+    const { gap, lines } = await page.evaluate(() => {
       const row = document.querySelector('.queues tbody tr');
       const [state, age] = [row?.querySelector('td.c3 .st'), row?.querySelector('td.c4')];
-      if (!state || !age) return null;
+      if (!state || !age) return { gap: Number.NaN, lines: 0 };
       age.className = 'n c4 oldest';
       age.innerHTML = '44 min<span class="unit"> oldest due</span>';
-      state.append(' Breaker open');
-      return age.getBoundingClientRect().left - state.getBoundingClientRect().right;
+      const word = document.createTextNode('Breaker open');
+      state.lastChild?.replaceWith(word);
+      const range = document.createRange();
+      range.setStart(word, 0);
+      range.setEnd(word, 'Breaker'.length);
+      const gap = age.getBoundingClientRect().left - state.getBoundingClientRect().right;
+      return { gap, lines: range.getClientRects().length };
     });
     expect(gap).toBeGreaterThanOrEqual(0);
+    expect(lines).toBe(1);
   });
 
   it('becomes blocks at 320 px, whose rows open the job', async () => {
