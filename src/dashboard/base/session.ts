@@ -7,10 +7,25 @@ export const session = createStore<{
   hasLeft: boolean;
 }>({ signedIn: true, hasLeft: false });
 
+let leaves = 0;
+
 /** The session has ended by itself or elsewhere. The person comes back to the same place. */
 export function signedOut(): void {
   // Answers 401 to requests that were under way when the person left say nothing new.
-  if (session.get().signedIn) session.set({ signedIn: false, hasLeft: false });
+  if (session.get().signedIn && leaves === 0) session.set({ signedIn: false, hasLeft: false });
+}
+
+/**
+ * Does what ends the own session. Until it has succeeded or failed, answers 401 to other requests are not taken for an end
+ * elsewhere: they would show a sign-in, which goes with this document a moment later, and with it what is typed into it.
+ */
+export async function leaving<Result>(deed: () => Promise<Result>): Promise<Result> {
+  leaves += 1;
+  try {
+    return await deed();
+  } finally {
+    leaves -= 1;
+  }
 }
 
 export function leftForGood(): void {

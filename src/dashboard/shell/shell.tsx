@@ -1,4 +1,4 @@
-import { Suspense, useEffect } from 'preact/compat';
+import { Suspense, useEffect, useLayoutEffect } from 'preact/compat';
 import { Route, Switch, useLocation } from 'wouter-preact';
 import { afterFirstRead } from '../api/first-read.ts';
 import { followed } from '../api/followed-actions.ts';
@@ -88,7 +88,7 @@ function Overlay() {
 
 function useGlobalKeys(): void {
   const [, navigate] = useLocation();
-  useEffect(listenForKeys, []);
+  useLayoutEffect(listenForKeys, []);
   useEffect(() => {
     // The palette must be there within a frame, so its script is loaded as soon as the page is read.
     void afterFirstRead(loadPalette);

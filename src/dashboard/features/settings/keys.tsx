@@ -5,6 +5,7 @@ import { outcomeOf } from '../../api/outcome.ts';
 import { query, queryClient } from '../../api/query.ts';
 import { May } from '../../api/rights.ts';
 import { useShell } from '../../api/server.ts';
+import { leaving } from '../../base/session.ts';
 import { useView } from '../../base/time.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -159,7 +160,7 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
     if (!outcome.ok) return `Not revoked: ${outcome.message}`;
     onClose();
     if (isMine) {
-      endOwnSession();
+      await endOwnSession();
       return null;
     }
     toast({ text: `${name} is revoked.` });
@@ -173,7 +174,8 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
       deed={{
         label: isMine ? 'Revoke, and sign out' : 'Revoke',
         isDanger: true,
-        run: revoke,
+        // The key ends its sessions, also this one.
+        run: isMine ? () => leaving(revoke) : revoke,
       }}
       onClose={onClose}
     >

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/compat';
+import { useLayoutEffect, useRef } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { preferences } from '../../base/preferences.ts';
 import { createStore } from '../../base/store.ts';
@@ -23,8 +23,8 @@ export interface Command {
 const commands = createStore<readonly (readonly Command[])[]>([]);
 
 /**
- * Registers commands while the component is mounted. The functions may change with each render; the list of keys and
- * labels is what counts.
+ * Registers commands while the component is mounted, from the moment in which the page shows it: Preact runs effects up to a
+ * tenth of a second later. The functions may change with each render; the list of keys and labels is what counts.
  */
 export function useCommands(list: readonly Command[]): void {
   const rights = useRights();
@@ -35,7 +35,7 @@ export function useCommands(list: readonly Command[]): void {
     latest.current = offered;
   });
   const content = JSON.stringify(offered.map(({ label, key, icon, isOnlyKey }) => ({ label, key, icon, isOnlyKey })));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const registered = (JSON.parse(content) as Omit<Command, 'run'>[]).map((command, index) => ({
       ...command,
       run: () => latest.current[index]?.run(),

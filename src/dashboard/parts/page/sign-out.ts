@@ -1,6 +1,6 @@
 import { urlOf } from '../../api/client.ts';
 import { askToLeave } from '../../base/leave.ts';
-import { leftForGood } from '../../base/session.ts';
+import { leaving, leftForGood } from '../../base/session.ts';
 import { toastFailure } from '../toast.tsx';
 
 export function signOut(): void {
@@ -10,10 +10,12 @@ export function signOut(): void {
 }
 
 /** Ends the session on the server, then forgets in this tab what it has shown. Other tabs are answered 401. */
-export async function endOwnSession(): Promise<void> {
-  const response = await fetch(urlOf('session'), { method: 'DELETE', credentials: 'same-origin' }).catch(() => {
-    throw new Error('the server could not be reached.');
+export function endOwnSession(): Promise<void> {
+  return leaving(async () => {
+    const response = await fetch(urlOf('session'), { method: 'DELETE', credentials: 'same-origin' }).catch(() => {
+      throw new Error('the server could not be reached.');
+    });
+    if (!response.ok) throw new Error(`the server answered ${response.status}.`);
+    leftForGood();
   });
-  if (!response.ok) throw new Error(`the server answered ${response.status}.`);
-  leftForGood();
 }
