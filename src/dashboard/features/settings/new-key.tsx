@@ -128,9 +128,12 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
   );
 }
 
+/** Each name is a request, and a person may paste a hundred. */
+const MOST_CHECKED = 20;
+
 /** The names of a text that no queue has, as far as it is known. */
 function useMissing(text: string): string[] {
-  const names = [...new Set(namesIn(useSettled(text)))];
+  const names = [...new Set(namesIn(useSettled(text)))].slice(0, MOST_CHECKED);
   const asked = useQueries({ queries: names.map((name) => query(QueueOfName, { name })) });
   return names.filter((_, at) => asked[at]?.data?.queue === null);
 }
