@@ -29,10 +29,7 @@ export function queuesOf(argument: string, receiver: string | undefined): string
 const DEEDS = {
   pause: ['is paused. Deliveries in progress end.', 'was paused already.'],
   resume: ['is resumed.', 'is not paused.'],
-  endHold: [
-    'is not held any more; if its breaker is open, a job probes the receiver now.',
-    'is not held, or its next probe is due.',
-  ],
+  endHold: ['has no hold any more, or the next probe of its breaker is due.', 'is not held, or its next probe is due.'],
 } as const;
 export type QueueDeed = keyof typeof DEEDS;
 

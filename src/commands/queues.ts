@@ -198,7 +198,8 @@ const LATE_MS = 10_000;
 
 function stateOf({ pausedAt, holdUntil }: Pick<QueueSummary, 'pausedAt' | 'holdUntil'>): string {
   if (pausedAt !== null) return 'paused';
-  return holdUntil === null ? 'running' : `held until ${time(holdUntil)}`;
+  if (holdUntil === null) return 'running';
+  return holdUntil > new Date() ? `held until ${time(holdUntil)}` : 'held until a job has probed the receiver';
 }
 
 /** Whether jobs have been due for a while, and nothing of the queue itself keeps them. */

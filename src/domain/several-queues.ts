@@ -1,7 +1,7 @@
 import { invalidField, JobferryError } from './errors.ts';
 import { assertAccountConcurrency } from './plan.ts';
 import type { QueueSettings } from './queue.ts';
-import { isAtHost, otherPorts } from './receiver-host.ts';
+import { asReceiver, otherPorts, receiverOf } from './receiver-host.ts';
 import { printable } from './text.ts';
 
 /** Deeds with several queues at once: which queues, and what becomes of each. */
@@ -70,7 +70,8 @@ export function chosenOf({ ids, names, receiver }: QueueChoice, live: readonly N
 
 /** Returns the queues that deliver to a receiver. @throws JobferryError `not_found` if none does */
 export function deliveringTo<Queue extends { webhookUrl: string }>(receiver: string, live: readonly Queue[]): Queue[] {
-  const found = live.filter(({ webhookUrl }) => isAtHost(webhookUrl, receiver));
+  const wanted = asReceiver(receiver);
+  const found = live.filter(({ webhookUrl }) => receiverOf(webhookUrl) === wanted);
   if (found.length > 0) return found;
   const urls = live.map(({ webhookUrl }) => webhookUrl);
   const others = otherPorts(urls, receiver);

@@ -15,7 +15,9 @@ export function distance(a: string, b: string): number {
 
 /** Whether the names differ by one mistake, or by two in a long name. Two mistakes would match too many short names. */
 export function isMisspelt(name: string, known: string): boolean {
-  return distance(name, known) <= (known.length < 8 ? 1 : 2);
+  const most = known.length < 8 ? 1 : 2;
+  // Without this, a text of any length would be compared with each of a thousand names, letter by letter.
+  return Math.abs(name.length - known.length) <= most && distance(name, known) <= most;
 }
 
 /** Returns the known name that differs least by mistakes of spelling; null if none is near. */

@@ -129,6 +129,20 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await ticked.waitFor({ state: 'detached' });
   });
 
+  it('asks about the receiver of the palette, also on the page of another one', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('here', { url: 'http://127.0.0.1:9/' });
+    await account.createQueue('there', { url: 'http://localhost:9/' });
+    const page = await showQueues(account, '/receivers/127.0.0.1:9');
+    await says(page, /^No attempt to 127\.0\.0\.1:9 ended in the last hour\.$/);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('>pause localhost');
+    await page.getByRole('option', { name: /^Pause the queues of localhost/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Pause 1 queue' }).click();
+    await says(page, /^The queue to localhost:9 is paused\.$/);
+  });
+
   it('says what a limit may be, in place of a dead button', async () => {
     const account = await service.openAccount();
     await createQueues(account, ['one']);

@@ -60,6 +60,7 @@ import { liveQueues, waitingOf } from '../../src/db/queues/live.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
 import { lastAnswers } from '../../src/db/queues/receivers.ts';
+import { isAuditFull } from '../../src/db/queues/several.ts';
 import * as standard from '../../src/db/queues/standard-webhooks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
@@ -364,6 +365,7 @@ const CASES: Case[] = [
   ],
   ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
   ['end a hold', 500, endHold],
+  ['changes of a day, up to their bound', 800, auditFull],
   ['encrypt payloads', 200, () => operations.switchQueue(db, by(), NONE, 'payloadsEncrypted', false)],
   ['set a breaker', 200, () => setBreaker(db, by(), NONE, null)],
   ['renew a breaker', 200, () => db.query(RENEW_BREAKER, [NONE])],
@@ -409,6 +411,15 @@ const live = () => Object.values(q).map(({ id }) => id);
 
 async function firstPage(kind: 'live' | 'deleted'): Promise<void> {
   for await (const _page of eachQueuePage(db, kind, { after: '' })) return;
+}
+
+async function auditFull(): Promise<void> {
+  await db.query(
+    `insert into audit_entry (account_id, actor_type, actor_label, action, target_type, target_id)
+     select $1, 'operator', 'operator', 'queue.pause', 'queue', n::text from generate_series(1, 600) n`,
+    [by().accountId],
+  );
+  expect(await isAuditFull(db, by().accountId, 500)).toBe(true);
 }
 
 async function endHold(): Promise<void> {

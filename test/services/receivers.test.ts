@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { receiverOf as receiverInSql } from '../../src/db/queues/receivers.ts';
 import type { Account } from '../../src/domain/account.ts';
-import { asReceiver, isAtHost, otherPorts, receiverOf } from '../../src/domain/receiver-host.ts';
+import { asReceiver, otherPorts, receiverOf } from '../../src/domain/receiver-host.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 
@@ -29,7 +29,7 @@ describe('the receiver of a webhook', () => {
     ['https://a.example?query', 'a.example'],
   ])('a webhook at %s has the receiver %s, in SQL, too', async (webhookUrl, host) => {
     expect(receiverOf(webhookUrl)).toBe(host);
-    expect(isAtHost(webhookUrl, ` ${host.toUpperCase()} `)).toBe(true);
+    expect(asReceiver(` ${host.toUpperCase()} `)).toBe(receiverOf(webhookUrl));
     const row = await op.db.one(`select ${receiverInSql('$1::text')} as host`, [new URL(webhookUrl).href]);
     expect(row).toEqual({ host });
   });
@@ -47,6 +47,8 @@ describe('the receiver of a webhook', () => {
     ['user@a.example', 'user@a.example'],
     ['%', '%'],
     ['', ''],
+    // It is longer than any host, so it is not parsed, which takes long for letters of other alphabets.
+    [`Ü.${'a.'.repeat(200)}example`, `ü.${'a.'.repeat(200)}example`],
   ])('typed as %j is stored as %s', (typed, stored) => {
     expect(asReceiver(typed)).toBe(stored);
   });

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/compat';
 type Go = () => void;
 /** The last one is asked first: a part of a page, such as a secret that is shown once, comes after the page. */
 let guards: readonly ((go: Go) => void)[] = [];
+type Guards = typeof guards;
 
 /** For wouter's router: every link, key and redirect passes it. The back button does not; see `useLeaveGuard`. */
 export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) => void, ...to: To): void {
@@ -15,9 +16,15 @@ export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) =>
 
 /** Leaves at once, if there is nothing to lose. */
 export function askToLeave(go: Go): void {
-  const guard = guards.at(-1);
+  if (guards.length === 0) go();
+  else askEach(guards, () => leaveFreely(go));
+}
+
+/** Asks one guard after the other. A person who stays at any of them stays with all. */
+function askEach(left: Guards, go: Go): void {
+  const guard = left.at(-1);
   if (guard === undefined) go();
-  else guard(go);
+  else guard(() => askEach(left.slice(0, -1), go));
 }
 
 /** Leaves without a question, when what was typed has lost its object. */
@@ -37,19 +44,12 @@ export function useLeaveGuard(isActive: boolean, ask: (go: Go) => void): void {
   });
   useEffect(() => {
     if (!isActive) return;
-    const remove = () => {
-      guards = guards.filter((other) => other !== guard);
-    };
-    const guard = (go: Go) =>
-      latest.current(() => {
-        remove();
-        askToLeave(go);
-      });
+    const guard = (go: Go) => latest.current(go);
     guards = [...guards, guard];
     const onUnload = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener('beforeunload', onUnload);
     return () => {
-      remove();
+      guards = guards.filter((other) => other !== guard);
       removeEventListener('beforeunload', onUnload);
     };
   }, [isActive]);

@@ -8,11 +8,13 @@ export const session = createStore<{
 }>({ signedIn: true, hasLeft: false });
 
 let leaves = 0;
+let isEndMissed = false;
 
 /** The session has ended by itself or elsewhere. The person comes back to the same place. */
 export function signedOut(): void {
   // Answers 401 to requests that were under way when the person left say nothing new.
-  if (session.get().signedIn && leaves === 0) session.set({ signedIn: false, hasLeft: false });
+  if (leaves > 0) isEndMissed = true;
+  else if (session.get().signedIn) session.set({ signedIn: false, hasLeft: false });
 }
 
 /**
@@ -25,6 +27,10 @@ export async function leaving<Result>(deed: () => Promise<Result>): Promise<Resu
     return await deed();
   } finally {
     leaves -= 1;
+    if (leaves === 0 && isEndMissed) {
+      isEndMissed = false;
+      signedOut();
+    }
   }
 }
 

@@ -32,8 +32,13 @@ export function lookUpsFor(
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
 }
 
-/** The words of people among full conditions, as in `state:dead customer 42`; the whole text if it has only one of both. */
+/**
+ * The words of people among full conditions, as in `state:dead customer 42`; the whole text if it has only one of both, or if the rest is
+ * more of the text of a condition, as in `error:job failed`.
+ */
 function wordsAmongConditions(table: Table, text: string): string {
+  const [, first = ''] = text.match(/^([a-z]+):/) ?? [];
+  if (table.bare?.[first]) return text;
   const isCondition = (term: string) => {
     const [, word = '', mark] = term.match(/^([a-z]+)([:.])./) ?? [];
     const row = rowOf(table, word);

@@ -24,7 +24,7 @@ export async function hintOf(
       return `there is no queue ${unknown.slice(0, LIMITS.queueNameLength)}${meant(unknown, names)}`;
   }
   if (queueTags != null) {
-    const tags = [...(await services.queues.tags(account)).values()].flat();
+    const tags = [...new Set([...(await services.queues.tags(account)).values()].flat())];
     const unknown = queueTags.find((tag) => !tags.includes(tag));
     if (unknown !== undefined) return `no queue has the tag ${unknown}${meant(unknown, tags)}`;
   }

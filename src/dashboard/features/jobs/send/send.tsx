@@ -40,8 +40,8 @@ function PermittedSend({ name }: { name: string }) {
   // The form stays while another queue is read.
   const asked = useQuery({ ...query(SendPage, { name }), ...keepOld });
   const queue = asked.data?.queue;
-  if (queue === null) return <GoneQueue name={name} />;
-  if (queue === undefined) {
+  if (queue === null && !asked.isPlaceholderData) return <GoneQueue name={name} />;
+  if (queue == null) {
     return (
       <Page title={`Send to ${name}`} crumbs={crumbsOf(name)} h1={invitation(name)}>
         <Failure asked={asked} what="This queue" />

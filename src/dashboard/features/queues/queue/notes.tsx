@@ -119,7 +119,7 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
   const { id, name } = queue;
   const isFuture = Date.parse(hold.until) > useView().now;
   const [label, done] = hold.byBreaker
-    ? ['Probe now', `A job probes the receiver of ${name}`]
+    ? ['Probe now', `The next probe of ${name} is due`]
     : ['End the hold', `The hold of ${name} is ended`];
   const end = async () => {
     const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
@@ -131,11 +131,14 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
       signal="hold"
       icon={hold.probe === null ? 'held' : 'probe'}
       action={
-        <May deed="endHold">
-          <button type="button" className="btn tiny" onClick={() => void end()}>
-            {label}
-          </button>
-        </May>
+        // The next probe of a breaker may be due already: it waits for a job, or is in flight.
+        (!hold.byBreaker || isFuture) && (
+          <May deed="endHold">
+            <button type="button" className="btn tiny" onClick={() => void end()}>
+              {label}
+            </button>
+          </May>
+        )
       }
     >
       {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} />}{' '}

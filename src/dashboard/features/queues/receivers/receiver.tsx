@@ -145,7 +145,9 @@ function Facts({ receiver }: { receiver: ReceiverOfPage }) {
         <span className={(health?.failingQueues ?? 0) > 0 ? 'trouble' : undefined}>
           {number(health?.failingQueues ?? 0)}
         </span>
-        {(health?.untriedQueues ?? 0) > 0 && <small> {number(health?.untriedQueues ?? 0)} not tried since</small>}
+        {(health?.untriedQueues ?? 0) > 0 && (
+          <small> {number(health?.untriedQueues ?? 0)} not tried enough since</small>
+        )}
       </Fact>
       <Fact
         label="Answers, last hour"

@@ -49,9 +49,16 @@ export function SeveralButtons({
       setAsked({ deed, choice });
     };
     ask();
-    // From the palette on this page.
-    addEventListener('pushState', ask);
-    return () => removeEventListener('pushState', ask);
+    // From the palette on this page. On the way to another one, these buttons are gone by then.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const askLater = () => {
+      timer = setTimeout(ask);
+    };
+    addEventListener('pushState', askLater);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('pushState', askLater);
+    };
   });
   return (
     <>
