@@ -1,6 +1,6 @@
 import { type Breaker, type JobferryClient, unwrap } from '../client/index.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
-import { BREAKER_LIMITS } from '../domain/breaker.ts';
+import { breakerProblem } from '../domain/breaker.ts';
 import { readDuration } from '../domain/duration.ts';
 import { tagsProblem } from '../domain/queue-tags.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
@@ -175,13 +175,9 @@ function breakerOf(text: string): Breaker | null {
   if (failures.length > 1 || times.length > 1 || time === null || failures.length + times.length < parts.length)
     throw new UsageError('--breaker must be a number of answers, a time, or both, such as 10, 2m or 10,2m; or no');
   const breaker = { failures: failures[0], seconds: time === undefined ? undefined : time / 1000 };
-  for (const field of ['failures', 'seconds'] as const) {
-    const { min, max } = BREAKER_LIMITS[field];
-    const value = breaker[field] ?? min;
-    // GraphQL refuses a fraction, and a number of more than 32 bits, with a sentence about its variable.
-    if (!Number.isInteger(value) || value < min || value > max)
-      throw new UsageError(`--breaker: ${field} must be a whole number from ${min} to ${max}`);
-  }
+  // GraphQL refuses a fraction, and a number of more than 32 bits, with a sentence about its variable.
+  const problem = breakerProblem({ failures: breaker.failures ?? null, seconds: breaker.seconds ?? null });
+  if (problem !== null) throw new UsageError(`--breaker: ${problem.field} ${problem.text}`);
   return breaker;
 }
 

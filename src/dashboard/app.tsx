@@ -14,18 +14,16 @@ import { Shell } from './shell/shell.tsx';
 const SignIn = lazy(() => import('./features/sign-in/sign-in.tsx'));
 
 export function App() {
-  const { signedIn, hasLeft } = useStore(session);
+  const { signedIn } = useStore(session);
   return (
     <Router base={basePath} searchHook={useEncodedSearch} aroundNav={guardedNavigation}>
       <ToSignIn />
       <Suspense fallback={null}>
         <Switch>
           <Route path="/sign-in">
-            {!hasLeft && (
-              <Breakable place="/sign-in">
-                <SignIn />
-              </Breakable>
-            )}
+            <Breakable place="/sign-in">
+              <SignIn />
+            </Breakable>
           </Route>
           {/* Not for a moment after the session: nothing of it may be seen by the next person. */}
           <Route>{signedIn && <Shell />}</Route>
@@ -43,7 +41,7 @@ function ToSignIn() {
   const { signedIn, hasLeft } = useStore(session);
   const [path, navigate] = useLocation();
   useEffect(() => {
-    if (signedIn || (path === '/sign-in' && !hasLeft)) return;
+    if (signedIn || path === '/sign-in') return;
     if (!hasLeft) {
       queryClient.clear();
       navigate(`/sign-in${toSearch({ to: presentPath() })}`, { replace: true });

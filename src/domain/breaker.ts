@@ -16,7 +16,7 @@ export interface BreakerSettings {
   seconds: number | null;
 }
 
-export const BREAKER_LIMITS = { failures: { min: 2, max: 1000 }, seconds: { min: 1, max: 3600 } } as const;
+const BREAKER_LIMITS = { failures: { min: 2, max: 1000 }, seconds: { min: 1, max: 3600 } } as const;
 
 /** Returns when a breaker opened; null while it is closed. Whatever else ends the hold of a queue has closed its breaker, too. */
 export function breakerOpenSince(queue: { holdUntil: Date | null; breakerOpenedAt: Date | null }): Date | null {
@@ -35,20 +35,23 @@ export function isHeldAt(
   return holdUntil !== null && (holdUntil > now || probeJobId !== null || breakerOpenSince(queue) !== null);
 }
 
+/** Returns the first limit that is out of its bounds, and what it must be; null for none. */
+export function breakerProblem(limits: BreakerSettings): { field: keyof BreakerSettings; text: string } | null {
+  for (const field of ['failures', 'seconds'] as const) {
+    const [value, { min, max }] = [limits[field], BREAKER_LIMITS[field]];
+    if (value !== null && !(Number.isInteger(value) && value >= min && value <= max))
+      return { field, text: `must be a whole number from ${min} to ${max}` };
+  }
+  return null;
+}
+
 /** @throws JobferryError `invalid_fields` */
-export function assertBreaker({ failures, seconds }: BreakerSettings): void {
-  if (failures === null && seconds === null) {
+export function assertBreaker(limits: BreakerSettings): void {
+  if (limits.failures === null && limits.seconds === null) {
     throw invalidField('breaker', 'needs failures, seconds or both');
   }
-  for (const [field, value] of [
-    ['failures', failures],
-    ['seconds', seconds],
-  ] as const) {
-    const { min, max } = BREAKER_LIMITS[field];
-    if (value !== null && !(Number.isInteger(value) && value >= min && value <= max)) {
-      throw invalidField(`breaker.${field}`, `must be a whole number from ${min} to ${max}`);
-    }
-  }
+  const problem = breakerProblem(limits);
+  if (problem !== null) throw invalidField(`breaker.${problem.field}`, problem.text);
 }
 
 /**

@@ -32,6 +32,11 @@ export function arrivedBackwards(): boolean {
   return isBack;
 }
 
+/** Removes what a link named after `#`, so that a reload or the back button does not name it again. */
+export function dropHash(): void {
+  history.replaceState(history.state, '', location.pathname + location.search);
+}
+
 /** Entries that this browser does not tell apart are told apart by their address. */
 function entryKey(): string {
   const { navigation } = window as { navigation?: { currentEntry?: { key?: string } | null } };

@@ -64,9 +64,9 @@ export function suggestionsFor<T extends Table>(
 function offersFor(table: Table, text: string, known: Known, now: number): Suggestion[] {
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest = ''] = text.match(/^([a-z]+):(.*)$/s) ?? [];
+  // The rest of a condition on text is more of the text.
+  const phrases = table.bare?.[word ?? ''] ? [] : phraseOffers(table, text, known, now);
   if (word !== undefined) {
-    // The rest of a condition on text is more of the text.
-    const phrases = table.bare?.[word] ? [] : phraseOffers(table, text, known, now);
     const values = valuesOfWord(table, word, rest, known);
     const others = contains(table, word, /^[="]/.test(rest) ? '' : rest);
     return [...phrases, ...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
@@ -76,7 +76,7 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
     text === ''
       ? []
       : [
-          ...phraseOffers(table, text, known, now),
+          ...phrases,
           ...queueOffers(table, known, (name) => name === text),
           ...codeOffers(table, text),
           ...termOffers(table, (word) => word === lower),
@@ -89,7 +89,7 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
   if (inWords.length === 0 && !known.queues.some((name) => name.startsWith(text)))
     inWords.push(...meantOffers(table, lower));
   if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
-    return [...phraseOffers(table, text, known, now), ...payloadOffers(table, text, known)];
+    return [...phrases, ...payloadOffers(table, text, known)];
   if (text === '') return words(table, '');
   return [
     ...inWords,

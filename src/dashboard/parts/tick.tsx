@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef } from 'preact/compat';
-import { useCommands } from './page/keys.ts';
+import { type Command, useCommands } from './page/keys.ts';
 import { focusedRow, sayChooseRow } from './page/walk.ts';
 import type { Ticks } from './use-ticks.ts';
 
@@ -17,6 +17,16 @@ export function useOnTick(ticks: Ticks | undefined, ids: readonly string[]): (id
   }, []);
 }
 
+/** Ticks by keys: `x` the row that `atRow` finds, `X` those up to it. @param what "job" */
+export const tickCommands = (
+  { toggle, toggleRange }: Ticks,
+  ids: readonly string[],
+  { what, atRow }: { what: string; atRow: (run: (id: string) => void) => () => void },
+): Command[] => [
+  { key: 'x', label: `Tick the ${what}`, run: atRow(toggle), isOnlyKey: true },
+  { key: 'X', label: 'Tick up to here', run: atRow((id) => toggleRange(id, ids)), isOnlyKey: true },
+];
+
 /** `x` ticks the row that has the focus, by its `data-row`, `X` those up to it, and `Esc` unticks all. @param what "queue" */
 export function useTickKeys(ticks: Ticks | undefined, ids: readonly string[], what: string): void {
   const atRow = (run: (id: string) => void) => () => {
@@ -28,8 +38,7 @@ export function useTickKeys(ticks: Ticks | undefined, ids: readonly string[], wh
     ticks === undefined
       ? []
       : [
-          { key: 'x', label: `Tick the ${what}`, run: atRow(ticks.toggle), isOnlyKey: true },
-          { key: 'X', label: 'Tick up to here', run: atRow((id) => ticks.toggleRange(id, ids)), isOnlyKey: true },
+          ...tickCommands(ticks, ids, { what, atRow }),
           ...(ticks.ids.size > 0 ? [{ key: 'Escape', label: 'Untick', run: ticks.clear, isOnlyKey: true }] : []),
         ],
   );

@@ -1,5 +1,5 @@
 import { isMended, type SinceFailure } from './answers.ts';
-import { many, NONE, number, percent, seconds, span } from './format.ts';
+import { listed, many, NONE, number, percent, seconds, span } from './format.ts';
 import type { IconName, Signal } from './words.ts';
 
 /** The texts of the replay dialog: its price, and whether it is safe. */
@@ -149,8 +149,8 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
 const MAX_NAMES = 3;
 
 function namesText(names: readonly string[]): string {
-  if (names.length > MAX_NAMES) return `${names.slice(0, MAX_NAMES - 1).join(', ')} and ${names.length - 2} more`;
-  return names.length === 1 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  if (names.length <= MAX_NAMES) return listed(names);
+  return listed([...names.slice(0, MAX_NAMES - 1), `${names.length - 2} more`]);
 }
 
 /** The settings of a replayed job, and its use of the month's attempts. */

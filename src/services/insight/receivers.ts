@@ -69,22 +69,19 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
       ]);
       const attempts = new Map([...states].map(([id, state]) => [id, state.attempts]));
       const healths = await healthsOf(context, account, attempts);
-      const wholes = new Map(
-        receivers.map(({ host, queues }) => {
-          const rows = queues.flatMap(({ id }) => attempts.get(id) ?? []);
-          return [host, healthOf(sumOf(rows), server.webhookTimeoutMs)] as const;
-        }),
-      );
-      const ill = receivers.filter(({ host, queues }) => isIll(queues, healths, wholes.get(host)));
+      const rowsOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => attempts.get(id) ?? []);
+      const summed = receivers.map((receiver) => {
+        const rows = rowsOf(receiver.queues);
+        return { ...receiver, rows, whole: healthOf(sumOf(rows), server.webhookTimeoutMs) };
+      });
+      const ill = summed.filter(({ queues, whole }) => isIll(queues, healths, whole));
       const failures = await failuresOf(reading, account, ill, healths, periods.retentionMs);
       const last = new Map(answers.map((one) => [one.id, one]));
-      const judged = receivers.map(async ({ host, queues }) => {
-        const failing = failingOf(queues, healths, wholes.get(host));
-        const rowsOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => attempts.get(id) ?? []);
+      const judged = summed.map(async ({ host, queues, rows, whole }) => {
+        const failing = failingOf(queues, healths, whole);
         const lastOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => last.get(id) ?? []);
-        const rows = rowsOf(queues);
         const atOnce = queues.filter(({ isAckMode }) => !isAckMode);
-        const { warnings: _, ...health } = wholes.get(host) as QueueHealth;
+        const { warnings: _, ...health } = whole;
         const failedAt = latest(queues.map(({ id }) => failures.get(id)?.at ?? null));
         const lastFailure =
           failedAt === null
@@ -110,11 +107,7 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
 }
 
 /** Whether a queue of a receiver failed for most of the hour, or all of them together did. */
-function isIll(
-  queues: readonly LiveQueue[],
-  healths: ReadonlyMap<string, QueueHealth>,
-  whole: QueueHealth | undefined,
-): boolean {
+function isIll(queues: readonly LiveQueue[], healths: ReadonlyMap<string, QueueHealth>, whole: QueueHealth): boolean {
   const own = ({ id }: LiveQueue) => {
     const health = healths.get(id);
     return health !== undefined && (health.lastFailure !== null || mayBeMended(health)) && isByAnswers(health);
@@ -126,7 +119,7 @@ function isIll(
 function failingOf(
   queues: readonly LiveQueue[],
   healths: ReadonlyMap<string, QueueHealth>,
-  whole: QueueHealth | undefined,
+  whole: QueueHealth,
 ): readonly LiveQueue[] {
   return queues.filter(({ id }) => {
     const health = healths.get(id);

@@ -4,6 +4,7 @@ import { type FormEvent, useEffect, useState } from 'preact/compat';
 import { useLocation, useSearchParams } from 'wouter-preact';
 import { urlOf } from '../../api/client.ts';
 import { queryClient } from '../../api/query.ts';
+import { dropHash } from '../../base/place.ts';
 import { signedIn } from '../../base/session.ts';
 import { toSearch } from '../../filter/search.ts';
 import { Mark } from '../../parts/icon.tsx';
@@ -43,7 +44,7 @@ export default function SignIn() {
 
   useEffect(() => {
     document.title = 'Sign in · Jobferry';
-    if (location.hash !== '') history.replaceState(history.state, '', location.pathname + location.search);
+    if (location.hash !== '') dropHash();
   }, []);
   useEffect(() => {
     if (asked.data?.signedIn === true) {

@@ -1,4 +1,5 @@
 import { useCommands } from '../../../parts/page/keys.ts';
+import { tickCommands } from '../../../parts/tick.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 
 /** The keys of a list of jobs: walk, peek, open, tick. The row under the cursor has the focus, on its link. */
@@ -62,8 +63,7 @@ export function useListKeys({
           },
         ]
       : []),
-    { key: 'x', label: 'Tick the job', run: atCursor(ticks.toggle), isOnlyKey: true },
-    { key: 'X', label: 'Tick up to here', run: atCursor((id) => ticks.toggleRange(id, ids)), isOnlyKey: true },
+    ...tickCommands(ticks, ids, { what: 'job', atRow: atCursor }),
     { key: 'a', label: 'Tick all that match', icon: 'check', run: ticks.tickAll, deed: 'cancelJobs' },
     ...(canEscape ? [{ key: 'Escape', label: 'Close, untick, leave', run: leave, isOnlyKey: true }] : []),
   ]);

@@ -1,4 +1,4 @@
-import { counted, many, number, percent, time, type View } from '../../../words/format.ts';
+import { counted, listed, many, number, percent, time, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
 import {
@@ -200,6 +200,6 @@ export function headlineOfList(states: readonly QueueState[], total: number, sea
     [idle, idle === 1 ? 'is idle' : 'are idle'],
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, text]) => `${number(count)}\u00a0${text}`);
-  const list = said.length > 1 ? `${said.slice(0, -1).join(', ')} and ${said.at(-1)}` : said[0];
+  const list = listed(said);
   return isPart ? `${matched}. Of the ${number(states.length)} on this page ${list}.` : `${matched}: ${list}.`;
 }

@@ -1,6 +1,6 @@
 import { slotsInUse } from '../../../../domain/queue-slots.ts';
 import { jobsPath, queuePath } from '../../../filter/links.ts';
-import { lowerFirst, many, number, quote, span, time, type View } from '../../../words/format.ts';
+import { listed, lowerFirst, many, number, quote, span, time, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
 import type { Deed } from '../../../words/rights.ts';
@@ -129,7 +129,7 @@ const NAMED = 3;
 export function problemOfSeveral(condition: Condition, queues: readonly (QueueNow & { name: string })[]): Problem {
   const names = queues.slice(0, NAMED).map(({ name }) => name);
   const others = queues.length - names.length;
-  const last = others > 0 ? `${number(others)} more` : names.pop();
+  if (others > 0) names.push(`${number(others)} more`);
   const sum = (of: (queue: QueueNow) => number) => queues.reduce((all, queue) => all + of(queue), 0);
   const said =
     condition === 'failing'
@@ -140,7 +140,7 @@ export function problemOfSeveral(condition: Condition, queues: readonly (QueueNo
       : many(sum(waitingJobs), 'job waits', 'jobs wait');
   return {
     lead: phrase`${number(queues.length)} queues: ${lowerFirst(CONDITIONS[condition].word)}.`,
-    rest: phrase`${names.join(', ')} and ${last ?? ''}. ${said}.`,
+    rest: phrase`${listed(names)}. ${said}.`,
   };
 }
 

@@ -1,4 +1,4 @@
-import { count, many, number } from '../../../words/format.ts';
+import { count, listed, many, number } from '../../../words/format.ts';
 import type { IconName } from '../../../words/words.ts';
 
 /** The words of deeds with several queues. */
@@ -142,6 +142,5 @@ const MOST_NAMES = 6;
 export function namesText(names: readonly string[]): string {
   const shown = names.length > MOST_NAMES + 1 ? names.slice(0, MOST_NAMES) : names;
   const rest = names.length - shown.length;
-  const parts = rest > 0 ? [...shown, `${number(rest)} others`] : shown;
-  return parts.join(', ').replace(/, ([^,]+)$/, ' and $1');
+  return listed(rest > 0 ? [...shown, `${number(rest)} others`] : shown);
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'preact/compat';
+import { dropHash } from '../../../base/place.ts';
 
 /** One deed of the section: its title and effect, its button, and the dialog that the button opens. */
 export function DangerRow({
@@ -33,7 +34,7 @@ export function DangerRow({
 export function useLinked(id: string): boolean {
   const [isLinked] = useState(() => location.hash === `#${id}`);
   useEffect(() => {
-    if (isLinked) history.replaceState(history.state, '', location.pathname + location.search);
+    if (isLinked) dropHash();
   }, [isLinked]);
   return isLinked;
 }

@@ -1,6 +1,7 @@
 import '../../../parts/bulk/bulk-bar.css';
 import { useEffect, useState } from 'preact/compat';
 import { useRights } from '../../../api/rights.ts';
+import { dropHash } from '../../../base/place.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { late } from '../../../parts/page/late.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
@@ -44,8 +45,7 @@ export function SeveralButtons({
     const ask = () => {
       const deed = offered.find((one) => location.hash === `#${one}`);
       if (deed === undefined) return;
-      // Otherwise a reload would ask again.
-      history.replaceState(history.state, '', location.pathname + location.search);
+      dropHash();
       setAsked({ deed, choice });
     };
     ask();

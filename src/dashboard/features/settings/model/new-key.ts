@@ -1,3 +1,4 @@
+import { listed } from '../../../words/format.ts';
 import { DAY_MS } from './api-keys.ts';
 
 /** The form of a new API key, with the least rights first. */
@@ -63,7 +64,7 @@ export function inputOf({ name, scopes, queues, end }: KeyDraft, now: number) {
 export function missingText(names: readonly string[]): string {
   if (names.length === 0) return '';
   if (names.length === 1) return `There is no queue ${names[0]} yet.`;
-  return `There are no queues ${names.slice(0, -1).join(', ')} and ${names.at(-1)} yet.`;
+  return `There are no queues ${listed(names)} yet.`;
 }
 
 export function namesIn(text: string): string[] {
