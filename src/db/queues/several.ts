@@ -31,7 +31,10 @@ const AUDITED: Statement = {
      order by id offset $2 limit 1`,
 };
 
-/** Whether the audit log of an account got more than so many entries in the last 24 hours. It reads as many entries of an index. */
+/**
+ * Whether the audit log of an account got more than so many entries in the last 24 hours. It reads as many entries of an index, and
+ * of those that no vacuum has seen the rows, too.
+ */
 export async function isAuditFull(db: Database, accountId: string, most: number): Promise<boolean> {
   return (await db.query(AUDITED, [accountId, most])).length > 0;
 }
