@@ -99,13 +99,20 @@ export interface NewSession {
   maxMs: number;
 }
 
-/** Stores a new session. The holder's and the account's oldest sessions end when they have too many. */
+/**
+ * Stores a new session of an API key. The key's and the account's oldest sessions end when they have too many.
+ * @returns null when the key was revoked, which a look-up of the second before may not know
+ */
 export async function createSession(
   prisma: PrismaClient,
   by: Author,
   session: NewSession,
-): Promise<{ expiresAt: Date }> {
-  return exclusively(prisma, by.accountId, (tx) => insertSession(tx, by, session));
+): Promise<{ expiresAt: Date } | null> {
+  return exclusively(prisma, by.accountId, async (tx) => {
+    const key = await tx.$queryRaw<unknown[]>`
+      select id from api_key where id = ${session.holder.apiKeyId} and revoked_at is null`;
+    return key.length === 0 ? null : insertSession(tx, by, session);
+  });
 }
 
 /** Must be called in a transaction that locks the account. @throws TooManySignIns */

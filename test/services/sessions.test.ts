@@ -30,6 +30,17 @@ async function accountWithKey(): Promise<{ account: Account; key: string }> {
 const elsewhere = (settings: Partial<TestServices['context']['signIn']> = {}) =>
   createSessions({ ...op.context, signIn: { ...op.context.signIn, ...settings } });
 
+/** Starts a session of the account's key. */
+async function start(
+  account: Account,
+  userAgent: string | null = null,
+  sessions: Pick<TestServices['sessions'], 'startOfKey'> = op.sessions,
+) {
+  const session = await sessions.startOfKey(account, userAgent);
+  if (session === null) throw new Error('refused');
+  return session;
+}
+
 /** As if a minute had passed since the sign-ins of the account. */
 const makeSignInsOld = ({ id }: Account) =>
   op.db.query(`update audit_entry set id = jobferry_id(at - interval '61 s') where account_id = $1`, [id]);
@@ -54,7 +65,7 @@ const ADDRESS = new URL('https://example.com/jobferry/');
 describe('a session', () => {
   it('has the account and the access of the key that it was exchanged for', async () => {
     const { account } = await accountWithKey();
-    const { token, expiresAt } = await op.sessions.startOfKey(account, 'Firefox');
+    const { token, expiresAt } = await start(account, 'Firefox');
     expect(token).toMatch(/^jfs_[\w-]{43}$/);
     expect(await op.sessions.find(token)).toEqual({
       account,
@@ -66,7 +77,7 @@ describe('a session', () => {
 
   it('is in the database as a hash only, and in the audit log', async () => {
     const { account } = await accountWithKey();
-    const { token } = await op.sessions.startOfKey(account, 'Firefox'.repeat(100));
+    const { token } = await start(account, 'Firefox'.repeat(100));
     const rows = await op.db.query<{ row: { id: string; user_agent: string } }>(
       'select row_to_json(session) as row from session where account_id = $1',
       [account.id],
@@ -93,9 +104,9 @@ describe('a session', () => {
   it('ends with its key, at its time, or by its holder', async () => {
     const { account } = await accountWithKey();
     const [one, two, three] = [
-      await op.sessions.startOfKey(account, null),
-      await elsewhere({ sessionMaxMs: 1 }).startOfKey(account, null),
-      await op.sessions.startOfKey(account, null),
+      await start(account),
+      await start(account, null, elsewhere({ sessionMaxMs: 1 })),
+      await start(account),
     ];
     expect(await elsewhere().find(one.token)).not.toBeNull();
     expect(await elsewhere().find(two.token)).toBeNull();
@@ -109,9 +120,16 @@ describe('a session', () => {
     expect(await op.db.query('select from session where account_id = $1', [account.id])).toEqual([]);
   });
 
+  it('is not started by a key that was revoked after it was looked up', async () => {
+    const { account } = await accountWithKey();
+    await op.accounts.revokeApiKey(account, account.actor.id ?? '');
+    expect(await op.sessions.startOfKey(account, null)).toBeNull();
+    expect(await op.db.query('select from session where account_id = $1', [account.id])).toEqual([]);
+  });
+
   it('does not count once another way of signing in is required', async () => {
     const { account } = await accountWithKey();
-    const { token } = await op.sessions.startOfKey(account, null);
+    const { token } = await start(account);
     expect(await elsewhere({ onlyOidc: true, issuer: 'https://id.example.com' }).find(token)).toBeNull();
     expect(await elsewhere({ issuer: 'https://id.example.com' }).find(token)).not.toBeNull();
   });
@@ -120,7 +138,7 @@ describe('a session', () => {
     const { account } = await accountWithKey();
     const tokens: string[] = [];
     for (let n = 0; n <= SESSION_LIMITS.ofHolder; n += 1) {
-      tokens.push((await op.sessions.startOfKey(account, null)).token);
+      tokens.push((await start(account)).token);
       await makeSignInsOld(account);
     }
     expect(await Promise.all(tokens.slice(0, 3).map((token) => elsewhere().find(token)))).toEqual([
@@ -135,7 +153,7 @@ describe('a session', () => {
     const { id } = await op.accounts.createApiKey(account, 'another');
     const other = { ...account, actor: { ...account.actor, id } };
     for (let n = 0; n < SESSION_LIMITS.signInsPerMinute; n += 1) {
-      await op.sessions.endOwn((await op.sessions.startOfKey(account, null)).token);
+      await op.sessions.endOwn((await start(account)).token);
     }
     const refused = { message: 'more than 20 sign-ins in a minute: wait a minute' };
     await expect(op.sessions.startOfKey(account, null)).rejects.toBeInstanceOf(TooManySignIns);
@@ -171,7 +189,7 @@ describe('a session', () => {
 
   it('is ended by its id within its account only', async () => {
     const [{ account }, { account: stranger }] = [await accountWithKey(), await accountWithKey()];
-    const { token } = await op.sessions.startOfKey(account, null);
+    const { token } = await start(account);
     const id = (await op.sessions.find(token))?.session?.id ?? '';
     for (const [who, unknown] of [
       [stranger, id],
