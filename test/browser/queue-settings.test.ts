@@ -106,6 +106,21 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     const [request] = receiver.requests;
     expect(verifySignature(request?.raw ?? Buffer.of(), request?.headers['x-service-signature'], secret)).toBe(true);
     expect(await placesOf(page, secret)).toEqual(['document']);
+    // A person who stays with either question has lost neither the changes nor the secret.
+    const slots = page.getByLabel('Concurrency', { exact: true });
+    await slots.fill('9');
+    const ofSecret = page.getByRole('dialog', { name: 'Have you copied the new secret of orders?' });
+    const ofChanges = page.getByRole('dialog', { name: 'Leave without saving 1 change?' });
+    for (const agreed of [[], [ofSecret]]) {
+      await page.getByRole('link', { name: 'orders', exact: true }).click();
+      for (const question of agreed) await question.getByRole('button', { name: 'Leave' }).click();
+      const last = agreed.length === 0 ? ofSecret : ofChanges;
+      await last.waitFor();
+      await page.keyboard.press('Enter');
+      await last.waitFor({ state: 'detached' });
+      expect(await slots.inputValue()).toBe('9');
+    }
+    expect(textOf(await fresh.locator('.term').innerText())).toBe(secret);
     await fresh.getByRole('button', { name: 'I have copied it: close' }).click();
     await fresh.waitFor({ state: 'detached' });
     expect(await placesOf(page, secret)).toEqual([]);
@@ -218,6 +233,12 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
       page,
       /^The receiver is down\. Its breaker is open since \S+: \d answers in a row failed, the last was “HTTP 500”\. /,
     );
+    // Its first probe is 10 s after it opened.
+    await page.getByRole('button', { name: 'Probe now' }).click();
+    await page.getByText('The next probe of orders is due').waitFor();
+    const ofBreaker = '{ queue(name: "orders") { breaker { openedAt failedProbes } } }';
+    const isOpenAfterProbe = { openedAt: expect.any(String), failedProbes: expect.toSatisfy((probes) => probes > 0) };
+    await expect.poll(async () => (await account.graphql.query(ofBreaker)).queue.breaker).toEqual(isOpenAfterProbe);
     await page.goto('/queues/orders/edit#breaker');
     await dialog.getByLabel('Failed answers in a row').fill('');
     await dialog.getByRole('button', { name: 'Remove the breaker' }).click();

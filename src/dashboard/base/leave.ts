@@ -1,10 +1,14 @@
-import { useEffect, useRef } from 'preact/compat';
+import { useEffect, useRef, useState } from 'preact/compat';
 
 /** Asks before a page with unsaved changes is left. */
 
 type Go = () => void;
-/** The last one is asked first: a part of a page, such as a secret that is shown once, comes after the page. */
-let guards: readonly ((go: Go) => void)[] = [];
+/**
+ * Those of components that came later are asked first: a part of a page, such as a secret that is shown once, before the page,
+ * which forgets its changes as soon as the person agrees.
+ */
+let guards: readonly { turn: number; ask: (go: Go) => void }[] = [];
+let turns = 0;
 type Guards = typeof guards;
 
 /** For wouter's router: every link, key and redirect passes it. The back button does not; see `useLeaveGuard`. */
@@ -24,7 +28,7 @@ export function askToLeave(go: Go): void {
 function askEach(left: Guards, go: Go): void {
   const guard = left.at(-1);
   if (guard === undefined) go();
-  else guard(() => askEach(left.slice(0, -1), go));
+  else guard.ask(() => askEach(left.slice(0, -1), go));
 }
 
 /** Leaves without a question, when what was typed has lost its object. */
@@ -39,18 +43,22 @@ export function leaveFreely(go: Go): void {
  */
 export function useLeaveGuard(isActive: boolean, ask: (go: Go) => void): void {
   const latest = useRef(ask);
+  const [turn] = useState(() => {
+    turns += 1;
+    return turns;
+  });
   useEffect(() => {
     latest.current = ask;
   });
   useEffect(() => {
     if (!isActive) return;
-    const guard = (go: Go) => latest.current(go);
-    guards = [...guards, guard];
+    const guard = { turn, ask: (go: Go) => latest.current(go) };
+    guards = [...guards, guard].sort((one, other) => one.turn - other.turn);
     const onUnload = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener('beforeunload', onUnload);
     return () => {
       guards = guards.filter((other) => other !== guard);
       removeEventListener('beforeunload', onUnload);
     };
-  }, [isActive]);
+  }, [isActive, turn]);
 }
