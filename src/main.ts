@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { rmSync, writeFileSync } from 'node:fs';
 import { UsageError } from './commands/command.ts';
+import { printableLines } from './commands/output.ts';
 import { runCommand } from './commands/run.ts';
 
 leaveMark();
@@ -11,7 +12,7 @@ runCommand(process.argv.slice(2), process.env).then(
   (error: unknown) => {
     // The message is written for operators. The stack is printed only at the log levels for debugging.
     const message = error instanceof Error ? error.message : String(error);
-    console.error(`jobferry: ${message}`);
+    console.error(`jobferry: ${printableLines(message)}`);
     if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) console.error(error);
     process.exit(error instanceof UsageError ? 2 : 1);
   },

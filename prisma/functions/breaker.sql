@@ -8,7 +8,8 @@ language sql immutable
 as $$ select least(10 * 2 ^ least(p_probes, 10), 300) * interval '1 second' $$;
 
 -- Counts answers that failed; of p_jobs at most one is the queue's probe. p_in_row: none was accepted together with them.
--- p_ms: a hold that the receiver of the probe asked for.
+-- p_ms: a hold that the receiver of the probe asked for. While the breaker is open it is no longer than the longest pause: what
+-- asks for hours may be a proxy, whose receiver is back in a minute.
 create or replace function jobferry_breaker_failing(
   p_queue text, p_jobs text[], p_in_row boolean, p_ms float8, p_error text, p_now timestamptz
 ) returns void
@@ -41,10 +42,12 @@ begin
     q.breaker_probes := least(q.breaker_probes + 1, 1000000);
   end if;
   if v_opens or v_was_open and v_ends_probe then
-    q.breaker_until := p_now + jobferry_breaker_pause(q.breaker_probes);
+    q.breaker_until := p_now + greatest(jobferry_breaker_pause(q.breaker_probes),
+                                        least(coalesce(p_ms, 0) * interval '1 millisecond', interval '5 minutes'));
     v_holds := q.breaker_until;
+  else
+    v_holds := p_now + p_ms * interval '1 millisecond';
   end if;
-  v_holds := greatest(v_holds, p_now + p_ms * interval '1 millisecond');
   update queue set
     breaker_failed = q.breaker_failed, breaker_failed_since = q.breaker_failed_since, breaker_opened_at = q.breaker_opened_at,
     breaker_until = q.breaker_until, breaker_probes = q.breaker_probes,

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { DATA_DIR, type Dev, envLines, type Print, startDev } from '../dev/run.ts';
 import { createLog } from '../log.ts';
 import { command } from './command.ts';
+import { jsonOf } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 const KEYS = 'r retry · o open the dashboard · p pause · n next event · q quit';
@@ -63,7 +64,7 @@ function plainPrint(isQuiet: boolean): Print {
 }
 
 function jsonPrint(): Print {
-  const print = (event: object) => console.log(JSON.stringify(event));
+  const print = (event: object) => console.log(jsonOf(event));
   return {
     ready: (facts) => print({ type: 'ready', ...facts }),
     attempt: (attempt) => print({ type: 'attempt', ...attempt }),
@@ -101,8 +102,8 @@ function readKeys(dev: Dev, stop: (reason: string) => void): void {
 function takeCommands(dev: Dev): void {
   createInterface({ input: process.stdin }).on('line', () => {
     dev.nextAccount().then(
-      (account) => console.log(JSON.stringify({ type: 'account', ...account })),
-      (error: unknown) => console.log(JSON.stringify({ type: 'error', message: String(error) })),
+      (account) => console.log(jsonOf({ type: 'account', ...account })),
+      (error: unknown) => console.log(jsonOf({ type: 'error', message: String(error) })),
     );
   });
 }

@@ -5,6 +5,7 @@ import { attemptLine } from '../dev/attempts.ts';
 import { createLog } from '../log.ts';
 import { queueByNameOrId, withApi } from './api.ts';
 import { CommandError, command } from './command.ts';
+import { jsonOf } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 import { JOB_ARGUMENT, jobId } from './values.ts';
 
@@ -83,7 +84,7 @@ export const TAIL = command({
     await withApi(environment, async (client) => {
       const queueIds = queue === undefined ? {} : { queueIds: [(await queueByNameOrId(client, queue)).id] };
       const filter = { ...queueIds, ...(failed ? { statuses: ['FAILED', 'NACKED'] } : {}) };
-      const print = json ? (attempt: WireAttempt) => console.log(JSON.stringify(attempt)) : printLine;
+      const print = json ? (attempt: WireAttempt) => console.log(jsonOf(attempt)) : printLine;
       await follow(client, filter, print, stopping.signal);
     });
     return null;

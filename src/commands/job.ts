@@ -45,8 +45,11 @@ export const JOB_LIST = command({
     dead: { help: 'with --format: dead letters in place of jobs, --filter is as in their box' },
     limit: { ...ROWS, help: `${ROWS.help}; with --format up to 100000, which is the default` },
   },
-  run: async ({ options: { queue: wanted, account, status: text, limit, ...ofApi } }, environment) => {
-    if (Object.values(ofApi).some((given) => given !== undefined && given !== false))
+  run: async (
+    { options: { queue: wanted, account, status: text, limit, filter, format, payload, dead } },
+    environment,
+  ) => {
+    if (filter !== undefined || format !== undefined || payload || dead)
       throw new UsageError(
         '--filter, --format, --payload and --dead need the API: set JOBFERRY_URL and JOBFERRY_API_KEY',
       );

@@ -3,6 +3,7 @@ import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
 import { apiAddress, QUEUE_ARGUMENT } from './api.ts';
 import { command } from './command.ts';
+import { jsonOf } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 import { urlOf } from './values.ts';
 
@@ -56,5 +57,5 @@ const JSON_PRINT: ListenPrint = {
 };
 
 function printJson(event: object): void {
-  console.log(JSON.stringify(event));
+  console.log(jsonOf(event));
 }

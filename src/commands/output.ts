@@ -7,6 +7,21 @@ export { printable };
 /** Longest text of a cell; the rest is cut off. `--json` has all of it. */
 const MAX_CELL = 60;
 
+/** Returns a value as JSON. Characters that a terminal could take for commands are escaped, which changes no value. */
+export function jsonOf(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
+/** Returns lines of text in which nothing can command a terminal. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
 type Cell = string | number | boolean | Date | null | undefined;
 
 export interface Column<Row> {

@@ -189,7 +189,9 @@ export async function checkThroughApi(
 
 function stateOf({ pause, hold }: WireQueue): string {
   if (pause !== null) return 'paused';
-  return hold === null ? 'running' : `held until ${hold.until}`;
+  if (hold === null) return 'running';
+  const until = new Date(hold.until);
+  return until > new Date() ? `held until ${time(until)}` : 'held until a job has probed the receiver';
 }
 
 function sinceSeconds(seconds: number | null): string | null {

@@ -5,7 +5,7 @@ import { readDuration } from '../domain/duration.ts';
 import { isId } from '../domain/id.ts';
 import { createLog } from '../log.ts';
 import { CommandError, command, UsageError } from './command.ts';
-import { printable } from './output.ts';
+import { jsonOf, printable } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 /** An answer of the receiver to a delivery. */
@@ -42,7 +42,7 @@ export const RECEIVER = command({
     });
     stopOnSignal(Promise.resolve(receiver), createLog({ level: 'error' }));
     console.log(
-      options.json ? JSON.stringify({ type: 'ready', url: receiver.url }) : `receiver is listening on ${receiver.url}`,
+      options.json ? jsonOf({ type: 'ready', url: receiver.url }) : `receiver is listening on ${receiver.url}`,
     );
     return null;
   },
@@ -81,9 +81,7 @@ async function startReceiver({ port, steps, secret, json }: ReceiverOptions) {
     const isLeft = await sleep(step.waitMs, false, { signal: stopping.signal }).catch(() => true);
     if (isLeft || res.destroyed) return;
     const delivery = deliveryIn(body.toString());
-    console.log(
-      json ? JSON.stringify({ type: 'delivery', ...delivery, status: step.status }) : line(delivery, step.status),
-    );
+    console.log(json ? jsonOf({ type: 'delivery', ...delivery, status: step.status }) : line(delivery, step.status));
     res.writeHead(step.status, step.retryAfter === null ? {} : { 'retry-after': String(step.retryAfter) }).end();
   });
   await new Promise<void>((resolve, reject) => {

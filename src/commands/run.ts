@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { parseConfig } from '../config.ts';
 import { meantBy } from '../domain/spelling.ts';
 import { createLevelSwitch, createLog, logProcessWarnings } from '../log.ts';
 import { doubtsAbout, withSecretFiles } from '../variables.ts';
 import { BUILD } from '../version.ts';
 import { helpOf, readArguments, usageOf } from './arguments.ts';
-import { type Command, type Environment, UsageError } from './command.ts';
+import { type Command, CommandError, type Environment, UsageError } from './command.ts';
 import { BUILDING, COMMANDS, OPERATING } from './index.ts';
-import { printable } from './output.ts';
+import { jsonOf, printable, printableLines } from './output.ts';
 import { run } from './refusals.ts';
 
 /**
@@ -16,17 +15,17 @@ import { run } from './refusals.ts';
  */
 export async function runCommand(given: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | 3 | null> {
   const argv = commandFirst(given);
-  if (argv[0] === '--version' || argv[0] === '-v') return print(`jobferry ${BUILD}`);
+  if (argv[0] === '--version' || argv[0] === '-v') return printText(`jobferry ${BUILD}`);
   const named = commandOf(argv);
   if (argv.length === 0 || argv[0] === 'help' || argv.includes('--help') || argv.includes('-h')) {
-    return print(named === undefined ? overview(groupOf(argv)) : helpOf(named));
+    return printText(named === undefined ? overview(groupOf(argv)) : helpOf(named));
   }
   if (named === undefined) throw new UsageError(`${unknown(argv)}\n\n${overview(groupOf(argv))}`);
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
   const result = await run(named, read, environmentOf(variables));
   if (result === null) return null;
-  if (result.stream === undefined) print(json ? JSON.stringify(result.json) : result.text);
-  else await printAll(result.stream);
+  if (result.stream === undefined) await printText(json ? jsonOf(result.json) : result.text);
+  else await print(result.stream);
   for (const note of result.notes ?? []) console.error(`jobferry: ${printable(note)}`);
   return result.isFailure === true ? (result.exitCode ?? 1) : 0;
 }
@@ -41,19 +40,28 @@ function commandFirst(argv: readonly string[]): readonly string[] {
   return [...argv.slice(from), ...argv.slice(0, from)];
 }
 
-function print(text: string): 0 {
-  console.log(text);
+async function printText(text: string): Promise<0> {
+  await print([`${text}\n`]);
   return 0;
 }
 
-/** Waits for the reader of the output. One that has gone, as `head` does, needs no more. */
-async function printAll(texts: AsyncIterable<string>): Promise<void> {
+/**
+ * Waits for the reader of the output. One that has gone, as `head` does, needs no more.
+ * @throws CommandError when the output cannot be written, as on a full disk
+ */
+async function print(texts: Iterable<string> | AsyncIterable<string>): Promise<void> {
   const { stdout } = process;
-  stdout.once('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
-  });
-  for await (const text of texts) if (!stdout.write(text)) await once(stdout, 'drain');
+  // Each error is that of a write, too.
+  stdout.on('error', () => undefined);
+  for await (const text of texts) {
+    // A file keeps every character. A terminal would obey some.
+    const shown = stdout.isTTY ? printableLines(text) : text;
+    const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+      stdout.write(shown, (failure) => resolve(failure ?? null));
+    });
+    if (error?.code === 'EPIPE') process.exit(0);
+    if (error !== null) throw new CommandError(`the output could not be written: ${error.message}`);
+  }
 }
 
 function commandOf(argv: readonly string[]): Command | undefined {

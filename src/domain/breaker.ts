@@ -79,7 +79,13 @@ export function tellBreaker(
   return rules.isProbe ? spare(told, job, outcome, moment) : told;
 }
 
-/** The probe's job waits and is tried again, unless its receiver says that it must not be or its lifetime would be over. */
+/** The longest pause between two probes, as in `jobferry_breaker_pause`. */
+const LONGEST_PAUSE_MS = 300_000;
+
+/**
+ * The probe's job waits and is tried again, unless its receiver says that it must not be or its lifetime is over. It may be the
+ * only job, so it waits for no longer than a probe does, and then for half of what is left of its lifetime at most.
+ */
 function spare(
   told: Transition,
   job: JobState,
@@ -90,8 +96,9 @@ function spare(
   const waitMs =
     outcome.kind === 'backpressure'
       ? Math.max(told.waitMs, outcome.retryAfterMs)
-      : backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random);
-  if (isRefused || moment.now + waitMs >= job.deliverBy) return told;
+      : Math.min(backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random), LONGEST_PAUSE_MS);
+  const leftMs = job.deliverBy - moment.now;
+  if (isRefused || leftMs < 2) return told;
   const { statusCode } = outcome;
   const error = outcome.kind === 'failed' ? outcome.error : `HTTP ${statusCode}`;
   return {
@@ -100,7 +107,7 @@ function spare(
     attempts: job.attempts - 1,
     deferCount: job.deferCount,
     interruptions: 0,
-    waitMs,
+    waitMs: waitMs < leftMs ? waitMs : Math.floor(leftMs / 2),
     lastError: error,
     deadReason: null,
     entry: { attempt: job.attempts, status: 'deferred', error, webhookStatusCode: statusCode },

@@ -23,8 +23,8 @@ import { WAIT_REASONS } from './waiting.ts';
 export function assertJobFilter(filter: JobFilter): void {
   assertList('ids', filter.ids, isStorableText);
   assertList('queueIds', filter.queueIds, isStorableText);
-  assertList('queueNames', filter.queueNames, isStorableText);
-  assertList('receivers', filter.receivers, isStorableText);
+  assertList('queueNames', filter.queueNames, isFilterText);
+  assertList('receivers', filter.receivers, isFilterText);
   assertList('states', filter.states, (state) => JOB_STATES.includes(state));
   assertList('statuses', filter.statuses, (status) => JOB_STATUSES.includes(status));
   assertList('deadReasons', filter.deadReasons, (reason) => DEAD_REASONS.includes(reason));
@@ -97,6 +97,11 @@ export function assertList<T>(name: string, list: readonly T[] | undefined, isVa
   if (list.length > FILTER_LIMITS.listLength) throw invalid(`${name}: at most ${FILTER_LIMITS.listLength} entries`);
   const wrong = list.find((item) => !isValid(item));
   if (wrong !== undefined) throw invalid(`${name}: ${shortened(JSON.stringify(wrong))} is not a valid value`);
+}
+
+/** Whether a name can be compared: no longer than any text of a filter. */
+export function isFilterText(text: string): boolean {
+  return text.length <= FILTER_LIMITS.textLength && isStorableText(text);
 }
 
 export function assertRange(name: string, range: TimeRange | undefined): void {

@@ -11,29 +11,38 @@ export type EachPayload = (visit: (payload: unknown) => void) => Promise<void>;
  * occurs, or a value of another type than those at the path. Null if there is no such reason, or nothing was sampled.
  */
 export async function payloadHint(payload: JobFilter['payload'], each: EachPayload): Promise<string | null> {
-  if (payload === undefined) return null;
-  for (const test of requiredTests(payload)) {
-    const hint = await hintOf(test, each);
-    if (hint !== null) return hint;
-  }
-  return null;
+  return payload === undefined ? null : hintOf(payload, each);
 }
 
-/** The tests that a payload must pass, or one of which it must pass. A negated condition matches where a path is missing. */
-function requiredTests(condition: PayloadCondition): Test[] {
+async function hintOf(condition: PayloadCondition, each: EachPayload): Promise<string | null> {
   switch (condition.kind) {
     case 'test':
-      return condition.op === 'NEQ' ? [] : [condition];
-    case 'and':
-    case 'or':
-      return condition.of.flatMap(requiredTests);
+      // It matches where the path is missing.
+      return condition.op === 'NEQ' ? null : hintOfTest(condition, each);
+    case 'and': {
+      for (const part of condition.of) {
+        const hint = await hintOf(part, each);
+        if (hint !== null) return hint;
+      }
+      return null;
+    }
+    case 'or': {
+      let first: string | null = null;
+      for (const part of condition.of) {
+        const hint = await hintOf(part, each);
+        // One that may match is enough.
+        if (hint === null) return null;
+        first ??= hint;
+      }
+      return first;
+    }
     case 'not':
     case 'anywhere':
-      return [];
+      return null;
   }
 }
 
-async function hintOf({ path, op, value }: Test, each: EachPayload): Promise<string | null> {
+async function hintOfTest({ path, op, value }: Test, each: EachPayload): Promise<string | null> {
   const steps = parsePath(path);
   const types = new Set<string>();
   let payloads = 0;

@@ -57,6 +57,7 @@ export interface Chosen {
 export function chosenOf({ ids, names, receiver }: QueueChoice, live: readonly Named[]): Chosen[] {
   if ([ids, names, receiver].filter((way) => way != null).length !== 1)
     throw invalidField('queues', 'give one of ids, names and receiver');
+  if (receiver?.trim() === '') throw invalidField('receiver', 'must be the host of webhook URLs');
   if (receiver != null) return deliveringTo(receiver, live).map(({ id, name }) => ({ id, name }));
   const given = [...new Set(ids ?? names ?? [])];
   if (given.length === 0 || given.length > MAX_CHOSEN)

@@ -191,7 +191,7 @@ describe('job list', () => {
     expect(await idsOf('--queue', 'jobs', '--status', 'dead')).toEqual([dead]);
     const completed = await operator.run('job', 'list', '--queue', 'jobs', '--status', 'completed');
     expect(completed.text).toContain('Queue jobs has no jobs that are completed.');
-    const { json, text } = await operator.run('job', 'list', '--queue', 'jobs');
+    const { json, text } = await operator.run('job', 'list', '--queue', 'jobs', '--json');
     expect(json).toMatchObject([
       { id: soon, status: 'pending', attempts: 0, lastError: null, createdAt: expect.any(Date) },
       { id: late },

@@ -3,7 +3,7 @@ import { helpOf, readArguments, usageOf } from '../../src/commands/arguments.ts'
 import { command } from '../../src/commands/command.ts';
 import { COMMANDS } from '../../src/commands/index.ts';
 import { lifeOf } from '../../src/commands/job-timeline.ts';
-import { facts, table } from '../../src/commands/output.ts';
+import { facts, jsonOf, printableLines, table } from '../../src/commands/output.ts';
 import { openCommands } from '../support/operator.ts';
 
 const sample = command({
@@ -69,6 +69,13 @@ describe('text for people', () => {
 
   it('shows control characters instead of sending them to the terminal', () => {
     expect(facts([['name', 'a\u001b[2Jb\n\u202ec']])).toBe('name  a\\u001b[2Jb\\u000a\\u202ec');
+  });
+
+  it('is the same value as JSON, in which a terminal finds no command', () => {
+    const value = { 'k\u009b31m': 'a\u001b]0;t\u0007\u202e\u2028\u{e0001}\u007fü' };
+    expect(jsonOf(value)).toMatch(/^[\x20-\x7eü]*$/);
+    expect(JSON.parse(jsonOf(value))).toEqual(value);
+    expect(printableLines('one\u001b[31m\ntwo\r')).toBe('one\\u001b[31m\ntwo\\u000d');
   });
 
   it('cuts long cells, and leaves out what is undefined', () => {

@@ -19,10 +19,14 @@ import {
 
 const START = Date.UTC(2026, 10, 21, 12);
 const SECOND = 1000;
-const UNAVAILABLE: JobEvent = {
+const backpressure = (statusCode: number, retryAfterMs: number): JobEvent => ({
   type: 'answered',
-  outcome: { kind: 'backpressure', statusCode: 503, retryAfterMs: 40_000 },
-};
+  outcome: { kind: 'backpressure', statusCode, retryAfterMs },
+});
+const unavailableFor = (ms: number) => backpressure(503, ms);
+const UNAVAILABLE = unavailableFor(40_000);
+/** The receiver is alive, and asks for a hold. */
+const BUSY = backpressure(429, 40_000);
 
 let fixture: Fixture;
 let setClock: (ms: number) => Promise<void>;
@@ -188,7 +192,20 @@ describe('an open breaker', () => {
     await open();
     await after(10 * SECOND);
     await answer(await claimed(), UNAVAILABLE);
-    expect(await state()).toMatchObject({ until: 20, hold: 40, probes: 1 });
+    expect(await state()).toMatchObject({ until: 40, hold: 40, probes: 1 });
+  });
+
+  it('probes after five minutes, though what answers 503 for its receiver asks for hours', async () => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), unavailableFor(2 * 3600 * SECOND));
+    expect(await state()).toMatchObject({ until: 300, hold: 300, probes: 1 });
+    await after(300 * SECOND);
+    // Longer than a job lives: nothing dies of a probe.
+    await answer(await claimed(), unavailableFor(100 * 3600 * SECOND));
+    expect(await state()).toMatchObject({ until: 60, hold: 60, probes: 2 });
+    const dead = await fixture.db.query(`select id from job where queue_id = $1 and status = 'dead'`, [queue.id]);
+    expect(dead).toEqual([]);
   });
 
   it('closes at a success of the probe, or of what was in flight, and counts from 0 again', async () => {
@@ -275,9 +292,40 @@ describe('an open breaker', () => {
   it('keeps a longer hold that its receiver asked for when the webhook is changed', async () => {
     await open();
     await after(10 * SECOND);
-    await answer(await claimed(), UNAVAILABLE);
+    await answer(await claimed(), BUSY);
     await renew();
     expect(await state()).toMatchObject({ opened: -10, hold: 40, probes: 0 });
+  });
+
+  it.each<[string, () => Promise<unknown>, object]>([
+    ['its webhook is changed', renew, { opened: -50, hold: 0, probe: null }],
+    ['it is switched off', () => set(null), { opened: null, hold: null, probe: null }],
+  ])('does not await the probe after such a hold when %s', async (_what, change, expected) => {
+    await open();
+    await after(10 * SECOND);
+    await answer(await claimed(), BUSY);
+    await after(40 * SECOND);
+    const [probe] = await claimed();
+    expect(await state()).toMatchObject({ hold: 0, probe: probe?.id });
+    await change();
+    expect(await state()).toMatchObject(expected);
+    expect((await claimed()).length).toBeGreaterThan(0);
+  });
+
+  it('makes its waiting jobs due when a person ends the hold, also after the time of the probe', async () => {
+    await fixture.db.query('update queue set backoff_delay = 600 where id = $1', [queue.id]);
+    await set({ failures: 2, seconds: null });
+    await fixture.publishJobs(queue as never, 2);
+    await answer(await claimed(), FAILED);
+    await fixture.db.query(`update job set scheduled_for = jobferry_now() where queue_id = $1`, [queue.id]);
+    await after(10 * SECOND);
+    const [probe] = await claimed();
+    await answer([probe as never], FAILED);
+    await fixture.db.query(`delete from job where queue_id = $1 and id <> $2`, [queue.id, probe?.id]);
+    await after(20 * SECOND);
+    expect(await claimed()).toEqual([]);
+    expect([await endHold(fixture.db, by(), queue.id), (await claimed()).length]).toEqual([true, 1]);
+    expect(await endHold(fixture.db, by(), queue.id)).toBe(false);
   });
 
   it('closes at the receipt of its probe in ack mode, and the jobs behind it are woken', async () => {
@@ -297,7 +345,7 @@ describe('an open breaker', () => {
   it('leaves the hold that a receiver asked for when it is switched off', async () => {
     await open();
     await after(10 * SECOND);
-    await answer(await claimed(), UNAVAILABLE);
+    await answer(await claimed(), BUSY);
     await set(null);
     expect(await state()).toMatchObject({ opened: null, hold: 40 });
   });

@@ -84,6 +84,17 @@ describe('a probe that fails', () => {
     expect(after(late, probe(), hour)).toMatchObject({ status: 'dead', deadReason: 'retry_after_exceeds_lifetime' });
   });
 
+  it('waits for no longer than a probe does, and for half of what is left when it would not live to be tried again', () => {
+    const slow = job({ backoffDelay: 3600 });
+    expect(after(slow, probe(), failed)).toMatchObject({ status: 'pending', waitMs: 300_000 });
+    const short = { status: 'pending', waitMs: 40_000, deadReason: null };
+    expect(after({ ...slow, deliverBy: NOW + 80_000 }, probe(), failed)).toMatchObject(short);
+    for (const asked of [80_000, HOUR, 100 * HOUR])
+      expect(after({ ...slow, deliverBy: NOW + 80_000 }, probe(), answered(503, asked))).toMatchObject(short);
+    // A receiver that asks for less than the lifetime has it.
+    expect(after(slow, probe(), answered(503, HOUR))).toMatchObject({ status: 'pending', waitMs: HOUR });
+  });
+
   it('costs an attempt in a queue without a breaker', () => {
     expect(after(last, { ...rules(), isProbe: true }, failed)).toMatchObject({ status: 'dead', attempts: 3 });
     expect(after(job(), { ...rules(), isProbe: true }, backpressure(0))).toMatchObject({ deferCount: 1 });

@@ -69,6 +69,11 @@ it('looks into combinations, and needs a sample', async () => {
   const both: PayloadCondition = { kind: 'and', of: [test('customer.id', 42), { kind: 'or', of: [test('nowhere')] }] };
   expect(await hintFor(both)).toBe('no recent payload has the path nowhere');
   expect(await hintFor(both, [])).toBeNull();
+  // `customer 42` asks for the number and for the text.
+  const either = { kind: 'or', of: [test('customer.id', '42'), test('customer.id', 42)] } as const;
+  expect(await hintFor(either)).toBeNull();
+  const neither = { kind: 'or', of: [test('nowhere'), test('customer.id', '42')] } as const;
+  expect(await hintFor(neither)).toBe('no recent payload has the path nowhere');
   expect(await hintFor(undefined)).toBeNull();
 });
 

@@ -1,8 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtService } from '../support/built.ts';
@@ -61,6 +65,23 @@ async function pipe(input: string, ...args: string[]): Promise<{ code: number; o
     }),
   );
 }
+
+it.skipIf(!existsSync('/dev/full'))('output that cannot be written is told in one line, and fails', async () => {
+  const full = await open('/dev/full', 'w');
+  onTestFinished(() => full.close());
+  for (const args of [
+    ['queue', 'list', '--json'],
+    ['job', 'list', '--format', 'ndjson'],
+  ]) {
+    const child = spawn(process.execPath, [builtService(), ...args], {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+    const said = text(child.stderr as Readable);
+    const [code] = (await once(child, 'close')) as [number];
+    expect([code, await said]).toEqual([1, expect.stringMatching(/^jobferry: the output could not be written: .+\n$/)]);
+  }
+});
 
 describe('publish', () => {
   it('takes a payload, or one in each line, from the standard input', async () => {

@@ -28,7 +28,11 @@ export class BreakerShadow {
   }
 
   /** So many answers in a row have failed; 0 if one was accepted together with them. @returns the end of the hold that begins now; null if none does */
-  failed(answers: number, wasProbe: boolean, { now, isHeld }: { now: number; isHeld: boolean }): number | null {
+  failed(
+    answers: number,
+    wasProbe: boolean,
+    { now, isHeld, askedMs }: { now: number; isHeld: boolean; askedMs: number },
+  ): number | null {
     const wasOpen = this.isOpen && isHeld;
     this.#failed += answers;
     if (answers > 0) this.#since ??= now;
@@ -41,7 +45,7 @@ export class BreakerShadow {
       this.#probes = now - this.#closedAt <= SOON_MS ? this.#probes + 1 : 0;
       this.#reached('a breaker opens');
     }
-    this.#until = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#probes, LONGEST_PAUSE_MS);
+    this.#until = now + Math.min(Math.max(FIRST_PAUSE_MS * 2 ** this.#probes, askedMs), LONGEST_PAUSE_MS);
     return this.#until;
   }
 

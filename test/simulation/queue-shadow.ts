@@ -52,8 +52,9 @@ export class QueueShadow {
   /** The webhook of the queue has another address: the next probe of an open breaker is due. */
   wasMoved(now: number): void {
     const until = this.#breaker.renewed(now);
-    if (until === null || until !== this.#heldUntil) return;
-    this.#heldUntil = Math.min(until, now);
+    const isHeldByReceiver = this.#heldUntil !== until && (this.#heldUntil ?? 0) > now;
+    if (until === null || this.#heldUntil === null || isHeldByReceiver) return;
+    this.#heldUntil = Math.min(this.#heldUntil, now);
     if (until > now) this.#reached('a held queue gets another webhook');
     if (this.#probe === null) return;
     this.#reached('a queue gets another webhook while its probe is in flight');
@@ -135,12 +136,14 @@ export class QueueShadow {
     if (failing.length > 0) {
       const wasProbe = isAbout(failing);
       const isInRow = accepted.length + alive.length === 0;
-      const until = this.#breaker.failed(isInRow ? failing.length : 0, wasProbe, {
+      const askedMs = Math.max(0, ...failing.map(({ effectMs }) => effectMs ?? 0));
+      const opened = this.#breaker.failed(isInRow ? failing.length : 0, wasProbe, {
         now,
         isHeld: this.#heldUntil !== null,
+        askedMs,
       });
-      const holds = [until ?? 0, ...failing.map(({ effectMs }) => (effectMs === undefined ? 0 : now + effectMs))];
-      if (Math.max(...holds) > 0) this.#heldUntil = Math.max(this.#heldUntil ?? 0, ...holds);
+      const until = opened ?? (askedMs > 0 ? now + askedMs : null);
+      if (until !== null) this.#heldUntil = Math.max(this.#heldUntil ?? 0, until);
       else if (wasProbe) this.#probeEnds(now);
       if (wasProbe) this.#probe = null;
     }

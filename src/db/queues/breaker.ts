@@ -3,8 +3,9 @@ import type { BreakerSettings } from '../../domain/breaker.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
-/** SQL: whether the hold of a queue is that of its open breaker, and not a longer one that its receiver asked for. */
-const IS_HELD = 'breaker_opened_at is not null and hold_until = breaker_until';
+/** SQL: whether an open breaker alone holds a queue, and not a longer hold that its receiver asked for and that is not over. */
+const isHeld = (now: string) =>
+  `breaker_opened_at is not null and (hold_until = breaker_until or hold_until <= ${now})`;
 
 /**
  * SQL: columns of a queue that make the next probe of an open breaker due. A probe in flight is not awaited: it says nothing about
@@ -12,9 +13,9 @@ const IS_HELD = 'breaker_opened_at is not null and hold_until = breaker_until';
  * @param now SQL of a time that is read once
  */
 export const probeDue = (now: string) => `
-        hold_until = case when ${IS_HELD} then least(hold_until, ${now}) else hold_until end,
-        breaker_until = case when ${IS_HELD} then least(breaker_until, ${now}) else breaker_until end,
-        probe_job_id = case when ${IS_HELD} then null else probe_job_id end`;
+        hold_until = case when ${isHeld(now)} then least(hold_until, ${now}) else hold_until end,
+        breaker_until = case when ${isHeld(now)} then least(breaker_until, ${now}) else breaker_until end,
+        probe_job_id = case when ${isHeld(now)} then null else probe_job_id end`;
 
 /**
  * SQL: columns of a queue whose receiver is another one, or gets requests with another signature. A closed breaker counts from 0, and
@@ -40,10 +41,10 @@ const SET_BREAKER: Statement = {
   text: `
     with clock as materialized (select jobferry_now() as now), present as materialized (
       select id, name, breaker_failures, breaker_seconds, $4::integer is null and $5::integer is null as goes,
-             coalesce(${IS_HELD}, false) as holds
-        from queue
+             coalesce(${isHeld('clock.now')}, false) as holds
+        from queue cross join clock
        where id = $1 and account_id = $2 and deleted_at is null
-         and (breaker_failures, breaker_seconds) is distinct from ($4::integer, $5::integer) for no key update
+         and (breaker_failures, breaker_seconds) is distinct from ($4::integer, $5::integer) for no key update of queue
     ), changed as (
       update queue set
         breaker_failures = $4, breaker_seconds = $5,

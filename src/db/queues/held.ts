@@ -9,5 +9,14 @@ export function isHeld(now: string, queue = ''): string {
             or ${column('breaker_opened_at')} is not null))`;
 }
 
-/** SQL: whether `endHolds` would change a queue. The probe of an open breaker that is due already needs nothing. */
-export const HAS_HOLD = '(hold_until is not null and (breaker_opened_at is null or hold_until > jobferry_now()))';
+/**
+ * SQL: whether `endHolds` would change a queue. The probe of an open breaker that is due already needs nothing but a job, which may
+ * still wait.
+ * @param queue name of the table of its columns
+ */
+export function hasHold(queue: string): string {
+  return `(${queue}.hold_until is not null and (${queue}.breaker_opened_at is null or ${queue}.hold_until > jobferry_now()
+            or ${queue}.probe_job_id is null and exists (
+                 select from job where job.queue_id = ${queue}.id and job.status = 'pending' and job.wait_reason = 'hold'
+                                   and job.scheduled_for > jobferry_now())))`;
+}

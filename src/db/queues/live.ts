@@ -1,6 +1,6 @@
 import { LIMITS } from '../../domain/queue.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { HAS_HOLD, isHeld } from './held.ts';
+import { hasHold, isHeld } from './held.ts';
 
 /** A live queue, as far as it matters for a deed with several of them. */
 export interface LiveQueue {
@@ -10,7 +10,7 @@ export interface LiveQueue {
   isAckMode: boolean;
   pausedAt: Date | null;
   isHeld: boolean;
-  /** Whether there is a hold to end: also one whose time is over and that no job has probed yet, but no due probe of a breaker. */
+  /** Whether there is a hold to end: also one whose time is over and that no job has probed yet, but no due probe of a breaker, unless its job waits. */
   hasHold: boolean;
   concurrency: number;
   rateLimitMax: number | null;
@@ -22,7 +22,7 @@ const LIVE: Statement = {
   name: 'live-queues',
   text: `
     select id, name, webhook_url as "webhookUrl", mode = 'ack' as "isAckMode", paused_at as "pausedAt",
-           ${isHeld('jobferry_now()')} as "isHeld", ${HAS_HOLD} as "hasHold",
+           ${isHeld('jobferry_now()')} as "isHeld", ${hasHold('queue')} as "hasHold",
            concurrency, rate_limit_max as "rateLimitMax", rate_limit_window as "rateLimitWindow"
       from queue where account_id = $1 and deleted_at is null order by id limit ${LIMITS.accountConcurrency}`,
 };

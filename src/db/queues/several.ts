@@ -1,7 +1,7 @@
 import type { Author } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { HAS_HOLD } from './held.ts';
+import { hasHold } from './held.ts';
 
 /**
  * Pause, resume and the end of holds, of one queue or of many. Each is one statement with the changes, an audit entry for each
@@ -105,7 +105,7 @@ const END_HOLD: Statement = {
   name: 'end-holds',
   text: `
     with present as materialized (
-      select id, name, hold_until, breaker_opened_at from queue
+      select id, name, hold_until, probe_job_id, breaker_opened_at from queue
        where id = any ($1::text[]) and account_id = $2 and deleted_at is null
     ), held as materialized (
       select id from job
@@ -113,14 +113,14 @@ const END_HOLD: Statement = {
                select job.id from job
                 where job.queue_id = present.id and job.status = 'pending' and job.wait_reason = 'hold'
                   and job.scheduled_for > jobferry_now()
-                order by job.scheduled_for limit $4) next where ${HAS_HOLD})
+                order by job.scheduled_for limit $4) next where ${hasHold('present')})
          and status = 'pending' and wait_reason = 'hold' order by id for no key update
     ), moved as (
       update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id
       returning job.id, job.queue_id
     ), locked as materialized (
       select id, name, hold_until, breaker_opened_at is not null as probes, jobferry_now() as now from queue
-       where id = any (array(select id from present)) and ${HAS_HOLD} and (select count(*) from moved) >= 0
+       where id = any (array(select id from present)) and ${hasHold('queue')} and (select count(*) from moved) >= 0
        order by id for no key update
     ), ended as (
       update queue set hold_until = case when probes then least(queue.hold_until, now) end,

@@ -2,7 +2,7 @@ import { changeLimits, type LimitedQueue } from '../../db/queues/limits.ts';
 import { type LiveQueue, liveQueues, waitingOf } from '../../db/queues/live.ts';
 import { endHolds, type FoundQueue, isAuditFull, pauseQueues, resumeQueues } from '../../db/queues/several.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
-import { JobferryError } from '../../domain/errors.ts';
+import { invalidField, JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import {
   assertTotalAfter,
@@ -148,7 +148,7 @@ export function createSeveralQueues(context: Context) {
     /**
      * Undoes `limitSeveral`: puts the former limits of queues back, of those that still have what it set.
      * @param limits what it set
-     * @throws JobferryError `forbidden`
+     * @throws JobferryError `invalid_fields` (too many queues, or one twice), `forbidden`
      */
     async restoreLimits(
       account: Account,
@@ -156,6 +156,7 @@ export function createSeveralQueues(context: Context) {
       limits: Partial<Limits>,
     ): Promise<SeveralQueues> {
       const queues = chosenOf({ ids: former.map(({ id }) => id) }, []);
+      if (queues.length < former.length) throw invalidField('former', 'must name each queue once');
       const outcomes = await limit(account, queues, (present) => undoneLimits(present, former, limits));
       return { queues: undone(outcomes), pausedAt: null };
     },

@@ -46,10 +46,11 @@ export function failing(
     breaker.probes += 1;
   }
   if (opens || (wasOpen && endsProbe)) {
-    breaker.until = now + pauseMs(breaker.probes);
+    breaker.until = now + Math.max(pauseMs(breaker.probes), Math.min(holdMs ?? 0, 300_000));
     holds = breaker.until;
+  } else if (holdMs !== null) {
+    holds = now + holdMs;
   }
-  if (holdMs !== null) holds = Math.max(holds ?? 0, now + holdMs);
   if (holds !== null) queue.holdUntil = Math.max(queue.holdUntil ?? 0, holds);
   else if (endsProbe && !wasOpen && queue.holdUntil !== null && queue.holdUntil <= now) queue.holdUntil = null;
   if (endsProbe) queue.probeJobId = null;
@@ -80,9 +81,9 @@ export function alive(queue: QueueRow, { jobIds, now }: Told, hasEnded: boolean)
 export function renew(queue: QueueRow, now: number): void {
   const { breaker } = queue;
   const isOpen = breaker.openedAt !== null;
-  if (isOpen && queue.holdUntil !== null && queue.holdUntil === breaker.until) {
-    breaker.until = Math.min(breaker.until, now);
-    queue.holdUntil = breaker.until;
+  if (isOpen && queue.holdUntil !== null && (queue.holdUntil === breaker.until || queue.holdUntil <= now)) {
+    breaker.until = Math.min(breaker.until ?? now, now);
+    queue.holdUntil = Math.min(queue.holdUntil, now);
     queue.probeJobId = null;
   }
   Object.assign(breaker, isOpen ? {} : { failed: 0, failedSince: null }, { probes: 0, closedAt: null });
