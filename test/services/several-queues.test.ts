@@ -217,6 +217,8 @@ describe('limiting several', () => {
     const former = done.queues.flatMap(({ id, limits: before }) =>
       id === null || before === null ? [] : [{ id, ...before }],
     );
+    const twice = op.queues.restoreLimits(account, [...former, ...former], limits);
+    await expect(twice).rejects.toMatchObject({ fields: { former: ['must name each queue once'] } });
     const undone = await op.queues.restoreLimits(account, former, limits);
     expect(outcomes(undone)).toEqual(['changed', 'changed', 'changed_since']);
     expect(await op.queues.get(account, one.id)).toMatchObject({
@@ -253,7 +255,7 @@ describe('deeds with several queues', () => {
     await expect(op.queues.limitSeveral(account, choice, { concurrency: 2 }, REAL)).rejects.toMatchObject({
       kind: 'conflict',
     });
-    expect(outcomes(await op.queues.resumeSeveral(account, choice, { ...DRY, pausedAt: null }))).toEqual(['changed']);
+    await expect(op.queues.resumeSeveral(account, choice, { ...DRY, pausedAt: null })).rejects.toThrow(said);
     await op.queues.resume(account, queue.id);
     expect(await pausedIds()).toEqual([]);
     const theirs = await create({}, other);

@@ -38,14 +38,16 @@ interface DryRun {
 export function createSeveralQueues(context: Context) {
   const { db, prisma, periods } = context;
 
-  const chosen = async (account: Account, choice: QueueChoice) => {
-    const live = await liveQueues(db, account.id);
-    return { live: new Map(live.map((queue) => [queue.id, queue])), chosen: chosenOf(choice, live) };
-  };
   const assertRoom = async ({ id }: Account) => {
     if (!(await isAuditFull(db, id, MAX_AUDITED_A_DAY))) return;
     const text = `the account made more than ${MAX_AUDITED_A_DAY} changes in the last 24 hours: change queues one by one`;
     throw new JobferryError('conflict', text);
+  };
+  const chosen = async (account: Account, choice: QueueChoice) => {
+    // A dry run that is not refused promises that the deed is not.
+    await assertRoom(account);
+    const live = await liveQueues(db, account.id);
+    return { live: new Map(live.map((queue) => [queue.id, queue])), chosen: chosenOf(choice, live) };
   };
   const changed = (account: Account, queueId: string, isWoken: boolean) => {
     if (isWoken) context.wake(queueId, 'change');
@@ -60,7 +62,6 @@ export function createSeveralQueues(context: Context) {
   ): Promise<SeveralQueues> => {
     const { live, chosen: queues } = await chosen(account, choice);
     if (dryRun) return { queues: outcomesOf(queues, live, wouldChange), pausedAt: null };
-    await assertRoom(account);
     const found = new Map((await change(idsOf(queues))).map((queue) => [queue.id, queue]));
     const done = [...found.values()].filter((queue) => queue.changed);
     for (const { id } of done) changed(account, id, wakes);
@@ -74,7 +75,6 @@ export function createSeveralQueues(context: Context) {
     queues: readonly Chosen[],
     wantedOf: (present: readonly LimitedQueue[]) => Map<string, Partial<Limits>>,
   ): Promise<QueueOutcome[]> => {
-    await assertRoom(account);
     const result = await changeLimits(prisma, authorOf(account), idsOf(queues), (present, total) => {
       const wanted = wantedOf(present);
       assertTotalAfter(present, wanted, total);
@@ -156,6 +156,7 @@ export function createSeveralQueues(context: Context) {
       limits: Partial<Limits>,
     ): Promise<SeveralQueues> {
       const queues = chosenOf({ ids: former.map(({ id }) => id) }, []);
+      await assertRoom(account);
       if (queues.length < former.length) throw invalidField('former', 'must name each queue once');
       const outcomes = await limit(account, queues, (present) => undoneLimits(present, former, limits));
       return { queues: undone(outcomes), pausedAt: null };
