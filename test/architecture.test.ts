@@ -274,6 +274,21 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('has no class of two screens with styles of their own: all are in one stylesheet', () => {
+    const folder = join(SRC, 'dashboard');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.css'));
+    const classes = files.map((file) => ({
+      isShared: !file.startsWith('features'),
+      names: new Set(
+        [...readFileSync(join(folder, file), 'utf8').matchAll(/^ {2}\.([\w-]+)/gm)].map(([, name]) => name),
+      ),
+    }));
+    const shared = new Set(classes.flatMap(({ isShared, names }) => (isShared ? [...names] : [])));
+    const own = classes.flatMap(({ isShared, names }) => (isShared ? [] : [...names]));
+    expect(own.length).toBeGreaterThan(50);
+    expect(own.filter((name, index) => own.indexOf(name) < index && !shared.has(name))).toEqual([]);
+  });
+
   it(`has no file longer than ${MAX_LINES} lines`, () => {
     const wrong = violations(({ text }) => {
       const lines = text.split('\n').length;

@@ -34,6 +34,11 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
       expect.stringMatching(/^Concurrency 5 .*9 at once$/),
       expect.stringMatching(/^Attempts 3 .*4 for jobs published from now on$/),
     ]);
+    // The comparison of jobs draws signs before what changed.
+    const signs = await changes
+      .locator('del, ins')
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one, '::before').content));
+    expect(signs).toEqual(Array(4).fill('none'));
     // Another person changes another field meanwhile.
     await account.operate.updateQueue(id, { backoffDelay: 77 });
     expect((await settingsOf(account)).concurrency).toBe(5);

@@ -14,7 +14,7 @@ export function DiffView({ diff, names }: { diff: Comparison; names: readonly [f
   const shown = lines.slice(0, MAX_SHOWN);
   const hasFolds = lines.some((line) => 'folded' in line);
   return (
-    <section className="panel" aria-labelledby="difference">
+    <section className="panel difference" aria-labelledby="difference">
       <header>
         <h2 id="difference">Difference</h2>
         <span className="small q">
@@ -28,7 +28,7 @@ export function DiffView({ diff, names }: { diff: Comparison; names: readonly [f
           )}
         </span>
       </header>
-      <pre className="diff" tabIndex={0} role="region" aria-label="Difference">
+      <pre tabIndex={0} role="region" aria-label="Difference">
         {shown.map((line) =>
           'folded' in line ? (
             <span key={`folded ${line.from}`} className="folded">

@@ -24,7 +24,7 @@ export function TopCauses({ queue }: { queue: QueueOfPage }) {
         </Link>
       </div>
       <Table
-        className="causes"
+        className="top-causes"
         caption="Causes of dead letters that were not replayed, largest first"
         columns={['Cause', ['Last answer', 'lo1'], ['Dead letters', 'n'], ['Last one', 'n']]}
       >

@@ -41,7 +41,7 @@ export function ChangesPanel({
             {changes.map(({ name, label, from, to, when }) => (
               <li key={name}>
                 <b>{label}</b>
-                <span className="diff">
+                <span className="becomes">
                   <del>{from}</del> <Icon name="moving" /> <span className="sr">becomes</span> <ins>{to}</ins>
                 </span>
                 <small className="q">{WHEN[when]}</small>
