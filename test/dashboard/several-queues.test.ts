@@ -13,6 +13,7 @@ import {
 import {
   figuresOf,
   labelOf,
+  leadOf,
   limitsOf,
   NO_LIMITS,
   namesText,
@@ -42,10 +43,17 @@ describe('deeds with several queues', () => {
     const price = { ...done(1200, 4), waiting: 10_000, waitingExact: false };
     expect(figuresOf('resume', price).map(([figure]) => plain(figure))).toEqual(['1 200', '4', '10 000+']);
     expect(figuresOf('pause', null).map(([figure]) => figure)).toEqual(['…', '…', '…']);
-    expect(plain(labelOf('pause', done(0, 3), 3))).toBe('Pause 3 queues');
+    expect(plain(labelOf('pause', null, 3))).toBe('Pause 3 queues');
     expect(plain(outcomeText('limit', done(1)))).toBe('1 queue limited');
     expect(plain(undoneText('pause', done(3)))).toBe('3 queues resumed');
     expect(plain(undoneText('resume', done(0, 1)))).toBe('0 queues paused again; 1 was changed since');
+    expect(plain(undoneText('limit', done(1)))).toBe('1 queue back at the former limits');
+  });
+
+  it('do not promise what no queue is left for', () => {
+    expect(leadOf('resume', done(2))).toMatch(/^Their jobs go out as soon as limits, holds and breakers allow/);
+    expect([leadOf('resume', done(0, 3)), labelOf('resume', done(0, 3), 3)]).toEqual([undefined, 'Resume']);
+    expect([leadOf('limit', done(0, 3)), labelOf('limit', done(0, 3), 3)]).toEqual([leadOf('limit', null), 'Limit']);
   });
 
   it.each([

@@ -34,7 +34,7 @@ export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
     icon: 'play',
     button: 'Resume…',
     verb: 'Resume',
-    lead: 'Their waiting jobs go out at once, as far as the limits allow, and get their full lifetime again.',
+    lead: 'Their jobs go out as soon as limits, holds and breakers allow, and get their full lifetime again.',
     figures: ['to go on', 'not paused'],
     done: 'resumed',
     undone: 'paused again',
@@ -46,7 +46,7 @@ export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
     lead: 'A field that is left empty keeps the value of each queue. The limits apply at once.',
     figures: ['to be changed', 'have these limits'],
     done: 'limited',
-    undone: 'back at their former limits',
+    undone: 'back at the former limits',
   },
 };
 
@@ -74,9 +74,15 @@ export function titleOf(deed: SeveralDeed, done: Done | null, chosen: number): s
   return `${SEVERAL[deed].verb} ${many(done === null ? chosen : done.changed, 'queue')}?`;
 }
 
+/** Says what the deed does; left out if no queue is left for it. Other limits may still be typed. */
+export function leadOf(deed: SeveralDeed, done: Done | null): string | undefined {
+  return done?.changed === 0 && deed !== 'limit' ? undefined : SEVERAL[deed].lead;
+}
+
 /** The deed on its button. */
 export function labelOf(deed: SeveralDeed, done: Done | null, chosen: number): string {
-  return `${SEVERAL[deed].verb} ${many(done?.changed || chosen, 'queue')}`;
+  if (done?.changed === 0) return SEVERAL[deed].verb;
+  return `${SEVERAL[deed].verb} ${many(done?.changed ?? chosen, 'queue')}`;
 }
 
 /** "12 queues paused", for the toast. */

@@ -12,6 +12,7 @@ import {
   type LimitDraft,
   type LimitsInput,
   labelOf,
+  leadOf,
   limitsOf,
   NO_LIMITS,
   namesText,
@@ -66,7 +67,7 @@ export default function SeveralDialog({
   return (
     <Dialog
       title={titleOf(deed, would, chosen)}
-      lead={SEVERAL[deed].lead}
+      lead={leadOf(deed, would)}
       deed={{
         label: labelOf(deed, would, chosen),
         isDisabled: !isTyped || problem !== null || would === null || would.changed === 0,
