@@ -214,7 +214,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
 
   it('set a breaker, whose opening the page of the queue explains, and remove it', async () => {
     const account = await service.openAccount();
-    await account.createQueue('orders', await openReceiver(() => ({ status: 500 })), { concurrency: 3 });
+    const id = await account.createQueue('orders', await openReceiver(() => ({ status: 500 })), { concurrency: 3 });
     const page = await showSettings(account, '#breaker');
     const dialog = page.getByRole('dialog', { name: 'When does the breaker open?' });
     await dialog.getByLabel('Failed answers in a row').fill('1');
@@ -244,6 +244,10 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     const ofBreaker = '{ queue(name: "orders") { breaker { openedAt failedProbes } } }';
     const isOpenAfterProbe = { openedAt: expect.any(String), failedProbes: expect.toSatisfy((probes) => probes > 0) };
     await expect.poll(async () => (await account.graphql.query(ofBreaker)).queue.breaker).toEqual(isOpenAfterProbe);
+    await account.operate.change('pauseQueue', id);
+    await page.getByText(/^The breaker is open since .+ No job probes it until the queue is resumed\./).waitFor();
+    await page.getByRole('button', { name: 'Probe now' }).waitFor({ state: 'detached' });
+    await account.operate.change('resumeQueue', id);
     await page.goto('/queues/orders/edit#breaker');
     await dialog.getByLabel('Failed answers in a row').fill('');
     await dialog.getByRole('button', { name: 'Remove the breaker' }).click();

@@ -176,8 +176,10 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await account.operate.defer(asking, 4800, 'tokens used up');
     const page = await showQueue(account, 'models');
     await says(page, /^Held for 1 h \d+ min more, until .+: “tokens used up”\. 1 job waits\.$/);
-    const note = page.getByText(/asked for the hold at .+: “tokens used up”/);
-    expect(textOf(await note.innerText())).toMatch(new RegExp(`^Job …${asking.slice(-5)} asked for the hold`));
+    const note = page.getByText(/asked for it: “tokens used up”/);
+    expect(textOf(await note.innerText())).toMatch(
+      new RegExp(`^The queue is held since .+\\. Job …${asking.slice(-5)} asked for it`),
+    );
     await page.getByRole('button', { name: 'End the hold' }).click();
     await page.getByText('The hold of models is ended').waitFor();
     await note.waitFor({ state: 'detached' });

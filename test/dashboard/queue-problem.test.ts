@@ -3,6 +3,7 @@ import {
   type Condition,
   type Depth,
   type Flow,
+  mayEndHold,
   NO_FLOW,
   type QueueNow,
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
@@ -154,7 +155,26 @@ describe('a queue that needs a look', () => {
     expect(out('probing', { hold: { ...hold, probe: { id: job } } })).toMatchObject({ path: `/jobs/${job}` });
     expect(out('failing')).toMatchObject({ path: '/jobs?q=state:retrying,dead+queue:orders' });
     expect(out('behind')).toEqual({ label: 'Edit limits', path: '/queues/orders/edit', deed: 'updateQueue' });
+    // More slots would wait for reports, too.
+    const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, awaitingAck: 5 } };
+    expect(out('behind', awaiting)).toMatchObject({ path: '/jobs?q=state:awaiting-ack+queue:orders' });
     expect(out('moving')).toMatchObject({ path: '/queues/orders' });
+  });
+});
+
+describe('a hold', () => {
+  it('is ended by a person, and a probe asked for, where that does something', () => {
+    const may = (change: Partial<NonNullable<QueueNow['hold']>>, more: Partial<QueueNow> = {}) =>
+      mayEndHold({ ...queue, hold: { ...hold, ...change }, ...more }, view.now);
+    const past = { until: at('11:00:00') };
+    const held = { depth: { ...depth, held: 1 } };
+    expect([may({}), may(past), may({}, { paused: true })]).toEqual([true, true, true]);
+    const byBreaker = { byBreaker: true };
+    expect([may(byBreaker), may(byBreaker, { paused: true })]).toEqual([true, false]);
+    // Due already: it waits for a job.
+    expect([may({ ...past, ...byBreaker }), may({ ...past, ...byBreaker }, held)]).toEqual([false, true]);
+    expect(may({ ...past, ...byBreaker, probe: { id: job } }, held)).toBe(false);
+    expect(may({ ...past, ...byBreaker }, { ...held, paused: true })).toBe(false);
   });
 });
 

@@ -121,6 +121,15 @@ export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
   return phrase`Its breaker is open since ${momentOf(Date.parse(openedAt), view)}: ${many(breaker?.failedInRow ?? 0, 'answer')} in a row failed${last}. ${next}`;
 }
 
+/**
+ * Whether a person can do something about the hold. The next probe of a breaker may be due already: it is in flight, or waits for
+ * a job, which may be held for longer. A paused queue has none.
+ */
+export function mayEndHold({ hold, paused, depth }: QueueNow, now: number): boolean {
+  if (hold?.byBreaker !== true) return hold !== null;
+  return !paused && (Date.parse(hold.until) > now || (hold.probe === null && (depth?.held ?? 0) > 0));
+}
+
 /** The condition of a queue whose oldest due job waits for long. */
 function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
   if (awaitsReports(queue, flow, now)) return 'awaiting';

@@ -1,4 +1,4 @@
-import { slotsInUse } from '../../../../domain/queue-slots.ts';
+import { allAwaitReports, slotsInUse } from '../../../../domain/queue-slots.ts';
 import { jobsPath, queuePath } from '../../../filter/links.ts';
 import { listed, lowerFirst, many, number, quote, span, time, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
@@ -175,13 +175,17 @@ function mostOf({ health }: QueueNow, failed: number): Phrase | null {
 /** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */
 export type WayOut = { label: string; path: string; deed?: Deed } | { label: string; deed: 'resumeQueue' };
 
-export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name: string }): WayOut {
+export function wayOutOf(
+  condition: Condition,
+  { name, hold, depth, concurrency }: QueueNow & { name: string },
+): WayOut {
   const page = queuePath(name);
   const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead' | 'awaiting-ack')[]) =>
     jobsPath([
       { word: 'state', value: states },
       { word: 'queue', value: [name] },
     ]);
+  const awaited = { label: 'See what is awaited', path: jobs('awaiting-ack') };
   switch (condition) {
     case 'paused':
       return { label: 'Resume', deed: 'resumeQueue' };
@@ -198,11 +202,13 @@ export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name
     case 'failing':
       return { label: 'See failures', path: jobs('retrying', 'dead') };
     case 'awaiting':
-      return { label: 'See what is awaited', path: jobs('awaiting-ack') };
+      return awaited;
     case 'stuck':
       return { label: 'See the workers', path: '/system' };
     case 'behind':
     case 'slow':
+      // More slots would wait for reports, too.
+      if (allAwaitReports({ awaitingAck: depth?.awaitingAck ?? 0, concurrency })) return awaited;
       return { label: 'Edit limits', path: `${page}/edit`, deed: 'updateQueue' };
     case 'catching-up':
       return { label: 'See due jobs', path: jobs('due') };

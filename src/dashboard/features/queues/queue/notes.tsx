@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/preact-query';
 import { Link } from 'wouter-preact';
+import { allAwaitReports } from '../../../../domain/queue-slots.ts';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { query } from '../../../api/query.ts';
 import { May } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
+import type { JobChip } from '../../../filter/jobs.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
 import { Note } from '../../../parts/note.tsx';
 import { TellMe } from '../../../parts/tell-me.tsx';
@@ -14,7 +16,7 @@ import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { minute } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
-import { CONDITIONS, type Condition } from '../model/queue-condition.ts';
+import { CONDITIONS, type Condition, mayEndHold } from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
 /** Notes on a bad receiver, a hold, tunnels and a new secret, each with a way on. */
@@ -80,7 +82,7 @@ function WarningNote({
   const view = useView();
   const { icon, signal } = CONDITIONS[CONDITION_OF[warning]];
   return (
-    <Note signal={signal} icon={icon} action={<WayOut name={queue.name} warning={warning} />}>
+    <Note signal={signal} icon={icon} action={<WayOut queue={queue} warning={warning} />}>
       {message}
       {since === null && ' For more than a day.'}
       {since != null && ` Since about ${minute(Date.parse(since), view)}.`}{' '}
@@ -90,19 +92,27 @@ function WarningNote({
 }
 
 /** The place where the warning can be dealt with. */
-function WayOut({ name, warning }: { name: string; warning: Warning }) {
-  switch (warning) {
-    case 'SIGNATURE_REJECTED':
-      return <SettingsLink name={name} secret />;
-    case 'FAILING':
-      return (
-        <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', value: ['retrying', 'dead'] }))}>
-          Jobs that fail
-        </Link>
-      );
-    default:
-      return <SettingsLink name={name} />;
-  }
+function WayOut({ queue, warning }: { queue: QueueOfPage; warning: Warning }) {
+  const { name } = queue;
+  if (warning === 'SIGNATURE_REJECTED') return <SettingsLink name={name} secret />;
+  if (warning === 'FAILING') return <JobsLink name={name} states={['retrying', 'dead']} label="Jobs that fail" />;
+  // More slots would wait for reports, too.
+  return warning === 'SLOW_RECEIVER' &&
+    allAwaitReports({ awaitingAck: queue.depth?.awaitingAck ?? 0, concurrency: queue.concurrency }) ? (
+    <JobsLink name={name} states={['awaiting-ack']} label="See what is awaited" />
+  ) : (
+    <SettingsLink name={name} />
+  );
+}
+
+type States = Extract<JobChip, { word: 'state' }>['value'];
+
+function JobsLink({ name, states, label }: { name: string; states: States; label: string }) {
+  return (
+    <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', value: states }))}>
+      {label}
+    </Link>
+  );
 }
 
 function SettingsLink({ name, secret = false }: { name: string; secret?: boolean }) {
@@ -116,9 +126,11 @@ function SettingsLink({ name, secret = false }: { name: string; secret?: boolean
 }
 
 function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
-  const { id, name } = queue;
-  const isFuture = Date.parse(hold.until) > useView().now;
-  const [label, done] = hold.byBreaker
+  const { id, name, paused } = queue;
+  const { byBreaker, askedBy, probe, reason, since, until } = hold;
+  const { now } = useView();
+  const isFuture = Date.parse(until) > now;
+  const [label, done] = byBreaker
     ? ['Probe now', `The next probe of ${name} is due`]
     : ['End the hold', `The hold of ${name} is ended`];
   const end = async () => {
@@ -129,10 +141,9 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
   return (
     <Note
       signal="hold"
-      icon={hold.probe === null ? 'held' : 'probe'}
+      icon={probe === null ? 'held' : 'probe'}
       action={
-        // The next probe of a breaker may be due already: it waits for a job, or is in flight.
-        (!hold.byBreaker || isFuture) && (
+        mayEndHold(queue, now) && (
           <May deed="endHold">
             <button type="button" className="btn tiny" onClick={() => void end()}>
               {label}
@@ -141,31 +152,32 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
         )
       }
     >
-      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} />}{' '}
-      {hold.byBreaker ? 'failed, which opened the breaker' : 'asked for the hold'}
-      {hold.since !== null && (
+      {/* A hold that goes on keeps its start, and has its newest job. */}
+      {byBreaker ? 'The breaker is open' : 'The queue is held'}
+      {since !== null && (
         <>
-          {' '}
-          at <Time at={hold.since} />
+          {' since '}
+          <Time at={since} />
         </>
       )}
-      {hold.byBreaker ? (
-        isFuture ? (
-          <>
-            . The next probe is at <Time at={hold.until} />, or when the webhook is changed.
-          </>
-        ) : (
-          `.${hold.probe === null ? ' The next job that is due probes it.' : ''}`
-        )
+      {'. '}
+      {askedBy === null ? 'The receiver' : <JobLink id={askedBy.id} />}
+      {byBreaker ? ' failed' : ' asked for it'}
+      {reason !== null && `: “${reason}”`}
+      {'. '}
+      {!byBreaker || (isFuture && !paused) ? (
+        <>
+          {byBreaker ? 'The next probe is' : isFuture ? 'It ends' : 'It ended'} at <Time at={until} />
+          {byBreaker && ', or when the webhook is changed'}.
+        </>
       ) : (
-        <>
-          {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />.
-        </>
+        probe === null &&
+        (paused ? 'No job probes it until the queue is resumed.' : 'The next job that is due probes it.')
       )}
-      {hold.probe !== null && (
+      {probe !== null && (
         <>
           {' '}
-          <JobLink id={hold.probe.id} /> is the probe.
+          <JobLink id={probe.id} /> is the probe.
         </>
       )}{' '}
       <TellMeOf queue={queue} condition="held" />
