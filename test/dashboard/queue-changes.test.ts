@@ -33,7 +33,7 @@ describe('a change of a queue', () => {
     expect(words(entry({}, { takesOverAt: '2026-11-12T17:11:27.076Z', enabled: true }, 'queue.rotate_secret'))).toEqual(
       [
         ['The new secret signs from', null, '2026-11-12 17:11:27 UTC'],
-        ['enabled', null, 'true'],
+        ['enabled', null, 'on'],
       ],
     );
   });
@@ -97,6 +97,14 @@ describe('a change of a queue', () => {
     expect(words({ ...closed, after: null })).toEqual([
       ['Was open since', null, '2026-11-12 17:11:27 UTC'],
       ['Failed probes', null, '2'],
+    ]);
+  });
+
+  it('says how many jobs became due when a hold was ended', () => {
+    const heldUntil = '2026-11-12T17:11:27.076Z';
+    expect(words(entry({ heldUntil }, { heldUntil: null, jobs: 2 }, 'queue.end_hold'))).toEqual([
+      ['Held until', '2026-11-12 17:11:27 UTC', '–'],
+      ['Jobs that became due', null, '2'],
     ]);
   });
 

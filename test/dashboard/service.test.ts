@@ -49,6 +49,10 @@ describe('an entry of the audit log', () => {
     expect(textOfPhrase(sentenceOfEntry({ ...many, ...at }, VIEW))).toBe(
       'jf_4kQ…x7Pd cancelled many jobs …cf7d6 at 11:42:10.',
     );
+    const probe = entry({ action: 'queue.end_hold', after: { nextProbeAt: '2026-11-12T11:42:10Z', jobs: 0 } });
+    expect(textOfPhrase(sentenceOfEntry({ ...probe, ...at }, VIEW))).toBe(
+      'jf_4kQ…x7Pd asked for an early probe of emails at 11:42:10.',
+    );
   });
 
   it('has the fields that changed, and no other', () => {
@@ -57,9 +61,14 @@ describe('an entry of the audit log', () => {
       { field: 'name', before: null, after: 'a' },
       { field: 'rateLimitMax', before: null, after: '–' },
     ]);
-    expect(fieldChanges(entry({ before: { a: [1] }, after: null }))).toEqual([
-      { field: 'a', before: '[1]', after: null },
+    const breaker = { breaker: { seconds: 120, failures: null } };
+    expect(fieldChanges(entry({ before: { a: [1, 'b'], tags: [] }, after: breaker }))).toEqual([
+      { field: 'breaker', before: null, after: 'seconds 120, failures –' },
+      { field: 'a', before: '1, b', after: null },
+      { field: 'tags', before: '–', after: null },
     ]);
+    const signs = { before: { standardWebhooks: false }, after: { standardWebhooks: true } };
+    expect(fieldChanges(entry(signs))).toEqual([{ field: 'standardWebhooks', before: 'off', after: 'on' }]);
   });
 
   it('names its fields in words, and knows moments', () => {
@@ -123,6 +132,8 @@ describe('an entry of the audit log', () => {
     });
     const holds = undo.map((one) => ({ ...one, action: 'queue.end_hold' }));
     expect(plain(lineOfRun(holds, VIEW, true).what)).toBe('sam ended the hold of at least 3 queues');
+    const probes = holds.map((one) => ({ ...one, after: { nextProbeAt: '2026-11-12T11:42:10Z' } }));
+    expect(plain(lineOfRun(probes, VIEW, false).what)).toBe('sam asked for an early probe of 3 queues');
   });
 
   it('is in words beside what it may have caused', () => {

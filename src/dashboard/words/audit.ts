@@ -7,6 +7,7 @@ import {
   type FieldChange,
   nameOfAction,
   fieldChanges as plainChanges,
+  probeVerb,
   QUEUE_DEEDS,
   SETTINGS,
 } from './queue-deeds.ts';
@@ -73,6 +74,9 @@ export function wordsOfDeed(action: string): DeedWords {
   return DEEDS[action] ?? { verb: name, label: name, icon: 'activity' };
 }
 
+export const verbOfEntry = (entry: Pick<Entry, 'action' | 'after'>): string =>
+  probeVerb(entry) ?? wordsOfDeed(entry.action).verb;
+
 /** The name of what was changed; null when the words of the deed say it all. */
 export function nameOfTarget({ action, targetType, targetId, targetName, after }: Entry): string | null {
   // The person who signs in is the actor.
@@ -100,7 +104,7 @@ export function nameOfTarget({ action, targetType, targetId, targetName, after }
 export function sentenceOfEntry(entry: Entry & { actor: string; at: string }, view: View): Phrase {
   const at = Date.parse(entry.at);
   const name = nameOfTarget(entry);
-  const what = `${entry.actor} ${wordsOfDeed(entry.action).verb}${name === null ? '' : ` ${name}`}`;
+  const what = `${entry.actor} ${verbOfEntry(entry)}${name === null ? '' : ` ${name}`}`;
   return phrase`${what} at ${{ at, text: time(at, view) }}.`;
 }
 

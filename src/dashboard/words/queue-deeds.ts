@@ -82,7 +82,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
 /** The deed on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
 export function deedOnQueue(entry: Entry): string {
   if (entry.action === RELEASE) return `took over from ${entry.targetName}`;
-  if (entry.action !== 'queue.update') return verbOf(entry.action).replace(/ of$/, '');
+  if (entry.action !== 'queue.update') return (probeVerb(entry) ?? verbOf(entry.action)).replace(/ of$/, '');
   const names = fieldChanges(entry).map(({ field }) => SETTINGS[field] ?? field);
   return names.length > 2 ? `changed ${number(names.length)} settings` : `changed the ${names.join(' and the ')}`;
 }
@@ -127,8 +127,17 @@ function textOf(value: unknown): string | null {
   if (value === undefined) return null;
   if (value === null) return NONE;
   if (typeof value === 'number') return Number.isInteger(value) ? number(value) : String(value);
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (typeof value !== 'object') return String(value);
+  const texts = Object.entries(value).map(([name, one]) =>
+    [...(Array.isArray(value) ? [] : [name]), textOf(one)].join(' '),
+  );
+  return texts.join(', ') || NONE;
 }
+
+/** The hold of an open breaker is not ended: its next probe comes sooner. Null for every other change. */
+export const probeVerb = ({ action, after }: Pick<Entry, 'action' | 'after'>): string | null =>
+  action === 'queue.end_hold' && 'nextProbeAt' in membersOf(after) ? 'asked for an early probe of' : null;
 
 const verbOf = (action: string): string => QUEUE_DEEDS[action]?.verb ?? nameOfAction(action);
 

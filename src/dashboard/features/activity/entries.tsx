@@ -2,10 +2,19 @@ import { useState } from 'preact/compat';
 import { Link } from 'wouter-preact';
 import { useView } from '../../base/time.ts';
 import { type ActivityFilter, activityPath, foldsSignIns } from '../../filter/activity.ts';
+import { Difference } from '../../parts/difference.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { actionOf, type FieldChange, fieldChanges, isMoment, labelOfField, wordsOfDeed } from '../../words/audit.ts';
+import {
+  actionOf,
+  type FieldChange,
+  fieldChanges,
+  isMoment,
+  labelOfField,
+  verbOfEntry,
+  wordsOfDeed,
+} from '../../words/audit.ts';
 import { upperFirst } from '../../words/format.ts';
 import { deedOnQueue, RELEASE } from '../../words/queue-deeds.ts';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
@@ -98,7 +107,7 @@ function Release({ entry }: { entry: ActivityEntry }) {
 }
 
 function Change({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }) {
-  const { verb, icon } = wordsOfDeed(entry.action);
+  const { icon } = wordsOfDeed(entry.action);
   const { name, path } = targetOf(entry);
   const actionId = actionOf(entry);
   return (
@@ -110,7 +119,7 @@ function Change({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilte
         <span className="deed">
           <Icon name={icon} />
           <span>
-            {upperFirst(verb)}{' '}
+            {upperFirst(verbOfEntry(entry))}{' '}
             {name !== null &&
               (path === null ? (
                 <b>{name}</b>
@@ -170,27 +179,10 @@ function Fields({ changes }: { changes: readonly FieldChange[] }) {
   return (
     <dl className="diff">
       {changes.map(({ field, before, after }) => (
-        <div key={field}>
-          <dt>{labelOfField(field)}</dt>
-          <dd>
-            {before !== null && (
-              <del>
-                <Value text={before} />
-              </del>
-            )}
-            {before !== null && after !== null && <span aria-hidden="true"> → </span>}
-            {after !== null && (
-              <ins>
-                <Value text={after} />
-              </ins>
-            )}
-          </dd>
-        </div>
+        <Difference key={field} label={labelOfField(field)} before={shown(before)} after={shown(after)} />
       ))}
     </dl>
   );
 }
 
-function Value({ text }: { text: string }) {
-  return isMoment(text) ? <Time at={text} /> : text;
-}
+const shown = (text: string | null) => (text !== null && isMoment(text) ? <Time at={text} /> : text);

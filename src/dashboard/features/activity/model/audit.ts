@@ -1,5 +1,5 @@
 import { queuePath } from '../../../filter/links.ts';
-import { type Entry, nameOfTarget, wordsOfDeed } from '../../../words/audit.ts';
+import { type Entry, nameOfTarget, verbOfEntry, wordsOfDeed } from '../../../words/audit.ts';
 import { many, minute, time, type View } from '../../../words/format.ts';
 
 /** The list of changes: where each leads to, and sign-ins and deeds on many queues folded into lines. */
@@ -47,18 +47,20 @@ const DEED_MS = 10_000;
 /** Fewer stand as they are. */
 const MANY_QUEUES = 3;
 
-type Foldable = Pick<ListedEntry, 'action' | 'actor' | 'at' | 'targetType' | 'targetId'>;
+type Foldable = Pick<ListedEntry, 'action' | 'actor' | 'after' | 'at' | 'targetType' | 'targetId'>;
 
 /** Whether the entry is of the same deed, on another queue: the undo of a deed is a deed of its own. */
-function continuesDeed(run: readonly Foldable[], { action, actor, at, targetType, targetId }: Foldable): boolean {
+function continuesDeed(run: readonly Foldable[], entry: Foldable): boolean {
+  const { action, actor, at, targetType, targetId } = entry;
   const last = run.at(-1);
   return (
     last !== undefined &&
     targetType === 'queue' &&
     last.action === action &&
+    verbOfEntry(last) === verbOfEntry(entry) &&
     last.actor === actor &&
     Date.parse(last.at) - Date.parse(at) <= DEED_MS &&
-    run.every((entry) => entry.targetId !== targetId)
+    run.every((other) => other.targetId !== targetId)
   );
 }
 
@@ -83,10 +85,10 @@ export function folded<E extends Foldable>(entries: readonly E[], hasSignIns: bo
 export function lineOfRun(run: readonly ListedEntry[], view: View, isCut: boolean) {
   const [first] = run;
   if (first === undefined || isSignIn(first)) return { ...runOfSignIns(run, view, isCut), icon: 'user' as const };
-  const { verb, icon } = wordsOfDeed(first.action);
+  const { icon } = wordsOfDeed(first.action);
   const queues = `${isCut ? 'at least ' : ''}${many(run.length, 'queue')}`;
   return {
-    what: `${first.actor} ${verb.replace(/ the queue$/, '')} ${queues}`,
+    what: `${first.actor} ${verbOfEntry(first).replace(/ the queue$/, '')} ${queues}`,
     when: time(Date.parse(first.at), view),
     icon,
   };

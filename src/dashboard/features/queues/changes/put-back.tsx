@@ -2,6 +2,7 @@ import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
+import { Difference } from '../../../parts/difference.tsx';
 import { Note } from '../../../parts/note.tsx';
 import { toast } from '../../../parts/toast.tsx';
 import type { ChangeEntry } from '../../../schema/fragments.ts';
@@ -9,7 +10,6 @@ import { asSentence, many } from '../../../words/format.ts';
 import { type PutBack, putBackOf } from '../model/queue-changes.ts';
 import { type Breaker, inputOf, WHEN } from '../model/queue-settings.ts';
 import { QueueSettings, SetBreaker, UpdateQueue } from '../operations/queue-settings.ts';
-import { Difference } from './difference.tsx';
 
 /** Asks before the settings of a change get their former values. Others of the queue stay as they are. */
 export function PutBackDialog({

@@ -9,6 +9,7 @@ import { useView } from '../../../base/time.ts';
 import { changesPath } from '../../../filter/activity.ts';
 import { queuePath } from '../../../filter/links.ts';
 import { toSearch } from '../../../filter/search.ts';
+import { Difference } from '../../../parts/difference.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { GoneQueue } from '../../../parts/page/gone-queue.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
@@ -23,7 +24,6 @@ import { deedOnQueue, QUEUE_DEEDS } from '../../../words/queue-deeds.ts';
 import { inWords, putBackOf, whyNot } from '../model/queue-changes.ts';
 import { QueueChanges as QueueChangesQuery } from '../operations/queue-changes.ts';
 import { type QueueOfSettings, QueueSettings } from '../operations/queue-settings.ts';
-import { Difference } from './difference.tsx';
 import { PutBackDialog } from './put-back.tsx';
 
 const PAGE = 25;

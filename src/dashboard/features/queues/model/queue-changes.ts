@@ -44,6 +44,9 @@ const OTHERS: Readonly<Record<string, string | null>> = {
   pausedBy: null,
   takesOverAt: 'The new secret signs from',
   name: 'Name',
+  heldUntil: 'Held until',
+  jobs: 'Jobs that became due',
+  standardWebhooks: 'Standard Webhooks headers',
   // A breaker that opened or closed has these.
   failed: 'Failed answers in a row',
   failedSince: 'Failed since',

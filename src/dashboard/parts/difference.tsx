@@ -1,3 +1,5 @@
+import type { ReactNode } from 'preact/compat';
+
 /** A setting before and after, as a part of a list of terms. */
 export function Difference({
   label,
@@ -6,8 +8,8 @@ export function Difference({
   note,
 }: {
   label: string;
-  before: string | null;
-  after: string | null;
+  before: ReactNode;
+  after: ReactNode;
   note?: string;
 }) {
   return (
