@@ -41,6 +41,11 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await page.waitForURL(/tab=all/);
     await page.locator('tbody tr').nth(1).waitFor();
     expect(await page.locator('tbody tr').count()).toBe(2);
+    // The name of the queue is misspelt, and the time is in words.
+    await page.goto('/dead?q=queue:odrers died:>yesterday');
+    await page.getByText('There is no queue odrers. Take one away:').waitFor();
+    await page.getByRole('link', { name: 'Did you mean orders?' }).click();
+    await says(page, /^5 dead letters match/);
   });
 
   it('are replayed when the one that was sent ahead has completed, as many as the button said', async () => {

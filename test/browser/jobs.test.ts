@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createGate } from '../support/service.ts';
 import { focused, tabTo, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { NARROW, openPage, useBrowser } from './page.ts';
@@ -116,6 +117,33 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await expect.poll(() => box.getAttribute('aria-expanded')).toBe('false');
     await page.keyboard.press('Escape');
     await expect.poll(async () => (await focused(page)).role).not.toBe('combobox');
+
+    await page.goto('/jobs');
+    await settled(watched);
+    // Enter waits for the look-ups, and another text takes it back.
+    const gate = createGate();
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('query SuggestPaths')) await gate.opened;
+      await route.fallback();
+    });
+    await page.keyboard.press('/');
+    await page.keyboard.type('customer 4');
+    await page.keyboard.press('Enter');
+    await page.getByText('Searching…').waitFor();
+    await page.keyboard.type('2');
+    await page.getByText('Searching…').waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.getByText('Searching…').waitFor();
+    gate.open();
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('payload.customer.id:42,"42"');
+    await page.unroute('**/graphql');
+    // A look-up without an answer holds it for three seconds at most.
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query SuggestPaths') ? undefined : route.fallback(),
+    );
+    await page.keyboard.type('lamp');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toContain('lamp');
   });
 
   it('shows the list beside the job of an address with a peek', async () => {

@@ -35,6 +35,8 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await says(page, /^3 queues: /);
     await page.keyboard.type('no such');
     await page.getByText('No queue matches “no such”').waitFor();
+    await page.getByRole('combobox', { name: /^Search queues/ }).fill('oredr-mails');
+    await page.getByRole('link', { name: 'Did you mean order-mails?' }).waitFor();
   });
 
   it('has pages, and the overview says of which queues it speaks', async () => {

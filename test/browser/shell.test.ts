@@ -34,7 +34,6 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
 
     await openPalette(page);
     await page.keyboard.type('order-e');
-    await page.getByRole('option', { name: /^order-events/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL('**/queues/order-events');
 

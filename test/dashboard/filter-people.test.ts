@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatChip, parseTerm } from '../../src/dashboard/filter/engine.ts';
+import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
+import { formatChip, formatFilter, parseFilter, parseTerm } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { lookUpsFor } from '../../src/dashboard/filter/look-ups.ts';
-import { inMoments, type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import { timeInWords } from '../../src/dashboard/filter/time-in-words.ts';
 
 /** Words that people type into a filter box, and not those of the filter. */
@@ -40,12 +41,25 @@ describe('a time in words', () => {
     ['last hour', '>-1h'],
     ['the last 15 minutes', '>-15m'],
     ['past 3 days', '>-3d'],
+    ['last week', '>-7d'],
+    ['the last 2 weeks', '>-14d'],
+    ['before friday', '<2026-11-19T23:00Z'],
+    ['before 9:00', '<2026-11-26T08:00Z'],
   ])('%j is %s', (text, range) => expect(timeInWords(text, NOW)).toBe(range));
 
-  it.each(['', 'customer 42', 'since', 'since 25:00', '9:00', 'order', 'monday 9:00', 'last', '2026-11-12'])(
-    '%j is none',
-    (text) => expect(timeInWords(text, NOW)).toBeNull(),
-  );
+  it.each([
+    '',
+    'before',
+    'before customer',
+    'customer 42',
+    'since',
+    'since 25:00',
+    '9:00',
+    'order',
+    'monday 9:00',
+    'last',
+    '2026-11-12',
+  ])('%j is none', (text) => expect(timeInWords(text, NOW)).toBeNull());
 
   it('counts days by the calendar, also when the clock changes', () => {
     const afterTheChange = Date.parse('2026-10-26T12:00:00Z');
@@ -72,10 +86,11 @@ describe('a time in words', () => {
       hint: 'created 2026-11-25 00:00 (2026-11-24 23:00 UTC) to 2026-11-26 00:00 (2026-11-25 23:00 UTC)',
       term: 'created:2026-11-24T23:00Z..2026-11-25T23:00Z',
     });
-    expect(inMoments(JOBS, 'created:yesterday', NOW)).toBe('created:2026-11-24T23:00Z..2026-11-25T23:00Z');
-    expect(inMoments(JOBS, 'created:>yesterday', NOW)).toBe('created:>2026-11-24T23:00Z');
-    expect(inMoments(JOBS, 'scheduled:<today', NOW)).toBe('scheduled:<2026-11-25T23:00Z');
-    for (const term of ['created:>-2h', 'error:today', 'today']) expect(inMoments(JOBS, term, NOW)).toBe(term);
+    const read = (text: string) => formatFilter(JOBS, parseFilter(JOBS, text, NOW));
+    expect(read('created:yesterday')).toBe('created:2026-11-24T23:00Z..2026-11-25T23:00Z');
+    expect(read('created:>yesterday')).toBe('created:>2026-11-24T23:00Z');
+    expect(read('scheduled:<today')).toBe('scheduled:<2026-11-25T23:00Z');
+    for (const text of ['created:>-2h', 'error:~today', 'today']) expect(read(text)).toBe(text);
   });
 });
 
@@ -126,6 +141,11 @@ describe('a misspelt word of people', () => {
     ['runing', 'state:processing,awaiting-ack'],
   ])('%j offers first what was meant: %s', (text, term) => {
     expect(first(text, { paths })).toMatchObject({ term, hint: 'did you mean this?' });
+  });
+
+  it('may be the name of a queue', () => {
+    const known = { paths, queues: ['emails'] };
+    expect(first('emials', known)).toMatchObject({ term: 'queue:emails', hint: 'did you mean this?' });
   });
 
   it('is told nothing if it is short, or the start of a queue', () => {
@@ -183,6 +203,11 @@ describe('a bare word', () => {
     ['err-01 customer 42 failed', 'queue:err-01 payload.customer.id:42,"42" state:dead,retrying'],
   ])('%j is several conditions', (text, term) => {
     expect(first(text, known)).toEqual({ label: term, hint: '', term });
+  });
+
+  it('is of dead letters a time of death', () => {
+    const [offer] = suggestionsFor(DEAD_LETTERS, 'failed yesterday', NONE, { now: NOW });
+    expect(offer?.label).toBe('replayed:no died:2026-11-24T23:00Z..2026-11-25T23:00Z');
   });
 
   it.each(['failed lamp', 'lamp failed', 'error:job failed', 'constructor failed', 'failed', 'stuck'])(

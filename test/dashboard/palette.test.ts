@@ -33,6 +33,17 @@ describe('the palette', () => {
     expect(setPaused).toHaveBeenCalledWith(QUEUES[1], false);
   });
 
+  it('finds a queue whose name is misspelt, for the text that was looked up alone', () => {
+    const meant = QUEUES.map((queue) => ({ ...queue, meantBy: 'emials' }));
+    const first = (text: string) =>
+      paletteItems(text, [], meant.slice(2), operator, [], { known, now: 0 }, { setPaused: vi.fn() })[0]?.label;
+    expect(['emials', '>pause emials', '>pause emialz'].map(first)).toEqual([
+      'emails-eu',
+      'Pause emails-eu',
+      undefined,
+    ]);
+  });
+
   it('asks for the queues that a command names', () => {
     expect(queueDeedOf('>pause em')).toEqual({ verb: 'pause', name: 'em' });
     expect(queueDeedOf('>res')).toEqual({ verb: 'resume', name: '' });

@@ -15,6 +15,7 @@ export const DEAD_LETTERS = {
   bare: { queue: '', payload: '', error: 'error' },
   terms: {
     replayed: 'replayed:yes',
+    'failed: not replayed': 'replayed:no',
     cancelled: 'reason:cancelled',
     'timed out': 'error:~timeout',
     timeouts: 'error:~timeout',

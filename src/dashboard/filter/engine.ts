@@ -10,8 +10,8 @@ import { termsOf, Unreadable } from './text.ts';
 
 const unknown = (text: string, problem: string) => ({ word: 'unknown', text, problem }) as const;
 
-export function parseFilter<T extends Table>(table: T, text: string): Filter<T> {
-  const chips = termsOf(text).reduce<Filter<T>>((all, term) => addChip(table, all, parseTerm(table, term)), []);
+export function parseFilter<T extends Table>(table: T, text: string, now?: number): Filter<T> {
+  const chips = termsOf(text).reduce<Filter<T>>((all, term) => addChip(table, all, parseTerm(table, term, now)), []);
   const defaults = Object.entries(table.words)
     .filter(([word, row]) => row.default !== undefined && chips.every((chip) => chip.word !== word))
     .map(([word, row]) => ({ word, value: row.default }) as Chip<T>);
@@ -20,7 +20,7 @@ export function parseFilter<T extends Table>(table: T, text: string): Filter<T> 
 }
 
 /** A term that cannot be read becomes an `unknown` chip that says why. */
-export function parseTerm<T extends Table>(table: T, term: string): Chip<T> {
+export function parseTerm<T extends Table>(table: T, term: string, now?: number): Chip<T> {
   const [, word = '', mark = '', rest = ''] = term.match(/^([a-z]+)([:.])(.*)$/s) ?? [];
   const row = rowOf(table, word);
   if (mark !== (row?.kind.mark ?? ':')) {
@@ -37,7 +37,7 @@ export function parseTerm<T extends Table>(table: T, term: string): Chip<T> {
     return unknown(term, isOther ? `${table.name} cannot be filtered by “${word}”.` : noWord(table, word));
   }
   try {
-    return { word, value: row.kind.parse(rest, word) } as Chip<T>;
+    return { word, value: row.kind.parse(rest, word, now) } as Chip<T>;
   } catch (error) {
     return unknown(term, error instanceof Unreadable ? error.message : 'No such condition.');
   }

@@ -4,6 +4,7 @@ import { isJobId } from '../words/job-id.ts';
 import type { Context, Kind } from './table.ts';
 import { formatText, splitValues, Unreadable, unique, unquote } from './text.ts';
 import { problemOfBound, resolveBound, type TimeBound } from './time-bound.ts';
+import { inMoments } from './time-in-words.ts';
 
 /** The kinds of values that several words have. For conditions on payloads: payload.ts. */
 
@@ -173,7 +174,8 @@ function isReversed(from: string, to: string): boolean {
 }
 
 export const TIMES: Kind<TimeRange> = {
-  parse: (text) => {
+  parse: (typed, _word, now) => {
+    const text = now === undefined ? typed : inMoments(typed, now);
     const [, op, single = ''] = text.match(/^([><])(.+)$/) ?? [];
     const [first = '', last = text, ...more] = text.split('..');
     const range =

@@ -1,3 +1,5 @@
+import { isMisspelt } from '../../domain/spelling.ts';
+
 /**
  * The search of queues: `tag:mail` finds by tags, `receiver:api.example.com` by the host they deliver to, every other text is
  * a part of the name or of the address. `is:stuck` has the queues in a condition: the page selects them, as it alone knows
@@ -30,6 +32,12 @@ export const receiverWord = (host: string) => `receiver:${host}`;
 /** The host that is being typed after `receiver:`, for which hosts are offered; null if none is. */
 export function typedReceiver(text: string): string | null {
   return text.match(/(?:^|\s)receiver:(?:\S*,)?([^\s,]*)$/i)?.[1]?.toLowerCase() ?? null;
+}
+
+/** The queues whose name a search misspells, each with the search. */
+export function meantQueues<Queue extends { name: string }>(search: string, queues: readonly Queue[] = []) {
+  const meantBy = search.toLowerCase();
+  return queues.filter(({ name }) => isMisspelt(meantBy, name)).map((queue) => ({ ...queue, meantBy }));
 }
 
 /** Words of people for conditions of queues, and conditions themselves. */

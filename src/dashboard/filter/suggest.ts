@@ -4,7 +4,6 @@ import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
 import { formatChip, labelOf, parseTerm } from './engine.ts';
 import { isExactNumber } from './exact-number.ts';
-import { TIMES } from './kinds.ts';
 import { lookUpsFor, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
@@ -87,7 +86,7 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
           ...thingOffers(table, text, known),
         ];
   if (inWords.length === 0 && !known.queues.some((name) => name.startsWith(text)))
-    inWords.push(...meantOffers(table, lower));
+    inWords.push(...meantOffers(table, lower, known));
   if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
     return [...phrases, ...payloadOffers(table, text, known)];
   if (text === '') return words(table, '');
@@ -200,7 +199,7 @@ function conditionsOf(table: Table, words: readonly string[], known: Known, now:
   const text = words.join(' ');
   const meant = termFor(table, text.toLowerCase());
   if (meant !== undefined) return termsOf(meant).map((term) => parseTerm(table, term));
-  const chip: Chip = parseTerm(table, inMoments(table, text, now));
+  const chip: Chip = parseTerm(table, text, now);
   if (words.length === 1 && !('problem' in chip)) return [chip];
   if (known.queues.includes(text) && table.bare?.queue !== undefined) return [{ word: 'queue', value: [text] }];
   // A thing has one word here: the next one is a condition of its own.
@@ -222,10 +221,13 @@ function termOffers(table: Table, isWanted: (word: string) => boolean) {
 /** Shorter words are too near to words that mean something else, such as `list` and `lost`. */
 const LEAST_MISSPELT = 5;
 
-/** The word of people that a misspelt one was meant for. */
-function meantOffers(table: Table, word: string): Suggestion[] {
-  const meant = word.length < LEAST_MISSPELT ? null : meantBy(word, wordsOfPeople(table));
-  return termOffers(table, (one) => one === meant).map((offer) => ({ ...offer, hint: 'did you mean this?' }));
+/** The word of people or the queue that a misspelt one was meant for. */
+function meantOffers(table: Table, word: string, known: Known): Suggestion[] {
+  const meant = word.length < LEAST_MISSPELT ? null : meantBy(word, [...wordsOfPeople(table), ...known.queues]);
+  const isMeant = (one: string) => one === meant;
+  return [...termOffers(table, isMeant), ...queueOffers(table, known, isMeant)].map((offer) => ({
+    ...{ ...offer, hint: 'did you mean this?' },
+  }));
 }
 
 function timeOffers(table: Table, text: string, now: number): Suggestion[] {
@@ -234,14 +236,6 @@ function timeOffers(table: Table, text: string, now: number): Suggestion[] {
   const chip: Chip = parseTerm(table, `${table.time}:${range}`);
   const { key, value } = labelOf(table, chip);
   return [{ ...chipOffer(table, 'Time', chip, text), hint: `${key} ${value}` }];
-}
-
-/** The term with a time in words as moments: `created:yesterday`, `created:>monday`. Other terms stay as they are. */
-export function inMoments(table: Table, term: string, now: number): string {
-  const [, word = '', op = '', words = ''] = term.match(/^([a-z]+):([><]?)(.+)$/) ?? [];
-  if (rowOf(table, word)?.kind !== TIMES) return term;
-  const range = timeInWords(op === '' ? words : `since ${words}`, now);
-  return range === null ? term : `${word}:${op === '<' ? range.replace('>', '<') : range}`;
 }
 
 function thingOffers(table: Table, text: string, { paths }: Known): Suggestion[] {

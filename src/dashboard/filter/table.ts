@@ -6,8 +6,8 @@ import type { Rights } from '../words/rights.ts';
 export interface Kind<Value> {
   /** The character after the word, if it is not a colon. */
   mark?: '.';
-  /** Reads the text after the word. Throws `Unreadable`. */
-  parse: (text: string, word: string) => Value;
+  /** Reads the text after the word; `now` is for times in words. Throws `Unreadable`. */
+  parse: (text: string, word: string, now?: number) => Value;
   format: (value: Value) => string;
   label: (value: Value) => string;
   /** The name on the chip, if it depends on the value. */

@@ -1,10 +1,10 @@
 /** Times as people say them. Days are those of the reader's zone; the bounds are moments, so an address finds the same jobs for the next reader. */
 
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
-const UNITS: Readonly<Record<string, string>> = { minute: 'm', hour: 'h', day: 'd' };
+const UNITS: Readonly<Record<string, string>> = { minute: 'm', hour: 'h', day: 'd', week: 'd' };
 
 /**
- * Returns the text of a range for a time in words, such as `yesterday`, `since monday 9:00` or `last 2 hours`; null for any other
+ * Returns the text of a range for a time in words, such as `yesterday`, `since monday 9:00`, `before friday` or `last 2 hours`; null for any other
  * text.
  */
 export function timeInWords(text: string, now: number): string | null {
@@ -13,8 +13,9 @@ export function timeInWords(text: string, now: number): string | null {
     .toLowerCase()
     .replace(/\s+/g, ' ')
     .replace(/day['’]s$/, 'day');
-  const [, amount = '1', unit] = /^(?:the )?(?:last|past) (?:(\d{1,4}) )?(minute|hour|day)s?$/.exec(words) ?? [];
-  if (unit !== undefined) return `>-${amount}${UNITS[unit]}`;
+  const [, amount = '1', unit] = /^(?:the )?(?:last|past) (?:(\d{1,4}) )?(minute|hour|day|week)s?$/.exec(words) ?? [];
+  if (unit !== undefined) return `>-${unit === 'week' ? Number(amount) * 7 : amount}${UNITS[unit]}`;
+  if (words.startsWith('before ')) return timeInWords(words.replace('before', 'since'), now)?.replace('>', '<') ?? null;
   const [, since, day = '', time] = /^(since )?([a-z]+)?(?: ?(\d{1,2}:\d\d))?$/.exec(words) ?? [];
   const minutes = time === undefined ? 0 : minutesOf(time);
   if (minutes === null || (day === '' && time === undefined)) return null;
@@ -25,6 +26,12 @@ export function timeInWords(text: string, now: number): string | null {
   const past = from > now ? timeOfDay(now, -1, minutes) : from;
   if (since !== undefined || daysAgo === 0) return `>${atMinute(past)}`;
   return `${atMinute(from)}..${atMinute(timeOfDay(now, 1 - daysAgo, 0))}`;
+}
+
+/** The text of a range with a time in words as moments: `yesterday`, `>monday`. Any other text stays as it is. */
+export function inMoments(text: string, now: number): string {
+  const [, op = '', words = ''] = text.match(/^([><]?)(.+)$/) ?? [];
+  return timeInWords((op === '' ? '' : op === '<' ? 'before ' : 'since ') + words, now) ?? text;
 }
 
 function minutesOf(time: string): number | null {

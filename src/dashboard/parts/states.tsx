@@ -13,17 +13,17 @@ import { Note } from './note.tsx';
 /** An answer that is faster shows no trace of loading. */
 const LATE_MS = 300;
 
-/** Whether an answer is late: it has been waited for for 300 ms. */
-export function useIsLate(isWaiting: boolean): boolean {
+/** Whether an answer is late: it has been waited for for 300 ms, or so long. */
+export function useIsLate(isWaiting: boolean, ms = LATE_MS): boolean {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     if (!isWaiting) return;
-    const timer = setTimeout(() => setLate(true), LATE_MS);
+    const timer = setTimeout(() => setLate(true), ms);
     return () => {
       clearTimeout(timer);
       setLate(false);
     };
-  }, [isWaiting]);
+  }, [isWaiting, ms]);
   return isWaiting && isLate;
 }
 

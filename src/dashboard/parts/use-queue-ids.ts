@@ -7,14 +7,19 @@ import type { Asked } from './states.tsx';
 const NO_QUEUE = '0'.repeat(24);
 
 /** The ids of queues, in the order of their names; undefined until they are known. */
-export function useQueueIds(names: readonly string[]): { ids: readonly string[] | undefined; asked: Asked } {
+export function useQueueIds(names: readonly string[]) {
   const asked = useQuery({
     queryKey: ['QueueIds', names],
     queryFn: ({ signal }) => Promise.all(names.map((name) => idOf(name, signal))),
     enabled: names.length > 0,
     staleTime: 60_000,
   });
-  return { ids: names.length === 0 ? [] : asked.data, asked };
+  return {
+    ids: names.length === 0 ? [] : asked.data,
+    /** The first name that no queue has. */
+    unknown: names.find((_name, at) => asked.data?.[at] === NO_QUEUE),
+    asked: asked as Asked,
+  };
 }
 
 async function idOf(name: string, signal: AbortSignal): Promise<string> {

@@ -31,10 +31,13 @@ export interface Found {
   paused: boolean;
   webhookUrl: string;
   tags: readonly string[];
+  /** The text that misspells its name. */
+  meantBy?: string;
 }
 
 /** As the server searches: an old answer may have other queues. */
-function isFound({ name, webhookUrl, tags }: Found, text: string): boolean {
+function isFound({ name, webhookUrl, tags, meantBy }: Found, text: string): boolean {
+  if (meantBy === text) return true;
   const { search, tags: wanted } = queueSearchOf(text);
   const hasText = search === null || name.includes(search) || webhookUrl.toLowerCase().includes(search);
   return hasText && conditionsOf(text) === null && (wanted === null || wanted.some((tag) => tags.includes(tag)));
@@ -132,7 +135,7 @@ function pauses(
     ({ id: `${deed.verb} ${id}`, group: 'Do', hint: '', icon: isPause ? 'pause' : 'play', label }) as const;
   return [
     ...queues
-      .filter(({ name, paused }) => paused !== isPause && name.includes(deed.name))
+      .filter(({ name, paused, meantBy }) => paused !== isPause && (name.includes(deed.name) || meantBy === deed.name))
       .map((queue) => ({ ...item(queue.name, `${verb} ${queue.name}`), run: () => setPaused(queue, isPause) })),
     ...hostsWith(deed.name, queues).map((host) => ({
       ...item(`all of ${host}`, `${verb} the queues of ${host}…`),

@@ -1,27 +1,24 @@
 import './palette.css';
-import { useQuery } from '@tanstack/preact-query';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/compat';
 import { useLocation } from 'wouter-preact';
-import { SearchQueues } from '../api/operations/suggest.ts';
-import { keepOld, query } from '../api/query.ts';
 import { useRights } from '../api/rights.ts';
 import { serverNow } from '../base/clock.ts';
 import { preferences } from '../base/preferences.ts';
 import { useStore } from '../base/store.ts';
 import { useSettled } from '../base/use-settled.ts';
 import { JOBS } from '../filter/jobs.ts';
-import { queueSearchOf } from '../filter/queue-search.ts';
 import { useCombobox } from '../parts/filter/combobox.ts';
 import { useSavedViews } from '../parts/filter/saved-views.tsx';
 import { SuggestList } from '../parts/filter/suggest-list.tsx';
 import { useKnown } from '../parts/filter/use-known.ts';
+import { useFoundQueues } from '../parts/found-queues.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { typedMeanwhile } from '../parts/page/coming.tsx';
 import { activeCommands } from '../parts/page/keys.ts';
 import { setQueuePaused } from '../parts/pause-queue.ts';
 import { useIsLate } from '../parts/states.tsx';
 import { useModal } from '../parts/use-modal.ts';
-import { type Found, type PaletteItem, paletteItems, queueDeedOf } from './palette-items.ts';
+import { type Found, paletteItems, queueDeedOf } from './palette-items.ts';
 
 /** Find or do anything: ids, queues, screens, and the commands of this screen. `>` shows commands only. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -30,12 +27,13 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   // The commands of the screen below, before the dialog is open.
   const [screenCommands] = useState(activeCommands);
-  const { queues, isAsking } = useFoundQueues(text);
+  const { queues, isAsking } = useWantedQueues(text);
   const rights = useRights();
   const views = useSavedViews().data?.savedViews;
   const favourites = useStore(preferences, (all) => all.favourites);
   const { known, isSearching } = useKnown(JOBS, text.startsWith('>') ? '' : text);
-  const isLate = useIsLate(isAsking || isSearching);
+  const isLookingUp = isAsking || isSearching;
+  const isLate = useIsLate(isLookingUp);
   const items = useMemo(
     () =>
       paletteItems(text, screenCommands, queues, rights, views, { known, now: serverNow() }, { favourites, setPaused }),
@@ -48,8 +46,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     count: items.length,
     label: 'Results',
     onText: setText,
+    isSearching: isLookingUp && text !== '' && items[0]?.id !== 'job',
     choose: (index) => {
-      const item = items[index] as PaletteItem;
+      const item = items[index];
+      if (item === undefined) return true;
       if ('text' in item) {
         setText(item.text);
         return true;
@@ -96,7 +96,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             </>
           )}
         </SuggestList>
-        {items.length === 0 && !isAsking && !isSearching && <p className="none">Nothing has this name.</p>}
+        {items.length === 0 && !isLookingUp && <p className="none">Nothing has this name.</p>}
         <footer>
           <span role="status">{isLate ? 'Searching…' : 'A job’s id opens the job'}</span>
           <span>
@@ -110,12 +110,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 
 const setPaused = (queue: Found, isPaused: boolean) => void setQueuePaused(queue, isPaused);
 
-function useFoundQueues(text: string): { queues: readonly Found[]; isAsking: boolean } {
+function useWantedQueues(text: string): { queues: readonly Found[]; isAsking: boolean } {
   const deed = queueDeedOf(text);
-  const search = useSettled(deed?.name ?? text);
-  const isAsked = deed !== null || !text.startsWith('>');
-  const asked = useQuery({ ...query(SearchQueues, queueSearchOf(search)), ...keepOld, staleTime: 0, enabled: isAsked });
-  return { queues: isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE, isAsking: asked.isFetching };
+  const wanted = deed?.name ?? text;
+  const search = useSettled(wanted);
+  const enabled = deed !== null || !text.startsWith('>');
+  const { queues, isFetching } = useFoundQueues(search, { enabled, staleTime: 0 });
+  return { queues, isAsking: isFetching || search !== wanted.trim() };
 }
-
-const NONE: readonly Found[] = [];

@@ -13,8 +13,8 @@ export const SuggestValues = graphql(`
 export const SuggestTags = graphql(`query SuggestTags($search: String!) { queueTags(search: $search) }`);
 
 export const SearchQueues = graphql(`
-  query SearchQueues($search: String, $tags: [String!], $receivers: [String!]) {
-    queues(first: 8, search: $search, tags: $tags, receivers: $receivers) { nodes { id name paused webhookUrl tags } }
+  query SearchQueues($search: String, $tags: [String!], $receivers: [String!], $first: Int = 8) {
+    queues(first: $first, search: $search, tags: $tags, receivers: $receivers) { nodes { id name paused webhookUrl tags } }
   }
 `);
 

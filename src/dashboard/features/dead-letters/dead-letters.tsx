@@ -100,6 +100,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   ]);
   const nothing = data !== undefined && (
     <NoCauses
+      unknown={url.unknown}
       filter={filter}
       newestAt={isDismissed || hasDismissed ? null : (data.newest.nodes[0]?.deadAt ?? null)}
       hint={data.oldest.hint}

@@ -1,6 +1,7 @@
 import { Link } from 'wouter-preact';
 import { DEAD_LETTERS, type DeadFilter } from '../../filter/dead-letters.ts';
-import { formatChip, formatFilter, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
+import { formatChip, formatFilter, labelOf, removeChip, setChip, shownChips } from '../../filter/engine.ts';
+import { MeantQueues } from '../../parts/found-queues.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { asSentence } from '../../words/format.ts';
@@ -9,19 +10,29 @@ import { deadPath } from './use-dead-filter.ts';
 /** Nothing matches, or all is well: these are not the same. */
 export function NoCauses({
   filter,
+  unknown,
   newestAt,
   hint,
 }: {
   filter: DeadFilter;
+  /** A queue of the filter that there is not. */
+  unknown: string | undefined;
   newestAt: string | null;
   /** Why a condition on payloads may match nothing. */
   hint: string | null;
 }) {
   if (formatFilter(DEAD_LETTERS, filter) !== '') {
+    const why = unknown === undefined ? hint : `there is no queue ${unknown}`;
     return (
       <Empty title="No dead letter matches all of these">
-        <p>{hint !== null && `${asSentence(hint)} `}Take one away:</p>
+        <p>{why !== null && `${asSentence(why)} `}Take one away:</p>
         <div className="toolbar">
+          {unknown !== undefined && (
+            <MeantQueues
+              text={unknown}
+              href={(name) => deadPath(setChip(filter, { word: 'queue', value: [name] }), 'causes')}
+            />
+          )}
           {shownChips(DEAD_LETTERS, filter).map((chip) => {
             const { key, value } = labelOf(DEAD_LETTERS, chip);
             return (

@@ -22,6 +22,8 @@ export interface DeadFilterInUrl {
   tab: Tab;
   /** The filter for the API as of now; null while a name is looked up, and when a chip is no condition. */
   forApi: (() => DeadLetterFilter) | null;
+  /** A name in the filter that no queue has. */
+  unknown: string | undefined;
   /** How the look-up of the names goes. */
   lookUp: Asked;
   /** Stands for `forApi` in the key of a query. */
@@ -41,8 +43,11 @@ export function useDeadFilter(): DeadFilterInUrl {
   const asked = params.get('tab');
   const tab: Tab = asked === 'all' || asked === 'answers' ? asked : 'causes';
   const rights = useRights();
-  const filter = useMemo(() => permitted(DEAD_LETTERS, parseFilter(DEAD_LETTERS, text), rights), [text, rights]);
-  const { ids: queueIds, asked: lookUp } = useQueueIds(queueNamesOf(filter));
+  const filter = useMemo(
+    () => permitted(DEAD_LETTERS, parseFilter(DEAD_LETTERS, text, serverNow()), rights),
+    [text, rights],
+  );
+  const { ids: queueIds, unknown, asked: lookUp } = useQueueIds(queueNamesOf(filter));
   return {
     filter,
     tab,
@@ -50,6 +55,7 @@ export function useDeadFilter(): DeadFilterInUrl {
       isValid(filter) && queueIds !== undefined
         ? () => toDeadLetterFilter(filter, { queueIds, now: serverNow() })
         : null,
+    unknown,
     lookUp,
     key: formatFilter(DEAD_LETTERS, filter),
     setFilter: (next) => navigate(deadPath(next, tab), { replace: true }),

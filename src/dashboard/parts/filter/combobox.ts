@@ -1,8 +1,17 @@
-import { type ChangeEvent, type KeyboardEvent, type MouseEvent, useEffect, useId, useState } from 'preact/compat';
+import {
+  type ChangeEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useState,
+} from 'preact/compat';
+import { useIsLate } from '../states.tsx';
 
 /**
  * The combobox of ARIA: an input with a list below it. The focus stays in the input; arrow keys mark an option, Enter
- * takes it, Escape closes the list.
+ * takes it, Escape closes the list. Enter without a choice waits until the look-ups have answered, or the text changes.
  */
 export interface ComboboxOptions {
   /** Number of options in the list. */
@@ -10,7 +19,9 @@ export interface ComboboxOptions {
   /** Name of the list for screen readers. */
   label: string;
   onText: (text: string) => void;
-  /** Takes an option. Returns true if the list stays open, as the next choice follows from this one. */
+  /** Whether look-ups may still change the options. */
+  isSearching: boolean;
+  /** Takes an option; -1 if none was marked. Returns true if the list stays open, as the next choice follows from this one. */
   choose: (index: number) => boolean;
   /** The list cannot be closed, and its first option is marked until another one is. */
   isAlwaysOpen?: boolean;
@@ -21,9 +32,14 @@ interface ListState {
   index: number;
   /** An option that a key has marked is scrolled to; one below the pointer must stay where it is. */
   isByKey: boolean;
+  /** Enter waits for the look-ups. */
+  isEntered?: boolean;
 }
 
-export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false }: ComboboxOptions) {
+/** Then Enter takes what is there. */
+const MAX_WAIT_MS = 3000;
+
+export function useCombobox({ count, label, onText, isSearching, choose, isAlwaysOpen = false }: ComboboxOptions) {
   const id = useId();
   const closed: ListState = { isOpen: isAlwaysOpen, index: isAlwaysOpen ? 0 : -1, isByKey: false };
   const [state, setState] = useState(closed);
@@ -37,6 +53,12 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
     if (isByKey && marked !== undefined) document.getElementById(marked)?.scrollIntoView({ block: 'nearest' });
   }, [isByKey, marked]);
 
+  const isEntered = state.isEntered === true;
+  const isDue = useIsLate(isEntered, MAX_WAIT_MS) || (isEntered && !isSearching);
+  useLayoutEffect(() => {
+    if (isDue) take(index);
+  });
+
   const open = () => setState({ ...closed, isOpen: true });
   const take = (n: number) => setState({ ...closed, isOpen: choose(n) || isAlwaysOpen });
   const move = (step: 1 | -1) => {
@@ -47,9 +69,10 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
     if (event.defaultPrevented || event.isComposing) return;
     if (event.key === 'ArrowDown') move(1);
     else if (event.key === 'ArrowUp') move(-1);
-    else if (event.key === 'Enter' && index >= 0) take(index);
     else if (event.key === 'Escape' && isOpen && !isAlwaysOpen) setState(closed);
-    else return;
+    else if (event.key !== 'Enter') return;
+    else if (isSearching && !isByKey && index === closed.index) setState({ ...state, isEntered: true });
+    else take(index);
     event.preventDefault();
   };
 
@@ -57,6 +80,7 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
     isOpen,
     /** The marked option; -1 if there is none. */
     index,
+    isEntered,
     open,
     inputProps: {
       role: 'combobox',
@@ -88,7 +112,7 @@ export function useCombobox({ count, label, onText, choose, isAlwaysOpen = false
         role: 'option',
         'aria-selected': n === index,
         onMouseMove: () => {
-          if (n !== index) setState({ isOpen: true, index: n, isByKey: false });
+          if (n !== index && !isEntered) setState({ isOpen: true, index: n, isByKey: false });
         },
         onClick: () => take(n),
       }) as const,

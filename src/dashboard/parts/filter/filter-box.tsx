@@ -5,7 +5,6 @@ import { formatChip, labelOf, removeChip, shownChips } from '../../filter/engine
 import type { Chip, Table } from '../../filter/table.ts';
 import { Icon } from '../icon.tsx';
 import { late } from '../page/late.tsx';
-import { useIsLate } from '../states.tsx';
 import { type FilterBoxProps, PlainInput } from './plain-input.tsx';
 
 const FilterInput = lazy(() => afterFirstRead(() => import('./filter-input.tsx')));
@@ -20,7 +19,7 @@ export function FilterBox<T extends Table>({ inputRef, isSearching = false, ...p
   const { table, filter, onChange } = props as unknown as FilterBoxProps<Table>;
   const [text, setText] = useState('');
   const hadFocus = useRef(false);
-  const input = { table, filter, onChange, inputRef, text, onText: setText, hadFocus };
+  const input = { table, filter, onChange, inputRef, isSearching, text, onText: setText, hadFocus };
   return (
     <div className="filter-box">
       <search className="filter" aria-busy={isSearching}>
@@ -39,21 +38,10 @@ export function FilterBox<T extends Table>({ inputRef, isSearching = false, ...p
         <Suspense fallback={<PlainInput {...input} />}>
           <FilterInput {...input} />
         </Suspense>
-        <Searching isSearching={isSearching} />
         <ViewsMenu />
         <kbd>/</kbd>
       </search>
     </div>
-  );
-}
-
-/** Its place is there from the start, so that nothing moves. */
-function Searching({ isSearching }: { isSearching: boolean }) {
-  const isLate = useIsLate(isSearching);
-  return (
-    <span className="searching" role="status">
-      {isLate && 'Searching…'}
-    </span>
   );
 }
 

@@ -3,11 +3,11 @@ import { useLocation } from 'wouter-preact';
 import { useRights } from '../../api/rights.ts';
 import { serverNow } from '../../base/clock.ts';
 import { addChip, formatChip, isValid, parseTerm, removeChip, shownChips } from '../../filter/engine.ts';
-import { completionOf, inMoments, type Suggestion, suggestionsFor } from '../../filter/suggest.ts';
+import { completionOf, suggestionsFor } from '../../filter/suggest.ts';
 import type { Filter } from '../../filter/table.ts';
 import { termsOf } from '../../filter/text.ts';
 import { useCombobox } from './combobox.ts';
-import { type FilterInputProps, useInputProps } from './plain-input.tsx';
+import { type FilterInputProps, Searching, useInputProps } from './plain-input.tsx';
 import { SuggestList } from './suggest-list.tsx';
 import { useKnown } from './use-known.ts';
 
@@ -15,7 +15,7 @@ import { useKnown } from './use-known.ts';
 export default function FilterInput(props: FilterInputProps) {
   const { table, filter, onChange, text, onText, inputRef, hadFocus } = props;
   const rights = useRights();
-  const { known } = useKnown(table, text);
+  const { known, isSearching } = useKnown(table, text);
   const offers = useMemo(
     () => suggestionsFor(table, text, known, { rights, now: serverNow() }),
     [table, text, known, rights],
@@ -31,36 +31,34 @@ export default function FilterInput(props: FilterInputProps) {
     onChange(chips.reduce((all, chip) => addChip(table, all, chip), filter));
     onText('');
   };
-  /** Returns whether the text goes on, so that the list stays open. */
-  const choose = ({ does }: Suggestion): boolean => {
-    if ('chips' in does) add(does.chips);
-    else if ('text' in does) onText(does.text);
-    else navigate(`/jobs/${does.job}`);
-    return 'text' in does;
-  };
+  const [first] = offers;
+  const typed = termsOf(text).map((term) => parseTerm(table, term, serverNow()));
+  const isComplete = isValid(typed);
   const combobox = useCombobox({
     count: offers.length,
     label: 'Suggestions',
     onText,
-    choose: (index) => choose(offers[index] as Suggestion),
+    isSearching: isSearching && !isComplete && first?.id !== 'job',
+    choose: (index) => {
+      // A full condition is added as it is; a bare word adds the first offer. Else the chip says what is wrong.
+      const does = (offers[index] ?? (isComplete ? undefined : first))?.does ?? { chips: typed };
+      if ('text' in does) onText(does.text);
+      else if ('job' in does) navigate(`/jobs/${does.job}`);
+      else if (text.trim() !== '' || index >= 0) add(does.chips);
+      return 'text' in does;
+    },
   });
   const { isOpen, index, open } = combobox;
 
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     // The key belongs to the input method, in which Enter takes a spelling.
     if (event.isComposing) return;
-    const [first] = offers;
-    if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
-      event.preventDefault();
-      // A full condition is added as it is; a bare word adds the first offer. Else the chip says what is wrong.
-      const typed = termsOf(text).map((term) => parseTerm(table, inMoments(table, term, serverNow())));
-      if (first === undefined || isValid(typed)) add(typed);
-      else choose(first);
-    } else if (event.key === 'Tab' && !event.shiftKey && isOpen && text !== '') {
+    if (event.key === 'Tab' && !event.shiftKey && isOpen && text !== '') {
       const completion = completionOf(table, offers[index] ?? first);
       if (completion === null || completion === text) return;
       event.preventDefault();
       onText(completion);
+      open();
     } else if (event.key === 'Backspace' && text === '') {
       const last = shownChips(table, filter).at(-1);
       if (last === undefined) return;
@@ -78,6 +76,7 @@ export default function FilterInput(props: FilterInputProps) {
   return (
     <>
       <input ref={inputRef} {...combobox.inputProps} {...inputProps} value={text} onKeyDown={onKeyDown} />
+      <Searching isSearching={props.isSearching === true || combobox.isEntered} />
       <div className="suggest" hidden={!isOpen}>
         <SuggestList items={isOpen ? offers : []} combobox={combobox}>
           {({ label, hint, isCode }) => (

@@ -1,6 +1,7 @@
 import { type RefObject, useLayoutEffect } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { type Filter, mayUse, type Table } from '../../filter/table.ts';
+import { useIsLate } from '../states.tsx';
 
 export interface FilterBoxProps<T extends Table> {
   table: T;
@@ -28,13 +29,26 @@ export function PlainInput(props: FilterInputProps) {
     [inputRef, hadFocus],
   );
   return (
-    <input
-      ref={inputRef}
-      {...useInputProps(props)}
-      autoComplete="off"
-      value={text}
-      onChange={(event) => onText(event.currentTarget.value)}
-    />
+    <>
+      <input
+        ref={inputRef}
+        {...useInputProps(props)}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => onText(event.currentTarget.value)}
+      />
+      <Searching isSearching={props.isSearching === true} />
+    </>
+  );
+}
+
+/** Its place is there from the start, so that nothing moves. */
+export function Searching({ isSearching }: { isSearching: boolean }) {
+  const isLate = useIsLate(isSearching);
+  return (
+    <span className="searching" role="status">
+      {isLate && 'Searching…'}
+    </span>
   );
 }
 

@@ -1,19 +1,13 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useMemo } from 'preact/compat';
-import {
-  SearchQueues,
-  SearchReceivers,
-  SuggestPaths,
-  SuggestTags,
-  SuggestValues,
-} from '../../api/operations/suggest.ts';
+import { SearchReceivers, SuggestPaths, SuggestTags, SuggestValues } from '../../api/operations/suggest.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
 import { hostIn, lookUpsFor, tagIn } from '../../filter/look-ups.ts';
-import { queueSearchOf } from '../../filter/queue-search.ts';
 import type { Known } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
+import { useFoundQueues } from '../found-queues.tsx';
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
@@ -34,11 +28,8 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
     ...keepOld,
     enabled: valuesOf !== null && isExact,
   });
-  const queues = useQuery({
-    ...query(SearchQueues, queueSearchOf(queue ?? '')),
-    ...keepOld,
-    enabled: queue !== null,
-  });
+  const queues = useFoundQueues(queue ?? '', { enabled: queue !== null });
+  const names = queues.queues.map(({ name }) => name).join(' ');
   const tag = tagIn(table, settled);
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
   const host = hostIn(table, settled);
@@ -50,23 +41,11 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
     }
     const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
     return {
-      queues: queue === null ? [] : (queues.data?.queues.nodes.map(({ name }) => name) ?? []),
+      queues: queue === null ? [] : (names.match(/\S+/g) ?? []),
       paths: path === null ? [] : found,
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
-  }, [
-    path,
-    queue,
-    tag,
-    host,
-    isPath,
-    isExact,
-    paths.data,
-    common.data,
-    values.data,
-    queues.data,
-    tags.data,
-    hosts.data,
-  ]);
-  return { known, isSearching: [paths, common, values, queues, tags, hosts].some(({ isFetching }) => isFetching) };
+  }, [path, queue, tag, host, isPath, isExact, paths.data, common.data, values.data, names, tags.data, hosts.data]);
+  const isAsking = [paths, common, values, queues, tags, hosts].some(({ isFetching }) => isFetching);
+  return { known, isSearching: isAsking || settled !== text.trim() };
 }

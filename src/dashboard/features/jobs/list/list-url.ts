@@ -33,16 +33,9 @@ export type Order = keyof typeof ORDERS;
 export function useListUrl() {
   const [params] = useSearchParams();
   const [path, navigate] = useLocation();
-  const order = params.get('order') ?? 'newest';
-  const url: ListUrl = {
-    q: params.get('q') ?? '',
-    order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'newest',
-    ...{ after: params.get('after'), before: params.get('before') },
-    ...rangeIn(params),
-    ...{ compare: params.get('compare'), peek: params.get('peek') },
-  };
+  const url = readUrl(params);
   const rights = useRights();
-  const filter = useMemo(() => permitted(JOBS, parseFilter(JOBS, url.q), rights), [url.q, rights]);
+  const filter = useMemo(() => permitted(JOBS, parseFilter(JOBS, url.q, serverNow()), rights), [url.q, rights]);
   const search = searchOf(url);
 
   /** A new filter, order, page or range is a new entry of the history; what is peeked at is not. */
@@ -50,7 +43,7 @@ export function useListUrl() {
     (change: Partial<ListUrl>, { replace = false } = {}) => {
       const isSamePage = Object.keys(change).every((name) => name === 'peek');
       const page = isSamePage || 'after' in change || 'before' in change ? {} : { after: null, before: null };
-      const next = { ...readUrl(search), ...page, ...change };
+      const next = { ...readUrl(new URLSearchParams(search)), ...page, ...change };
       navigate(`${path}${searchOf(next)}`, { replace: replace || isSamePage });
     },
     [search, path, navigate],
@@ -62,11 +55,13 @@ export function useListUrl() {
   return { url, filter, search, set, setFilter };
 }
 
-function readUrl(search: string): ListUrl {
-  const params = new URLSearchParams(search);
+function readUrl(params: URLSearchParams): ListUrl {
   const get = (name: string) => params.get(name);
+  const order = get('order') ?? 'newest';
   return {
-    ...{ q: get('q') ?? '', order: (get('order') ?? 'newest') as Order, after: get('after'), before: get('before') },
+    q: get('q') ?? '',
+    order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'newest',
+    ...{ after: get('after'), before: get('before') },
     ...rangeIn(params),
     ...{ compare: get('compare'), peek: get('peek') },
   };

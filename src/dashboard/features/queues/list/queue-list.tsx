@@ -5,9 +5,11 @@ import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
 import { useTyped } from '../../../base/use-typed.ts';
+import { queuePath } from '../../../filter/links.ts';
 import { conditionsInWords, conditionsOf, queueSearchOf, receiverWord } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
+import { MeantQueues } from '../../../parts/found-queues.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
@@ -189,6 +191,7 @@ function NoQueue({ search }: { search: string }) {
             Queues by condition: {word}
           </Link>
         ))}
+      <MeantQueues text={search} href={queuePath} />
       <Link className="btn" href={`/queues${toSearch({ ...Object.fromEntries(params), q: null, after: null })}`}>
         Show all queues
       </Link>

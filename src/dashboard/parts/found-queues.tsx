@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/preact-query';
+import { Link } from 'wouter-preact';
+import { SearchQueues } from '../api/operations/suggest.ts';
+import { keepOld, query } from '../api/query.ts';
+import { meantQueues, queueSearchOf } from '../filter/queue-search.ts';
+
+/** Shorter names are too near to others. */
+const LEAST_MISSPELT = 5;
+
+/** Queues by a search; the old ones until the new ones are there. If it finds none, those whose name it misspells. */
+export function useFoundQueues(search: string, options?: { enabled?: boolean; staleTime?: number }) {
+  const asked = useQuery({ ...query(SearchQueues, queueSearchOf(search)), ...keepOld, ...options });
+  const found = asked.data?.queues.nodes ?? [];
+  const enabled = asked.isSuccess && found.length === 0 && search.length >= LEAST_MISSPELT;
+  const all = useQuery({ ...query(SearchQueues, { first: 100 }), enabled });
+  return {
+    queues: enabled ? meantQueues(search, all.data?.queues.nodes) : found,
+    isFetching: asked.isFetching || all.isFetching,
+  };
+}
+
+/** Leads to the queues whose name a text misspells. */
+export function MeantQueues({ text, href }: { text: string; href: (name: string) => string }) {
+  return useFoundQueues(text).queues.map(
+    ({ name, ...queue }) =>
+      'meantBy' in queue && (
+        <Link key={name} className="btn tiny" href={href(name)}>
+          Did you mean {name}?
+        </Link>
+      ),
+  );
+}
