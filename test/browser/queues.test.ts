@@ -108,6 +108,39 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.waitForURL('**/receivers/127.0.0.1:*');
   });
 
+  it('says that a pause without an answer may be done, and counts again', async () => {
+    const account = await service.openAccount();
+    await createQueues(account, ['one', 'two']);
+    const watched = await openPage(account.session);
+    const { page } = watched;
+    watched.announce(/request failed|Failed to load/);
+    await page.goto('/queues');
+    await settled(watched);
+    let answer = () => {};
+    await page.route('**/graphql', async (route) => {
+      const { query, variables } = route.request().postDataJSON() as { query: string; variables: { dryRun?: boolean } };
+      if (!query.includes('mutation PauseQueues') || variables.dryRun !== false) return route.continue();
+      await route.fetch();
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await route.abort();
+    });
+    await page.getByLabel('Tick one').check();
+    await page.getByLabel('Tick two').check();
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Pause 2 queues' }).click();
+    // The deed is not cancelled by a key.
+    await dialog.getByRole('button', { name: 'Close' }).waitFor();
+    for (let press = 0; press < 2; press += 1) await page.keyboard.press('Escape');
+    await says(page, /^2 queues: 2 need a look/);
+    expect(await dialog.isVisible()).toBe(true);
+    answer();
+    await dialog.getByText('No answer came. It may be done all the same.').waitFor();
+    await expect.poll(async () => textOf(await dialog.locator('.price').innerText())).toMatch(/paused already 2/);
+  });
+
   it('ticks the rows that are seen by keys, and names them before the deed', async () => {
     const account = await service.openAccount();
     await createQueues(account, ['order-events', 'order-mails', 'images']);

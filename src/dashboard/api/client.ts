@@ -1,7 +1,7 @@
 import { serverNow } from '../base/clock.ts';
 import { signedOut } from '../base/session.ts';
 import { type Operation, textOf } from '../schema/graphql.ts';
-import { kindOfStatus, RequestError } from './errors.ts';
+import { kindOfStatus, LOST, RequestError } from './errors.ts';
 
 /** Without it the server ignores the session's cookie. Other sites cannot send it, as it needs their preflight. */
 export const DASHBOARD_HEADER = { 'jobferry-dashboard': '1' };
@@ -20,41 +20,39 @@ export async function request<Result, Variables>(
   variables: Variables,
   signal?: AbortSignal,
 ): Promise<Result> {
-  const response = await send(JSON.stringify({ query: textOf(operation), variables }), signal);
-  const body = await bodyOf(response);
+  const query = textOf(operation);
+  const isDeed = /^\s*mutation/.test(query) && (variables as { dryRun?: boolean }).dryRun !== true;
+  const { response, body } = await send(JSON.stringify({ query, variables }), isDeed, signal);
+  const details = { at: serverNow(), status: response.status, retryAfterMs: retryAfterOf(response) };
+  const [failure] = body?.errors ?? [];
   if (!response.ok) {
     if (response.status === 401) signedOut();
-    const [failure] = body?.errors ?? [];
     const isOther = failure?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED';
-    const message = body?.error ?? failure?.message ?? `The server answered ${response.status}.`;
-    throw new RequestError(isOther ? 'version' : kindOfStatus(response.status), isOther ? OTHER : message, {
-      at: serverNow(),
-      status: response.status,
-      retryAfterMs: retryAfterOf(response),
-    });
+    const unsaid = isDeed && response.status >= 500 ? LOST : `The server answered ${response.status}.`;
+    const message = isOther ? OTHER : (body?.error ?? failure?.message ?? unsaid);
+    throw new RequestError(isOther ? 'version' : kindOfStatus(response.status), message, details);
   }
-  const message = body?.errors?.[0]?.message;
   // A page that lacks a part is worse than one that says why: an error of a field fails the operation.
-  if (message !== undefined) throw new RequestError('refused', message, { at: serverNow(), status: response.status });
-  if (body?.data == null) {
-    const details = { at: serverNow(), status: response.status };
-    throw new RequestError('refused', 'The answer is not from Jobferry. Does a proxy ask for a sign-in?', details);
+  if (failure !== undefined || body?.data == null) {
+    const message = failure?.message ?? 'The answer is not from Jobferry. Does a proxy ask for a sign-in?';
+    throw new RequestError('refused', message, details);
   }
   return body.data as Result;
 }
 
-async function send(body: string, signal?: AbortSignal): Promise<Response> {
+async function send(body: string, isDeed: boolean, signal?: AbortSignal) {
   try {
-    return await fetch(urlOf('graphql'), {
+    const response = await fetch(urlOf('graphql'), {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json', ...DASHBOARD_HEADER },
       body,
       credentials: 'same-origin',
-      ...(signal === undefined ? {} : { signal }),
+      signal: signal ?? null,
     });
+    return { response, body: await bodyOf(response) };
   } catch (error) {
-    if (signal?.aborted === true) throw error;
-    throw new RequestError('network', 'The server could not be reached.', { at: serverNow() });
+    if (signal?.aborted) throw error;
+    throw new RequestError('network', isDeed ? LOST : 'The server could not be reached.', { at: serverNow() });
   }
 }
 
@@ -68,8 +66,9 @@ interface Body {
 async function bodyOf(response: Response): Promise<Body | null> {
   try {
     return (await response.json()) as Body;
-  } catch {
-    return null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
 }
 

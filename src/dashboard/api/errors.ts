@@ -5,6 +5,12 @@
  */
 export type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network' | 'version';
 
+/** The answer to a deed did not come. */
+export const LOST = 'No answer came. It may be done all the same.';
+
+/** Without a "Not saved: " before it: that is not known. */
+export const trueText = (text: string) => (text.endsWith(LOST) ? LOST : text);
+
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   /** By the page's clock of the server, in milliseconds. */

@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'preact/compat';
+import { trueText } from '../api/errors.ts';
 import { Note } from './note.tsx';
 import { useModal } from './use-modal.ts';
 
@@ -20,7 +21,7 @@ export interface Deed {
 
 /**
  * A question before a deed. The title is the question with its number; then come the price, what is at stake, choices,
- * and the deed. `Esc` closes, ⌘Enter does it, and focus goes back to where it was.
+ * and the deed. `Esc` closes unless it is being done, ⌘Enter does it, and focus goes back to where it was.
  */
 export function Dialog({
   title,
@@ -56,6 +57,7 @@ export function Dialog({
         onClose();
       }}
       onKeyDown={(event) => {
+        if (event.key === 'Escape' && isBusy) event.preventDefault();
         if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit(event);
       }}
     >
@@ -68,14 +70,14 @@ export function Dialog({
           {children}
           {failure !== null && (
             <Note signal="bad" icon="failed">
-              <span role="alert">{failure}</span>
+              <span role="alert">{trueText(failure)}</span>
             </Note>
           )}
         </div>
         <div className="bottom">
           {deed?.start !== undefined && <span className="start">{deed.start}</span>}
           <button ref={cancel} type="button" className="btn" onClick={onClose}>
-            {deed === null ? 'Close' : (deed.keep ?? 'Cancel')}
+            {deed === null || isBusy ? 'Close' : (deed.keep ?? 'Cancel')}
           </button>
           {deed !== null && (
             <button

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/compat';
+import { trueText } from '../api/errors.ts';
 import { createStore, useStore } from '../base/store.ts';
 import type { IconName, Signal } from '../words/words.ts';
 import { Icon } from './icon.tsx';
@@ -27,7 +28,7 @@ export function endToast(text: string): void {
 
 /** For "Not …: …" of a refusal. */
 export function toastFailure(text: string): void {
-  toast({ text, signal: 'bad', icon: 'failed' });
+  toast({ text: trueText(text), signal: 'bad', icon: 'failed' });
 }
 
 const SHOWN_MS = 5000;

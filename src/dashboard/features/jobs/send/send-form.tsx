@@ -3,6 +3,7 @@ import { type KeyboardEvent, useMemo, useRef, useState } from 'preact/compat';
 import { useLocation, useSearchParams } from 'wouter-preact';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request, urlOf } from '../../../api/client.ts';
+import { trueText } from '../../../api/errors.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { query } from '../../../api/query.ts';
 import { queuePath } from '../../../filter/links.ts';
@@ -134,7 +135,7 @@ export function SendForm({
       </div>
       {refusal !== null && (
         <Note signal="bad" icon="failed">
-          <span role="alert">Not sent: {refusal.message}</span>
+          <span role="alert">{trueText(`Not sent: ${refusal.message}`)}</span>
         </Note>
       )}
       <div className="toolbar">

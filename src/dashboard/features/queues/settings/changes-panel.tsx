@@ -1,3 +1,4 @@
+import { trueText } from '../../../api/errors.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { Note } from '../../../parts/note.tsx';
 import { COMMAND_KEY } from '../../../parts/page/keys.ts';
@@ -51,7 +52,7 @@ export function ChangesPanel({
         )}
         {refusal !== null && (
           <Note signal="bad" icon="failed">
-            <span role="alert">Not saved: {refusal}</span>
+            <span role="alert">{trueText(`Not saved: ${refusal}`)}</span>
           </Note>
         )}
         <div className="toolbar">

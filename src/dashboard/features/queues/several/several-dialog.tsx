@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/compat';
+import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { type Outcome, outcomeOf } from '../../../api/outcome.ts';
 import { useSettled } from '../../../base/use-settled.ts';
@@ -56,8 +57,12 @@ export default function SeveralDialog({
   const named = names.length === 0 ? '' : namesText(changed?.length ? changed : names);
   const failure = problem?.text ?? (price.data?.ok === false ? price.data.message : (price.error?.message ?? null));
   const run = async () => {
-    const outcome = await change(deed, choice, limits, false);
-    if (!outcome.ok) return outcome.message;
+    const outcome = await changeQueue(() => change(deed, choice, limits, false));
+    if (!outcome.ok) {
+      // Without an answer it may be done, and then another number is left.
+      void price.refetch();
+      return outcome.message;
+    }
     const done = outcome.value;
     const action = { label: 'Undo', key: 'z', run: () => void undo(deed, done, limits) };
     toast({ text: outcomeText(deed, done), icon: SEVERAL[deed].icon, ...(done.changed > 0 && { action }) });
@@ -138,13 +143,9 @@ async function change(
 async function undo(deed: SeveralDeed, done: QueuesDone, limits: LimitsInput | null): Promise<void> {
   const changed = done.queues.filter(({ outcome }) => outcome === 'CHANGED');
   const ids = changed.flatMap(({ id }) => id ?? []);
-  try {
-    const outcome = await undoing(deed, ids, changed, done.pausedAt, limits ?? {});
-    if (outcome.ok) toast({ text: undoneText(deed, outcome.value), icon: 'done' });
-    else toastFailure(`Not undone: ${outcome.message}`);
-  } catch (error) {
-    toastFailure(`Not undone: ${(error as Error).message}`);
-  }
+  const outcome = await changeQueue(() => undoing(deed, ids, changed, done.pausedAt, limits ?? {}));
+  if (outcome.ok) toast({ text: undoneText(deed, outcome.value), icon: 'done' });
+  else toastFailure(`Not undone: ${outcome.message}`);
 }
 
 async function undoing(
