@@ -89,6 +89,15 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     expect(await chosen()).toBe('STANDARD');
     await page.getByLabel('as in the other queue').click();
     expect(await chosen()).toBe('');
+    // The typed texts are still there after a look at another page.
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('mails');
+    await page.getByLabel('received; the worker reports later (ack)').click();
+    await page.getByRole('link', { name: 'Alerts' }).first().click();
+    await page.waitForURL('**/alerts');
+    await page.goBack();
+    await name.waitFor();
+    expect([await name.inputValue(), await from.inputValue(), await chosen()]).toEqual(['mails', 'copy', 'ACK']);
   });
 
   it('says how the first job did not arrive, on a phone', async () => {

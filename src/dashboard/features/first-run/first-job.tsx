@@ -1,5 +1,6 @@
 import { useState } from 'preact/compat';
 import { Link } from 'wouter-preact';
+import { changeQueue } from '../../api/change-queue.ts';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { useServer, useWebhookTimeout } from '../../api/server.ts';
@@ -77,13 +78,11 @@ function Sentence({ job }: { job: FirstJobNow }) {
 }
 
 async function publish(name: string): Promise<void> {
-  try {
-    const input = { payloadText: FIRST_PAYLOAD, idempotencyKey: FIRST_KEY };
-    const outcome = outcomeOf((await request(PublishFirst, { queue: name, input })).publishJob);
-    if (!outcome.ok) toastFailure(`The job was not published: ${outcome.message}`);
-  } catch (error) {
-    toastFailure(`The job was not published: ${(error as Error).message}`);
-  }
+  const input = { payloadText: FIRST_PAYLOAD, idempotencyKey: FIRST_KEY };
+  const outcome = await changeQueue(async () =>
+    outcomeOf((await request(PublishFirst, { queue: name, input })).publishJob),
+  );
+  if (!outcome.ok) toastFailure(`The job was not published: ${outcome.message}`);
 }
 
 /** The course of the first job; until there is one, of an example. */

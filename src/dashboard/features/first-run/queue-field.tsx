@@ -17,7 +17,7 @@ export function Field({
 }: {
   name: string;
   label: string;
-  value?: string;
+  value?: string | undefined;
   hint: string;
   placeholder?: string | undefined;
   problem: string | undefined;

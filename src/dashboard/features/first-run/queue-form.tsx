@@ -1,21 +1,14 @@
 import { useQuery } from '@tanstack/preact-query';
 import { type FormEvent, useRef, useState } from 'preact/compat';
 import { useSearchParams } from 'wouter-preact';
+import { changeQueue } from '../../api/change-queue.ts';
 import { request } from '../../api/client.ts';
-import type { RequestError } from '../../api/errors.ts';
+import { LOST } from '../../api/errors.ts';
 import { type Outcome, outcomeOf } from '../../api/outcome.ts';
 import { query } from '../../api/query.ts';
 import { useServer } from '../../api/server.ts';
 import { Note } from '../../parts/note.tsx';
-import {
-  LIMITS,
-  type NewQueueInput,
-  newQueueInput,
-  type Start,
-  startOf,
-  textOfTemplate,
-  valueText,
-} from './model/new-queue.ts';
+import { LIMITS, newQueueInput, type Start, startOf, textOfTemplate, valueText } from './model/new-queue.ts';
 import { CopiedQueue, CreateQueue, Templates } from './operations.ts';
 import { Field } from './queue-field.tsx';
 import { QueueStart } from './queue-start.tsx';
@@ -35,6 +28,9 @@ const WHOLE = '';
 /** Fields that show their problem themselves. */
 const FIELDS: readonly string[] = ['name', 'webhookUrl', 'copyOf', ...LIMITS.map(({ name }) => name)];
 
+/** The typed texts, by the queue that is copied. They outlive the page, so that leaving it loses nothing; closing the tab forgets them. */
+const drafts = new Map<string, Readonly<Record<string, string>>>();
+
 /** Three answers make a queue; everything else has a value of the defaults, of a template or of another queue. */
 export function QueueForm({
   isFirst,
@@ -48,9 +44,10 @@ export function QueueForm({
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const copyOf = useSearchParams()[0].get('copy') ?? '';
-  const [start, setStart] = useState<Start>(copyOf === '' ? 'defaults' : 'copy');
+  const draft = drafts.get(copyOf) ?? {};
+  const [start, setStart] = useState((draft.start ?? (copyOf === '' ? 'defaults' : 'copy')) as Start);
   // Chosen by hand, it stays whatever the settings come from; without a choice it is that of the settings.
-  const [mode, setMode] = useState('');
+  const [mode, setMode] = useState(draft.mode ?? '');
   const isProduction = useServer()?.environment === 'production';
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -60,9 +57,10 @@ export function QueueForm({
       [...new FormData(event.currentTarget)].map(([name, text]) => [name, String(text)]),
     );
     setBusy(true);
-    const outcome = await made(start, answers);
+    const outcome = await changeQueue(() => made(start, answers));
     setBusy(false);
     if (outcome.ok) {
+      drafts.delete(copyOf);
       const { queue, signingSecret } = outcome.value;
       onCreated({ ...queue, secret: signingSecret });
       return;
@@ -88,19 +86,27 @@ export function QueueForm({
 
   return (
     // The server checks; its words are better than the browser's.
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
+    <form
+      ref={form}
+      onInput={({ target }) => {
+        const { name, value } = target as HTMLInputElement;
+        drafts.set(copyOf, { ...drafts.get(copyOf), [name]: value });
+      }}
+      onSubmit={(event) => void submit(event)}
+      noValidate
+    >
       <div className="two">
         <Field
           name="name"
           label="Name"
-          value={isFirst ? 'hello' : ''}
+          value={draft.name ?? (isFirst ? 'hello' : '')}
           hint="Small letters, digits, - and _. It cannot be changed."
           problem={problems.get('name')}
         />
         <Field
           name="webhookUrl"
           label="Deliver to"
-          value={isFirst ? 'http://127.0.0.1:9000/' : ''}
+          value={draft.webhookUrl ?? (isFirst ? 'http://127.0.0.1:9000/' : '')}
           placeholder={isCopy ? 'as the other queue' : undefined}
           hint={
             isProduction
@@ -110,7 +116,14 @@ export function QueueForm({
           problem={problems.get('webhookUrl')}
         />
       </div>
-      {!isFirst && <QueueStart {...{ start, copyOf, templates }} problem={problems.get('copyOf')} onStart={setStart} />}
+      {!isFirst && (
+        <QueueStart
+          {...{ start, templates }}
+          copyOf={draft.copyOf ?? copyOf}
+          problem={problems.get('copyOf')}
+          onStart={setStart}
+        />
+      )}
       <fieldset>
         <legend>A 2xx answer means</legend>
         <div className="seg fill">
@@ -131,13 +144,14 @@ export function QueueForm({
           </label>
         </div>
       </fieldset>
-      <details>
+      <details open={LIMITS.some(({ name }) => name in draft)}>
         <summary className="small">Limits and attempts</summary>
         <div className="two">
           {LIMITS.map(({ name, label, hint }) => (
             <Field
               key={name}
               {...{ name, label, hint }}
+              value={draft[name]}
               placeholder={chosen === undefined ? (own ?? '') : valueText(chosen[name])}
               problem={problems.get(name)}
             />
@@ -148,7 +162,7 @@ export function QueueForm({
         FIELDS.includes(name) ? null : (
           <div key={name} role="alert">
             <Note signal="bad" icon="failing">
-              <b>The queue was not created.</b> {problem}
+              {problem !== LOST && <b>The queue was not created.</b>} {problem}
             </Note>
           </div>
         ),
@@ -165,23 +179,13 @@ export function QueueForm({
   );
 }
 
-type Made = Awaited<ReturnType<typeof create>>;
+type Made = Outcome<{ queue: { id: string; name: string; webhookUrl: string }; signingSecret: string }>;
 
 /** Makes the queue of the answers. A queue that is copied is looked for first. */
 async function made(start: Start, answers: Readonly<Record<string, string>>): Promise<Made> {
-  try {
-    const name = (answers.copyOf ?? '').trim();
-    const copied = start === 'copy' && name !== '' ? (await request(CopiedQueue, { name })).queue : null;
-    const result = newQueueInput(start, answers, copied);
-    if ('problems' in result) return { ok: false, message: '', fieldErrors: result.problems };
-    return await create(result.input);
-  } catch (error) {
-    return { ok: false, message: (error as RequestError).message, fieldErrors: NONE };
-  }
-}
-
-async function create(
-  input: NewQueueInput,
-): Promise<Outcome<{ queue: { id: string; name: string; webhookUrl: string }; signingSecret: string }>> {
-  return outcomeOf((await request(CreateQueue, { input })).createQueue);
+  const name = (answers.copyOf ?? '').trim();
+  const copied = start === 'copy' && name !== '' ? (await request(CopiedQueue, { name })).queue : null;
+  const result = newQueueInput(start, answers, copied);
+  if ('problems' in result) return { ok: false, message: '', fieldErrors: result.problems };
+  return outcomeOf((await request(CreateQueue, { input: result.input })).createQueue);
 }

@@ -12,7 +12,7 @@ export function QueueStart({
   onStart,
 }: {
   start: Start;
-  /** The queue that a link names. */
+  /** The queue that a link names, or that was typed before. */
   copyOf: string;
   /** The first are the defaults. */
   templates: readonly Template[];
@@ -28,6 +28,7 @@ export function QueueStart({
         <select
           className="input"
           id={id}
+          name="start"
           value={start}
           onChange={(event) => onStart(event.currentTarget.value as Start)}
         >
