@@ -39,9 +39,11 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
       .locator('del, ins')
       .evaluateAll((all) => all.map((one) => getComputedStyle(one, '::before').content));
     expect(signs).toEqual(Array(4).fill('none'));
-    // Another person changes another field meanwhile.
-    await account.operate.updateQueue(id, { backoffDelay: 77 });
-    expect((await settingsOf(account)).concurrency).toBe(5);
+    // Another person changes other fields meanwhile, also one that the stream does not tell.
+    await account.operate.updateQueue(id, { concurrency: 7, backoffDelay: 77 });
+    await expect.poll(async () => textOf(await changes.first().innerText())).toMatch(/^Concurrency 7 .*9 at once$/);
+    await expect.poll(() => page.getByLabel('First back-off, in seconds').inputValue()).toBe('77');
+    expect((await settingsOf(account)).concurrency).toBe(7);
     await page.keyboard.press('Control+Enter');
     await page.getByText('2 settings of orders changed').waitFor();
     expect(await settingsOf(account)).toMatchObject({ concurrency: 9, maxAttempts: 4, backoffDelay: 77 });
@@ -265,6 +267,14 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await page.getByText('orders is deleted').waitFor();
     await page.waitForURL('**/queues');
     expect((await account.graphql.query(SETTINGS, { name: 'orders' })).queue).toBeNull();
+
+    // The form of another tab finds it out, at the latest when it is saved.
+    const id = await account.createQueue('orders', await openReceiver());
+    const other = await showSettings(account);
+    await other.getByLabel('Concurrency', { exact: true }).fill('9');
+    await account.graphql.query('mutation ($id: ID!) { deleteQueue(id: $id) { __typename } }', { id });
+    await other.keyboard.press('Control+Enter');
+    await says(other, /^Deleted at \S+\. Its jobs are kept until /);
   });
 
   /** Types half of the name, which does nothing, and then all of it. The field for it has the focus. */

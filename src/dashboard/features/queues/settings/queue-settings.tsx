@@ -1,6 +1,6 @@
 import './queue-settings.css';
 import { useQuery } from '@tanstack/preact-query';
-import { useEffect, useState } from 'preact/compat';
+import { useEffect, useRef, useState } from 'preact/compat';
 import { Link, useLocation } from 'wouter-preact';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
@@ -31,10 +31,12 @@ import { SettingsForm } from './form.tsx';
 import { useDraft } from './use-draft.ts';
 
 const FORM = 'settings-form';
+/** The stream does not tell all settings, nor that the queue is deleted. */
+const EVERY_MS = 15_000;
 
 /** Shows the settings of a queue, what an edit changes, and when. */
 export default function QueueSettings({ params: { name = '' } }: { params: Record<string, string> }) {
-  const asked = useQuery(query(QueueSettingsQuery, { name }));
+  const asked = useQuery({ ...query(QueueSettingsQuery, { name }), refetchInterval: EVERY_MS });
   const queue = asked.data?.queue;
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
@@ -63,13 +65,21 @@ function Settings({
   asked: Parameters<typeof Failure>[0]['asked'];
   plan: { maxAttempts: number; maxDefers: number } | null;
 }) {
-  const { id, name } = queue;
+  const { id, name, concurrency, mode, ackTimeout, rateLimitMax, rateLimitWindow } = queue;
   const [, navigate] = useLocation();
   const { edits, edit, saved, reset } = useDraft(id);
   const [refused, setRefused] = useState<{ message: string; fields: ReadonlyMap<string, string> } | null>(null);
   const [isSaving, setSaving] = useState(false);
   const [go, setGo] = useState<(() => void) | null>(null);
   useWatch({ queueIds: [id] });
+  const told = JSON.stringify([concurrency, mode, ackTimeout, rateLimitMax, rateLimitWindow]);
+  const known = useRef(told);
+  const { refetch } = asked;
+  // The stream tells a part of a change.
+  useEffect(() => {
+    if (known.current !== told) void refetch();
+    known.current = told;
+  }, [told, refetch]);
   useHashTarget();
   const rights = useRights();
   const canEdit = may(rights, 'updateQueue');
@@ -87,10 +97,10 @@ function Settings({
       outcomeOf((await request(UpdateQueue, { id, input: inputOf(changes) })).updateQueue),
     );
     setSaving(false);
+    void refetch();
     if (outcome.ok) {
       setRefused(null);
       saved(edits);
-      void asked.refetch();
       toast({ text: `${many(changes.length, 'setting')} of ${name} changed` });
       return;
     }
@@ -143,7 +153,7 @@ function Settings({
             }}
           />
         )}
-        <Danger queue={queue} onChanged={() => void asked.refetch()} onGone={reset} />
+        <Danger queue={queue} onChanged={() => void refetch()} onGone={reset} />
       </div>
       {go !== null && (
         <Dialog
