@@ -192,7 +192,7 @@ const EXTREMES: Row[] = [
   [
     'stuck',
     { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } },
-    'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended since 11:45:00.',
+    'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended since about 11:45.',
     { ...QUIET, quietSince: Date.parse(at('11:45:00')) },
   ],
   // No attempt is known, and the queue is younger than the numbers: the first of its jobs says since when.

@@ -241,9 +241,12 @@ export function slowText({ health }: Pick<QueueNow, 'health'>): string {
 
 export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;
 
-export function sinceText(queue: QueueNow, flow: Flow, view: View): TimePiece | string {
+/** "12:03:11", or "about 12:05" where only the five minutes of the last attempt are known. */
+export function sinceText(queue: QueueNow, flow: Flow, view: View): Phrase {
   const last = quietFrom(queue, flow, view.now);
-  return last === null ? 'a while' : momentOf(last, view);
+  if (last === null) return ['a while'];
+  const isExact = flow.lastAt !== null || last !== flow.quietSince;
+  return isExact ? [momentOf(last, view)] : ['about ', { at: last, text: minute(last, view) }];
 }
 
 /** "5 of 5 slots wait for a report, none has come since 15:08, the first time-out is at 16:08." */
