@@ -73,7 +73,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await says(page, /^3 queues: 3 are idle\.$/);
 
     await page.getByRole('link', { name: 'Receivers' }).click();
-    await says(page, /^None of 1 receiver fails\.$/);
+    await says(page, /^None of 1 receiver has failing queues\.$/);
     await page.locator('tbody .rowlink').click();
     await page.getByRole('button', { name: 'Pause…' }).click();
     await page.getByRole('button', { name: 'Pause 3 queues' }).click();

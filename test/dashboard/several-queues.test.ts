@@ -127,6 +127,7 @@ describe('a receiver', () => {
       answered2xx: 0,
       backpressure: 0,
       failingQueues: 0,
+      untriedQueues: 0,
       acceptedAt: null,
       lastFailure: null,
       ...health,
@@ -176,6 +177,16 @@ describe('a receiver', () => {
       'ok',
     ],
     [
+      receiver({ queueCount: 8 }, { attempts: 560, refused: 500, untriedQueues: 5, lastFailure: failedUntil(60) }),
+      'a.example failed until 11:59:30; since then 60 attempts succeeded, and none failed. 5 of 8 queues were not tried enough since.',
+      'warn',
+    ],
+    [
+      receiver({ pausedQueues: 3 }, { attempts: 560, refused: 500, untriedQueues: 2, lastFailure: failedUntil(60) }),
+      'All 3 queues to a.example are paused. It failed until 11:59:30; since then 60 attempts succeeded, and none failed.',
+      'idle',
+    ],
+    [
       receiver({}, { attempts: 10, failed: 10, answered2xx: 10 }),
       'a.example refused none of 10 attempts of the last hour; 10 failed later, without a good report of the worker.',
       'ok',
@@ -213,9 +224,18 @@ describe('a receiver', () => {
     const order = ['z.example', 'p.example', 'h.example', 'a.example', 'b.example'];
     expect(worstReceivers(all).map(({ host }) => host)).toEqual(order);
     expect([putOff, failing].map(({ health }) => plain(notTakenText(health)))).toEqual(['100 %', '56 %']);
-    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers fails, 1 takes nothing.');
-    expect(plain(headlineOfReceivers([putOff], true))).toBe('None of 1 receiver fails, 1 takes nothing.');
-    expect(plain(headlineOfReceivers([receiver()], false))).toBe('None of the 1 receivers on this page fails.');
+    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers has failing queues, 1 takes nothing.');
+    expect(plain(headlineOfReceivers([putOff], true))).toBe('None of 1 receiver has failing queues, 1 takes nothing.');
+    expect(plain(headlineOfReceivers([receiver()], false))).toBe(
+      'None of the 1 receivers on this page has failing queues.',
+    );
+    // Rows of these say that queues fail.
+    const paused = receiver({ pausedQueues: 3 }, { attempts: 9, refused: 9, failingQueues: 3 });
+    const back = receiver({}, { attempts: 90, refused: 50, untriedQueues: 2, lastFailure: failedUntil(40) });
+    expect(plain(headlineOfReceivers([paused, receiver()], true))).toBe('1 of 2 receivers has failing queues.');
+    expect(plain(headlineOfReceivers([paused, back, failing, putOff], true))).toBe(
+      '3 of 4 receivers have failing queues, 1 takes nothing.',
+    );
     expect(headlineOfReceivers([], true)).toBe('No queue delivers anywhere yet.');
   });
 

@@ -13,6 +13,8 @@ interface Health {
   /** Answers that put the job off: 429, 503 and 529. */
   backpressure: number;
   failingQueues: number;
+  /** The receiver works again, and these would fail by their hour. */
+  untriedQueues: number;
   acceptedAt: string | null;
   /** The last one of all queues; null unless one of them failed for most of the hour. */
   lastFailure: { at: string; succeededSince: number } | null;
@@ -27,11 +29,14 @@ export interface Receiver {
   health: Health | null;
 }
 
-type Trouble = 'fails' | 'nothing' | 'held' | 'pressure' | 'paused';
+type Trouble = 'fails' | 'nothing' | 'held' | 'untried' | 'pressure' | 'paused';
 
 /** So much backpressure is a warning of a queue, too. */
 const LEAST_PUT_OFF = 3;
 const SHARE_PUT_OFF = 0.2;
+
+/** With those of before the receiver worked again: their own rows say so, until they are tried. */
+export const failingOf = (health: Health | null) => (health?.failingQueues ?? 0) + (health?.untriedQueues ?? 0);
 
 /** The states of queues and what the receiver answered, worst first. */
 function trouble({ queueCount, pausedQueues, heldQueues, health }: Receiver): Trouble | null {
@@ -41,6 +46,7 @@ function trouble({ queueCount, pausedQueues, heldQueues, health }: Receiver): Tr
   if (failingQueues > 0) return 'fails';
   if (backpressure > 0 && answered2xx === 0) return 'nothing';
   if (heldQueues > 0) return 'held';
+  if (failingOf(health) > 0) return 'untried';
   return backpressure >= LEAST_PUT_OFF && backpressure > attempts * SHARE_PUT_OFF ? 'pressure' : null;
 }
 
@@ -52,7 +58,7 @@ export function sentenceOfReceiver(receiver: Receiver, view: View): string {
   const { queueCount, pausedQueues } = receiver;
   if (trouble(receiver) === 'paused') {
     const { host, health } = receiver;
-    const isWell = health === null || (health.lastFailure === null && health.failingQueues === 0);
+    const isWell = health === null || (health.lastFailure === null && failingOf(health) === 0);
     const before = isWell ? '' : ` ${mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
     return `${queuesOf(pausedQueues, queueCount)} to ${host} ${queueCount === 1 ? 'is' : 'are'} paused.${before}`;
   }
@@ -79,7 +85,11 @@ function answerOf(receiver: Receiver, view: View): string {
       return `${host} put off ${putOff} of the last hour.`;
     default: {
       const since = mended(health, host, view);
-      if (since !== null) return since;
+      const untried = failingOf(health);
+      if (since !== null)
+        return untried === 0
+          ? since
+          : `${since} ${queuesOf(untried, queueCount)} ${untried === 1 ? 'was' : 'were'} not tried enough since.`;
       if (attempts === 0) return `No attempt to ${host} ended in the last hour.`;
       if (failed === 0) return `None of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
       if (refused === 0)
@@ -105,6 +115,8 @@ export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Si
       return { icon: 'failing', signal: 'bad' };
     case 'paused':
       return { icon: 'paused', signal: 'idle' };
+    case 'untried':
+      return { icon: 'failing', signal: 'warn' };
     case 'nothing':
       return { icon: 'pressure', signal: 'warn' };
     case 'held':
@@ -162,21 +174,18 @@ export function lastAccepted(
 /** Receivers whose queues fail first, then those that take nothing, and those with most that was not taken; else by name. */
 export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[] {
   const rank = (receiver: Receiver) =>
-    ({ fails: 0, nothing: 1, held: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
+    ({ fails: 0, nothing: 1, held: 2, untried: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
   const bad = ({ health }: Receiver) => (health?.refused ?? 0) + (health?.backpressure ?? 0);
   return [...receivers].sort((a, b) => rank(a) - rank(b) || bad(b) - bad(a) || (a.host < b.host ? -1 : 1));
 }
 
-/** The answer of the list: "2 of 7 receivers fail, 1 takes nothing." */
+/** The answer of the list: "2 of 7 receivers have failing queues, 1 takes nothing." The rows count the same queues. */
 export function headlineOfReceivers(receivers: readonly Receiver[], isAll: boolean): string {
   if (receivers.length === 0) return 'No queue delivers anywhere yet.';
-  const troubles = receivers.map(trouble);
-  const [failing, refusing] = (['fails', 'nothing'] as const).map(
-    (one) => troubles.filter((of) => of === one).length,
-  ) as [number, number];
+  const failing = receivers.filter(({ health }) => failingOf(health) > 0).length;
+  const refusing = receivers.filter((one) => trouble(one) === 'nothing').length;
   const of = isAll ? many(receivers.length, 'receiver') : `the ${number(receivers.length)} receivers on this page`;
-  const fail =
-    failing === 0 ? `None of ${of} fails` : `${number(failing)} of ${of} ${failing === 1 ? 'fails' : 'fail'}`;
+  const fail = `${failing === 0 ? 'None' : number(failing)} of ${of} ${failing > 1 ? 'have' : 'has'} failing queues`;
   return refusing === 0 ? `${fail}.` : `${fail}, ${number(refusing)} ${refusing === 1 ? 'takes' : 'take'} nothing.`;
 }
 

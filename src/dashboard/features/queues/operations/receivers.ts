@@ -4,7 +4,7 @@ export const Receivers = graphql(`
   query Receivers($after: String) {
     receivers(first: 100, after: $after) {
       host queueCount pausedQueues heldQueues ackQueues
-      health { attempts failed refused answered2xx backpressure failingQueues acceptedAt lastFailure { at succeededSince } duration { p95 } }
+      health { attempts failed refused answered2xx backpressure failingQueues untriedQueues acceptedAt lastFailure { at succeededSince } duration { p95 } }
     }
   }
 `);

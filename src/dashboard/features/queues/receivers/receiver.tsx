@@ -20,7 +20,14 @@ import { many, NONE, number, percent, took } from '../../../words/format.ts';
 import { QueuesSection } from '../list/queues-section.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
-import { lastAccepted, noteStates, sentenceOfReceiver, signOfReceiver, spanText } from '../model/receiver.ts';
+import {
+  failingOf,
+  lastAccepted,
+  noteStates,
+  sentenceOfReceiver,
+  signOfReceiver,
+  spanText,
+} from '../model/receiver.ts';
 import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
 import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { Fact } from '../parts/fact.tsx';
@@ -142,12 +149,8 @@ function Facts({ receiver }: { receiver: ReceiverOfPage }) {
           </>
         }
       >
-        <span className={(health?.failingQueues ?? 0) > 0 ? 'trouble' : undefined}>
-          {number(health?.failingQueues ?? 0)}
-        </span>
-        {(health?.untriedQueues ?? 0) > 0 && (
-          <small> {number(health?.untriedQueues ?? 0)} not tried enough since</small>
-        )}
+        <span className={failingOf(health) > 0 ? 'trouble' : undefined}>{number(failingOf(health))}</span>
+        {(health?.untriedQueues ?? 0) > 0 && <small> not tried enough since</small>}
       </Fact>
       <Fact
         label="Answers, last hour"

@@ -10,7 +10,14 @@ import { useWalk } from '../../../parts/page/walk.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { NONE, number, took } from '../../../words/format.ts';
-import { headlineOfReceivers, lastAccepted, notTakenText, queuesText, worstReceivers } from '../model/receiver.ts';
+import {
+  failingOf,
+  headlineOfReceivers,
+  lastAccepted,
+  notTakenText,
+  queuesText,
+  worstReceivers,
+} from '../model/receiver.ts';
 import { type ReceiverRow, Receivers } from '../operations/receivers.ts';
 
 const CRUMBS = [{ label: 'Queues', to: '/queues' }, { label: 'Receivers' }];
@@ -77,7 +84,7 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
     >
       {receivers.map((receiver) => {
         const { host, health } = receiver;
-        const failing = health?.failingQueues ?? 0;
+        const failing = failingOf(health);
         const p95 = health?.duration.p95 ?? null;
         return (
           <tr key={host}>
