@@ -62,7 +62,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues|receivers?)\.tsx$/],
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
-  ['service', /\/(activity|alerts|attempts|system)\.tsx$/],
+  ['service', /\/(activity|alerts|attempts|rule-dialog|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
   ['receiver-tests', /\/(check|examine)-receiver\.tsx?$/],
   ['find', /\/(palette|help|nothing|saved-views|filter-input)\.tsx$/],
@@ -73,7 +73,6 @@ const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['charts', 'queue'],
   ['purge-dialog', 'queue-settings'],
   ['several-dialog', 'queues'],
-  ['rule-dialog', 'service'],
   ['first-run', 'queues'],
 ];
 
