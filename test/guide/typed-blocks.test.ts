@@ -15,6 +15,7 @@ import type { JobferryClient } from '@jobferry/client';
 declare global {
   const client: JobferryClient;
   const id: string;
+  const late: string;
   const secret: string;
   const apiKey: string;
   const bytes: Uint8Array;
