@@ -43,7 +43,7 @@ export class JobShadow {
       grows &&
       history.at(-1)?.status === 'deferred' &&
       before.status === 'processing' &&
-      job.status === 'pending' &&
+      isBack &&
       job.deferCount === before.deferCount;
     if (isSpared) {
       this.#check(isProbe, 'I-54 Breaker', `${where}: no probe of a breaker, and spared`);
