@@ -1,4 +1,4 @@
-import { printable } from '../domain/text.ts';
+import { printable, UNSEEN } from '../domain/text.ts';
 
 export { printable };
 
@@ -9,7 +9,7 @@ const MAX_CELL = 60;
 
 /** Returns a value as JSON. Characters that a terminal could take for commands are escaped, which changes no value. */
 export function jsonOf(value: unknown): string {
-  return JSON.stringify(value).replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+  return JSON.stringify(value).replace(UNSEEN, (character) =>
     character
       .split('')
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

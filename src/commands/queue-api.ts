@@ -5,7 +5,7 @@ import { CommandError, type Given, type OptionTable, type Result } from './comma
 import { nextPage, pageOf } from './database.ts';
 import { type Done, type QueueDeed, queuesOf, resultOf, sentenceOf } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
-import { breakerFacts } from './queue-breaker.ts';
+import { breakerFacts, stateText } from './queue-breaker.ts';
 import { examinationText } from './queue-check.ts';
 
 /** Commands about queues through the API. */
@@ -188,10 +188,7 @@ export async function checkThroughApi(
 }
 
 function stateOf({ pause, hold }: WireQueue): string {
-  if (pause !== null) return 'paused';
-  if (hold === null) return 'running';
-  const until = new Date(hold.until);
-  return until > new Date() ? `held until ${time(until)}` : 'held until a job has probed the receiver';
+  return stateText(pause !== null, hold === null ? null : new Date(hold.until));
 }
 
 function sinceSeconds(seconds: number | null): string | null {

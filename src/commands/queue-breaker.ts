@@ -1,6 +1,13 @@
 import { time } from './output.ts';
 
-/** The breaker of a queue, as `queue show` prints it. */
+/** The state of a queue and its breaker, as commands print them from the API and from the database. */
+
+/** Says whether a queue runs, and what stops it. @param holdUntil null if it is not held */
+export function stateText(isPaused: boolean, holdUntil: Date | null): string {
+  if (isPaused) return 'paused';
+  if (holdUntil === null) return 'running';
+  return holdUntil > new Date() ? `held until ${time(holdUntil)}` : 'held until a job has probed the receiver';
+}
 
 interface ShownBreaker {
   failures: number | null;

@@ -13,7 +13,7 @@ import { idOf, MAX_ROWS, nextPage, PAGE, pageOf, withDatabase } from './database
 import { type Done, QUEUES_ARGUMENT, queuesOf, RECEIVER_OPTION, resultOf, sentenceOf } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
 import { changeThroughApi, checkThroughApi, listThroughApi, showThroughApi } from './queue-api.ts';
-import { breakerFacts } from './queue-breaker.ts';
+import { breakerFacts, stateText } from './queue-breaker.ts';
 import { QUEUE_CHECK } from './queue-check.ts';
 import { assertOneAccount, isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
 import { throughApi } from './through-api.ts';
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<QueueSummary>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'ACCOUNT', of: ({ accountId }) => accountId },
   { title: 'NAME', of: ({ name }) => name },
-  { title: 'STATE', of: stateOf },
+  { title: 'STATE', of: ({ pausedAt, holdUntil }) => stateText(pausedAt !== null, holdUntil) },
   { title: 'IN FLIGHT', of: ({ inFlight, concurrency }) => `${inFlight}/${concurrency}`, isNumber: true },
   { title: 'OLDEST DUE', of: ({ oldestDueAt }) => oldestDueAt },
 ];
@@ -196,12 +196,6 @@ async function liveQueue(db: Database, argument: string, account: string | undef
 /** Jobs that are due for longer are looked into. */
 const LATE_MS = 10_000;
 
-function stateOf({ pausedAt, holdUntil }: Pick<QueueSummary, 'pausedAt' | 'holdUntil'>): string {
-  if (pausedAt !== null) return 'paused';
-  if (holdUntil === null) return 'running';
-  return holdUntil > new Date() ? `held until ${time(holdUntil)}` : 'held until a job has probed the receiver';
-}
-
 /** Whether jobs have been due for a while, and nothing of the queue itself keeps them. */
 function isUnexplained({ queue, now, oldestDueAt, inFlight }: ShownQueue): boolean {
   const isStopped = queue.pausedAt !== null || queue.holdUntil !== null || queue.deletedAt !== null;
@@ -222,7 +216,7 @@ function describe(
   const isHeld = isHeldAt(queue, now);
   const { rateLimitMax, rateLimitWindow, nextSigningSecretAt: rotation } = queue;
   const slots = { inFlight: jobs.inFlight, awaitingAck: jobs.awaitingAck, concurrency: queue.concurrency };
-  const state = stateOf({ ...queue, holdUntil: isHeld ? queue.holdUntil : null });
+  const state = stateText(queue.pausedAt !== null, isHeld ? queue.holdUntil : null);
   return facts([
     ['id', queue.id],
     ['name', queue.name],

@@ -100,7 +100,7 @@ export function assertList<T>(name: string, list: readonly T[] | undefined, isVa
 }
 
 /** Whether a name can be compared: no longer than any text of a filter. */
-export function isFilterText(text: string): boolean {
+function isFilterText(text: string): boolean {
   return text.length <= FILTER_LIMITS.textLength && isStorableText(text);
 }
 

@@ -15,9 +15,12 @@ export function shortened(message: string): string {
   return `${message.slice(0, MESSAGE_HEAD).toWellFormed()} … ${end.toWellFormed()}`;
 }
 
+/** Characters that are not seen, and that a terminal may obey. */
+export const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** Names and errors come from clients and receivers. Control characters in them could rewrite the terminal's text. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+  return text.replace(UNSEEN, (character) => {
     return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
   });
 }

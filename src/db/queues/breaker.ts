@@ -4,7 +4,7 @@ import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** SQL: whether an open breaker alone holds a queue, and not a longer hold that its receiver asked for and that is not over. */
-const isHeld = (now: string) =>
+const isHeldByBreaker = (now: string) =>
   `breaker_opened_at is not null and (hold_until = breaker_until or hold_until <= ${now})`;
 
 /**
@@ -13,9 +13,9 @@ const isHeld = (now: string) =>
  * @param now SQL of a time that is read once
  */
 export const probeDue = (now: string) => `
-        hold_until = case when ${isHeld(now)} then least(hold_until, ${now}) else hold_until end,
-        breaker_until = case when ${isHeld(now)} then least(breaker_until, ${now}) else breaker_until end,
-        probe_job_id = case when ${isHeld(now)} then null else probe_job_id end`;
+        hold_until = case when ${isHeldByBreaker(now)} then least(hold_until, ${now}) else hold_until end,
+        breaker_until = case when ${isHeldByBreaker(now)} then least(breaker_until, ${now}) else breaker_until end,
+        probe_job_id = case when ${isHeldByBreaker(now)} then null else probe_job_id end`;
 
 /**
  * SQL: columns of a queue whose receiver is another one, or gets requests with another signature. A closed breaker counts from 0, and
@@ -41,7 +41,7 @@ const SET_BREAKER: Statement = {
   text: `
     with clock as materialized (select jobferry_now() as now), present as materialized (
       select id, name, breaker_failures, breaker_seconds, $4::integer is null and $5::integer is null as goes,
-             coalesce(${isHeld('clock.now')}, false) as holds
+             coalesce(${isHeldByBreaker('clock.now')}, false) as holds
         from queue cross join clock
        where id = $1 and account_id = $2 and deleted_at is null
          and (breaker_failures, breaker_seconds) is distinct from ($4::integer, $5::integer) for no key update of queue

@@ -105,7 +105,7 @@ const END_HOLD: Statement = {
   name: 'end-holds',
   text: `
     with present as materialized (
-      select id, name, hold_until, probe_job_id, breaker_opened_at from queue
+      select id, name, ${hasHold('queue')} as has_hold from queue
        where id = any ($1::text[]) and account_id = $2 and deleted_at is null
     ), held as materialized (
       select id from job
@@ -113,7 +113,7 @@ const END_HOLD: Statement = {
                select job.id from job
                 where job.queue_id = present.id and job.status = 'pending' and job.wait_reason = 'hold'
                   and job.scheduled_for > jobferry_now()
-                order by job.scheduled_for limit $4) next where ${hasHold('present')})
+                order by job.scheduled_for limit $4) next where has_hold)
          and status = 'pending' and wait_reason = 'hold' order by id for no key update
     ), moved as (
       update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id

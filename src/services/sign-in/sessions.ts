@@ -56,7 +56,11 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     /** Returns the client of a session; null when the token is malformed or unknown, or the session has ended. */
     find,
 
-    /** Starts a session of an API key. It ends when the key is revoked. @returns null when it was revoked @throws TooManySignIns */
+    /**
+     * Starts a session of an API key. It ends when the key is revoked.
+     * @returns null when the key was revoked
+     * @throws TooManySignIns
+     */
     async startOfKey(account: Account, userAgent: string | null): Promise<NewSession | null> {
       const { token, session } = newSession({ memberId: null, apiKeyId: account.actor.id }, userAgent);
       const stored = await inTurn(account.id, () => createSession(prisma, authorOf(account), session));
