@@ -34,6 +34,9 @@ export function typedReceiver(text: string): string | null {
   return text.match(/(?:^|\s)receiver:(?:\S*,)?([^\s,]*)$/i)?.[1]?.toLowerCase() ?? null;
 }
 
+/** Shorter words are too near to words that mean something else, such as `list` and `lost`. */
+export const LEAST_MISSPELT = 5;
+
 /** The queues whose name a search misspells, each with the search. */
 export function meantQueues<Queue extends { name: string }>(search: string, queues: readonly Queue[] = []) {
   const meantBy = search.toLowerCase();

@@ -6,6 +6,7 @@ import { formatChip, labelOf, parseTerm } from './engine.ts';
 import { isExactNumber } from './exact-number.ts';
 import { lookUpsFor, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
 import type { Scalar } from './payload.ts';
+import { LEAST_MISSPELT } from './queue-search.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText, termsOf } from './text.ts';
 import { timeInWords } from './time-in-words.ts';
@@ -218,15 +219,13 @@ function termOffers(table: Table, isWanted: (word: string) => boolean) {
     });
 }
 
-/** Shorter words are too near to words that mean something else, such as `list` and `lost`. */
-const LEAST_MISSPELT = 5;
-
 /** The word of people or the queue that a misspelt one was meant for. */
 function meantOffers(table: Table, word: string, known: Known): Suggestion[] {
   const meant = word.length < LEAST_MISSPELT ? null : meantBy(word, [...wordsOfPeople(table), ...known.queues]);
   const isMeant = (one: string) => one === meant;
   return [...termOffers(table, isMeant), ...queueOffers(table, known, isMeant)].map((offer) => ({
-    ...{ ...offer, hint: 'did you mean this?' },
+    ...offer,
+    hint: 'did you mean this?',
   }));
 }
 

@@ -4,8 +4,8 @@ const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 
 const UNITS: Readonly<Record<string, string>> = { minute: 'm', hour: 'h', day: 'd', week: 'd' };
 
 /**
- * Returns the text of a range for a time in words, such as `yesterday`, `since monday 9:00`, `before friday` or `last 2 hours`; null for any other
- * text.
+ * Returns the text of a range for a time in words, such as `yesterday`, `since monday 9:00`, `before friday` or `last 2 hours`;
+ * null for any other text.
  */
 export function timeInWords(text: string, now: number): string | null {
   const words = text

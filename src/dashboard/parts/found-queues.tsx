@@ -2,10 +2,7 @@ import { useQuery } from '@tanstack/preact-query';
 import { Link } from 'wouter-preact';
 import { SearchQueues } from '../api/operations/suggest.ts';
 import { keepOld, query } from '../api/query.ts';
-import { meantQueues, queueSearchOf } from '../filter/queue-search.ts';
-
-/** Shorter names are too near to others. */
-const LEAST_MISSPELT = 5;
+import { LEAST_MISSPELT, meantQueues, queueSearchOf } from '../filter/queue-search.ts';
 
 /** Queues by a search; the old ones until the new ones are there. If it finds none, those whose name it misspells. */
 export function useFoundQueues(search: string, options?: { enabled?: boolean; staleTime?: number }) {

@@ -129,12 +129,12 @@ export function seconds(value: number): string {
 
 /** The text with a capital first letter, and without one. */
 export const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-/** A text of the server, as a sentence of its own. */
 /** "a", "a and b", "a, b and c"; empty for none. */
 export function listed(parts: readonly string[]): string {
   return parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
+/** A text of the server, as a sentence of its own. */
 export function asSentence(message: string): string {
   const text = upperFirst(message);
   return /[.!?]$/.test(text) ? text : `${text}.`;

@@ -143,11 +143,15 @@ function backlogOf(queue: QueueNow, flow: Flow, now: number): Condition {
 /** Nothing moves, and reports may not come at all, if none has come for so long. */
 const QUIET_MS = 5 * 60_000;
 
+/** Whether all slots wait for reports, so that more of them would, too. */
+export function allSlotsAwait({ depth, concurrency }: Pick<QueueNow, 'depth' | 'concurrency'>): boolean {
+  return allAwaitReports({ awaitingAck: depth?.awaitingAck ?? 0, concurrency });
+}
+
 function awaitsReports(queue: QueueNow, flow: Flow, now: number): boolean {
-  const { concurrency, depth, ackTimeout } = queue;
-  if (depth === null || !allAwaitReports({ awaitingAck: depth.awaitingAck, concurrency })) return false;
+  if (!allSlotsAwait(queue)) return false;
   const last = quietFrom(queue, flow, now);
-  return last !== null && now - last >= Math.min(QUIET_MS, (ackTimeout * 1000) / 2);
+  return last !== null && now - last >= Math.min(QUIET_MS, (queue.ackTimeout * 1000) / 2);
 }
 
 /** When the last attempt ended: a moment after which none has, in milliseconds; null while attempts end. */

@@ -1,10 +1,11 @@
-import { allAwaitReports, slotsInUse } from '../../../../domain/queue-slots.ts';
+import { slotsInUse } from '../../../../domain/queue-slots.ts';
 import { jobsPath, queuePath } from '../../../filter/links.ts';
 import { listed, lowerFirst, many, number, quote, span, time, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
 import type { Deed } from '../../../words/rights.ts';
 import {
+  allSlotsAwait,
   attemptsOf,
   awaitingText,
   breakerText,
@@ -175,10 +176,8 @@ function mostOf({ health }: QueueNow, failed: number): Phrase | null {
 /** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */
 export type WayOut = { label: string; path: string; deed?: Deed } | { label: string; deed: 'resumeQueue' };
 
-export function wayOutOf(
-  condition: Condition,
-  { name, hold, depth, concurrency }: QueueNow & { name: string },
-): WayOut {
+export function wayOutOf(condition: Condition, queue: QueueNow & { name: string }): WayOut {
+  const { name, hold } = queue;
   const page = queuePath(name);
   const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead' | 'awaiting-ack')[]) =>
     jobsPath([
@@ -207,8 +206,7 @@ export function wayOutOf(
       return { label: 'See the workers', path: '/system' };
     case 'behind':
     case 'slow':
-      // More slots would wait for reports, too.
-      if (allAwaitReports({ awaitingAck: depth?.awaitingAck ?? 0, concurrency })) return awaited;
+      if (allSlotsAwait(queue)) return awaited;
       return { label: 'Edit limits', path: `${page}/edit`, deed: 'updateQueue' };
     case 'catching-up':
       return { label: 'See due jobs', path: jobs('due') };

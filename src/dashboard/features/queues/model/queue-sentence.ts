@@ -1,8 +1,9 @@
-import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../../../../domain/queue-slots.ts';
+import { REPORTS_ADVICE, slotsInUse } from '../../../../domain/queue-slots.ts';
 import { many, number, quote, seconds, span, took, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
 import {
+  allSlotsAwait,
   attemptsOf,
   awaitingText,
   breakerText,
@@ -135,8 +136,7 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   if (rateWindow !== null && rateWindow.used >= rateWindow.max && at > view.now) {
     return phrase`The rate limit binds: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next begin in ${span(at - view.now)}.`;
   }
-  if (allAwaitReports({ awaitingAck: queue.depth?.awaitingAck ?? 0, concurrency: queue.concurrency }))
-    return [REPORTS_ADVICE];
+  if (allSlotsAwait(queue)) return [REPORTS_ADVICE];
   if (inFlight >= queue.concurrency) return slotsBind(queue, flow);
   if (conditionOf(queue, flow, view) === 'stuck') {
     return phrase`No limit binds: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy. Look whether a worker runs.`;

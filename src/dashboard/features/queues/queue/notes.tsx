@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
 import { Link } from 'wouter-preact';
-import { allAwaitReports } from '../../../../domain/queue-slots.ts';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
@@ -16,7 +15,7 @@ import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { minute } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
-import { CONDITIONS, type Condition, mayEndHold } from '../model/queue-condition.ts';
+import { allSlotsAwait, CONDITIONS, type Condition, mayEndHold } from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
 /** Notes on a bad receiver, a hold, tunnels and a new secret, each with a way on. */
@@ -96,9 +95,7 @@ function WayOut({ queue, warning }: { queue: QueueOfPage; warning: Warning }) {
   const { name } = queue;
   if (warning === 'SIGNATURE_REJECTED') return <SettingsLink name={name} secret />;
   if (warning === 'FAILING') return <JobsLink name={name} states={['retrying', 'dead']} label="Jobs that fail" />;
-  // More slots would wait for reports, too.
-  return warning === 'SLOW_RECEIVER' &&
-    allAwaitReports({ awaitingAck: queue.depth?.awaitingAck ?? 0, concurrency: queue.concurrency }) ? (
+  return warning === 'SLOW_RECEIVER' && allSlotsAwait(queue) ? (
     <JobsLink name={name} states={['awaiting-ack']} label="See what is awaited" />
   ) : (
     <SettingsLink name={name} />
