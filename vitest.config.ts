@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { LongFirst } from './test/support/long-first.ts';
-import { Slowest } from './test/support/slowest.ts';
+import { RunSummary } from './test/support/run-summary.ts';
 import { type Kind, kindOf, testFiles } from './test/support/test-kinds.ts';
 
 // The tests import the generated code. When it is current, this takes milliseconds.
@@ -51,7 +51,7 @@ export default defineConfig({
   test: {
     teardownTimeout: 30_000,
     sequence: { sequencer: LongFirst },
-    reporters: ['default', new Slowest()],
+    reporters: ['default', new RunSummary()],
     // One server for all projects.
     globalSetup: ['test/support/global-setup.ts'],
     projects: Object.entries(KINDS).map(([name, options]) => project({ name, include: filesOf(name), ...options })),

@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+import { RunSummary } from './test/support/run-summary.ts';
 import { project } from './vitest.config.ts';
 
 /** Runs that a person starts, one at a time: `npm run chaos` runs the project `chaos`, and so on. */
@@ -47,7 +48,7 @@ export default defineConfig({
   test: {
     fileParallelism: false,
     teardownTimeout: 30_000,
-    reporters: ['verbose'],
+    reporters: ['verbose', new RunSummary()],
     // Printed at once: a phase lasts minutes.
     disableConsoleIntercept: true,
     projects: Object.entries(RUNS).map(([name, options]) => project({ name, ...options })),

@@ -1,7 +1,7 @@
 // `npm test` checks beside the build and the tests, which are all but the long ones. With `long` it runs those, after a build,
 // those that need packages of their own (test/packages/tools), and this build in pairs with the best one so far. It prints what
-// each step took, and `npm test` fails when it took more CPU than package.json allows (`config.testCpuSeconds`): a test that
-// costs too much is seen in the change that brings it.
+// each step took, and the CPU seconds of the run beside the budget in package.json (`config.testCpuSeconds`). The lines at the
+// end of a failed run are the failures, each with the command that repeats it.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,30 +31,40 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   });
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'jobferry-cpu-'));
+const folder = mkdtempSync(join(tmpdir(), 'jobferry-tests-'));
 /** The database server is not a child of the tests: they write its CPU seconds into this file (test/support/global-setup.ts). */
 const serverFile = join(folder, 'server');
+/** What failed, with the command that repeats it. */
+const failures = [];
 try {
-  await (isLong ? runLong() : Promise.all([step('check', 'npm', ['run', '--silent', 'check']), runTests('!long*')]));
-  judge();
+  await Promise.all(
+    isLong ? [runLong()] : [step('check', 'npm', ['run', '--silent', 'check:main']), runTests('!long*')],
+  );
 } catch (error) {
-  console.error(String(error.message));
-  process.exitCode = 1;
+  failures.push(error.message);
 } finally {
   await endRunning();
+  tellCpu();
+  if (failures.length > 0) {
+    console.error(`\nFailed:\n${failures.map((line) => `  ${line.replaceAll('\n', '\n  ')}`).join('\n')}`);
+    process.exitCode = 1;
+  }
   rmSync(folder, { recursive: true, force: true });
 }
 
 /** @param project the projects of vitest.config.ts, as a pattern */
 async function runTests(project, env = {}) {
-  await Promise.all([
+  const built = await Promise.all([
     step('build', 'npm', ['run', '--silent', 'build']),
     step('client', 'npm', ['run', '--silent', 'build:client']),
   ]);
+  if (!built.every(Boolean)) return;
   await step('tests', process.execPath, [VITEST, 'run', '--project', project], { TEST_CPU_FILE: serverFile, ...env });
 }
 
 async function runLong() {
+  // The tests in a browser are typed against the whole service and the page, which takes as long as all other types.
+  await step('check', 'npm', ['run', '--silent', 'check:browser']);
   // Four times as many cases as in `npm test`, for what is drawn at random.
   await runTests('long*', { FUZZ_CASES: '600' });
   const seeds = ['test/simulation/even-seeds', 'test/simulation/odd-seeds'];
@@ -88,33 +98,53 @@ function signalGroup(pid, signal) {
   }
 }
 
-/** Runs a command to its end, in a group of its own: a signal to this process ends all that it has started. @throws if it fails */
+/**
+ * Runs a command to its end, in a group of its own: a signal to this process ends all that it has started. A command that fails
+ * is added to `failures`.
+ * @returns whether it succeeded
+ */
 async function step(name, command, args, env = {}, allowed = [0]) {
   const startedAt = performance.now();
-  const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', detached: true, env: { ...process.env, ...env } });
+  /** The failed tests, a line each (test/support/run-summary.ts). */
+  const failuresFile = join(folder, `failures-${name}`);
+  const variables = { ...process.env, TEST_FAILURES_FILE: failuresFile, ...env };
+  const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', detached: true, env: variables });
   running.add(child);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
   running.delete(child);
-  if (!allowed.includes(code)) throw new Error(`${name}: ended with ${code}`);
   console.log(`${name}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  if (allowed.includes(code)) return true;
+  const named = existsSync(failuresFile) ? readFileSync(failuresFile, 'utf8').trimEnd() : '';
+  failures.push(named === '' ? `${name} ended with ${code}: ${written(command, args, env)}` : named);
+  return false;
+}
+
+/** The command as a person types it. */
+function written(command, args, env) {
+  const program = command === process.execPath ? 'node' : command;
+  const variables = Object.keys(env).filter((name) => name !== 'TEST_CPU_FILE');
+  const words = [...variables.map((name) => `${name}=${env[name]}`), program, ...args];
+  return words
+    .filter((word) => word !== '--silent')
+    .join(' ')
+    .replaceAll(`${ROOT}/`, '');
 }
 
 /**
- * A machine that does other work gives less for each CPU second, so there the number is only shown.
- * @throws if the run took too much CPU. Only Linux says what children took.
+ * Prints the CPU seconds of the run beside the budget. Nothing fails by it: processors differ by a factor of two, and a processor
+ * that does other work gives less for each second.
  */
-function judge() {
+function tellCpu() {
   const used = cpuSeconds();
   if (used === null) return;
   const { seconds, busy } = machine();
-  const others = (busy - atStart.busy - used) / (seconds - atStart.seconds);
-  const allowed = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).config.testCpuSeconds;
-  console.log(`CPU: ${Math.round(used)} s, and other work took ${Math.round(100 * others)} % of the machine`);
-  if (isLong || used <= allowed || others > 0.1) return;
-  throw new Error(`the run took more CPU than the ${allowed} s of \`config.testCpuSeconds\` in package.json`);
+  const others = Math.max(0, (busy - atStart.busy - used) / (seconds - atStart.seconds));
+  const { testCpuSeconds } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).config;
+  const budget = isLong ? '' : ` of ${testCpuSeconds} s that it may take on two quiet cores`;
+  console.log(`CPU: ${Math.round(used)} s${budget}; other work took ${Math.round(100 * others)} % of the machine`);
 }
 
 /** Seconds of all processors since the start of the machine, and how many of them they worked. */

@@ -1,19 +1,53 @@
-import type { Reporter, TestModule } from 'vitest/node';
+import { appendFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import { REASONS_FOR_SECONDS } from './test-kinds.ts';
 
 const SHOWN = 20;
+/** A file that takes longer needs a reason in `REASONS_FOR_SECONDS`. A slow machine adds some files, so none fails by it. */
+const SECONDS_WITHOUT_REASON = 15;
 
-/** Prints the files that took longest, at the end of a run of many. */
-export class Slowest implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    if (modules.length <= SHOWN) return;
-    const files = modules.map((file) => ({ path: file.relativeModuleId, seconds: secondsOf(file) }));
-    files.sort((one, other) => other.seconds - one.seconds);
-    const lines = files.slice(0, SHOWN).map(({ path, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${path}`);
-    console.log(['', ' The slowest files:', ...lines, ''].join('\n'));
+/**
+ * Prints the slowest files at the end of a run of many, and writes each failure into the file that `TEST_FAILURES_FILE` names:
+ * scripts/test.mjs prints them below everything else.
+ */
+export class RunSummary implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const file = process.env.TEST_FAILURES_FILE;
+    if (file !== undefined) for (const line of failuresOf(modules, unhandled)) appendFileSync(file, `${line}\n`);
+    if (modules.length > SHOWN) console.log(slowestFiles(modules));
   }
+}
+
+function slowestFiles(modules: readonly TestModule[]): string {
+  const files = modules.map((file) => ({ path: file.relativeModuleId, seconds: secondsOf(file) }));
+  files.sort((one, other) => other.seconds - one.seconds);
+  const lines = files.slice(0, SHOWN).map(({ path, seconds }) => {
+    const reason = REASONS_FOR_SECONDS.find(([pattern]) => path.match(`^${pattern}`))?.[1];
+    const note = seconds < SECONDS_WITHOUT_REASON ? '' : `  (${reason ?? 'no reason in test/support/test-kinds.ts'})`;
+    return `${seconds.toFixed(1).padStart(7)} s  ${path}${note}`;
+  });
+  return ['', ' The slowest files:', ...lines, ''].join('\n');
 }
 
 /** Tests and hooks, without what was loaded for them. */
 function secondsOf(file: TestModule): number {
   return file.diagnostic().duration / 1000;
+}
+
+/** One line for each failed test, or for a file or a hook that failed outside of its tests, with the command that runs it. */
+export function failuresOf(modules: readonly TestModule[], unhandled: readonly SerializedError[]): string[] {
+  const lines = modules.flatMap((file) => {
+    const command = `npm run test:one -- ${file.relativeModuleId}`;
+    const tests = [...file.children.allTests('failed')].map(({ name }) => `${command} -t ${shellPattern(name)}`);
+    const hasOwnErrors =
+      file.errors().length > 0 || [...file.children.allSuites()].some((suite) => suite.errors().length > 0);
+    return hasOwnErrors || (tests.length === 0 && file.state() === 'failed') ? [command, ...tests] : tests;
+  });
+  return [...lines, ...unhandled.map(({ message }) => `outside of any test: ${message.split('\n', 1)[0]}`)];
+}
+
+/** A pattern that matches the name and nothing else of it, quoted for a shell. */
+function shellPattern(name: string): string {
+  const pattern = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return `'${pattern.replaceAll("'", "'\\''")}'`;
 }

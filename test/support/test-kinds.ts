@@ -38,6 +38,9 @@ const LONG = [
   'test/simulation/planted-bugs',
 ];
 
+/** Files that take more than 15 s, even alone on two quiet cores, and why. */
+export const REASONS_FOR_SECONDS: readonly (readonly [pattern: string, reason: string])[] = [];
+
 /** How vitest runs a file; each is a project of `vitest.config.ts`. */
 export type Kind = 'unit' | 'database' | 'isolated' | 'long' | 'long-isolated';
 

@@ -1,0 +1,151 @@
+// Runs `npm test` many times in a clone of the present commit: alone, on one core, beside busy loops, and mixed with a busy disk,
+// another time zone and another locale. It prints a table of the runs and of what was not green, and fails if a run was not.
+// Each run begins as after `npm ci`: nothing is built.
+//
+//   npm run test:repeat                            5 runs of each kind
+//   npm run test:repeat -- --alone 1 --mixed 2     only these
+//   npm run test:repeat -- --one-core 3 --core 1   on another core, beside a second call for core 0
+import { execFileSync, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '..');
+const RUNS = '5';
+const BUSY_LOOPS = 8;
+/** A run that hangs is ended, and counts as one that was not green. */
+const MOST_MINUTES = 45;
+const ELSEWHERE = { TZ: 'Pacific/Kiritimati', LANG: 'C', LC_ALL: 'C' };
+const SPIN = 'for (;;);';
+/** Writes and flushes a file without a pause, as a database on the same disk would. */
+const FLUSH = `const fs = require('node:fs'); const file = fs.openSync(process.argv[1], 'w'); const part = Buffer.alloc(65536);
+for (let n = 0; ; n = (n + 1) % 1000) { fs.writeSync(file, part, 0, part.length, n * part.length); fs.fsyncSync(file); }`;
+
+/** Conditions of a run; without any it is alone. */
+const KINDS = {
+  alone: [{}],
+  'one-core': [{ oneCore: true }],
+  load: [{ busyLoops: BUSY_LOOPS }],
+  mixed: [
+    { env: ELSEWHERE },
+    { busyDisk: true },
+    { env: ELSEWHERE, busyDisk: true, busyLoops: 2 },
+    { env: ELSEWHERE, oneCore: true },
+    { env: ELSEWHERE, busyDisk: true, busyLoops: BUSY_LOOPS },
+  ],
+};
+
+const { values } = parseArgs({
+  options: {
+    ...Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, { type: 'string' }])),
+    core: { type: 'string' },
+  },
+});
+const isEvery = Object.keys(KINDS).every((kind) => values[kind] === undefined);
+const wanted = Object.keys(KINDS).flatMap((kind) =>
+  Array.from({ length: Number(values[kind] ?? (isEvery ? RUNS : 0)) }, (_, n) => ({
+    kind,
+    ...KINDS[kind][n % KINDS[kind].length],
+  })),
+);
+const children = new Set();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
+process.on('exit', () => {
+  for (const { pid } of children) endGroup(pid, 'SIGKILL');
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'jobferry-repeat-'));
+const clone = join(folder, 'clone');
+execFileSync('git', ['clone', '--quiet', ROOT, clone]);
+execFileSync('npm', ['ci'], { cwd: clone, stdio: 'inherit' });
+mkdirSync(join(folder, 'logs'));
+console.log(`${wanted.length} runs of ${commitOf(clone)}; their output is in ${join(folder, 'logs')}`);
+
+const rows = [];
+for (const [n, run] of wanted.entries()) {
+  const row = await runTests(run, join(folder, 'logs', `${n + 1}.log`));
+  rows.push(row);
+  console.log(written(n, row));
+}
+rmSync(clone, { recursive: true, force: true });
+console.log(
+  [
+    '\n| Run | Conditions | Seconds | CPU seconds | Tests | Result |',
+    '|---|---|---|---|---|---|',
+    ...rows.map((row, n) => written(n, row)),
+  ].join('\n'),
+);
+const red = rows.filter(({ failures }) => failures.length > 0).length;
+console.log(`\n${rows.length - red} of ${rows.length} runs were green.`);
+process.exitCode = red > 0 ? 1 : 0;
+
+async function runTests({ kind, env = {}, oneCore = false, busyLoops = 0, busyDisk = false }, log) {
+  execFileSync('git', ['clean', '-xfdq', '-e', 'node_modules'], { cwd: clone });
+  const beside = [
+    ...Array.from({ length: busyLoops }, () => start(process.execPath, ['-e', SPIN])),
+    ...(busyDisk ? [start(process.execPath, ['-e', FLUSH, join(folder, 'flushed')])] : []),
+  ];
+  const core = values.core ?? String(availableParallelism() - 1);
+  const command = [...(oneCore ? ['taskset', '-c', core] : []), 'npm', 'test'];
+  const startedAt = performance.now();
+  const code = await endOf(start(command[0], command.slice(1), { env, log }));
+  const seconds = (performance.now() - startedAt) / 1000;
+  for (const { pid } of beside) endGroup(pid, 'SIGKILL');
+  const conditions = [
+    kind,
+    ...(oneCore ? [`core ${core}`] : []),
+    ...(busyLoops > 0 ? [`${busyLoops} busy loops`] : []),
+    ...(busyDisk ? ['busy disk'] : []),
+    ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+  ];
+  return { conditions, seconds, code, ...readLog(log, code) };
+}
+
+/** Starts a command in a group of its own. */
+function start(command, args, { env = {}, log } = {}) {
+  const stdio = log === undefined ? 'ignore' : ['ignore', 'pipe', 'pipe'];
+  const child = spawn(command, args, { cwd: clone, detached: true, stdio, env: { ...process.env, ...env } });
+  children.add(child);
+  child.once('close', () => children.delete(child));
+  if (log !== undefined) {
+    const file = createWriteStream(log);
+    child.stdout.pipe(file, { end: false });
+    child.stderr.pipe(file, { end: false });
+  }
+  return child;
+}
+
+async function endOf(child) {
+  const timer = setTimeout(() => endGroup(child.pid, 'SIGTERM'), MOST_MINUTES * 60_000);
+  const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)));
+  clearTimeout(timer);
+  return code;
+}
+
+function endGroup(pid, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // All of it has ended.
+  }
+}
+
+/** The numbers that `npm test` prints, and the lines below "Failed:". */
+function readLog(log, code) {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of vitest
+  const text = readFileSync(log, 'utf8').replace(/\x1b\[[0-9;]*m/g, '');
+  const tests = /^ +Tests +(.+)$/m.exec(text)?.[1] ?? 'none';
+  const cpu = /^CPU: (\d+) s/m.exec(text)?.[1] ?? '';
+  const failures = (text.split('\nFailed:\n')[1] ?? '').trim().split('\n').filter(Boolean);
+  return { tests, cpu, failures: code === 0 || failures.length > 0 ? failures : [`ended with ${code}`] };
+}
+
+function written(n, { conditions, seconds, cpu, tests, failures }) {
+  const result = failures.length === 0 ? 'green' : failures.map((line) => line.trim()).join('<br>');
+  return `| ${n + 1} | ${conditions.join(', ')} | ${Math.round(seconds)} | ${cpu} | ${tests} | ${result} |`;
+}
+
+function commitOf(cwd) {
+  return execFileSync('git', ['log', '-1', '--format=%h %s'], { cwd, encoding: 'utf8' }).trim();
+}
