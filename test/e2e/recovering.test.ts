@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
 import { type Cluster, publishMany, startProcesses } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
@@ -6,13 +6,9 @@ import { publishInSql, publishUnnoticed } from '../support/publish-in-sql.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Real faults on real processes. The lease is the webhook's 2 s and 5 s more. */
-const env = { WEBHOOK_TIMEOUT_SECONDS: '2', LOG_LEVEL: 'debug' };
-/** A frozen worker's claims come back when the lease ends; those of a killed one before, which the log says. */
-const LEASE_MS = 7000;
+/** Real faults on real processes. On a busy machine no fault comes before the webhook's time is over, so that is long. */
+const env = { WEBHOOK_TIMEOUT_SECONDS: '60', LOG_LEVEL: 'debug' };
 const TOOK_BACK = 'took back the claims of dead workers';
-/** The delay by a lost wake-up is 5 s (I-36). Generous: nothing else would find the job, so it only ends tests that fail anyway. */
-const RECONCILED_MS = 15_000;
 
 let cluster: Cluster<Jobferry>;
 let receiver: Receiver;
@@ -98,7 +94,7 @@ describe('a worker that is killed', () => {
     const { id } = await cluster.api.publish(queue.name);
     const worker = await waitFor(() => cluster.workers.find(({ logs }) => logs.some(({ jobId }) => jobId === id)));
     await worker.kill('SIGKILL');
-    const dead = await cluster.api.waitForStatus(id, 'dead', 3000 + RECONCILED_MS);
+    const dead = await cluster.api.waitForStatus(id, 'dead');
     const entry = { attempt: 1, status: 'failed', error: 'ack_timeout', webhookStatusCode: 202 };
     expect(dead.history).toMatchObject([entry]);
     expect(Date.parse(dead.history[0]?.timestamp ?? '') - Date.parse(dead.createdAt)).toBeGreaterThanOrEqual(3000);
@@ -116,7 +112,7 @@ describe('a worker that is stopped', () => {
     expect(await stopped).toEqual({ code: 0, signal: null });
     const [settled] = await cluster.query('select status, attempts from job where id = $1', [job.id]);
     expect(settled).toEqual({ status: 'completed', attempts: 1 });
-    await cluster.waitForCount(queue.id, 'completed', 6, RECONCILED_MS);
+    await cluster.waitForCount(queue.id, 'completed', 6);
     expect(await cluster.count(queue.id, 'processing')).toBe(0);
     for (const id of [job.id, ...waiting]) expect(deliveriesOf(id)).toHaveLength(1);
     const attempts = worker.logs.filter(({ queueId }) => queueId === queue.id);
@@ -128,7 +124,10 @@ describe('a worker that is frozen past its lease', () => {
   it('loses the job to another, and its late result changes nothing', async () => {
     const { job, worker, release } = await publishStalled();
     process.kill(worker.pid, 'SIGSTOP');
-    await receiver.waitFor(2, LEASE_MS + RECONCILED_MS);
+    onTestFinished(() => void process.kill(worker.pid, 'SIGCONT'));
+    // Its connections are still open, so nothing but the end of the lease takes its claim back.
+    await cluster.query('update job set deadline = jobferry_now() where id = $1', [job.id]);
+    await receiver.waitFor(2);
     const completed = await cluster.api.waitForStatus(job.id, 'completed');
     expect(deliveriesOf(job.id).map((request) => request.json().attempt)).toEqual([1, 1]);
     release();
@@ -144,15 +143,18 @@ describe('a worker that is frozen past its lease', () => {
 describe('the database', () => {
   it('may lose every wake-up: jobs are delivered anyway', async () => {
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url });
-    const later = await cluster.api.publish(queue.name, { payload: {}, delay: 2 });
-    const ack = await cluster.api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 3, maxAttempts: 1 });
+    const settings = { mode: 'ack', ackTimeout: 3600, maxAttempts: 1 };
+    const ack = await cluster.api.createQueue({ webhookUrl: receiver.url, ...settings });
+    const later = await cluster.api.publish(queue.name, { payload: {}, delay: 3600 });
     const reported = await cluster.api.publish(ack.name);
     await cluster.api.waitForStatus(reported.id, 'awaiting_ack');
     // No worker is notified of one more job: it is published and its wake-up lost in one commit.
     await cluster.query(publishUnnoticed(queue.id, 1));
-    await cluster.waitForCount(queue.id, 'completed', 2, 2000 + RECONCILED_MS);
+    await cluster.query('update job set scheduled_for = jobferry_now() where id = $1', [later.id]);
+    await cluster.query('update job set deadline = jobferry_now() where id = $1', [reported.id]);
+    await cluster.waitForCount(queue.id, 'completed', 2);
     expect(deliveriesOf(later.id)).toHaveLength(1);
-    await cluster.api.waitForStatus(reported.id, 'dead', 3000 + RECONCILED_MS);
+    await cluster.api.waitForStatus(reported.id, 'dead');
   });
 
   it('may cut every connection: nothing is lost and no process needs a restart', async () => {
