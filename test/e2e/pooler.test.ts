@@ -55,7 +55,7 @@ describe.skipIf(hasNoPgBouncer)('two processes behind a pooler in transaction mo
     const published = await Promise.all(
       Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? api : other).publish(queue.name, { payload: { n } })),
     );
-    await receiver.waitFor(2 * published.length, 30_000);
+    await receiver.waitFor(2 * published.length);
     const acked = await Promise.all(
       published.map(({ id }, n) => (n % 2 === 0 ? other : api).call('POST', `/v1/jobs/${id}/ack`, {})),
     );

@@ -108,7 +108,7 @@ async function startWith<Kind extends Running>(
       return row?.n ?? 0;
     },
 
-    async waitForCount(queueId: string, status: string, count: number, timeoutMs = 15_000): Promise<void> {
+    async waitForCount(queueId: string, status: string, count: number, timeoutMs = 60_000): Promise<void> {
       await waitFor(async () => (await this.count(queueId, status)) === count, {
         timeoutMs,
         message: `${count} jobs ${status}`,
