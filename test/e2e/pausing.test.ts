@@ -146,7 +146,7 @@ describe.concurrent('a pause', () => {
   });
 
   it('stops the clock of the delivery lifetime', async () => {
-    const lifetimeMs = 2000;
+    const lifetimeMs = 5000;
     const { api: short, databaseUrl } = await startService({ JOB_LIFETIME_SECONDS: String(lifetimeMs / 1000) });
     const here = openServices(databaseUrl, { lifetimeMs });
     const by = await here.firstAccount();

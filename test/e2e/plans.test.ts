@@ -4,6 +4,7 @@ import type { Api, ApiAnswer, ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connect } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createGate } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const MONTHLY_ATTEMPTS = 3;
@@ -163,13 +164,18 @@ describe('the free plan', () => {
 
   it('answers 402 when the month is used up, and still delivers what it accepted', async () => {
     const api = await cluster.addAccount('free');
-    receiver.respondWith({ status: 500 });
+    const gate = createGate();
+    receiver.respondWith(async () => {
+      await gate.opened;
+      return { status: 500 };
+    });
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1, concurrency: 1 });
     const accepted = [];
-    // All are accepted before the first attempt is made.
     for (let i = 0; i < MONTHLY_ATTEMPTS + 2; i += 1) {
-      accepted.push(await api.publish(queue.name, { payload: {}, delay: 1, idempotencyKey: `key-${i}` }));
+      accepted.push(await api.publish(queue.name, { payload: {}, idempotencyKey: `key-${i}` }));
     }
+    // All were accepted before the first attempt ended.
+    gate.open();
     for (const job of accepted) await api.waitForStatus(job.id, 'dead');
     expect(receiver.requests).toHaveLength(accepted.length);
 

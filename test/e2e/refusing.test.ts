@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -75,6 +75,9 @@ describe('a database that is read-only', () => {
 describe('a commit that does not end', () => {
   it('may have been stored, and the answer states how to find out', async () => {
     // As a synchronous standby that hangs: the statement is done, and its commit is not.
+    onTestFinished(async () => {
+      await admin.query('select pg_advisory_unlock_all(); drop function if exists wait_in_commit cascade');
+    });
     await admin.query(`
       create function wait_in_commit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock_shared(1); return null; end $$;
@@ -83,8 +86,8 @@ describe('a commit that does not end', () => {
       select pg_advisory_lock(1)`);
     const first = publish('the-same');
     await waitFor(async () => {
-      const waiting = `select count(*)::int as n from pg_stat_activity where wait_event = 'advisory'`;
-      return (await admin.query<{ n: number }>(waiting)).rows[0]?.n === 1;
+      const waiting = `select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`;
+      return (await admin.query(waiting)).rowCount === 1;
     });
     // Behind it, and never begun.
     const second = publish();

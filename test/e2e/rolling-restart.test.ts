@@ -54,8 +54,8 @@ it('a rolling restart of two APIs and two workers under load loses no request an
   const { url: databaseUrl } = await createTestDatabase();
   const { key } = await createAccount(databaseUrl);
   const sockets = ['a', 'b'].map((name) => join(folder, `${name}.sock`));
-  // Longer than nginx avoids a process that it could not connect to.
-  const env = { SHUTDOWN_DELAY_SECONDS: process.env.NGINX === undefined ? '1' : '2' };
+  // Longer than nginx avoids a process that it could not connect to, and than a busy machine takes to see the process unready.
+  const env = { SHUTDOWN_DELAY_SECONDS: '3' };
   const settings: JobferryOptions[] = [
     ...sockets.map((HOST) => ({ databaseUrl, role: 'api' as const, env: { ...env, HOST } })),
     ...sockets.map(() => ({ databaseUrl, role: 'worker' as const, env })),
