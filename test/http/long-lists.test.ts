@@ -72,7 +72,7 @@ async function settled(): Promise<number> {
     before = now;
     return isSame && bytesRead > 0 && (answer.writableNeedDrain || answer.destroyed);
   };
-  await waitFor(isStill, { everyMs: 200 });
+  await waitFor(isStill, { everyMs: 50 });
   return bytesRead;
 }
 
@@ -122,9 +122,11 @@ describe('a page of 20 MiB', () => {
     await settled();
     const { query } = op.db;
     op.db.query = () => Promise.reject(new Error('planted'));
+    onTestFinished(() => {
+      op.db.query = query;
+    });
     client.resume();
     await waitFor(() => client.readableEnded || client.destroyed);
-    op.db.query = query;
     expect(received).not.toContain('"total"');
     expect(received.endsWith('0\r\n\r\n')).toBe(false);
     const { id: accountId } = account;

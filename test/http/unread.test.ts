@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import express from 'express';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { type ListenOptions, listen } from '../../src/http/index.ts';
 import { testApi } from '../support/fake-api.ts';
@@ -17,6 +17,19 @@ const LIST = `GET /v1/queues/${ID}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Be
 function pageOf(mib: number) {
   const payload = `{"text":"${'x'.repeat(mib * MIB)}"}`;
   return async () => ({ jobs: [{ ...job, payload }], total: 1, page: 1, limit: 25, appliedFrom: new Date(0) });
+}
+
+/**
+ * Stops the clock by which clients are judged, so that a busy machine cuts nobody off.
+ * @returns lets milliseconds pass
+ */
+function takeOverClock(): (ms: number) => void {
+  let now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  return (ms) => {
+    now += ms;
+  };
 }
 
 /** Sends this many MiB to one connection, and reports when the server has finished. */
@@ -51,11 +64,14 @@ describe('a client that does not read', () => {
   });
 
   it('is left alone as long as it reads, however slowly', async () => {
-    const connection = await serve(32, { stalled: 2000, check: 20 });
+    const pass = takeOverClock();
+    const connection = await serve(32, { stalled: 2000, check: 5 });
     const { socket } = connection;
+    // A chunk has 64 KiB, so that all of them take five seconds.
     socket.on('data', () => {
       socket.pause();
-      setTimeout(() => socket.resume(), 5).unref();
+      pass(10);
+      setImmediate(() => socket.resume());
     });
     await once(socket, 'close');
     expect(connection.received).toBeGreaterThan(32 * MIB);
@@ -124,15 +140,17 @@ describe('a client that reads steadily', () => {
     });
     // The first piece alone may take a second, the whole takes three.
     const slowest = { startMs: 100, bytesPerSecond: 4 * MIB };
-    const server = await listen(app, { host: '127.0.0.1', port: 0, timeouts: { check: 20 }, slowest });
+    const pass = takeOverClock();
+    const server = await listen(app, { host: '127.0.0.1', port: 0, timeouts: { check: 5 }, slowest });
     onTestFinished(() => server.close());
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let received = 0;
-    // Four times as fast as it has to be, because a busy machine slows it down.
+    // Four times as fast as it has to be.
     socket.on('data', (chunk: Buffer) => {
       received += chunk.length;
       socket.pause();
-      setTimeout(() => socket.resume(), (chunk.length / (16 * MIB)) * 1000);
+      pass((chunk.length / (16 * MIB)) * 1000);
+      setImmediate(() => socket.resume());
     });
     socket.on('error', () => undefined);
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
