@@ -126,7 +126,7 @@ describe.concurrent('a report', () => {
         // The answers of the report and of the read after it.
         proxy.fail(503, 503);
       },
-      { ackTimeout: 2, told: true },
+      { ackTimeout: 5, told: true },
     );
     const job = await waitForJob(client, await publish(), isCompleted);
     expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
@@ -149,7 +149,7 @@ describe.concurrent('a report', () => {
         await new Promise((resolve) => setImmediate(resolve));
         aborted.push(signal.aborted);
       },
-      { ackTimeout: 1, told: true, key: made.createApiKey.key },
+      { ackTimeout: 5, told: true, key: made.createApiKey.key },
     );
     await waitForJob(client, await publish(), isCompleted);
     expect(aborted).toEqual([false]);
@@ -171,7 +171,7 @@ describe.concurrent('a report', () => {
         await slow.opened;
         throw new Error('the second one fails');
       },
-      { ackTimeout: 1, told: true },
+      { ackTimeout: 5, told: true },
     );
     const id = await publish();
     await waitFor(() => errors.length > 0, { message: 'the refusal' });
@@ -196,11 +196,11 @@ describe.concurrent('an attempt that takes longer than the ack timeout', () => {
     const { proxy, errors, publish } = await createAckQueue(
       async ({ signal }) => {
         proxy.fail('cut before', 503);
-        // Beats come once a second, and after a failure four times as often: these take longer than the time-out.
+        // Beats come every three seconds, and after a failure four times as often: these take longer than the time-out.
         await waitFor(() => proxy.requests.filter(isExtension).length >= 5, { message: 'the beats' });
         aborted.push(signal.aborted);
       },
-      { ackTimeout: 3, heartbeat: true },
+      { ackTimeout: 9, heartbeat: true },
     );
     const job = await waitForJob(client, await publish(), isCompleted);
     expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
@@ -217,13 +217,15 @@ describe.concurrent('an attempt that takes longer than the ack timeout', () => {
         await waitFor(() => signal.aborted, { message: 'the refused beat' });
         reasons.push(signal.reason);
       },
-      // A beat comes after 2 s, long before the deadline.
-      { ackTimeout: 6, heartbeat: true },
+      // A beat comes after 4 s, long before the deadline.
+      { ackTimeout: 12, heartbeat: true },
     );
     await waitForJob(client, await publish(), isCompleted);
     await waitFor(() => reasons.length > 0, { message: 'the end of the attempt' });
     expect(reasons).toMatchObject([{ name: 'TimeoutError' }]);
-    expect(proxy.requests.filter((request) => !request.endsWith('/ack'))).toEqual(['POST /graphql']);
+    // On a busy machine a beat may come before the nack. The job is not read.
+    const others = proxy.requests.filter((request) => !request.endsWith('/ack'));
+    expect(new Set(others)).toEqual(new Set(['POST /graphql']));
   });
 
   it('lives by its own extend, which tells the progress', async () => {
@@ -239,7 +241,7 @@ describe.concurrent('an attempt that takes longer than the ack timeout', () => {
         expect(new Date(seen.ackDeadline)).toEqual(deadlines[0]);
         aborted.push(signal.aborted);
       },
-      { ackTimeout: 2, told: true },
+      { ackTimeout: 30, told: true },
     );
     await waitForJob(client, await publish(), isCompleted);
     expect(aborted).toEqual([false]);
@@ -253,7 +255,7 @@ describe.concurrent('an attempt that takes longer than the ack timeout', () => {
     );
     const { errors, publish } = await createAckQueue(
       () => waitFor(() => errors.length > 0, { message: 'the refused beat' }),
-      { ackTimeout: 6, heartbeat: true, key: made.createApiKey.key },
+      { ackTimeout: 12, heartbeat: true, key: made.createApiKey.key },
     );
     expect(await waitForJob(client, await publish(), isCompleted)).toMatchObject({ attempts: 1 });
     expect(errors).toMatchObject([{ status: 403, message: expect.stringMatching(/scope/i) }]);
