@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { lastingPort } from '../support/lasting-port.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -9,7 +10,7 @@ import { NO_BROWSER } from './no-browser.ts';
 import { openPage, PHONE, useBrowser, type View } from './page.ts';
 import { settled } from './screens.ts';
 import { says } from './sentence.ts';
-import { type SmallService, startSmallService } from './small-service.ts';
+import { type Account, type SmallService, startSmallService } from './small-service.ts';
 
 /** The first run: from an account without a queue to a delivered job in three steps, on one page. */
 
@@ -26,7 +27,7 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
   });
 
   it('leads to a delivered job without leaving the page, by the commands that it shows', async () => {
-    const port = await freePort();
+    const port = await lastingPort();
     const { page } = await showFirstRun();
     await says(page, /^No queue yet\. Make one, send it a job, and see it arrive\.$/);
     // An account without jobs has no tiles that are all zero.
@@ -102,23 +103,27 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
 
   it('says how the first job did not arrive, on a phone', async () => {
     const receiver = await startReceiver({ respond: { status: 500 } });
-    const { page } = await showFirstRun(PHONE);
+    const { page, account } = await showFirstRun(PHONE);
     expect(await widerThanWindow(page)).toEqual([]);
     await page.getByLabel('Deliver to').fill(receiver.url);
     await page.getByRole('button', { name: 'Create queue' }).tap();
     await says(page, /^hello is ready and waits for its first job\.$/);
     expect(await widerThanWindow(page)).toEqual([]);
+    // It waits for its second attempt until the page was read.
+    const { queue } = await account.graphql.query('{ queue(name: "hello") { id } }');
+    await account.operate.updateQueue(queue.id, { backoffDelay: 3600 });
     await page.getByRole('button', { name: 'Or send it from here' }).tap();
     await says(page, /^The first job of hello is on its way\.$/);
     await page.getByText(/^Retries in .+ because the receiver answered 500\.$/).waitFor();
     await receiver.close();
   });
 
-  async function showFirstRun(view: View = {}): Promise<{ page: Page }> {
-    const watched = await openPage((await service.openAccount()).session, view);
+  async function showFirstRun(view: View = {}): Promise<{ page: Page; account: Account }> {
+    const account = await service.openAccount();
+    const watched = await openPage(account.session, view);
     await watched.page.goto('/');
     await settled(watched);
-    return watched;
+    return { page: watched.page, account };
   }
 
   /** Runs a script as pasted into a shell. */
@@ -131,10 +136,3 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     return output;
   }
 });
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const { port, close } = await startReceiver();
-  await close();
-  return port;
-}

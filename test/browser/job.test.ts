@@ -102,13 +102,12 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
   it('counts down by the clock of the server, whatever this computer thinks', async () => {
     const right = await openPage(service.session);
     const wrong = await openPage(service.session, { clockAheadMs: 10 * 60_000 });
-    const readings = await Promise.all(
-      [right, wrong].map(async (watched) => {
-        await watched.page.goto(`/jobs/${service.jobs.retrying}`);
-        await settled(watched);
-        return (await watched.page.locator('h1').innerText()).replaceAll(/\s+/g, ' ');
-      }),
-    );
+    const pages = [right, wrong];
+    for (const watched of pages) {
+      await watched.page.goto(`/jobs/${service.jobs.retrying}`);
+      await settled(watched);
+    }
+    const readings = (await Promise.all(pages.map(({ page }) => page.locator('h1').innerText()))).map(textOf);
     const [a, b] = readings.map((text) => {
       const [, minutes = '0', seconds = '0'] = /in (?:(\d+) min ?)?(?:(\d+) s)?/.exec(text) ?? [];
       return Number(minutes) * 60 + Number(seconds);

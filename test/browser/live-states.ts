@@ -77,7 +77,11 @@ async function makeWaiting(operate: Operate, db: pg.Pool, queues: QueueIds) {
   );
   const [paused = ''] = await operate.publish('billing-export', ['{"op":"export","customer":{"id":42}}']);
   const [due = ''] = await operate.publish('nightly-batch', ['{"event":"night","user":7}']);
-  const fed = await operate.publish('partner-feed', ['{"feed":1}', '{"feed":2}', '{"feed":3}', '{"feed":4}']);
+  // Two an hour, by the clock: the last one still waits when the next hour begins.
+  const fed = await operate.publish(
+    'partner-feed',
+    [1, 2, 3, 4, 5, 6].map((feed) => `{"feed":${feed}}`),
+  );
   const rateLimited = fed.at(-1) ?? '';
   const { rows } = await db.query<{ id: string }>(`select max(id) as id from job where queue_id = $1`, [
     queues['search-index'],

@@ -9,7 +9,8 @@ const ANSWERS: Readonly<Record<string, Reply>> = {
   'llm-moderation': { status: 202 },
   'image-resize': { status: 202 },
   emails: { status: 500, body: '{"error":"smtp: 421 too many connections from 10.0.3.17"}', delayMs: 30 },
-  'video-transcode': { delayMs: 12_000 },
+  // Slow, and in time on a busy machine, too.
+  'video-transcode': { delayMs: 9000 },
   'sms-gateway': { status: 429, headers: { 'retry-after': 1800 }, body: '{"error":{"type":"rate_limit_error"}}' },
 };
 
