@@ -1,6 +1,6 @@
 import { assertDocumented } from './openapi.ts';
 import { saysNothingWasStored } from './refusal.ts';
-import { waitFor } from './wait-for.ts';
+import { always, waitFor } from './wait-for.ts';
 
 /**
  * A client of our own for the tests. The service's types stay out of it, so that a change of the
@@ -92,6 +92,8 @@ export interface PublishBody {
 
 export type Api = ReturnType<typeof createApi>;
 
+const isIdempotent = (method: string) => method === 'GET' || method === 'PUT';
+
 let queuesCreated = 0;
 
 /** @param key a bearer key, for example the service's `BOOTSTRAP_API_KEY` */
@@ -117,7 +119,7 @@ export function createApi(baseUrl: string, key: string) {
   function patiently<Body = unknown>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Body>> {
     return waitFor(async () => {
       const answer = await call<Body>(method, path, body);
-      return answer.status === 503 && (method === 'GET' || saysNothingWasStored(answer.text)) ? null : answer;
+      return answer.status === 503 && (isIdempotent(method) || saysNothingWasStored(answer.text)) ? null : answer;
     });
   }
 
@@ -130,8 +132,17 @@ export function createApi(baseUrl: string, key: string) {
 
   /** Creates a queue under a name of its own unless one is given. */
   function createQueue(overrides: { webhookUrl: string } & Partial<ApiQueue>): Promise<ApiQueue> {
-    queuesCreated += 1;
-    return must([201], 'POST', '/v1/queues', { name: `queue-${queuesCreated}`, ...overrides });
+    return waitFor(async () => {
+      queuesCreated += 1;
+      const settings = { name: `queue-${queuesCreated}`, ...overrides };
+      const { status, body, text } = await patiently<ApiQueue>('POST', '/v1/queues', settings);
+      // It may have been stored, which does no harm to another one of a name of its own.
+      if (status === 503 && overrides.name === undefined) return null;
+      always(() => {
+        if (status !== 201) throw new Error(`POST /v1/queues answered ${status}: ${text}`);
+      });
+      return body;
+    });
   }
 
   function updateQueue(id: string, changes: Partial<ApiQueue>): Promise<ApiQueue> {

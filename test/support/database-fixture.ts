@@ -50,6 +50,14 @@ export interface TestQueue {
   name: string;
 }
 
+/** Lengthens the time limits of connections to come: on a busy machine some take seconds to be made, or to be read. */
+export function patient(db: Database): Database {
+  for (const { options } of [db.pool, db.readingPool]) {
+    Object.assign(options, { connectionTimeoutMillis: 60_000, query_timeout: 60_000 });
+  }
+  return db;
+}
+
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
 /**
@@ -58,7 +66,7 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>;
  */
 export async function openFixture(given?: string) {
   const url = given ?? (await createTestDatabase()).url;
-  const db = new Database(url, { warn: () => undefined });
+  const db = patient(new Database(url, { warn: () => undefined }));
   afterAll(() => db.close());
   const account = await db.one<{ id: string }>(`insert into account (name, plan) values ('test', 'pro') returning id`);
   const accountId = account?.id ?? '';

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { startService } from '../../src/start.ts';
@@ -12,6 +13,32 @@ export interface InProcessOptions {
   role?: 'all' | 'api' | 'worker';
   /** Variables of the service; nothing of the environment of the tests. */
   env?: Record<string, string>;
+}
+
+/** Starts under way whose pools have longer time limits. */
+let patientStarts = 0;
+const { Pool } = pg;
+
+class PatientPool extends Pool {
+  constructor(options?: pg.PoolConfig) {
+    super({ ...options, connectionTimeoutMillis: 60_000, query_timeout: 60_000 });
+  }
+}
+
+/**
+ * A service in the process of the tests shares one event loop with them, and on a busy machine that loop stands still for longer
+ * than the service waits for a connection or a reply: what has come in time would count as late. How long it waits is tested
+ * with processes, and in test/db.
+ */
+async function withPatientPools<T>(start: () => Promise<T>): Promise<T> {
+  patientStarts += 1;
+  Object.assign(pg, { Pool: PatientPool });
+  try {
+    return await start();
+  } finally {
+    patientStarts -= 1;
+    if (patientStarts === 0) Object.assign(pg, { Pool });
+  }
 }
 
 /**
@@ -31,7 +58,7 @@ export async function startInProcess({ databaseUrl, role = 'all', env = {} }: In
       },
     },
   );
-  const service = await startService(config, log);
+  const service = await withPatientPools(() => startService(config, log));
   let stopped: Promise<void> | null = null;
   const stop = () => {
     stopped ??= service.stop().finally(hasEnded);

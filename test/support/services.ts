@@ -8,6 +8,7 @@ import type { ChangeFeed } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createServices } from '../../src/services/services.ts';
 import { WakeNotifier } from '../../src/services/wake-notifier.ts';
+import { patient } from './database-fixture.ts';
 
 export interface AuditRow {
   actor_type: string;
@@ -38,7 +39,7 @@ export function openServices(
     sendsMail = false,
   }: { retentionMs?: number; lifetimeMs?: number; encryptionKeys?: Uint8Array[]; sendsMail?: boolean } = {},
 ) {
-  const db = new Database(databaseUrl, { warn: () => undefined }, new Cipher(encryptionKeys));
+  const db = patient(new Database(databaseUrl, { warn: () => undefined }, new Cipher(encryptionKeys)));
   const prisma = createPrisma(db);
   const readingPrisma = createReadingPrisma(db);
   const notifier = new WakeNotifier(db, db.log);
