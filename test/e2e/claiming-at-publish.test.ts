@@ -5,7 +5,7 @@ import { type Api, createApi } from '../support/api.ts';
 import { startJobferry } from '../support/process.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 import { openServices } from '../support/services.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { always, waitFor } from '../support/wait-for.ts';
 
 /** A process with both roles claims a job in the statement that stores it (docs/decisions/0044). */
 
@@ -26,15 +26,21 @@ async function knownQueue(webhookUrl: string, settings: object = {}) {
 
 describe('a publish to a queue without waiting jobs', () => {
   it('claims the job, and its delivery is like any other', async () => {
-    const receiver = await openReceiver(() => ({ status: receiver.requests.length === 2 ? 500 : 200 }));
+    const receiver = await openReceiver((request) => ({ status: request.json().attempt === 1 ? 500 : 200 }));
     const queue = await knownQueue(receiver.url, { backoffType: 'fixed', backoffDelay: 0 });
-    const before = counts.claimedAtPublish;
-    const { id, status } = await api.publish(queue.name);
+    // A publish that meets a claim of the queue, such as the regular one, leaves its job to that.
+    const { id, status } = await waitFor(async () => {
+      const before = counts.claimedAtPublish;
+      const published = await api.publish(queue.name);
+      const claimed = counts.claimedAtPublish - before;
+      always(() => expect([0, 1]).toContain(claimed));
+      return claimed === 1 && published;
+    });
     expect(status).toBe('pending');
     const job = await api.waitForStatus(id, 'completed');
-    expect(counts.claimedAtPublish).toBe(before + 1);
     expect(job).toMatchObject({ attempts: 2, history: [{ status: 'failed' }, { status: 'success' }] });
-    expect(receiver.requests.slice(1).map((request) => request.json().attempt)).toEqual([1, 2]);
+    const attempts = receiver.requests.map((request) => request.json()).filter((envelope) => envelope.id === id);
+    expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
   it('claims no delayed job, and none of a queue with a rate limit', async () => {
@@ -60,13 +66,16 @@ describe('a publish to a queue without waiting jobs', () => {
     });
     const queue = await knownQueue(receiver.url, { concurrency: 3 });
     const before = counts.claimedAtPublish;
-    const jobs = await Promise.all(Array.from({ length: 120 }, () => api.publish(queue.name)));
+    const jobs: { id: string }[] = await Promise.all(Array.from({ length: 120 }, () => api.publish(queue.name)));
     for (const { id } of jobs) await api.waitForStatus(id, 'completed');
-    // Then the queue is idle, so that one is claimed for sure.
-    await api.waitForStatus((await api.publish(queue.name)).id, 'completed');
+    // Then the queue is idle, so that one is claimed.
+    await waitFor(async () => {
+      const { id } = await api.publish(queue.name);
+      jobs.push(await api.waitForStatus(id, 'completed'));
+      return counts.claimedAtPublish > before;
+    });
     expect(most).toBeLessThanOrEqual(3);
-    expect(counts.claimedAtPublish).toBeGreaterThan(before);
-    expect(receiver.requests.length).toBe(122);
+    expect(receiver.requests.length).toBe(1 + jobs.length);
   });
 
   it('claims nothing after a pause that was answered', async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../support/api.ts';
-import { type ReceivedRequest, verifySignature } from '../support/receiver.ts';
+import { monotonicNow, type ReceivedRequest, verifySignature } from '../support/receiver.ts';
 import { at, CLOCK_SLACK_MS, createGate, openReceiver, startService } from '../support/service.ts';
 
 /** Spec "States and transitions" and "Receiver response rules" in standard mode, but for backpressure. */
@@ -110,6 +110,16 @@ describe.concurrent('no answer', () => {
 });
 
 describe.concurrent('a delivery', () => {
+  /** Milliseconds from a publish to its delivery, as the machine is now. */
+  async function undelayedMs(): Promise<number> {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const startedAt = monotonicNow();
+    await api.publish(queue.name);
+    const [request] = await receiver.waitFor(1);
+    return (request?.arrivedAt ?? 0) - startedAt;
+  }
+
   it('is a signed POST of the envelope', async () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: `${receiver.url}/hook?tenant=a%20b`, maxAttempts: 7 });
@@ -141,9 +151,10 @@ describe.concurrent('a delivery', () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
     // One prompt delivery suffices, so a machine that is busy for a while does no harm. The reconciler alone, which looks every
-    // 5 s, would hardly ever be prompt in one of three.
-    let lateMs = Number.POSITIVE_INFINITY;
-    for (let run = 1; run <= 3 && lateMs > 1000; run += 1) {
+    // 5 s, would hardly ever be prompt in one of three. On a slow machine prompt is what takes no longer than without a delay.
+    let [lateMs, promptMs] = [Number.POSITIVE_INFINITY, 1000];
+    for (let run = 1; run <= 3 && lateMs > promptMs; run += 1) {
+      promptMs = 1000 + (await undelayedMs());
       const published = await api.publish(queue.name, { payload: {}, delay });
       const due = at(published.createdAt) + delay * 1000;
       expect(at((await api.getJob(published.id)).scheduledFor)).toBe(due);
@@ -151,7 +162,7 @@ describe.concurrent('a delivery', () => {
       lateMs = (request?.arrivedAt ?? 0) - due;
       expect(lateMs).toBeGreaterThanOrEqual(-CLOCK_SLACK_MS);
     }
-    expect(lateMs).toBeLessThanOrEqual(1000);
+    expect(lateMs).toBeLessThanOrEqual(promptMs);
   });
 
   it('can be delayed by a day', async () => {

@@ -136,9 +136,14 @@ describe('signing secrets', () => {
 
   it('a job whose secret a worker cannot decrypt waits for one that can, without an attempt', async () => {
     const { url: databaseUrl } = await createTestDatabase();
-    const env = { BOOTSTRAP_API_KEY: API_KEY, WEBHOOK_TIMEOUT_SECONDS: '0.5' };
+    const env = { BOOTSTRAP_API_KEY: API_KEY };
     const key = newKey();
-    const without = await startInProcess({ databaseUrl, role: 'worker', env });
+    // Short leases, so that its job soon comes to the other worker.
+    const without = await startInProcess({
+      databaseUrl,
+      role: 'worker',
+      env: { ...env, WEBHOOK_TIMEOUT_SECONDS: '0.5' },
+    });
     // Encrypts from now on; the worker was started before and does not know it.
     const front = await startInProcess({ databaseUrl, role: 'api', env: { ...env, ENCRYPTION_KEY: key } });
     const api = createApi(front.baseUrl, API_KEY);

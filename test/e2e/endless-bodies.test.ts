@@ -102,7 +102,7 @@ async function deliverRound(done: number): Promise<number> {
   const look = () => {
     peak = Math.max(peak, residentBytes(worker.pid));
   };
-  const sampler = setInterval(look, 2);
+  const sampler = setInterval(look, 10);
   try {
     await publishMany(cluster.api, queue.name, AT_ONCE);
     await cluster.waitForCount(queue.id, 'completed', done + AT_ONCE);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { connect } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startJobferry } from '../support/process.ts';
 import { startService } from '../support/service.ts';
@@ -220,13 +221,9 @@ describe('the way in', () => {
     const victim = await startService({ BOOTSTRAP_API_KEY: KEY });
     const client = createGraphQLClient(victim.jobferry.baseUrl, KEY);
     await client.query('{ me { label } }');
-    const { default: pg } = await import('pg');
-    const connection = new pg.Client({ connectionString: victim.databaseUrl });
-    await connection.connect();
+    const connection = await connect(victim.databaseUrl);
     await connection.query('alter table audit_entry rename to elsewhere');
     const answer = await client.send('{ auditLog { nodes { id } } }');
-    await connection.query('alter table elsewhere rename to audit_entry');
-    await connection.end();
     expect(answer.errors).toEqual([expect.objectContaining({ message: 'internal error' })]);
     const requestId = answer.errors?.[0]?.extensions?.requestId;
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/);

@@ -110,7 +110,7 @@ describe('a subscription', () => {
     expect((data as Event).live[0]?.entries?.[0]).toEqual({ action: 'queue.create', targetId: other.id });
     let events: Event['live'] | null = null;
     const seen = subscription
-      .until(({ live }: Event) => live.some(({ queues }) => queues !== undefined), 30_000)
+      .until(({ live }: Event) => live.some(({ queues }) => queues !== undefined))
       .then((all) => {
         events = all.flatMap(({ live }: Event) => live);
       });
@@ -144,12 +144,12 @@ describe('a subscription', () => {
     const theirs = stranger.subscribe(watch);
     expect((await theirs.next()).data.live).toEqual([{ entries: [] }, { instances: [] }]);
     const third = await startInProcess({ databaseUrl, env, role: 'worker' });
-    await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 2, 30_000);
+    await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 2);
     await third.stop();
-    await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 1, 30_000);
+    await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 1);
     // The next event of the stranger is about the stranger.
     await createApi(apiProcess.baseUrl, key).createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
-    const events = await theirs.until(({ live }: Event) => live.some(({ entries }) => entries?.length === 1), 30_000);
+    const events = await theirs.until(({ live }: Event) => live.some(({ entries }) => entries?.length === 1));
     expect(events.flatMap(({ live }: Event) => live).filter(({ instances }) => instances !== undefined)).toEqual([]);
     own.close();
     theirs.close();

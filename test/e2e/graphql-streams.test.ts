@@ -43,7 +43,7 @@ describe('I-45 a key that is revoked', () => {
     for (const stream of streams.flat()) expect((await stream.opened).status).toBe(200);
     let toFollow = streams.length;
     const followed = streams.map(async ([jobs]) => {
-      expect((await jobs?.next(20_000))?.data).toHaveProperty('jobUpdated');
+      expect((await jobs?.next())?.data).toHaveProperty('jobUpdated');
       toFollow -= 1;
     });
     // A stream is open a little before it follows the changes.
@@ -80,7 +80,7 @@ describe('an account', () => {
     const open = await Promise.all(
       Array.from({ length: 100 }, async () => {
         const subscription = crowded.subscribe(STATS);
-        await subscription.next(30_000);
+        await subscription.next();
         return subscription;
       }),
     );

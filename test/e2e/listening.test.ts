@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
@@ -102,6 +102,9 @@ it('F-47 400 new connections that publish at once are answered, and so are healt
       sent.once('error', reject).end(body);
     });
   let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
   const clients = Array.from({ length: 400 }, () => ({
     agent: new Agent({ keepAlive: true, maxSockets: 1 }),
     answers: 0,
