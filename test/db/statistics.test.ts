@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { indexAttempts, rollUp } from '../../src/db/insight/statistics.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import { histogramOf, mergeHistograms } from '../../src/domain/histogram.ts';
+import { connect } from '../support/database.ts';
 import {
   DELIVERED,
   FAILED,
@@ -300,12 +301,10 @@ describe('indexing attempts', () => {
 
   it('is put off when another session has locked the table', async () => {
     await write(3000);
-    const client = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
-    await client.connect();
-    await client.query('begin');
-    await client.query('lock table attempt in share update exclusive mode');
+    const client = await connect(fixture.url);
+    await client.query('begin; lock table attempt in share update exclusive mode');
     await indexAttempts(fixture.db);
-    await client.end();
+    await client.query('rollback');
     expect(await newRanges()).toBeGreaterThan(0);
   });
 });
