@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { NOTIFICATION_TIMEOUT_MS } from '../../src/alerts/index.ts';
 import { Mailer } from '../../src/alerts/mailer.ts';
 import { type AlertAccount, openAlertAccounts } from '../support/alert-accounts.ts';
 import { createRule, openAlerts } from '../support/alerts.ts';
@@ -39,8 +40,8 @@ const CHANGE = `mutation U($id: ID!, $input: UpdateAlertRuleInput!) { updateAler
 const change = async (graphql: GraphQL, id: string, input: object) =>
   (await graphql.query(CHANGE, { id, input })).updateAlertRule;
 
-async function openMail(timeoutMs = 500) {
-  const smtp = await openSmtpServer();
+async function openMail(timeoutMs = NOTIFICATION_TIMEOUT_MS, given?: Awaited<ReturnType<typeof openSmtpServer>>) {
+  const smtp = given ?? (await openSmtpServer());
   const mailer = new Mailer(
     { host: '127.0.0.1', port: smtp.port, isSecure: false, login: null, from: FROM },
     timeoutMs,
@@ -93,7 +94,7 @@ describe('a rule with an e-mail target', () => {
     expect(refused.lastNotification).toMatchObject({ attempts: 1, sentAt: null, failedAt: null, error: 'SMTP 451' });
     smtp.state.answers = () => null;
     await due(one.accountId);
-    await send();
+    await (await openMail(500, smtp)).send();
     expect((await ruleOf(one.graphql)).lastNotification).toMatchObject({ attempts: 2, error: 'timeout' });
     smtp.state.answers = () => undefined;
     await due(one.accountId);

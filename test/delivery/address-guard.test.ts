@@ -45,7 +45,7 @@ function toEntry(address: string): LookupAddress {
 async function tryConnect(url: string): Promise<{ error: Error | null; dialled: string[] }> {
   const dialled: string[] = [];
   const connect = createGuardedConnector(createAddressGuard({ allowCidrs: [] }), {
-    timeoutMs: 2000,
+    timeoutMs: 30_000,
     lookup: answerWith(NAMES),
     dial: (lookup) => (target, callback) => {
       if (isIP(target.hostname.replace(/^\[|\]$/g, '')) !== 0) {
@@ -157,7 +157,7 @@ describe('a sender', () => {
   const open: { close(): Promise<void> }[] = [];
 
   function setup(allowCidrs: string[], lookup: Lookup): Sender {
-    const sender = createSender({ timeoutMs: 2000, signatureHeader: 'x-service-signature', allowCidrs, lookup });
+    const sender = createSender({ timeoutMs: 30_000, signatureHeader: 'x-service-signature', allowCidrs, lookup });
     open.push(sender);
     return sender;
   }
@@ -213,7 +213,7 @@ describe('the connected socket is checked once more', () => {
     const server = await startRawServer(() => {});
     let checks = 0;
     const guard = { allows: () => checks++ === 0 };
-    const connect = createGuardedConnector(guard, { timeoutMs: 2000, lookup: answerWith({}) });
+    const connect = createGuardedConnector(guard, { timeoutMs: 30_000, lookup: answerWith({}) });
     const error = await new Promise((resolve) => {
       const target = { hostname: '127.0.0.1', host: `127.0.0.1:${server.port}`, protocol: 'http:' };
       connect({ ...target, port: String(server.port) }, (...[failure]) => resolve(failure));
