@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openRaw } from '../support/fake-api.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
 import { openReceiver } from '../support/service.ts';
@@ -92,17 +93,29 @@ describe('an account', () => {
     other.close();
 
     for (const subscription of open) subscription.close();
-    await waitFor(
-      async () => {
-        const again = crowded.subscribe(STATS);
-        const { errors } = (await again.next()) as RefusedEvent;
-        again.close();
-        return errors === undefined;
-      },
-      { message: 'a free place' },
-    );
+    await waitFor(async () => !(await isRefused(crowded)), { message: 'a free place' });
+  });
+
+  it('gets the places of subscriptions back that a client has pipelined on a connection which closes', async () => {
+    const { key } = await createAccount(databaseUrl);
+    const crowded = createGraphQLClient(near.baseUrl, key);
+    const body = JSON.stringify({ query: STATS });
+    const head = ['POST /graphql HTTP/1.1', 'Host: x', `Authorization: Bearer ${key}`, 'Accept: text/event-stream'];
+    const request = [...head, 'Content-Type: application/json', `Content-Length: ${body.length}`, '', body];
+    // The first one does not end, so the others wait behind it.
+    const { socket } = openRaw(new URL(near.baseUrl), request.join('\r\n').repeat(100));
+    await waitFor(() => isRefused(crowded), { message: 'a refusal' });
+    socket.destroy();
+    await waitFor(async () => !(await isRefused(crowded)), { message: 'a free place' });
   });
 });
+
+async function isRefused(client: ReturnType<typeof createGraphQLClient>): Promise<boolean> {
+  const subscription = client.subscribe(STATS);
+  const { errors } = (await subscription.next()) as RefusedEvent;
+  subscription.close();
+  return errors !== undefined;
+}
 
 describe('what is refused before a subscription runs', () => {
   const DOCUMENTS = {

@@ -110,7 +110,7 @@ function send(url: URL, method: string, path: string, { headers = {}, body }: Se
   });
 }
 
-function openRaw(url: URL, text: string): RawConnection {
+export function openRaw(url: URL, text: string): RawConnection {
   const socket = connect(Number(url.port), url.hostname);
   const received = new Promise<string>((resolve) => {
     let all = '';

@@ -204,16 +204,13 @@ function closeGracefully(
       closeWhenQuiet();
     };
     const timers = [setTimeout(() => server.closeAllConnections(), lingerMs + graceMs)];
-    server.on('request', (_req, res) => res.once('close', () => setImmediate(closeWhenQuiet)));
+    running.onNone = () => setImmediate(closeWhenQuiet);
     NetServer.prototype.close.call(server, (error) => {
       for (const timer of timers) clearTimeout(timer);
       if (error === undefined) resolve();
       else reject(error);
     });
-    for (const res of running.all()) {
-      res.shouldKeepAlive = false;
-      res.once('close', () => setImmediate(closeWhenQuiet));
-    }
+    for (const res of running.all()) res.shouldKeepAlive = false;
     if (lingerMs > 0) timers.push(setTimeout(endLingering, lingerMs));
     else endLingering();
   });
