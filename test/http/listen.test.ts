@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -20,6 +21,8 @@ function emptyApp() {
   const options = { config, log: { error: () => undefined } };
   return createApp({ ...options, ...fakeServices({}), readiness: async () => ({ ready: true, checks: {} }) });
 }
+
+const CONNECT = 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** A moment to wait for. (Node 20 has no `Promise.withResolvers`.) */
 function signal() {
@@ -48,7 +51,7 @@ describe('what never reaches the app', () => {
     ['H34 a path of 17 kB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
     ['H35 an unknown expectation', `${LIST}Expect: foo\r\nConnection: close\r\n\r\n`, 417],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
-    ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+    ['a tunnel', CONNECT, 404],
     [
       'a broken chunk',
       `POST${LIST.slice(3).replace('queues', 'queues/mails/jobs')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
@@ -127,6 +130,39 @@ describe('connections', () => {
     const hasty = await testApi({ timeouts: { headers: 50, request: 100, check: 20 } });
     expect(lastAnswer(await hasty.raw('').received).head).toMatch(/^HTTP\/1\.1 408 /);
     expect([...patient.logged, ...hasty.logged]).toEqual([]);
+  });
+
+  it('end with a request for a tunnel, whether the client resets them, or keeps its side open', async () => {
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => uncaught.push(error);
+    process.on('uncaughtExceptionMonitor', note);
+    onTestFinished(() => void process.off('uncaughtExceptionMonitor', note));
+    const api = await testApi({ timeouts: { grace: 60_000 } });
+    for (let n = 0; n < 20; n += 1) {
+      const { socket, received } = api.raw(CONNECT);
+      socket.once('connect', () => setImmediate(() => socket.resetAndDestroy()));
+      await received;
+    }
+    const kept = connect({ port: Number(api.url.port), host: api.url.hostname, allowHalfOpen: true });
+    let isClosed = false;
+    kept
+      .on('error', () => undefined)
+      .once('close', () => {
+        isClosed = true;
+      });
+    kept.resume().write(CONNECT);
+    await once(kept, 'end');
+    const isReset = () => isClosed || (kept.write('x') && false);
+    await waitFor(isReset, { message: 'a reset, because the service has closed the connection' });
+    expect(uncaught).toEqual([]);
+    // Would wait for the connection.
+    await api.close();
+  });
+
+  it('end without another answer when a request for a tunnel follows one that is being worked on', async () => {
+    const api = await testApi({ services: { jobs: { get: () => new Promise(() => undefined) } } });
+    const running = LIST.replace('/v1/queues', `/v1/jobs/${ID}`).concat('\r\n');
+    expect(await api.raw(running + CONNECT).received).toBe('');
   });
 
   it('accept Expect: 100-continue', async () => {

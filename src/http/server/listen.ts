@@ -102,10 +102,13 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     arrivals.note();
     open.add(socket);
   });
-  server.on('request', (req, res) => {
+  const begin: RequestListener = (req, res) => {
     running.add(res);
     giveRequestId(req, res);
     options.watch?.(req, res);
+  };
+  server.on('request', (req, res) => {
+    begin(req, res);
     if (!server.listening) res.shouldKeepAlive = false;
     const hosts = hostLines(req);
     if (hosts > 1) refuse(res, 400, 'the Host header is given twice');
@@ -122,12 +125,16 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     cutStalledAnswers(() => running.sockets(), timeouts, options.slowest),
   );
   server.on('checkExpectation', (req, res) => {
-    giveRequestId(req, res);
+    begin(req, res);
     refuse(res, 417, 'only Expect: 100-continue is supported');
   });
-  server.on('connect', (_req, socket) => socket.end(rawAnswer(404, 'not found')));
+  server.on('connect', ({ socket }, stream) => {
+    // Node has removed its own listener, and without one a reset by the client ends the process.
+    stream.on('error', () => undefined);
+    refuseConnection(socket, running, [404, 'not found']);
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    answerParserError(error, socket as Socket, running),
+    refuseConnection(socket as Socket, running, answerOf(error.code)),
   );
 
   if (options.isOpenedLater !== true) await listenOn(server, options);
@@ -216,14 +223,14 @@ function closeGracefully(
   });
 }
 
-function answerParserError(error: NodeJS.ErrnoException, socket: Socket, running: RunningRequests): void {
+/** Sends a last answer to a connection of which Node reads no further requests, and closes it. */
+function refuseConnection(socket: Socket, running: RunningRequests, [status, message]: [number, string]): void {
   // A running request will send its own answer; the client would take this one for it.
   const busy = running.of(socket).some((res) => res.req.complete);
   if (busy || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, message] = answerOf(error.code);
   socket.write(rawAnswer(status, message));
   socket.destroySoon();
 }
