@@ -78,12 +78,12 @@ export function createApp(options: AppOptions): Express {
   app.enable('case sensitive routing');
   app.set('query parser', parseQuery);
   const unread = new UnreadAnswers();
-  const send = sendJson(unread, services);
+  const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
+  const send = sendJson(unread, services, turns);
   app.response.json = expressJson(send);
 
   const basePath = signIn === null ? '/' : basePathOf(signIn.address);
   const setCommonHeaders = commonHeaders(signIn?.address.url ?? null);
-  const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
   const countRequest = createRequestLimits(config.requestRates ?? { ofKey: null, ofAccount: null });
   const shared = { maxBodyBytes, unread, countRequest, setCommonHeaders, send, onChange };
   const isShort = services !== null && turns !== null && hasShortWays;

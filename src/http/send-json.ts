@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeJson } from '../contract/index.ts';
 import { keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
+import type { PublishTurns } from './guards/publish-turns.ts';
 import { LONG_ANSWER, type UnreadAnswers } from './guards/unread-answers.ts';
 import { localsOf } from './locals.ts';
 import type { RestServices } from './routes/rest-services.ts';
@@ -16,7 +17,11 @@ export type SendJson = (res: ServerResponse, body: unknown) => void;
  * Takes the place of Express's `res.json`, which would change source text (D26). If the account has too many unread answers,
  * a long result of a GET is not sent. The result of a write is always sent.
  */
-export function sendJson(unread: UnreadAnswers, services: RestServices | null): SendJson {
+export function sendJson(
+  unread: UnreadAnswers,
+  services: RestServices | null,
+  turns: Pick<PublishTurns, 'answered'> | null,
+): SendJson {
   return function send(res, body) {
     if (services !== null && res.statusCode < 400 && needsSecondCheck(res)) {
       const refuse = () => {
@@ -51,5 +56,6 @@ export function sendJson(unread: UnreadAnswers, services: RestServices | null): 
     res.setHeader('content-length', bytes);
     res.end(text);
     if (isLong) unread.note(res, account.id);
+    turns?.answered(res);
   };
 }

@@ -47,6 +47,13 @@ it('publishes give their turns back when their connection closes', async () => {
   await waitFor(async () => (await statusOfPublish(api)) === 201, { message: 'a publish that is stored' });
 });
 
+it('publishes that are answered keep no turn, however long their answers wait for the client', async () => {
+  const api = await testApi({ services: { jobs: { get: never } } });
+  openPipelined(api, PUBLISH, TOO_MANY);
+  await waitFor(() => callsOf(api, 'jobs.publish') === TOO_MANY, { message: 'all publishes' });
+  expect(await statusOfPublish(api)).toBe(201);
+});
+
 it('answers give the room of their account back when their connection closes', async () => {
   const page = { jobs: [{ ...job, payload: `{"text":"${'x'.repeat(12 * MIB)}"}` }], total: 1, page: 1, limit: 25 };
   const api = await testApi({

@@ -40,7 +40,7 @@ const ACTIVE_MS = 1000;
  */
 export type Refusal = 'busy' | 'over_share';
 
-/** A publish with a valid key, until its answer is sent. */
+/** A publish with a valid key, until its answer is written. */
 export interface Publish {
   account: string;
   stage: 'receiving' | 'waiting' | 'under way' | 'over';
@@ -145,7 +145,7 @@ export class Admission {
     });
   }
 
-  /** To be called when the answer was sent, or the client has disconnected. */
+  /** To be called when the answer was written, and when the client has disconnected. Further calls have no effect. */
   end(publish: Publish): void {
     if (publish.stage === 'receiving') this.#freeBody(publish);
     if (publish.stage === 'under way') {

@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { contract } from '../../contract/index.ts';
 import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
-import { type Answer, addWait, type Locals } from '../locals.ts';
+import { type Answer, addWait, type Locals, localsOf } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
 import { Admission, type Refusal } from './admission.ts';
@@ -33,6 +33,8 @@ export interface PublishTurns {
   admission: RequestHandler;
   /** To be called after the body is read and before it is parsed. Resolves with false if the request was refused. */
   bodyRead(res: Answer, length: number): true | Promise<boolean>;
+  /** To be called when an answer was written. It may still wait behind others of its connection, for as long as the client likes. */
+  answered(res: ServerResponse): void;
 }
 
 export function createPublishTurns(services: Pick<RestServices, 'accounts'>, maxBodyBytes: number): PublishTurns {
@@ -71,6 +73,11 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
     admission: (req, res, next) => {
       const isPublish = (req as { tsRestRoute?: unknown }).tsRestRoute === contract.jobs.publish;
       if (!isPublish || receive(req, res)) next();
+    },
+
+    answered: (res) => {
+      const { publish } = localsOf(res);
+      if (publish !== undefined) admission.end(publish);
     },
 
     bodyRead: (res, length) => {
