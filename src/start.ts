@@ -11,7 +11,7 @@ import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
 import { localUrl } from './domain/listening-address.ts';
 import type { ReplicaReads } from './graphql/replica.ts';
-import { createApp, findGuide, type Places, placesOf, type SignIn, TrustedProxies } from './http/index.ts';
+import { createApp, findGuide, Load, type Places, placesOf, type SignIn, TrustedProxies } from './http/index.ts';
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
@@ -147,18 +147,20 @@ async function startParts(
     services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);
   const workerProblem = () => (worker !== null && release.refusal !== null ? 'stopped' : worker?.problem());
   const egressProblem = () => worker?.egressProblem();
-  const ownReadiness = createReadiness({ db, log, release, workerProblem, egressProblem });
+  const load = services === null ? null : new Load();
+  const publishProblem = () => load?.admission.problem();
+  const ownReadiness = createReadiness({ db, log, release, workerProblem, egressProblem, publishProblem });
   let isStopping = false;
   const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
   const metrics = startMetrics(foundations, {
-    ...{ listener, worker, clock, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
+    ...{ listener, worker, clock, load, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
   });
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
   const onFront = metricsFront === null ? metrics : null;
   const parts = { services, graphql, dashboard, guide: development && findGuide(), metrics: onFront };
-  const app = createApp({ ...parts, config, log, readiness, signIn, onChange });
+  const app = createApp({ ...parts, config, log, readiness, signIn, onChange, ...(load && { load }) });
   const addressNow = () => addressOf(config, front.url);
   const facts = () => ({
     role: config.role,

@@ -10,11 +10,12 @@ import { accountOf, authentication } from './guards/authentication.ts';
 import { bodyReader } from './guards/body.ts';
 import { withCors } from './guards/cors.ts';
 import { counted } from './guards/counted.ts';
+import { Load } from './guards/load.ts';
 import { withoutPrefix } from './guards/path-prefix.ts';
 import { createPublishTurns, type PublishTurns } from './guards/publish-turns.ts';
 import { createRequestLimits, type RequestRates, requestLimits } from './guards/request-limits.ts';
 import { keyRights } from './guards/route-scopes.ts';
-import { UnreadAnswers } from './guards/unread-answers.ts';
+import type { UnreadAnswers } from './guards/unread-answers.ts';
 import { type Dashboard, mountDashboard } from './pages/dashboard.ts';
 import { mountDocumentation } from './pages/docs.ts';
 import { mountGuide } from './pages/guide.ts';
@@ -48,6 +49,8 @@ export interface AppOptions {
   config: { maxBodyBytes: number; requestRates?: RequestRates; corsOrigins?: readonly string[] } & OpenApiOptions;
   log: Log;
   readiness: () => Promise<Readiness>;
+  /** The shares of this process that requests have; for this app alone by default. */
+  load?: Load;
   /** Null for a process without the API. */
   graphql?: GraphQLEndpoint | null;
   /** Null if people cannot sign in. */
@@ -70,15 +73,15 @@ export interface AppOptions {
  */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
-  const { onChange, hasShortWays = true, guide = null } = options;
+  const { onChange, hasShortWays = true, guide = null, load = new Load() } = options;
   const { maxBodyBytes } = config;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.set('query parser', parseQuery);
-  const unread = new UnreadAnswers();
-  const turns = services === null ? null : createPublishTurns(services, maxBodyBytes);
+  const { unread, admission } = load;
+  const turns = services === null ? null : createPublishTurns(services, admission, maxBodyBytes);
   const send = sendJson(unread, services, turns);
   app.response.json = expressJson(send);
 

@@ -2,6 +2,7 @@
 
 export { type AppOptions, createApp } from './app.ts';
 export type { GraphQLEndpoint } from './graphql.ts';
+export { Load } from './guards/load.ts';
 export { type Dashboard, readDashboard } from './pages/dashboard.ts';
 export { findGuide } from './pages/guide.ts';
 export { type Places, placesOf } from './pages/places.ts';

@@ -6,6 +6,12 @@ import type { AccountSeries } from './account-series.ts';
 import type { QueueSeries } from './queue-series.ts';
 import type { Buckets, Definition, Sample } from './registry.ts';
 
+interface RequestFacts {
+  /** Large publishes count several times. */
+  runningPublishes: number;
+  unreadBytes: number;
+}
+
 interface WorkerFacts {
   inFlight: number;
   capacity: number;
@@ -22,6 +28,8 @@ export interface ProcessFacts {
   role: string;
   /** Null for a process that does not deliver. */
   worker: () => WorkerFacts | null;
+  /** Null for a process without the API. */
+  requests: () => RequestFacts | null;
   /** Null for a process without a replica. */
   replica: () => { lagSeconds: number | null; inUse: boolean } | null;
   /** How far the clock of the database is ahead of that of the process; null if that is not known. */
@@ -177,9 +185,13 @@ export function countMetrics(counts: Counts, series: QueueSeries, accounts: Acco
 
 /** The present state of the process. Its sums over all processes are right. */
 export function stateMetrics(
-  { version, commit, role, worker, replica, clockOffsetSeconds }: ProcessFacts,
+  { version, commit, role, worker, requests, replica, clockOffsetSeconds }: ProcessFacts,
   poolUse: () => readonly PoolUse[],
 ): Definition[] {
+  const ofRequests = (read: (facts: RequestFacts) => number): Sample[] => {
+    const facts = requests();
+    return facts === null ? [] : [[[], read(facts)]];
+  };
   const ofWorker = (read: (facts: WorkerFacts) => number): Sample[] => {
     const facts = worker();
     return facts === null ? [] : [[[], read(facts)]];
@@ -200,6 +212,18 @@ export function stateMetrics(
         const offset = clockOffsetSeconds();
         return offset === null ? [] : [[[], offset]];
       },
+    },
+    {
+      name: 'jobferry_publishes_running',
+      help: 'Publishes that this process works on, from the last byte of the body to the answer; large ones count several times.',
+      type: 'gauge',
+      read: () => ofRequests(({ runningPublishes }) => runningPublishes),
+    },
+    {
+      name: 'jobferry_unread_answer_bytes',
+      help: 'Bytes of long answers that wait in this process until their clients read them.',
+      type: 'gauge',
+      read: () => ofRequests(({ unreadBytes }) => unreadBytes),
     },
     {
       name: 'jobferry_worker_delivers',

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Listener } from '../db/connection/notifications.ts';
 import type { Replica } from '../db/connection/replica.ts';
+import type { Load } from '../http/index.ts';
 import { openMetrics } from '../metrics/index.ts';
 import { COMMIT, VERSION } from '../version.ts';
 import type { Worker } from '../worker/index.ts';
@@ -13,12 +14,14 @@ interface MetricsSources {
   clock: ClockWatch;
   retentionMs: number;
   replica: Replica | null;
+  /** Null for a process without the API. */
+  load: Load | null;
 }
 
 /** @returns what serves the metrics of this process */
 export function startMetrics(
   { config, log, database: { db }, started }: Foundations,
-  { listener, worker, clock, retentionMs, replica }: MetricsSources,
+  { listener, worker, clock, retentionMs, replica, load }: MetricsSources,
 ): RequestListener {
   const { role, workerCapacity: capacity } = config;
   const stateOf = (of: Worker) => ({
@@ -30,6 +33,8 @@ export function startMetrics(
     commit: COMMIT ?? '',
     role,
     worker: () => (worker === null ? null : stateOf(worker)),
+    requests: () =>
+      load === null ? null : { runningPublishes: load.admission.running, unreadBytes: load.unread.bytes },
     replica: () => replica?.state ?? null,
     clockOffsetSeconds: () => clock.offsetSeconds(),
   };

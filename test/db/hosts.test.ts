@@ -137,6 +137,7 @@ it('says so in the readiness while statements hang on a primary that went silent
     release,
     workerProblem: () => undefined,
     egressProblem: () => undefined,
+    publishProblem: () => undefined,
   })();
   expect(checks).toEqual({ database: expect.stringMatching(/^none of 2 servers .*; looking for one for \d+ s$/) });
   await relay.cut();

@@ -134,6 +134,8 @@ describe('counters', () => {
     expect(sum('deliveries_in_flight')).toBe(0);
     expect(sum('delivery_slots')).toBe(1000);
     expect(sum('worker_delivers')).toBe(1);
+    expect(sum('publishes_running')).toBe(0);
+    expect(sum('unread_answer_bytes')).toBe(0);
     expect(sum('outcomes_dropped_total')).toBe(0);
   });
 

@@ -123,7 +123,10 @@ async function expectResumed(): Promise<void> {
 describe('health', () => {
   it('is reported in JSON without a key', async () => {
     expect(await health('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
-    const ready = { status: 'ready', checks: { database: 'ok', schema: 'ok', worker: 'ok', egress: 'ok' } };
+    const ready = {
+      status: 'ready',
+      checks: { database: 'ok', schema: 'ok', worker: 'ok', publishes: 'ok', egress: 'ok' },
+    };
     expect(await health('/readyz')).toEqual({ status: 200, body: ready });
   });
 });

@@ -130,6 +130,25 @@ describe('admission', () => {
     expect(others.reduce((sum, { underWay }) => sum + underWay.length, 0)).toBe(512 - 256 - 86);
   });
 
+  it('has a problem only when publishes that do not end leave no turn for others', async () => {
+    const admission = new Admission();
+    const client = new Client(admission, 'a');
+    await pass(25, { come: [[client, 6000]], answered: 2000 });
+    expect(admission.problem()).toBeNull();
+    expect(admission.running).toBe(client.underWay.length);
+    client.publish(256);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(admission.running).toBe(256);
+    expect(admission.problem()).toBeNull();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(admission.problem()).toBe('256 have been running for more than 10 s, so others are refused');
+    // An end makes room for another one, and is enough.
+    client.finish(1);
+    expect(admission.problem()).toBeNull();
+    client.finish(255);
+    expect(admission.running).toBe(0);
+  });
+
   it('counts large bodies for more, so that a few of them are enough', async () => {
     const admission = new Admission();
     const large = Array.from({ length: 32 }, () => admission.receive('loud', MIB) as Publish);

@@ -34,6 +34,9 @@ const SMALLEST_BODY = 64 * KIB;
 /** Another account that published within this time is active. */
 const ACTIVE_MS = 1000;
 
+/** A publish is answered within 5 s (I-37). One that runs for longer than this does not end any more. */
+const LONGEST_MS = 10_000;
+
 /**
  * Why a publish is refused. `busy`: the process cannot do more. `over_share`: at least half of what it does is for the account of
  * the publish although other accounts are active, so that the account is the cause.
@@ -48,6 +51,8 @@ export interface Publish {
   bytes: number;
   /** Number of publishes that it counts for while it is running. */
   weight: number;
+  /** Number of the period of `LONGEST_MS` in which it began to run; 0 before. */
+  period: number;
 }
 
 interface Entry {
@@ -69,6 +74,8 @@ export class Admission {
   #bodiesOfAll = 0;
   readonly #inFlightOf = new Map<string, number>();
   #inFlight = 0;
+  /** Running publishes by the period in which they began. */
+  readonly #inFlightSince = new Map<number, number>();
   /** The last publish that began, and the last one of another account than that. */
   #latest = { account: '', at: Number.NEGATIVE_INFINITY };
   #latestOfOthers = this.#latest;
@@ -80,6 +87,21 @@ export class Admission {
   #timer: NodeJS.Timeout | null = null;
   /** Number of the current turn. */
   turn = 1;
+
+  /** Number of running publishes; large ones count several times. */
+  get running(): number {
+    return this.#inFlight;
+  }
+
+  /** Why no publish gets a turn any more, for the public readiness report; null while publishes end. */
+  problem(): string | null {
+    const period = periodOf(performance.now());
+    let lost = 0;
+    for (const [since, count] of this.#inFlightSince) if (since < period - 1) lost += count;
+    return lost >= MOST
+      ? `${lost} have been running for more than ${LONGEST_MS / 1000} s, so others are refused`
+      : null;
+  }
 
   /** Whether a publish that arrives now has to wait for its turn. */
   get isBusy(): boolean {
@@ -119,7 +141,7 @@ export class Admission {
     if (own > 0 && (isFull || own + bytes > BODIES.ofOne)) return null;
     this.#bodies.set(account, own + bytes);
     this.#bodiesOfAll += bytes;
-    return { account, stage: 'receiving', bytes, weight: 1 };
+    return { account, stage: 'receiving', bytes, weight: 1, period: 0 };
   }
 
   /**
@@ -151,9 +173,8 @@ export class Admission {
     if (publish.stage === 'under way') {
       const { account, weight } = publish;
       this.#inFlight -= weight;
-      const left = (this.#inFlightOf.get(account) ?? 0) - weight;
-      if (left > 0) this.#inFlightOf.set(account, left);
-      else this.#inFlightOf.delete(account);
+      addTo(this.#inFlightSince, publish.period, -weight);
+      addTo(this.#inFlightOf, account, -weight);
       if (this.#isBelowShare(account)) this.#waiting.takeFrom(account)?.proceed();
       if (this.#waiting.count > 0) this.#planTurn();
     }
@@ -178,9 +199,7 @@ export class Admission {
   }
 
   #freeBody({ account, bytes }: Publish): void {
-    const left = (this.#bodies.get(account) ?? 0) - bytes;
-    if (left > 0) this.#bodies.set(account, left);
-    else this.#bodies.delete(account);
+    addTo(this.#bodies, account, -bytes);
     this.#bodiesOfAll -= bytes;
   }
 
@@ -188,9 +207,12 @@ export class Admission {
     const { account, weight } = publish;
     publish.stage = 'under way';
     if (this.#latest.account !== account) this.#latestOfOthers = this.#latest;
-    this.#latest = { account, at: performance.now() };
+    const at = performance.now();
+    this.#latest = { account, at };
+    publish.period = periodOf(at);
+    addTo(this.#inFlightSince, publish.period, weight);
     this.#inFlight += weight;
-    this.#inFlightOf.set(account, (this.#inFlightOf.get(account) ?? 0) + weight);
+    addTo(this.#inFlightOf, account, weight);
   }
 
   #planTurn(): void {
@@ -231,4 +253,15 @@ export class Admission {
     if (this.#held.length < HELD.atOnce) this.#held.push({ refuse, at: performance.now() + HELD.ms });
     else refuse();
   }
+}
+
+function periodOf(time: number): number {
+  return Math.floor(time / LONGEST_MS);
+}
+
+/** Adds to the sum of a key, and removes a sum that is zero. */
+function addTo<Key>(sums: Map<Key, number>, key: Key, more: number): void {
+  const sum = (sums.get(key) ?? 0) + more;
+  if (sum > 0) sums.set(key, sum);
+  else sums.delete(key);
 }

@@ -6,7 +6,7 @@ import type { Account } from '../../domain/account.ts';
 import { type Answer, addWait, type Locals, localsOf } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
-import { Admission, type Refusal } from './admission.ts';
+import type { Admission, Refusal } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 
 const REFUSAL = JSON.stringify({
@@ -37,8 +37,11 @@ export interface PublishTurns {
   answered(res: ServerResponse): void;
 }
 
-export function createPublishTurns(services: Pick<RestServices, 'accounts'>, maxBodyBytes: number): PublishTurns {
-  const admission = new Admission();
+export function createPublishTurns(
+  services: Pick<RestServices, 'accounts'>,
+  admission: Admission,
+  maxBodyBytes: number,
+): PublishTurns {
   const receive: PublishTurns['receive'] = (req, res) => {
     const account = accountOf(res);
     const publish = admission.receive(account.id, Number(req.headers['content-length'] ?? maxBodyBytes));

@@ -17,6 +17,11 @@ export class UnreadAnswers {
     this.#limits = { ...LIMITS, ...limits };
   }
 
+  /** Bytes of all accounts. */
+  get bytes(): number {
+    return this.#total;
+  }
+
   /** Whether the account may get another long answer. An account below its part always may. */
   hasRoom(accountId: string): boolean {
     if (this.#total === 0) return true;

@@ -29,6 +29,8 @@ interface ReadinessOptions {
   workerProblem(): string | null | undefined;
   /** The problem that keeps the worker of this process from all receivers; null without one, undefined without a worker. */
   egressProblem(): string | null | undefined;
+  /** Why this process refuses all publishes for good; null while it takes them, undefined without the API. */
+  publishProblem(): string | null | undefined;
 }
 
 /**
@@ -45,6 +47,7 @@ export function createReadiness({
   release,
   workerProblem,
   egressProblem,
+  publishProblem,
 }: ReadinessOptions): () => Promise<Readiness> {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let answer: Promise<Readiness>;
@@ -64,6 +67,8 @@ export function createReadiness({
     };
     const problem = workerProblem();
     if (problem !== undefined) checks.worker = problem ?? 'ok';
+    const publishes = publishProblem();
+    if (publishes !== undefined) checks.publishes = publishes ?? 'ok';
     const egress = egressProblem();
     if (egress !== undefined) checks.egress = egress ?? 'ok';
     const unused = db.poolUse().reduce((sum, pool) => sum + pool.unused, 0);
