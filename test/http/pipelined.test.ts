@@ -85,6 +85,23 @@ it('requests of a closed connection are neither running nor missing in the acces
   await api.close();
 });
 
+it('a response that is cut off while it waits ends the connection, because those behind it cannot be sent', async () => {
+  const responses: Response[] = [];
+  const app = express();
+  app.use((_req, res) => {
+    responses.push(res);
+  });
+  const server = await listen(app, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => server.close());
+  const { received } = openRaw(new URL(server.url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
+  const [first, cut, last] = await waitFor(() => responses.length === 3 && responses, { message: 'the requests' });
+  cut?.destroy();
+  last?.end('last');
+  // Node before version 24 ends the connection only when it is the turn of the second one.
+  first?.end('first');
+  expect(await received).not.toContain('last');
+});
+
 it('each response of a closed connection emits one "close", whatever became of it before', async () => {
   const responses: Response[] = [];
   const closed: string[] = [];

@@ -25,6 +25,8 @@ export class RunningRequests {
     res.on('close', () => {
       running.splice(running.indexOf(res), 1);
       this.#count -= 1;
+      // It was destroyed while it waited for another one (Node from version 24 on), and those behind it would wait for ever.
+      if (!res.writableFinished && !socket.destroyed) socket.destroy();
       if (this.#count === 0) this.onNone?.();
     });
   }
