@@ -11,6 +11,7 @@ import { BulkActions } from './bulk/actions.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
 import { Deadlines } from './maintenance/deadlines.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
+import { sweepSchedule } from './wake-ups/cron.ts';
 import { WakeUpRunner } from './wake-ups/runner.ts';
 import { createTasks } from './wake-ups/tasks.ts';
 
@@ -51,7 +52,11 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
   const deadlines = new Deadlines(db, log, wake, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
-  const runner = new WakeUpRunner(db, log, createTasks({ dispatcher: dispatching, deadlines, bulkActions }));
+  const isDelivering = () => dispatching.inFlight > 0;
+  const parts = { db, log, liveness, deadlines, bulkActions, wake, isDelivering };
+  const maintenance = new Maintenance({ ...options, ...parts });
+  const tasks = createTasks({ dispatcher: dispatching, deadlines, bulkActions, maintenance });
+  const runner = new WakeUpRunner(db, log, tasks, sweepSchedule(options.retentionSweepMs));
   try {
     await runner.start();
   } catch (error) {
@@ -59,9 +64,6 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     await liveness.stop();
     throw error;
   }
-  const isDelivering = () => dispatching.inFlight > 0;
-  const parts = { db, log, liveness, deadlines, bulkActions, wake, isDelivering };
-  const maintenance = new Maintenance({ ...options, ...parts });
   listener.subscribe({
     channels: {
       [WAKE_CHANNEL]: (message) => {

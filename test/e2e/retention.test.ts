@@ -221,3 +221,16 @@ it('retention waits while the clock of the database is not to be trusted', async
   await waitFor(() => said('trusted again'), { message: 'the clock to be trusted again' });
   expect(await statuses()).toEqual(before);
 });
+
+it('retention sweeps when the task `retention` runs, however long the period of the loop is', async () => {
+  const env = { JOB_RETENTION_SECONDS: '3', RETENTION_SWEEP_SECONDS: '86400' };
+  const cluster = await startCluster({ workers: 2, env });
+  const { api } = cluster;
+  const queue = await api.createQueue({ webhookUrl: receiver.url });
+  const { id } = await api.publish(queue.name);
+  await waitFor(async () => (await getStatuses(api, [id]))[0] === 404, { message: 'retention' });
+  await cluster.query(`select from graphile_worker.add_job('retention')`);
+  await waitFor(async () => (await rowCount(cluster, queue, 'job')) === 0, { message: 'the sweep' });
+  const rows = `select from graphile_worker.jobs where task_identifier = 'retention'`;
+  await waitFor(async () => (await cluster.query(rows)).length === 0, { message: 'the end of the task' });
+});

@@ -2,9 +2,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import { createLog } from '../../src/log.ts';
+import { sweepSchedule } from '../../src/worker/wake-ups/cron.ts';
 import { WakeUpRunner } from '../../src/worker/wake-ups/runner.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+const nothing = async () => undefined;
+const NO_TASKS = { deliver: nothing, timeout: nothing, retention: nothing, bulk: nothing, bulk2: nothing };
+const MINUTE_MS = 60_000;
 
 /** A logger that passes everything to the test, and throws where graphile-worker does not expect it. */
 function logThat(fails: (message: string) => boolean) {
@@ -26,12 +31,11 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
   const trace = vi.spyOn(console, 'trace').mockReturnValue(undefined);
   const db = new Database(url, { warn: () => undefined }, new Cipher([]));
   const delivered: unknown[] = [];
-  const nothing = async () => undefined;
   const deliver = async (payload: unknown) => {
     if ((payload as { fails: boolean }).fails) throw new Error('on purpose');
     delivered.push(payload);
   };
-  const runner = new WakeUpRunner(db, log, { deliver, timeout: nothing, bulk: nothing, bulk2: nothing });
+  const runner = new WakeUpRunner(db, log, { ...NO_TASKS, deliver }, []);
   onTestFinished(async () => {
     await runner.stop();
     await db.close();
@@ -55,8 +59,7 @@ it('a queue of wake-ups that refuses every change is in the log', async () => {
   const { url } = await createTestDatabase();
   const { log, messages } = logThat(() => false);
   const db = new Database(url, { warn: () => undefined }, new Cipher([]));
-  const nothing = async () => undefined;
-  const runner = new WakeUpRunner(db, log, { deliver: nothing, timeout: nothing, bulk: nothing, bulk2: nothing });
+  const runner = new WakeUpRunner(db, log, NO_TASKS, []);
   onTestFinished(async () => {
     await runner.stop();
     await db.close();
@@ -67,4 +70,60 @@ it('a queue of wake-ups that refuses every change is in the log', async () => {
   await runner.start();
   await db.query(`select from graphile_worker.add_job('deliver', '{}')`);
   await waitFor(() => messages.includes('a wake-up could not be taken; this will be retried'));
+});
+
+/** A runner with the schedule of the sweep, and the times of its task. */
+async function createScheduled() {
+  const { url } = await createTestDatabase();
+  const { log, messages } = logThat(() => false);
+  const db = new Database(url, { warn: () => undefined }, new Cipher([]));
+  const schedule = sweepSchedule(MINUTE_MS);
+  const runs: unknown[] = [];
+  const retention = async (payload: unknown) => {
+    runs.push(payload);
+  };
+  const create = () => new WakeUpRunner(db, log, { ...NO_TASKS, retention }, schedule);
+  onTestFinished(() => db.close());
+  return { db, messages, schedule, runs, create };
+}
+
+it('the schedule runs the retention task once for all runners, and leaves no row behind', async () => {
+  const { db, schedule, runs, create } = await createScheduled();
+  // The runners catch up with the last whole minute, so that the test does not wait for the next one.
+  for (const { options } of schedule) options.backfillPeriod = MINUTE_MS;
+  await db.query(`insert into graphile_worker._private_known_crontabs (identifier, known_since)
+                  values ('retention', clock_timestamp() - interval '2 minutes')`);
+  const runners = [create(), create()];
+  onTestFinished(async () => {
+    await Promise.all(runners.map((runner) => runner.stop()));
+  });
+  await Promise.all(runners.map((runner) => runner.start()));
+  await waitFor(() => runs.length > 0, { message: 'the task' });
+  await waitFor(async () => (await db.query('select from graphile_worker.jobs')).length === 0, { message: 'no row' });
+  // A test that runs over the end of a minute meets two of them.
+  const minutes = runs.map((payload) => (payload as { _cron: { ts: string } })._cron.ts);
+  expect(minutes).toEqual([...new Set(minutes)]);
+});
+
+it('a schedule that cannot be written is in the log, and stops neither tasks nor the runner', async () => {
+  const { db, messages, runs, create } = await createScheduled();
+  await db.query('alter table graphile_worker._private_known_crontabs rename to not_here');
+  const runner = create();
+  onTestFinished(() => runner.stop());
+  await runner.start();
+  const message = 'the wake-up of the retention sweep could not be written; the sweep runs without it';
+  await waitFor(() => messages.includes(message), { message: 'the line' });
+  await db.query(`select from graphile_worker.add_job('retention')`);
+  await waitFor(() => runs.length === 1, { message: 'the task' });
+  // The library would restart its cron after waits of up to a minute, and the end of the runner would wait for that.
+  expect(messages.filter((line) => line.startsWith('Cron hit an error'))).toEqual([]);
+});
+
+it('the schedule follows the period of the sweep in whole minutes', () => {
+  const minutes = (everyMs: number) => {
+    const [item] = sweepSchedule(everyMs);
+    const day = Array.from({ length: 1440 }, (_, n) => ({ min: n % 60, hour: Math.floor(n / 60) }));
+    return day.filter((time) => item?.match({ ...time, date: 1, month: 1, dow: 1 })).length;
+  };
+  expect([100, MINUTE_MS, 90_500, 3_600_000, 86_400_000].map(minutes)).toEqual([1440, 1440, 720, 24, 1]);
 });

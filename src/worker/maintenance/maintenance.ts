@@ -85,6 +85,12 @@ export class Maintenance {
     this.#running.get(FINDING_WORK)?.runSoon();
   }
 
+  /** Sweeps soon, whenever the last sweep was. */
+  sweep(): void {
+    this.#sweeper.request();
+    this.#running.get(SWEEPING)?.runSoon();
+  }
+
   /** Does at once what depends on the time, because the clock has moved. */
   lookAgain(): void {
     for (const name of TIMED) this.#running.get(name)?.runSoon();

@@ -38,6 +38,7 @@ export class Sweeper {
   readonly #periods: Periods;
   readonly #everyMs: number;
   #stopped = false;
+  #isRequested = false;
   #isAlone = () => true;
 
   constructor(
@@ -63,10 +64,17 @@ export class Sweeper {
     this.#stopped = true;
   }
 
+  /** The next run sweeps even if a sweep ended less than the period ago. */
+  request(): void {
+    this.#isRequested = true;
+  }
+
   /** Sweeps, unless another process is sweeping, or a sweep ended less than the period ago. */
   async run(): Promise<void> {
+    const everyMs = this.#isRequested ? 0 : this.#everyMs;
+    this.#isRequested = false;
     if (this.#now() === null) return;
-    await inSweepTurn(this.#db, this.#everyMs, async (isAlone) => {
+    await inSweepTurn(this.#db, everyMs, async (isAlone) => {
       this.#isAlone = isAlone;
       const startedAt = performance.now();
       const removed = await this.#sweep();

@@ -1,11 +1,19 @@
 import { EventEmitter } from 'node:events';
-import { Logger as GraphileLogger, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker';
+import {
+  Logger as GraphileLogger,
+  type ParsedCronItem,
+  type Runner,
+  run,
+  runMigrations,
+  type WorkerEvents,
+} from 'graphile-worker';
 import { type Address, createPool } from '../../db/connection/address.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { UNLIMITED } from '../../db/connection/keep-alive.ts';
 import { DatabaseAway } from '../../domain/errors.ts';
 import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
+import { withoutCronErrors } from './cron.ts';
 import type { Tasks } from './tasks.ts';
 
 /** Durable wake-ups fire a second early (`jobferry_wake`), so polling once a second is in time. */
@@ -36,6 +44,7 @@ export class WakeUpRunner {
   readonly #db: Database;
   readonly #log: Logger;
   readonly #tasks: Tasks;
+  readonly #schedule: ParsedCronItem[];
   #runner: Runner | null = null;
   readonly #stopping = new AbortController();
   #done: Promise<void> = Promise.resolve();
@@ -51,10 +60,11 @@ export class WakeUpRunner {
     this.#log.warn({ err: error }, 'the row of a used wake-up could not be deleted');
   };
 
-  constructor(db: Database, log: Logger, tasks: Tasks) {
+  constructor(db: Database, log: Logger, tasks: Tasks, schedule: ParsedCronItem[]) {
     this.#db = db;
     this.#log = log;
     this.#tasks = tasks;
+    this.#schedule = schedule;
   }
 
   get running(): boolean {
@@ -108,8 +118,9 @@ export class WakeUpRunner {
     });
     return run({
       events,
-      pgPool: this.#db.sessionPool,
+      pgPool: withoutCronErrors(this.#db.sessionPool, this.#log),
       taskList: { ...this.#tasks },
+      parsedCronItems: this.#schedule,
       concurrency: 4,
       pollInterval: POLL_INTERVAL_MS,
       noHandleSignals: true,

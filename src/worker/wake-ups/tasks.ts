@@ -3,19 +3,23 @@ import { BULK_TASK, FORMER_BULK_TASK } from '../../db/bulk/actions.ts';
 import type { BulkActions } from '../bulk/actions.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Deadlines } from '../maintenance/deadlines.ts';
+import type { Maintenance } from '../maintenance/maintenance.ts';
 
 /** A task of graphile-worker. It must handle its errors: work is found again from our tables, not by graphile's retries. */
 type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
 
-/** By the kinds of wake-ups, as the SQL functions write them. */
-export type Tasks = Readonly<Record<'deliver' | 'timeout' | typeof BULK_TASK | typeof FORMER_BULK_TASK, Task>>;
+/** By the kinds of wake-ups, as the SQL functions and the schedule (`sweepSchedule`) write them. */
+export type Tasks = Readonly<
+  Record<'deliver' | 'timeout' | 'retention' | typeof BULK_TASK | typeof FORMER_BULK_TASK, Task>
+>;
 
 export function createTasks(parts: {
   dispatcher: Pick<Dispatcher, 'wake'>;
   deadlines: Pick<Deadlines, 'check'>;
   bulkActions: Pick<BulkActions, 'run'>;
+  maintenance: Pick<Maintenance, 'sweep'>;
 }): Tasks {
-  const { dispatcher, deadlines, bulkActions } = parts;
+  const { dispatcher, deadlines, bulkActions, maintenance } = parts;
   /** "This bulk action has work." Its batches run outside of the task, so that they do not delay other wake-ups. */
   const bulk: Task = async (payload) => {
     const id = textIn(payload, 'actionId');
@@ -33,6 +37,9 @@ export function createTasks(parts: {
       const queueId = textIn(payload, 'queueId');
       if (queueId !== null) await deadlines.check(queueId);
     },
+
+    /** "The retention sweep is due." The loop of the sweep runs it, so that a long sweep does not occupy a task. */
+    retention: async () => maintenance.sweep(),
 
     [BULK_TASK]: bulk,
     [FORMER_BULK_TASK]: bulk,
