@@ -3,10 +3,10 @@
 //
 // The code is generated in a temporary folder, by one process at a time, and each file is renamed into place: a compiler or a
 // test that runs meanwhile finds every file, and none by halves. If nothing has changed, the script only compares a hash.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { alone } from './alone.mjs';
 import { filesBelow } from './builds.mjs';
 import { ensureSchemaTypes } from './dashboard/types.mjs';
@@ -14,9 +14,9 @@ import { ensureSchemaTypes } from './dashboard/types.mjs';
 const ROOT = join(import.meta.dirname, '..');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
 /** Packages that the output depends on, besides the schema and this script. */
-const GENERATORS = ['@prisma/client-generator-ts', '@prisma/internals', '@pothos/plugin-prisma'];
+const GENERATORS = ['prisma', '@pothos/plugin-prisma'];
 /** Development packages that a build needs. */
-const TOOLS = ['@prisma/client-generator-ts', '@gql.tada/internal', 'typescript', 'vite'];
+const TOOLS = ['prisma', '@gql.tada/internal', 'typescript', 'vite'];
 /** File in each generated folder, with the hash of its sources. */
 const STAMP = '.made-from';
 const MODULES = join(ROOT, 'node_modules');
@@ -38,7 +38,7 @@ async function ensure() {
   if (isCurrent()) return;
   const staging = mkdtempSync(join(ROOT, '.builds/making-'));
   try {
-    await generateIn(staging);
+    generateIn(staging);
     for (const folder of folders) moveInto(join(staging, folder), join(ROOT, folder));
     for (const folder of folders) writeFileSync(join(ROOT, folder, STAMP), wanted);
   } finally {
@@ -71,30 +71,25 @@ function isCurrent() {
   });
 }
 
-async function generateIn(staging) {
+/** Runs `prisma generate` on a copy of the schema: the outputs that the schema names are relative to it. */
+function generateIn(staging) {
   const schema = join(staging, relative(ROOT, SCHEMA));
   mkdirSync(dirname(schema));
   writeFileSync(schema, readFileSync(SCHEMA));
-  // Loaded only when they are needed. The package `prisma`, the command line, would bring 200 MB that nothing here uses.
-  const require = createRequire(import.meta.url);
-  const { getGenerators, loadSchemaContext } = require('@prisma/internals');
-  const { PrismaClientTsGenerator } = require('@prisma/client-generator-ts');
-  const generators = await getGenerators({
-    schemaContext: await loadSchemaContext({ schemaPath: { cliProvidedPath: schema }, printLoadMessage: false }),
-    cliCommand: 'prisma',
-    skipDownload: true,
-    registry: {
-      'prisma-client': { type: 'in-process', generator: new PrismaClientTsGenerator() },
-      'prisma-pothos-types': {
-        type: 'rpc',
-        generatorPath: join(MODULES, '@pothos/plugin-prisma/bin/generator.js'),
-        isNode: true,
-      },
-    },
-  });
-  for (const generator of generators) {
-    await generator.generate();
-    generator.stop();
+  const env = {
+    ...process.env,
+    // The generator of Pothos is a command of its package.
+    PATH: [join(MODULES, '.bin'), process.env.PATH].filter(Boolean).join(delimiter),
+    // Prisma would download its schema engine, which generates nothing: any file in its place is enough.
+    PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+    // No look for a later version of Prisma.
+    CHECKPOINT_DISABLE: '1',
+  };
+  try {
+    const command = [join(MODULES, 'prisma/build/index.js'), 'generate', '--no-hints'];
+    execFileSync(process.execPath, command, { cwd: staging, env, stdio: 'pipe' });
+  } catch (error) {
+    throw new Error(`prisma generate failed:\n${error.stdout}${error.stderr}`);
   }
 }
 

@@ -30,7 +30,7 @@ const LONG = [
   'test/chaos/surviving',
   'test/client/package',
   'test/db/embedded',
-  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|dev|doctor-pooler|examples|failing-starts|full-disk|fuzz)',
+  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|dev|doctor-pooler|examples|failing-starts|full-disk|fuzz|prisma-commands)',
   'test/e2e/(listening|oidc-people|starting)',
   'test/e2e/(package|pooler|receivers-in-languages|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
   'test/graphql/stream-memory',
