@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { connect } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
-import { startJobferry } from '../support/process.ts';
+import { startInProcess } from '../support/in-process.ts';
 import { startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -234,10 +234,8 @@ describe('the way in', () => {
   });
 
   it('G8, G9 and G10: in production without explorer, introspection and suggestions', async () => {
-    const quiet = await startJobferry({
-      databaseUrl,
-      env: { BOOTSTRAP_API_KEY: KEY, NODE_ENV: 'production', HOST: '127.0.0.1' },
-    });
+    const env = { BOOTSTRAP_API_KEY: KEY, NODE_ENV: 'production' };
+    const quiet = await startInProcess({ databaseUrl, role: 'api', env });
     const page = await fetch(`${quiet.baseUrl}/graphql`, { headers: { accept: 'text/html' } });
     expect(page.status).toBe(405);
     const client = createGraphQLClient(quiet.baseUrl, KEY);

@@ -4,7 +4,6 @@ import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
-import { startJobferry } from '../support/process.ts';
 import { createGate, openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -238,14 +237,14 @@ describe('a subscription', () => {
   });
 
   it('ends at once when the process is stopped', async () => {
-    const leaving = await startJobferry({ databaseUrl, env });
+    const leaving = await startInProcess({ databaseUrl, env });
     const client = createGraphQLClient(leaving.baseUrl, KEY);
     const subscriptions = [
       client.subscribe('subscription { queueStats(everySeconds: 3600) { queues { id } } }'),
       client.subscribe('subscription { live(watch: {}) { __typename } }'),
     ];
     for (const subscription of subscriptions) await subscription.next();
-    expect(await leaving.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    await leaving.stop();
     // A request that is still open after its grace of 10 s is cut off, which is no end of a stream.
     for (const subscription of subscriptions) await expect(subscription.next()).rejects.toThrow('the stream has ended');
   });
