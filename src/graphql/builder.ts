@@ -5,6 +5,8 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { GraphQLError } from 'graphql';
+import type { QueueRow } from '../services/insight/queues.ts';
+import type { JobRow } from '../services/jobs/rows.ts';
 import type { GraphQLContext } from './context.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
@@ -12,9 +14,21 @@ import { getDatamodel } from './generated/pothos.ts';
 /** The price of the connection includes the number of items. */
 const ONE_EACH = { field: 1, multiplier: 1 };
 
+type Model<Name extends keyof PrismaTypes, Shape> = Omit<PrismaTypes[Name], 'Shape'> & { Shape: Shape };
+
+/**
+ * Prisma's models with the columns that are read of them. Loaders read queues and jobs without secrets, payloads and answers, so a
+ * field that exposes one of these does not compile. The account is that of the request, which is more than its row.
+ */
+export interface Models extends Omit<PrismaTypes, 'Account' | 'Queue' | 'Job'> {
+  Account: Model<'Account', Pick<PrismaTypes['Account']['Shape'], 'id' | 'name' | 'plan'>>;
+  Queue: Model<'Queue', QueueRow>;
+  Job: Model<'Job', JobRow>;
+}
+
 export interface Types {
   Context: GraphQLContext;
-  PrismaTypes: PrismaTypes;
+  PrismaTypes: Models;
   DefaultFieldNullability: false;
   DefaultEdgesNullability: { list: false; items: false };
   DefaultNodeNullability: false;

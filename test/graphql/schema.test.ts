@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { GraphQLObjectType } from 'graphql';
+import { assert, describe, expect, it } from 'vitest';
 import { printedSchema, schema } from '../../src/graphql/schema.ts';
 
 describe('the schema', () => {
@@ -21,4 +22,16 @@ describe('the schema', () => {
     }
     expect(bare).toEqual([]);
   });
+
+  // A field with a selection makes Prisma read its row once more, unless Prisma read it for this field.
+  it.each(['Account', 'Attempt', 'DeadLetter', 'Job', 'Member', 'Queue', 'Session'])(
+    'has a Prisma model %s whose fields select nothing',
+    (name) => {
+      const type = schema.getType(name);
+      assert(type instanceof GraphQLObjectType);
+      expect(type.extensions.pothosPrismaModel).toBe(name);
+      const selecting = Object.values(type.getFields()).filter(({ extensions }) => extensions.pothosPrismaSelect);
+      expect(selecting.map((field) => field.name)).toEqual([]);
+    },
+  );
 });

@@ -1,4 +1,3 @@
-import type { Account as AccountShape } from '../../domain/account.ts';
 import type { Plan as PlanShape } from '../../domain/plan.ts';
 import type { Person as PersonShape, SignedIn } from '../../domain/session.ts';
 import {
@@ -126,7 +125,7 @@ const Usage = builder.objectRef<AccountUsage>('Usage').implement({
   }),
 });
 
-const AccountRef = builder.objectRef<AccountShape>('Account').implement({
+const Account = builder.prismaObject('Account', {
   description: 'The account of the client.',
   authScopes: ({ id }) => ({ owner: id }),
   fields: (t) => ({
@@ -135,7 +134,7 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
     isSuspended: t.boolean({
       description:
         'Whether the operator has suspended the account: publishes, replays, new queues and ends of pauses are refused, and its queues are paused.',
-      resolve: ({ isSuspended }) => isSuspended === true,
+      resolve: (_row, _args, { account }) => account.isSuspended === true,
     }),
     plan: t.field({
       type: Plan,
@@ -146,7 +145,7 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       type: Usage,
       complexity: PRICE.usage,
       description: 'The present use of the account.',
-      resolve: (account, _args, { services }) => services.accounts.usage(account),
+      resolve: (_row, _args, { services, account }) => services.accounts.usage(account),
     }),
     timeline: t.field({
       type: [TimelinePoint],
@@ -154,10 +153,10 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       description:
         'Attempts of all live queues together over time; the last day by default, at most 1000 time spans. Of more than 1000 queues only the oldest are included.',
       args: timelineArgs,
-      resolve: async (account, args, context, info) => {
+      resolve: async (_row, args, context, info) => {
         const { now } = await context.loaders.server();
         const input = { ...toTimeline(args, now), published: Selection.of(info).has('published') };
-        return inTurn(context, await context.services.insight.totalTimeline(account, input));
+        return inTurn(context, await context.services.insight.totalTimeline(context.account, input));
       },
     }),
     lastDeliveryAt: t.field({
@@ -165,7 +164,7 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       complexity: PRICE.lastDelivery,
       nullable: true,
       description: `Time at which the last attempt of any live queue ended; null if there is none within retention. ${LAST_DELIVERY} Of more than 1000 queues only the oldest are included.`,
-      resolve: (account, _args, { services }) => services.insight.lastDelivery(account),
+      resolve: (_row, _args, { services, account }) => services.insight.lastDelivery(account),
     }),
     apiKeys: t.prismaField({
       type: [ApiKey],
@@ -210,7 +209,7 @@ const Me = builder.objectRef<SignedIn>('Me').implement({
       resolve: ({ account: { actor } }) => (actor.type === 'api_key' ? actor.id : null),
     }),
     account: t.field({
-      type: AccountRef,
+      type: Account,
       description: 'The account of the client.',
       resolve: ({ account }) => account,
     }),
@@ -244,7 +243,7 @@ const Me = builder.objectRef<SignedIn>('Me').implement({
 
 builder.queryFields((t) => ({
   account: t.field({
-    type: AccountRef,
+    type: Account,
     description: 'The account of the client, with its plan, its usage and its keys.',
     resolve: (_root, _args, { account }) => account,
   }),

@@ -16,7 +16,7 @@ import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
 import { Dismissal } from './dismissals.ts';
 
-DeadLetter.implement({
+builder.prismaObject('DeadLetter', {
   description:
     'The record of a job that died on a queue with `dlqEnabled`. It can be replayed once, and is kept until it is past retention.',
   fields: (t) => ({

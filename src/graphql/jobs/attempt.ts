@@ -1,10 +1,9 @@
-import type { Attempt as AttemptRow } from '../../db/generated/client.ts';
 import type { AttemptStatus as Status } from '../../domain/job.ts';
 import { builder } from '../builder.ts';
 import { AttemptStatus } from '../enums.ts';
 import { Job } from '../refs.ts';
 
-export const Attempt = builder.objectRef<AttemptRow>('Attempt').implement({
+export const Attempt = builder.prismaObject('Attempt', {
   description: 'One ended attempt to deliver a job.',
   fields: (t) => ({
     job: t.field({

@@ -72,7 +72,7 @@ const Receipt = builder.objectRef<JobRow>('Receipt').implement({
 /** Longest preview of a payload, in characters. */
 const MAX_PREVIEW = 2000;
 
-Job.implement({
+builder.prismaObject('Job', {
   description: 'A published job, with its state and its history.',
   authScopes: (job) => ({ owner: job.accountId }),
   fields: (t) => ({

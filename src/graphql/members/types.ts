@@ -1,11 +1,10 @@
-import type { ApiKey as ApiKeyRow, Member as MemberRow, Session as PlainSession } from '../../db/generated/client.ts';
 import type { MemberRole as Role } from '../../domain/access.ts';
 import { labelOfKey, labelOfMember } from '../../domain/audit.ts';
 import { ApiKey } from '../accounts/api-keys.ts';
 import { builder } from '../builder.ts';
 import { MemberRole } from '../enums.ts';
 
-export const Member = builder.objectRef<MemberRow>('Member').implement({
+export const Member = builder.prismaObject('Member', {
   description: 'A person who has signed in with the OpenID provider.',
   authScopes: (member) => ({ owner: member.accountId }),
   fields: (t) => ({
@@ -37,9 +36,9 @@ export const Member = builder.objectRef<MemberRow>('Member').implement({
 
 /** Read with the session, so that a page of sessions needs one statement. */
 export const HOLDER = { member: true, apiKey: true } as const;
-type SessionRow = PlainSession & { member: MemberRow | null; apiKey: ApiKeyRow | null };
 
-export const Session = builder.objectRef<SessionRow>('Session').implement({
+export const Session = builder.prismaObject('Session', {
+  include: HOLDER,
   description: 'A sign-in to the dashboard that has not ended.',
   authScopes: (session) => ({ owner: session.accountId }),
   fields: (t) => ({

@@ -14,7 +14,7 @@ import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from '../jobs/filter.ts';
 import { JobConnection, jobPage } from '../jobs/page.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
-import { DeadLetter, Job, Queue } from '../refs.ts';
+import { DeadLetter, Job } from '../refs.ts';
 import { Selection } from '../selection.ts';
 import { inTurn, timelineArgs } from '../timeline.ts';
 import { QueueBreaker } from './breaker.ts';
@@ -58,7 +58,7 @@ const QueuePause = builder.objectRef<{ pausedAt: Date; pausedBy: string }>('Queu
   }),
 });
 
-Queue.implement({
+builder.prismaObject('Queue', {
   description: 'A queue with its settings and statistics. Durations are in seconds.',
   authScopes: (queue) => ({ owner: queue.accountId }),
   fields: (t) => ({
