@@ -34,7 +34,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 const folder = mkdtempSync(join(tmpdir(), 'jobferry-tests-'));
 /** The database server is not a child of the tests: they write its CPU seconds into this file (test/support/global-setup.ts). */
 const serverFile = join(folder, 'server');
-/** What failed, with the command that repeats it. */
+/** The failures, each with the command that repeats it. */
 const failures = [];
 try {
   await Promise.all(
@@ -67,8 +67,9 @@ async function runLong() {
   await step('check', 'npm', ['run', '--silent', 'check:browser']);
   // Four times as many cases as in `npm test`, for what is drawn at random.
   await runTests('long*', { FUZZ_CASES: '600' });
-  const seeds = ['test/simulation/even-seeds', 'test/simulation/odd-seeds'];
-  await step('simulation', process.execPath, [VITEST, 'run', ...seeds], { SIM_SEQUENCES: '12000' });
+  const simulation = ['test/simulation/even-seeds', 'test/simulation/odd-seeds', 'test/simulation/model'];
+  const sequences = { SIM_SEQUENCES: '12000', MODEL_SEQUENCES: '200' };
+  await step('simulation', process.execPath, [VITEST, 'run', ...simulation], sequences);
   await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz', '--', 'test/http'], { FUZZ_CASES: '600' });
   await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];

@@ -20,7 +20,7 @@ function pageOf(mib: number) {
 }
 
 /**
- * Stops the clock by which clients are judged, so that a busy machine cuts nobody off.
+ * Stops the clock by which clients are judged, so that a busy machine closes no connection.
  * @returns lets milliseconds pass
  */
 function takeOverClock(): (ms: number) => void {

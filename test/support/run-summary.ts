@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
-import { REASONS_FOR_SECONDS } from './test-kinds.ts';
+import { LONG } from './long-tests.ts';
 
 const SHOWN = 20;
-/** A file that takes longer needs a reason in `REASONS_FOR_SECONDS`. A slow machine adds some files, so none fails by it. */
+/** A file that takes longer on two quiet cores needs a reason in `LONG`. A slow machine adds some files, so none fails by it. */
 const SECONDS_WITHOUT_REASON = 15;
 
 /**
@@ -22,8 +22,8 @@ function slowestFiles(modules: readonly TestModule[]): string {
   const files = modules.map((file) => ({ path: file.relativeModuleId, seconds: secondsOf(file) }));
   files.sort((one, other) => other.seconds - one.seconds);
   const lines = files.slice(0, SHOWN).map(({ path, seconds }) => {
-    const reason = REASONS_FOR_SECONDS.find(([pattern]) => path.match(`^${pattern}`))?.[1];
-    const note = seconds < SECONDS_WITHOUT_REASON ? '' : `  (${reason ?? 'no reason in test/support/test-kinds.ts'})`;
+    const reason = LONG.find(([begin]) => path.match(`^${begin}`))?.[1];
+    const note = seconds < SECONDS_WITHOUT_REASON ? '' : `  (${reason ?? 'no reason in test/support/long-tests.ts'})`;
     return `${seconds.toFixed(1).padStart(7)} s  ${path}${note}`;
   });
   return ['', ' The slowest files:', ...lines, ''].join('\n');

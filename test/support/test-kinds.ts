@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { LONG } from './long-tests.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TESTS = join(ROOT, 'test');
@@ -20,32 +21,11 @@ const REPLACES_MODULES = /\bvi\.mock\(/;
 /** Thousands of simulated runs: each file has a process of its own, and none of them is a unit test. */
 const SIMULATION = 'test/simulation/';
 
-/**
- * The files that `npm run test:long` runs after `npm test`, about several servers, packages, kills and the rest of the dashboard's
- * screens. They take minutes, and a change that breaks one of them alone is rare.
- */
-const LONG = [
-  'test/definitions.test.ts',
-  'test/browser/(?!(chromium|png|first-run)\\.)',
-  'test/chaos/surviving',
-  'test/client/package',
-  'test/db/embedded',
-  'test/e2e/(backing-up|building-commands|commands|connections-used-up|demo|dev|doctor-pooler|examples|failing-starts|full-disk|fuzz|prisma-commands)',
-  'test/e2e/(listening|oidc-people|starting)',
-  'test/e2e/(package|pooler|receivers-in-languages|releases|replica|rolling-restart|runtime-role|several-hosts|standbys)',
-  'test/graphql/stream-memory',
-  'test/services/backup\\.',
-  'test/simulation/planted-bugs',
-];
-
-/** Files that take more than 15 s, even alone on two quiet cores, and why. */
-export const REASONS_FOR_SECONDS: readonly (readonly [pattern: string, reason: string])[] = [];
-
 /** How vitest runs a file; each is a project of `vitest.config.ts`. */
 export type Kind = 'unit' | 'database' | 'isolated' | 'long' | 'long-isolated';
 
 export function kindOf(file: string): Kind {
-  if (LONG.some((pattern) => file.match(`^${pattern}`))) return canShare(file) ? 'long' : 'long-isolated';
+  if (LONG.some(([path]) => file.match(`^${path}`))) return canShare(file) ? 'long' : 'long-isolated';
   if (!canShare(file)) return 'isolated';
   return needsNothing(file) ? 'unit' : 'database';
 }
