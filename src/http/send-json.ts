@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeJson } from '../contract/index.ts';
 import { keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
 import type { PublishTurns } from './guards/publish-turns.ts';
-import { LONG_ANSWER, type UnreadAnswers } from './guards/unread-answers.ts';
+import { isQueued, LONG_ANSWER, type UnreadAnswers } from './guards/unread-answers.ts';
 import { localsOf } from './locals.ts';
 import type { RestServices } from './routes/rest-services.ts';
 
@@ -55,7 +55,7 @@ export function sendJson(
     res.setHeader('content-type', 'application/json; charset=utf-8');
     res.setHeader('content-length', bytes);
     res.end(text);
-    if (isLong) unread.note(res, account.id);
+    if (account !== undefined && (isLong || isQueued(res))) unread.note(res, account.id);
     turns?.answered(res);
   };
 }

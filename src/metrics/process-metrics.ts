@@ -221,7 +221,7 @@ export function stateMetrics(
     },
     {
       name: 'jobferry_unread_answer_bytes',
-      help: 'Bytes of long answers that wait in this process until their clients read them.',
+      help: 'Bytes of answers that wait in this process until their clients read them.',
       type: 'gauge',
       read: () => ofRequests(({ unreadBytes }) => unreadBytes),
     },

@@ -66,6 +66,19 @@ it('answers give the room of their account back when their connection closes', a
   await waitFor(async () => (await status()) === 200, { message: 'room again' });
 });
 
+it('short answers count for the room of their account while they wait behind another one', async () => {
+  const page = { jobs: [{ ...job, payload: `{"text":"${'x'.repeat(60 * 1024)}"}` }], total: 1, page: 1, limit: 25 };
+  const api = await testApi({
+    services: { jobs: { get: never, list: async () => ({ ...page, appliedFrom: CREATED_AT }) } },
+  });
+  // Half of each would fit. The kernel takes none of them.
+  const sockets = [1, 2].map(() => api.raw(FIRST + LIST.repeat(400)).socket);
+  const status = async () => (await api.send('GET', '/v1/queues')).status;
+  await waitFor(async () => (await status()) === 503, { message: 'a refusal' });
+  for (const socket of sockets) socket.destroy();
+  await waitFor(async () => (await status()) === 200, { message: 'room again' });
+});
+
 it('requests of a closed connection are neither running nor missing in the access log and the metrics', async () => {
   const lines: Record<string, unknown>[] = [];
   const log = createLog({ level: 'info' }, { write: (text) => lines.push(JSON.parse(text)) });

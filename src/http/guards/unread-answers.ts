@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 /** Bytes. */
 const LIMITS = { perAccount: 32 * 1024 * 1024, perProcess: 256 * 1024 * 1024 };
 
-/** The kernel accepts this many bytes at once, so shorter answers are never counted. */
+/** The kernel accepts this many bytes at once, so shorter answers are counted only while they wait behind another one. */
 export const LONG_ANSWER = 64 * 1024;
 
 /** Bytes of answers that wait in this process's memory until their clients read them, by account. */
@@ -47,7 +47,7 @@ export class UnreadAnswers {
     if (res.destroyed) return;
     const known = this.#ofAnswer.get(res);
     const bytes = res.writableLength;
-    if (known === undefined && bytes < LONG_ANSWER) return;
+    if (known === undefined && bytes < LONG_ANSWER && !isQueued(res)) return;
     if (known === undefined) {
       res.on('drain', () => this.note(res, accountId));
       res.once('close', () => {
@@ -66,4 +66,9 @@ export class UnreadAnswers {
     if (own > 0) this.#ofAccount.set(accountId, own);
     else this.#ofAccount.delete(accountId);
   }
+}
+
+/** Whether an answer waits behind another one, because the client has pipelined its requests. Then it has no connection yet. */
+export function isQueued(res: ServerResponse): boolean {
+  return res.socket === null;
 }
