@@ -136,6 +136,17 @@ it('removes only what has ended, and what ended after its retention a lifetime l
   expect((await left()).jobs).toEqual([waiting[1]]);
 });
 
+it('removes a job that ends after it was checked, although no later job has passed retention', async () => {
+  await jobsOf(2, RETENTION_MS + 2 * HOUR, null);
+  await sweep();
+  await fixture.db.query(
+    `update job set status = 'dead', dead_reason = 'cancelled', dead_at = created_at + $1::float8 * interval '1 ms'`,
+    [RETENTION_MS - HOUR],
+  );
+  await sweep();
+  expect((await left()).jobs).toEqual([]);
+});
+
 it('does not read all that has not ended again and again', async () => {
   await jobsOf(25_000, RETENTION_MS + HOUR, null);
   await fixture.db.query('analyze');

@@ -116,7 +116,8 @@ export class Sweeper {
     const now = this.#now();
     if (now === null) return;
     const below = sweepsBelow(now, this.#periods);
-    const end = position.front < below ? position.front : below;
+    // With the row at the front, which may be the newest one for ever: a longer text follows it, and precedes every later id.
+    const end = position.front < below ? `${position.front}0` : below;
     try {
       await this.#through(what, { after: position.front, below }, removed, (last) => {
         position.front = last;
