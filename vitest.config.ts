@@ -21,20 +21,25 @@ const WORKERS = (loadavg()[0] ?? 0) > 2 * availableParallelism() ? 2 : 4;
 const group = (groupOrder: number) => ({ maxWorkers: WORKERS, sequence: { groupOrder } });
 
 /**
- * Groups run one after the other. Each project has workers and compiled modules of its own, so there are few: files that wait
- * most of their time run among those that compute.
+ * Each project has workers and compiled modules of its own, so there are few: files that wait most of their time run among those
+ * that compute. Groups run one after the other.
  */
-const KINDS: Record<Kind, Options> = {
-  unit: { ...SHARING, ...group(1) },
-  database: { ...SHARING, ...group(1) },
-  isolated: group(1),
-  long: { ...SHARING, ...group(2) },
-  'long-isolated': group(2),
+const PROJECTS: Record<string, [kinds: readonly Kind[], options: Options]> = {
+  shared: [['unit', 'database'], { ...SHARING, ...group(1) }],
+  isolated: [['isolated'], group(1)],
+  long: [['long'], { ...SHARING, ...group(2) }],
+  'long-isolated': [['long-isolated'], group(2)],
 };
+/** `npm run test:unit`: needs neither a database nor a build. */
+const UNIT: typeof PROJECTS = { unit: [['unit'], { ...SHARING, ...group(1) }] };
 
 /** The imports of a file decide, which have to be read: once for all projects. */
 const FILES = testFiles().map((file) => ({ file, kind: kindOf(file) }));
-const filesOf = (name: string) => FILES.filter(({ kind }) => kind === name).map(({ file }) => file);
+
+function projectOf(name: string, options: Options, kinds: readonly Kind[]): TestProjectConfiguration {
+  const include = FILES.filter(({ kind }) => kinds.includes(kind)).map(({ file }) => file);
+  return project({ name, include, ...options });
+}
 
 export function project(options: Options): TestProjectConfiguration {
   return {
@@ -47,13 +52,15 @@ export function project(options: Options): TestProjectConfiguration {
 }
 
 /** Run by scripts/test.mjs: `npm test` without the projects whose names begin with `long`, `npm run test:long` with these alone. */
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     teardownTimeout: 30_000,
     sequence: { sequencer: LongFirst },
     reporters: ['default', new RunSummary()],
     // One server for all projects.
     globalSetup: ['test/support/global-setup.ts'],
-    projects: Object.entries(KINDS).map(([name, options]) => project({ name, include: filesOf(name), ...options })),
+    projects: Object.entries(mode === 'unit' ? UNIT : PROJECTS).map(([name, [kinds, options]]) =>
+      projectOf(name, options, kinds),
+    ),
   },
-});
+}));

@@ -145,7 +145,9 @@ function tellCpu() {
   const others = Math.max(0, (busy - atStart.busy - used) / (seconds - atStart.seconds));
   const { testCpuSeconds } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).config;
   const budget = isLong ? '' : ` of ${testCpuSeconds} s that it may take on two quiet cores`;
-  console.log(`CPU: ${Math.round(used)} s${budget}; other work took ${Math.round(100 * others)} % of the machine`);
+  console.log(
+    `CPU: ${Math.round(used)} s${budget} (${Math.round(serverSeconds())} s the database server); other work took ${Math.round(100 * others)} % of the machine`,
+  );
 }
 
 /** Seconds of all processors since the start of the machine, and how many of them they worked. */
@@ -165,8 +167,12 @@ function cpuSeconds() {
     // After the name in parentheses, which may have spaces: fields 14 to 17 are its own time and that of its children.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
     const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS;
-    return own + Number(readFileSync(serverFile, 'utf8'));
+    return own + serverSeconds();
   } catch {
     return null;
   }
+}
+
+function serverSeconds() {
+  return existsSync(serverFile) ? Number(readFileSync(serverFile, 'utf8')) : 0;
 }

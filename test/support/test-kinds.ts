@@ -21,7 +21,7 @@ const REPLACES_MODULES = /\bvi\.mock\(/;
 /** Thousands of simulated runs: each file has a process of its own, and none of them is a unit test. */
 const SIMULATION = 'test/simulation/';
 
-/** How vitest runs a file; each is a project of `vitest.config.ts`. */
+/** How vitest runs a file; `vitest.config.ts` makes projects of them. */
 export type Kind = 'unit' | 'database' | 'isolated' | 'long' | 'long-isolated';
 
 export function kindOf(file: string): Kind {
