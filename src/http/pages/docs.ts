@@ -41,23 +41,33 @@ window.addEventListener('load', () => {
 
 /**
  * Serves `/openapi.json`, and `/docs` to read it. Neither needs a key: both contain only what the documentation
- * contains. They are made once, at the start, and served from memory.
+ * contains. Each is made at its first request, and served from memory from then on: the document takes a tenth of a second,
+ * which most processes never need.
  */
 export function mountDocumentation(app: Express, options: OpenApiOptions): void {
-  app.get('/openapi.json', serve('application/json', JSON.stringify(openApiDocument(options)), REVALIDATE));
+  app.get(
+    '/openapi.json',
+    serve('application/json', () => JSON.stringify(openApiDocument(options)), REVALIDATE),
+  );
   const { version, read } = swaggerUi();
-  const page = serve('text/html', pageOf(version, 'docs'), REVALIDATE);
-  const pageOfFolder = serve('text/html', pageOf(version, '.'), REVALIDATE);
+  const page = serve('text/html', () => pageOf(version, 'docs'), REVALIDATE);
+  const pageOfFolder = serve('text/html', () => pageOf(version, '.'), REVALIDATE);
   app.get('/docs', (req, res, next) => {
     res.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
     res.setHeader('referrer-policy', 'no-referrer');
     if (req.path.endsWith('/')) pageOfFolder(req, res, next);
     else page(req, res, next);
   });
-  app.get('/docs/start.js', serve('text/javascript', START_SCRIPT, REVALIDATE));
+  app.get(
+    '/docs/start.js',
+    serve('text/javascript', () => START_SCRIPT, REVALIDATE),
+  );
   for (const [name, type] of Object.entries(ASSETS)) {
     // The page adds `?v=` to the URL, so a browser never uses the file of another version.
-    app.get(`/docs/${name}`, serve(type, read(name), 'public, max-age=86400'));
+    app.get(
+      `/docs/${name}`,
+      serve(type, () => read(name), 'public, max-age=86400'),
+    );
   }
 }
 
@@ -93,10 +103,16 @@ function pageOf(version: string, folder: 'docs' | '.'): string {
 `;
 }
 
-function serve(type: string, content: string | Buffer, cacheControl: string): RequestHandler {
-  const bytes = Buffer.from(content);
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+/** @param read is called once, with the first request */
+function serve(type: string, read: () => string | Buffer, cacheControl: string): RequestHandler {
+  let made: { bytes: Buffer; etag: string } | null = null;
+  const make = () => {
+    const bytes = Buffer.from(read());
+    return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
+  };
   return (req, res) => {
+    made ??= make();
+    const { bytes, etag } = made;
     res.setHeader('cache-control', cacheControl);
     res.setHeader('etag', etag);
     // `includes`: the tag may be in a list, or be marked as weak by a proxy that compresses.
