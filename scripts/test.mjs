@@ -105,6 +105,8 @@ function signalGroup(pid, signal) {
  * @returns whether it succeeded
  */
 async function step(name, command, args, env = {}, allowed = [0]) {
+  // A signal has ended the step before. What is started now would outlive this process.
+  if (ending !== null) return false;
   const startedAt = performance.now();
   /** The failed tests, a line each (test/support/run-summary.ts). */
   const failuresFile = join(folder, `failures-${name}`);
