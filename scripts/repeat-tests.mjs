@@ -6,7 +6,7 @@
 //   npm run test:repeat -- --alone 1 --mixed 2     only these
 //   npm run test:repeat -- --one-core 3 --core 1   on another core, beside a second call for core 0
 import { execFileSync, spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,6 +16,8 @@ const RUNS = '5';
 const BUSY_LOOPS = 8;
 /** A run that hangs is ended, and counts as one that was not green. */
 const MOST_MINUTES = 45;
+/** Longer than `npm test` takes to end what it has started. */
+const GRACE_MS = 15_000;
 const ELSEWHERE = { TZ: 'Pacific/Kiritimati', LANG: 'C', LC_ALL: 'C' };
 const SPIN = 'for (;;);';
 /** Writes and flushes a file without a pause, as a database on the same disk would. */
@@ -50,13 +52,24 @@ const wanted = Object.keys(KINDS).flatMap((kind) =>
   })),
 );
 const children = new Set();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
-process.on('exit', () => {
-  for (const { pid } of children) endGroup(pid, 'SIGKILL');
-});
-
 const folder = mkdtempSync(join(tmpdir(), 'jobferry-repeat-'));
 const clone = join(folder, 'clone');
+let isEnding = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, async () => {
+    isEnding = true;
+    // `npm test` ends what it has started in groups of its own. SIGKILL would leave its tests and their database running.
+    const ends = [...children].map((child) => new Promise((resolve) => child.once('close', resolve)));
+    for (const { pid } of children) endGroup(pid, 'SIGTERM');
+    await Promise.race([Promise.all(ends), new Promise((resolve) => setTimeout(resolve, GRACE_MS))]);
+    process.exit(1);
+  });
+}
+process.on('exit', () => {
+  for (const { pid } of children) endGroup(pid, 'SIGKILL');
+  rmSync(clone, { recursive: true, force: true });
+});
+
 execFileSync('git', ['clone', '--quiet', ROOT, clone]);
 execFileSync('npm', ['ci'], { cwd: clone, stdio: 'inherit' });
 mkdirSync(join(folder, 'logs'));
@@ -65,10 +78,10 @@ console.log(`${wanted.length} runs of ${commitOf(clone)}; their output is in ${j
 const rows = [];
 for (const [n, run] of wanted.entries()) {
   const row = await runTests(run, join(folder, 'logs', `${n + 1}.log`));
+  if (isEnding) break;
   rows.push(row);
   console.log(written(n, row));
 }
-rmSync(clone, { recursive: true, force: true });
 console.log(
   [
     '\n| Run | Conditions | Seconds | CPU seconds | Tests | Result |',
@@ -104,15 +117,13 @@ async function runTests({ kind, env = {}, oneCore = false, busyLoops = 0, busyDi
 
 /** Starts a command in a group of its own. */
 function start(command, args, { env = {}, log } = {}) {
-  const stdio = log === undefined ? 'ignore' : ['ignore', 'pipe', 'pipe'];
+  // No pipe: the file is complete when the command has ended, whatever it has left running.
+  const file = log === undefined ? 'ignore' : openSync(log, 'w');
+  const stdio = ['ignore', file, file];
   const child = spawn(command, args, { cwd: clone, detached: true, stdio, env: { ...process.env, ...env } });
+  if (log !== undefined) closeSync(file);
   children.add(child);
   child.once('close', () => children.delete(child));
-  if (log !== undefined) {
-    const file = createWriteStream(log);
-    child.stdout.pipe(file, { end: false });
-    child.stderr.pipe(file, { end: false });
-  }
   return child;
 }
 
