@@ -61,10 +61,28 @@ it('`prisma migrate status` names the download of the engine that it cannot make
   expect(output).toMatch(/^Error: request to http:\/\/127\.0\.0\.1:1\/\S*schema-engine\S* failed/m);
 });
 
-it.each(['migrate dev', 'db push'])('`prisma %s` is refused, as the models leave out indexes', async (command) => {
-  const { code, output } = await prisma(...command.split(' '));
+it.each([
+  ['migrate dev', 'migrate dev'],
+  ['migrate dev', 'migrate --schema prisma/schema.prisma dev --name more'],
+  ['migrate dev', '--config prisma.config.ts migrate dev'],
+  ['db push', 'db push'],
+  ['db push', '--config=prisma.config.ts db push'],
+])('`prisma %s` is refused, as the models leave out indexes: `%s`', async (command, given) => {
+  const { code, output } = await prisma(...given.split(' '));
   expect(code).toBe(1);
   expect(output.trim()).toMatch(new RegExp(`^prisma ${command} would drop .* CONTRIBUTING\\.md .*$`));
+});
+
+it('`prisma migrate dev --help` shows its help', async () => {
+  const { code, output } = await prisma('migrate', 'dev', '--help');
+  expect(code).toBe(0);
+  expect(output).toContain('Usage');
+});
+
+it('`prisma --config prisma.config.ts validate` needs no network either', async () => {
+  const { code, output } = await prisma('--config', 'prisma.config.ts', 'validate');
+  expect(output).toContain('is valid');
+  expect(code).toBe(0);
 });
 
 it.skipIf(hasGivenServer)('`prisma studio` shows the embedded database while the service runs', async () => {
