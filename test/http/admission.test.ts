@@ -218,6 +218,20 @@ it.each([
   expect(await api.send(method, path, { body: '{"payload":{}}' })).toMatchObject({ status: 503, json: { error } });
 });
 
+it('a publish whose client leaves while it waits is not carried out', async () => {
+  const admission = new Admission();
+  const begin = () => admission.receive('one', 200) as Publish;
+  const running = Array.from({ length: 256 }, begin);
+  for (const publish of running) expect(admission.received(publish, 200, admission.turn)).toBe(true);
+  const [gone, waiting] = [begin(), begin()];
+  const outcomes = [admission.received(gone, 200), admission.received(waiting, 200)];
+  admission.end(gone);
+  for (const publish of running) admission.end(publish);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await Promise.all(outcomes)).toEqual(['busy', true]);
+  expect(admission.running).toBe(1);
+});
+
 it('what has waited too long is refused before anything is done for it, and the rest goes on', async () => {
   vi.useRealTimers();
   let write = () => {};

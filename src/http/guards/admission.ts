@@ -160,7 +160,12 @@ export class Admission {
     publish.stage = 'waiting';
     return new Promise((resolve) => {
       const proceed = () => {
-        if (publish.stage === 'waiting') this.#begin(publish);
+        // Its client has disconnected. Carried out, it would not count as running.
+        if (publish.stage === 'over') {
+          resolve('busy');
+          return;
+        }
+        this.#begin(publish);
         resolve(true);
       };
       this.wait(publish.account, length, proceed, resolve);
