@@ -119,11 +119,26 @@ it('a schedule that cannot be written is in the log, and stops neither tasks nor
   expect(messages.filter((line) => line.startsWith('Cron hit an error'))).toEqual([]);
 });
 
+/** How many rows a schedule adds in so many minutes, each of which is processed at the time that `now` returns for it. */
+function rowsIn(total: number, everyMs: number, now: (time: Date) => Date): number {
+  let time = new Date(0);
+  const [item] = sweepSchedule(everyMs, () => now(time));
+  const times = Array.from({ length: total }, (_, n) => new Date(n * MINUTE_MS));
+  return times.filter((each) => {
+    time = each;
+    return item?.match({ min: time.getUTCMinutes(), hour: time.getUTCHours(), date: 1, month: 1, dow: 1 });
+  }).length;
+}
+
 it('the schedule follows the period of the sweep in whole minutes', () => {
-  const minutes = (everyMs: number) => {
-    const [item] = sweepSchedule(everyMs);
-    const day = Array.from({ length: 1440 }, (_, n) => ({ min: n % 60, hour: Math.floor(n / 60) }));
-    return day.filter((time) => item?.match({ ...time, date: 1, month: 1, dow: 1 })).length;
-  };
-  expect([100, MINUTE_MS, 90_500, 3_600_000, 86_400_000].map(minutes)).toEqual([1440, 1440, 720, 24, 1]);
+  const inTime = [100, MINUTE_MS, 90_500, 3_600_000, 86_400_000].map((everyMs) =>
+    rowsIn(1440, everyMs, (time) => time),
+  );
+  expect(inTime).toEqual([1440, 1440, 720, 24, 1]);
+});
+
+it('the schedule adds few rows for the minutes of a long sleep', () => {
+  const days = 3;
+  const end = new Date(days * 1440 * MINUTE_MS);
+  expect(rowsIn(days * 1440, MINUTE_MS, () => end)).toBeLessThan(10 * days);
 });

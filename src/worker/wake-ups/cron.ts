@@ -5,17 +5,28 @@ import type { Logger } from '../../log.ts';
 type Pool = Database['sessionPool'];
 
 const MINUTE_MS = 60_000;
+const MINUTES_OF_DAY = 24 * 60;
+/** A row that is written later than this is left out. */
+const LATEST_MINUTES = 5;
 
 /**
  * The schedule of graphile-worker: `retention` once per period of the sweep, in whole minutes. Of all workers, one adds the row of
  * a minute (graphile-worker's table of known crontabs). The clocks of the processes decide the minute, so a wrong clock can keep
  * the rows away. Then the loop sweeps.
+ *
+ * After a sleep of the machine or a step of its clock, graphile-worker goes through all minutes of it. A sweep for each would be
+ * for nothing, so only the last minutes get a row.
  */
-export function sweepSchedule(everyMs: number): ParsedCronItem[] {
+export function sweepSchedule(everyMs: number, now = () => new Date()): ParsedCronItem[] {
   const minutes = Math.max(1, Math.ceil(everyMs / MINUTE_MS));
+  const isDue = (minute: number) => {
+    const time = now();
+    const late = time.getUTCHours() * 60 + time.getUTCMinutes() - minute;
+    return minute % minutes === 0 && (late + MINUTES_OF_DAY) % MINUTES_OF_DAY <= LATEST_MINUTES;
+  };
   // Without a key: if a worker dies between the take and the end of its row, graphile-worker gives the row to another one after
   // four hours. With a key, the next row would turn it into a failed one, which stays in the table.
-  return parseCronItems([{ task: 'retention', match: ({ hour, min }) => (hour * 60 + min) % minutes === 0 }]);
+  return parseCronItems([{ task: 'retention', match: ({ hour, min }) => isDue(hour * 60 + min) }]);
 }
 
 /**
