@@ -48,7 +48,7 @@ export default defineConfig({
   test: {
     fileParallelism: false,
     teardownTimeout: 30_000,
-    reporters: ['verbose', new RunSummary()],
+    reporters: ['verbose', new RunSummary('npx vitest run --config vitest.runs.config.ts')],
     // Printed at once: a phase lasts minutes.
     disableConsoleIntercept: true,
     projects: Object.entries(RUNS).map(([name, options]) => project({ name, ...options })),

@@ -110,8 +110,8 @@ async function step(name, command, args, env = {}, allowed = [0]) {
   const startedAt = performance.now();
   /** The failed tests, a line each (test/support/run-summary.ts). */
   const failuresFile = join(folder, `failures-${name}`);
-  const variables = { ...process.env, TEST_FAILURES_FILE: failuresFile, ...env };
-  const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', detached: true, env: variables });
+  const environment = { ...process.env, TEST_FAILURES_FILE: failuresFile, ...env };
+  const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', detached: true, env: environment });
   running.add(child);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -121,16 +121,24 @@ async function step(name, command, args, env = {}, allowed = [0]) {
   console.log(`${name}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   if (allowed.includes(code)) return true;
   const named = existsSync(failuresFile) ? readFileSync(failuresFile, 'utf8').trimEnd() : '';
-  failures.push(named === '' ? `${name} ended with ${code}: ${written(command, args, env)}` : named);
+  const variables = variablesIn(env);
+  failures.push(
+    named === ''
+      ? `${name} ended with ${code}: ${[...variables, written(command, args)].join(' ')}`
+      : named.replaceAll(/^(?=np[mx] )/gm, variables.map((each) => `${each} `).join('')),
+  );
   return false;
 }
 
+/** What a person sets to get the same tests. */
+function variablesIn({ TEST_CPU_FILE, ...env }) {
+  return Object.entries(env).map(([name, value]) => `${name}=${value}`);
+}
+
 /** The command as a person types it. */
-function written(command, args, env) {
+function written(command, args) {
   const program = command === process.execPath ? 'node' : command;
-  const variables = Object.keys(env).filter((name) => name !== 'TEST_CPU_FILE');
-  const words = [...variables.map((name) => `${name}=${env[name]}`), program, ...args];
-  return words
+  return [program, ...args]
     .filter((word) => word !== '--silent')
     .join(' ')
     .replaceAll(`${ROOT}/`, '');

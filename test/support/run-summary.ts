@@ -11,9 +11,17 @@ const SECONDS_WITHOUT_REASON = 15;
  * scripts/test.mjs prints them below everything else.
  */
 export class RunSummary implements Reporter {
+  readonly #command: string;
+
+  /** @param command runs the file whose path is appended */
+  constructor(command = 'npm run test:one --') {
+    this.#command = command;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const file = process.env.TEST_FAILURES_FILE;
-    if (file !== undefined) for (const line of failuresOf(modules, unhandled)) appendFileSync(file, `${line}\n`);
+    if (file !== undefined)
+      for (const line of failuresOf(modules, unhandled, this.#command)) appendFileSync(file, `${line}\n`);
     if (modules.length > SHOWN) console.log(slowestFiles(modules));
   }
 }
@@ -35,9 +43,13 @@ function secondsOf(file: TestModule): number {
 }
 
 /** One line for each failed test, or for a file or a hook that failed outside of its tests, with the command that runs it. */
-export function failuresOf(modules: readonly TestModule[], unhandled: readonly SerializedError[]): string[] {
+function failuresOf(
+  modules: readonly TestModule[],
+  unhandled: readonly SerializedError[],
+  commandOfFile: string,
+): string[] {
   const lines = modules.flatMap((file) => {
-    const command = `npm run test:one -- ${file.relativeModuleId}`;
+    const command = `${commandOfFile} ${file.relativeModuleId}`;
     const tests = [...file.children.allTests('failed')].map(({ name }) => `${command} -t ${shellPattern(name)}`);
     const hasOwnErrors =
       file.errors().length > 0 || [...file.children.allSuites()].some((suite) => suite.errors().length > 0);
