@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { counts } from '../../src/counts/counts.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { Admission, type Publish, type Refusal } from '../../src/http/guards/admission.ts';
+import { createPublishTurns } from '../../src/http/guards/publish-turns.ts';
 import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
-import { CREATED_AT, ID } from '../support/fake-services.ts';
+import { account, CREATED_AT, fakeServices, ID } from '../support/fake-services.ts';
 
 const MIB = 1024 * 1024;
 
@@ -230,6 +231,21 @@ it('a publish whose client leaves while it waits is not carried out', async () =
   await vi.advanceTimersByTimeAsync(10);
   expect(await Promise.all(outcomes)).toEqual(['busy', true]);
   expect(admission.running).toBe(1);
+});
+
+it('a publish that is refused after its body keeps no memory while its answer waits', async () => {
+  const admission = new Admission();
+  const running = Array.from({ length: 128 }, () => admission.receive('other', 200) as Publish);
+  for (const publish of running) admission.received(publish, 200);
+  const turns = createPublishTurns({ accounts: fakeServices({}).services.accounts }, admission, MIB);
+  // Never closed: it waits behind another answer of its connection.
+  const open = () => ({ locals: { account, waitedMs: 4000 }, on: vi.fn(), writeHead: vi.fn(), end: vi.fn() }) as never;
+  const req = { headers: { 'content-length': String(40 * MIB) } } as never;
+  const res = open();
+  expect(turns.receive(req, res)).toBe(true);
+  expect(await turns.bodyRead(res, 200)).toBe(false);
+  // Two of these are more than an account may have.
+  expect(turns.receive(req, open())).toBe(true);
 });
 
 it('what has waited too long is refused before anything is done for it, and the rest goes on', async () => {

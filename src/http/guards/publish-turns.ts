@@ -89,6 +89,7 @@ export function createPublishTurns(
       // Its client would wait for longer than 5 s in all (I-37).
       if ((waitedMs ?? 0) > LONG_MS && admission.isBusy) {
         refuse(res, accountOf(res), admission.whyRefused(publish.account));
+        admission.end(publish);
         return Promise.resolve(false);
       }
       const goesOn = admission.received(publish, length, turn);
