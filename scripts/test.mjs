@@ -140,8 +140,9 @@ function written(command, args) {
   const program = command === process.execPath ? 'node' : command;
   return [program, ...args]
     .filter((word) => word !== '--silent')
-    .join(' ')
-    .replaceAll(`${ROOT}/`, '');
+    .map((word) => word.replace(`${ROOT}/`, ''))
+    .map((word) => (/^[\w./:=-]+$/.test(word) ? word : `'${word}'`))
+    .join(' ');
 }
 
 /**
