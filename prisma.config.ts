@@ -28,7 +28,8 @@ if (isEngineUnused) process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath
 // No usage data, and no look for later versions.
 process.env.CHECKPOINT_DISABLE ??= '1';
 
-const url = process.env.DATABASE_URL ?? embeddedUrl();
+const { DATABASE_URL, DATABASE_URL_FILE } = process.env;
+const url = DATABASE_URL || (DATABASE_URL_FILE ? readFileSync(DATABASE_URL_FILE, 'utf8').trim() : embeddedUrl());
 
 export default defineConfig({
   schema: 'prisma/schema.prisma',

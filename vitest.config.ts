@@ -17,7 +17,7 @@ const SHARING: Options = { isolate: false, setupFiles: ['test/support/shared-pro
  * Files at once: two cores carry more than the one worker of the default, because tests wait for processes and a database. A
  * machine that does other work gets fewer: the service has time limits of its own, which tests do not change.
  */
-const WORKERS = (loadavg()[0] ?? 0) > 2 * availableParallelism() ? 2 : 4;
+const WORKERS = (loadavg()[0] ?? 0) > 2 * availableParallelism() ? 2 : 3;
 const group = (groupOrder: number) => ({ maxWorkers: WORKERS, sequence: { groupOrder } });
 
 /**

@@ -45,6 +45,9 @@ const { values } = parseArgs({
   },
 });
 const isEvery = Object.keys(KINDS).every((kind) => values[kind] === undefined);
+for (const [name, value] of Object.entries(values)) {
+  if (!/^\d+$/.test(value)) throw new Error(`--${name} takes a whole number, and not "${value}"`);
+}
 const wanted = Object.keys(KINDS).flatMap((kind) =>
   Array.from({ length: Number(values[kind] ?? (isEvery ? RUNS : 0)) }, (_, n) => ({
     kind,
@@ -128,9 +131,12 @@ function start(command, args, { env = {}, log } = {}) {
 }
 
 async function endOf(child) {
-  const timer = setTimeout(() => endGroup(child.pid, 'SIGTERM'), MOST_MINUTES * 60_000);
+  const timers = [
+    setTimeout(() => endGroup(child.pid, 'SIGTERM'), MOST_MINUTES * 60_000),
+    setTimeout(() => endGroup(child.pid, 'SIGKILL'), MOST_MINUTES * 60_000 + GRACE_MS),
+  ];
   const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)));
-  clearTimeout(timer);
+  for (const timer of timers) clearTimeout(timer);
   return code;
 }
 

@@ -32,9 +32,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return async () => undefined;
   }
   const dataDir = await mkdtemp(join(await folderForData(), 'jobferry-test-'));
-  // Many services at once, with two dozen connections each.
+  // Many services at once, with two dozen connections each, and more databases than vacuum has to visit every ten seconds.
   const first = await startEmbedded({ dataDir, log: quiet });
-  await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 800\n');
+  await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 800\nautovacuum_naptime = 5min\n');
   await first.stop();
   const server = await startEmbedded({ dataDir, log: quiet });
   await shortenPassword(server.url);

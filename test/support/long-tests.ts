@@ -57,5 +57,6 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/patroni/watchdog', 'waits for a killed trial to be cleaned up'],
   ['test/services/backup\\.', 'backs up and restores every table'],
   ['test/simulation/planted-bugs', 'runs the simulation once for each planted bug'],
+  ['test/support/run-summary', 'runs vitest'],
   ['test/weight/processes', 'weighs two processes'],
 ];
