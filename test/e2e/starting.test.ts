@@ -102,7 +102,10 @@ describe.concurrent('the roles', () => {
     await api.waitForStatus(id, 'completed');
 
     const ready = async (baseUrl: string) => (await fetch(`${baseUrl}/readyz`)).json();
-    expect(await ready(front.baseUrl)).toEqual({ status: 'ready', checks: { database: 'ok', schema: 'ok' } });
+    expect(await ready(front.baseUrl)).toEqual({
+      status: 'ready',
+      checks: { database: 'ok', schema: 'ok', publishes: 'ok' },
+    });
     expect(await ready(back.baseUrl)).toMatchObject({ status: 'ready', checks: { database: 'ok', worker: 'ok' } });
     // The API is not here at all, and neither is its documentation.
     const headers = { authorization: `Bearer ${env.BOOTSTRAP_API_KEY}` };
