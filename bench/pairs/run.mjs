@@ -23,7 +23,7 @@ const BEST = join(import.meta.dirname, 'best.json');
 /** How long a quiet moment is waited for. */
 const PATIENCE_SECONDS = 20;
 /** Exit codes beside 0. */
-const [WORSE, NO_BUILD] = [1, 3];
+const [FAILED, NO_BUILD, WORSE] = [1, 3, 4];
 
 const { values: options } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ const [pairs, seconds] = [Number(options.pairs), Number(options.seconds)];
 const isValid = pairs > 0 && seconds > 0 && [undefined, 'whole', 'api'].includes(options.only);
 if (options.help || !isValid) {
   console.log(USAGE);
-  process.exit(isValid ? 0 : 1);
+  process.exit(isValid ? 0 : FAILED);
 }
 async function run() {
   if (process.platform !== 'linux') return console.log('NOT JUDGED: CPU times are read from /proc, which only Linux has.');
@@ -83,7 +83,7 @@ try {
   await run();
 } catch (error) {
   console.error(error instanceof NoBuild ? `NOT COMPARED: ${error.message}` : error);
-  process.exitCode = error instanceof NoBuild ? NO_BUILD : WORSE;
+  process.exitCode = error instanceof NoBuild ? NO_BUILD : FAILED;
 }
 // Connections may be open that nothing waits for.
 process.exit();
