@@ -152,7 +152,7 @@ function endGroup(pid, signal) {
 function readLog(log, code) {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of vitest
   const text = readFileSync(log, 'utf8').replace(/\x1b\[[0-9;]*m/g, '');
-  const tests = /^ +Tests +(.+)$/m.exec(text)?.[1] ?? 'none';
+  const tests = /^ +Tests +(.+)$/m.exec(text)?.[1].replaceAll(' | ', ', ') ?? 'none';
   const cpu = /^CPU: (\d+) s/m.exec(text)?.[1] ?? '';
   const failures = (text.split('\nFailed:\n')[1] ?? '').trim().split('\n').filter(Boolean);
   return { tests, cpu, failures: code === 0 || failures.length > 0 ? failures : [`ended with ${code}`] };
