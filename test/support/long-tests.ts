@@ -60,3 +60,12 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/support/run-summary', 'runs vitest'],
   ['test/weight/processes', 'weighs two processes'],
 ];
+
+/** Files that `npm test` runs although they may take longer than 15 s. */
+export const LONG_IN_NPM_TEST: typeof LONG = [
+  ['test/alerts/alerts', 'fires and resolves each kind of alert rule'],
+  ['test/e2e/limits', 'lets rate windows pass over two workers'],
+  ['test/e2e/retention', 'waits for rounds of the sweep and of lifetimes'],
+  ['test/simulation/model', 'compares sequences of statements with the SQL functions'],
+  ['test/weight/weight', 'starts a server that counts'],
+];

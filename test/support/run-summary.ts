@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
-import { LONG } from './long-tests.ts';
+import { LONG, LONG_IN_NPM_TEST } from './long-tests.ts';
 
 const SHOWN = 20;
-/** A file that takes longer on two quiet cores needs a reason in `LONG`. A slow machine adds some files, so none fails by it. */
+/** A file that takes longer on two quiet cores needs a reason in `long-tests.ts`. A slow machine adds some files, so none fails by it. */
 const SECONDS_WITHOUT_REASON = 15;
 
 /**
@@ -30,7 +30,7 @@ function slowestFiles(modules: readonly TestModule[]): string {
   const files = modules.map((file) => ({ path: file.relativeModuleId, seconds: secondsOf(file) }));
   files.sort((one, other) => other.seconds - one.seconds);
   const lines = files.slice(0, SHOWN).map(({ path, seconds }) => {
-    const reason = LONG.find(([begin]) => path.match(`^${begin}`))?.[1];
+    const reason = [...LONG, ...LONG_IN_NPM_TEST].find(([begin]) => path.match(`^${begin}`))?.[1];
     const note = seconds < SECONDS_WITHOUT_REASON ? '' : `  (${reason ?? 'no reason in test/support/long-tests.ts'})`;
     return `${seconds.toFixed(1).padStart(7)} s  ${path}${note}`;
   });
