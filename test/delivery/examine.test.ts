@@ -16,7 +16,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const HEADER = 'x-service-signature';
 const allowed = { signatureHeader: HEADER, allowCidrs: ['127.0.0.0/8'] };
 const sender = createSender({ timeoutMs: TIMEOUT_MS, ...allowed });
-const impatient = createSender({ timeoutMs: 100, ...allowed });
+const impatient = createSender({ timeoutMs: 1000, ...allowed });
 afterAll(() => Promise.all([sender.close(), impatient.close()]));
 
 const ALL = [
