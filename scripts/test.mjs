@@ -66,7 +66,7 @@ async function runTests(project, env = {}) {
 }
 
 async function runLong() {
-  // The tests in a browser are typed against the whole service and the page, which takes as long as all other types.
+  // The tests in a browser run here, so their types are checked here, too.
   await step('check', 'npm', ['run', '--silent', 'check:browser']);
   // Four times as many cases as in `npm test`, for what is drawn at random.
   await runTests('long*', { FUZZ_CASES: '600' });
