@@ -19,7 +19,11 @@ const MOST_MINUTES = 45;
 /** Longer than `npm test` takes to end what it has started. */
 const GRACE_MS = 15_000;
 const ELSEWHERE = { TZ: 'Pacific/Kiritimati', LANG: 'C', LC_ALL: 'C' };
-const SPIN = 'for (;;);';
+/**
+ * All loops are started by one process. Linux divides the processors among sessions first (`sched_autogroup`), so eight loops with
+ * a session each would leave the tests a tenth of the machine.
+ */
+const SPIN = `for (let n = 0; n < Number(process.argv[1]); n++) require('node:child_process').spawn(process.execPath, ['-e', 'for (;;);']);`;
 /** Writes and flushes a file without a pause, as a database on the same disk would. */
 const FLUSH = `const fs = require('node:fs'); const file = fs.openSync(process.argv[1], 'w'); const part = Buffer.alloc(65536);
 for (let n = 0; ; n = (n + 1) % 1000) { fs.writeSync(file, part, 0, part.length, n * part.length); fs.fsyncSync(file); }`;
@@ -99,7 +103,7 @@ process.exitCode = red > 0 ? 1 : 0;
 async function runTests({ kind, env = {}, oneCore = false, busyLoops = 0, busyDisk = false }, log) {
   execFileSync('git', ['clean', '-xfdq', '-e', 'node_modules'], { cwd: clone });
   const beside = [
-    ...Array.from({ length: busyLoops }, () => start(process.execPath, ['-e', SPIN])),
+    ...(busyLoops > 0 ? [start(process.execPath, ['-e', SPIN, String(busyLoops)])] : []),
     ...(busyDisk ? [start(process.execPath, ['-e', FLUSH, join(folder, 'flushed')])] : []),
   ];
   const core = values.core ?? String(availableParallelism() - 1);

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
+import { FairTurns } from '../../src/db/connection/fair-turns.ts';
 import type { Claim, ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { publish } from '../../src/db/delivery/publish.ts';
 import type { PublishAnswer, PublishItem } from '../../src/db/delivery/publish-items.ts';
@@ -13,6 +14,8 @@ export const LIFETIME_MS = 86_400_000;
 export const RETENTION_MS = 3 * LIFETIME_MS;
 export const PERIODS = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
 export const LEASE_MS = 20_000;
+/** Ends only what hangs. */
+export const PATIENCE_MS = 60_000;
 
 /** Columns of `queue` that a test may choose. */
 export type QueueColumns = Partial<{
@@ -50,12 +53,13 @@ export interface TestQueue {
   name: string;
 }
 
-/** Lengthens the time limits of connections to come: on a busy machine some take seconds to be made, or to be read. */
+/** Lengthens the time limits of connections to come, of changes and of turns: on a busy machine each step takes seconds. */
 export function patient(db: Database): Database {
-  for (const { options } of [db.pool, db.readingPool]) {
-    Object.assign(options, { connectionTimeoutMillis: 60_000, query_timeout: 60_000 });
-  }
-  return db;
+  const limits = { connectionTimeoutMillis: PATIENCE_MS, query_timeout: PATIENCE_MS };
+  Object.assign(db.readingPool.options, limits);
+  Object.assign(db.pool.options, limits, { statement_timeout: PATIENCE_MS });
+  const ofMore = ({ bounds }: FairTurns) => new FairTurns({ ...bounds, maxWaitMs: PATIENCE_MS });
+  return Object.assign(db, { changingTurns: ofMore(db.changingTurns), readingTurns: ofMore(db.readingTurns) });
 }
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;

@@ -8,7 +8,7 @@ import type { ChangeFeed } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createServices } from '../../src/services/services.ts';
 import { WakeNotifier } from '../../src/services/wake-notifier.ts';
-import { patient } from './database-fixture.ts';
+import { PATIENCE_MS, patient } from './database-fixture.ts';
 
 export interface AuditRow {
   actor_type: string;
@@ -40,7 +40,7 @@ export function openServices(
   }: { retentionMs?: number; lifetimeMs?: number; encryptionKeys?: Uint8Array[]; sendsMail?: boolean } = {},
 ) {
   const db = patient(new Database(databaseUrl, { warn: () => undefined }, new Cipher(encryptionKeys)));
-  const prisma = createPrisma(db);
+  const prisma = createPrisma(db, { maxWait: PATIENCE_MS, timeout: PATIENCE_MS });
   const readingPrisma = createReadingPrisma(db);
   const notifier = new WakeNotifier(db, db.log);
   afterAll(async () => {

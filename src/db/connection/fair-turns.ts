@@ -24,7 +24,7 @@ interface Turn {
 
 /** Runs operations of accounts in turns. Each account has a limit, so none waits for all operations of another account. */
 export class FairTurns {
-  readonly #bounds: TurnBounds;
+  readonly bounds: Readonly<TurnBounds>;
   /** Waiting operations by account, in the order of the accounts' turns. */
   readonly #waiting = new Map<string, Set<Turn>>();
   readonly #running = new Map<string, number>();
@@ -35,7 +35,7 @@ export class FairTurns {
   #waitingInAll = 0;
 
   constructor(bounds: TurnBounds, now = () => performance.now()) {
-    this.#bounds = bounds;
+    this.bounds = bounds;
     this.#now = now;
   }
 
@@ -53,14 +53,14 @@ export class FairTurns {
   }
 
   #remember(account: string, tookMs: number): void {
-    const { slowMs = Number.POSITIVE_INFINITY } = this.#bounds;
+    const { slowMs = Number.POSITIVE_INFINITY } = this.bounds;
     if (tookMs <= slowMs) return;
     if (this.#slow.size >= MAX_SLOW) this.#slow.clear();
     this.#slow.set(account, this.#now() + tookMs);
   }
 
   #mayRun(account: string): boolean {
-    const { atOnce, atOnceOfOne } = this.#bounds;
+    const { atOnce, atOnceOfOne } = this.bounds;
     const most = (this.#slow.get(account) ?? 0) > this.#now() ? 1 : atOnceOfOne;
     return this.#runningInAll < atOnce && (this.#running.get(account) ?? 0) < most;
   }
@@ -94,7 +94,7 @@ export class FairTurns {
   }
 
   #turn(account: string): Promise<void> {
-    const { waiting, waitingOfOne, maxWaitMs } = this.#bounds;
+    const { waiting, waitingOfOne, maxWaitMs } = this.bounds;
     const turns = this.#waiting.get(account) ?? new Set();
     if (this.#waitingInAll >= waiting || turns.size >= waitingOfOne) {
       return Promise.reject(unavailable('too many requests are waiting', 'nothing'));
