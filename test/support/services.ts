@@ -1,8 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import { createPrisma, createReadingPrisma } from '../../src/db/connection/prisma.ts';
 import type { Account } from '../../src/domain/account.ts';
+import { isUnavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { ChangeFeed } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -25,6 +27,10 @@ export interface AuditRow {
 export type TestServices = ReturnType<typeof openServices>;
 
 const DAY_MS = 86_400_000;
+/** Refusals of a process that had too much to do. */
+const TOO_BUSY = /too long|too many/;
+/** Between two calls of a client that was refused. */
+const RETRY_MS = 100;
 
 /**
  * The use cases in the test's own process: one more API process of whatever runs on this database, and
@@ -67,12 +73,14 @@ export function openServices(
     sendsMail,
   };
 
+  const services = createServices(context);
   return {
     db,
     context,
     /** The changes that live subscribers would have received so far. */
     changes,
-    ...createServices(context),
+    ...services,
+    jobs: { ...services.jobs, publish: insisting(services.jobs.publish) },
 
     /** The account that was made first, as one of its keys would find it. */
     async firstAccount(): Promise<Account> {
@@ -90,4 +98,18 @@ export function openServices(
       );
     },
   };
+}
+
+/** Calls again, as a client would, what was refused because the process had too much to do. */
+function insisting<Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>): typeof call {
+  const attempt = async (until: number, args: Args): Promise<Result> => {
+    try {
+      return await call(...args);
+    } catch (error) {
+      if (!isUnavailable(error) || !TOO_BUSY.test(error.message) || performance.now() > until) throw error;
+      await setTimeout(RETRY_MS);
+      return attempt(until, args);
+    }
+  };
+  return (...args) => attempt(performance.now() + PATIENCE_MS, args);
 }
