@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from './random.ts';
 import type { Outcome } from './records.ts';
 
@@ -14,6 +16,8 @@ export interface Answered {
 /** A client: calls any API process that runs, and records unknown outcomes as such. */
 export interface Client {
   call(method: string, path: string, body?: string, baseUrl?: string): Promise<Answered>;
+  /** Sends requests on one connection without waiting for answers, and breaks it after a time. */
+  pipeline(path: string, bodies: readonly string[], baseUrl: string, breakAfterMs: number): Promise<Answered>;
   /** Calls to this API without an answer yet. */
   underWay(baseUrl: string): number;
   /** The number of calls under way over all of them. */
@@ -56,8 +60,25 @@ export function createClient(options: { key: string; baseUrls: () => string[]; r
     }
   }
 
+  async function pipeline(path: string, bodies: readonly string[], baseUrl: string, breakAfterMs: number) {
+    const { hostname, port } = new URL(baseUrl);
+    const invokedAt = Date.now();
+    const head = `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${options.key}\r\ncontent-type: application/json`;
+    const socket = connect(Number(port), hostname);
+    // The process may be gone, or take no more of them.
+    socket.on('error', () => undefined);
+    for (const body of bodies) socket.write(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    await wait(breakAfterMs);
+    socket.destroy();
+    const answered: Answered = {
+      ...{ to: baseUrl, invokedAt, endedAt: Date.now(), outcome: 'indeterminate', status: null, body: null },
+    };
+    return answered;
+  }
+
   return {
     call,
+    pipeline,
     underWay: (baseUrl) => open.get(baseUrl) ?? 0,
     underWayAll: () => [...open.values()].reduce((sum, n) => sum + n, 0),
   };

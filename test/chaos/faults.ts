@@ -56,27 +56,6 @@ export async function claimsOf(rig: Rig, slot: Slot): Promise<string[]> {
   return slot.workerId === null ? [] : rig.readings.claimsOf(slot.workerId).catch(() => []);
 }
 
-/** Clients of F-47, each with a connection of its own: what `fetch` opens for as many requests at once. */
-const CROWD = 400;
-
-/** F-47. @throws Error if a client gets no answer, or another than the contract has for an overload */
-export const connectMany: Fault = (rig) =>
-  withSlot(rig.apis, rig, async (slot) => {
-    const baseUrl = slot.process?.baseUrl;
-    const queue = rig.queues.find(({ name }) => name === 'plain');
-    if (baseUrl === undefined || queue === undefined) return;
-    const record = note(rig, 'connect-many', { pid: slot.process?.pid ?? 0, underWay: CROWD });
-    const published = Promise.all(Array.from({ length: CROWD }, () => rig.load.publish(queue, { baseUrl })));
-    const health = await fetch(`${baseUrl}/healthz`);
-    const others = (await published).filter(({ status }) => status !== 201 && status !== 503);
-    if (others.length > 0 || !health.ok) {
-      throw new Error(
-        `of ${CROWD} clients ${others.length} got ${others[0]?.status ?? 'no answer'}; /healthz ${health.status}`,
-      );
-    }
-    record.healedAt = Date.now();
-  });
-
 /** F-1 and F-2: any moment of a delivery, since claiming and settling are part of it. */
 export const killWorker: Fault = (rig) =>
   withSlot(rig.workers, rig, async (slot) => {

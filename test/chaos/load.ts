@@ -12,6 +12,8 @@ export interface Load {
   /** The receiver's treatment of a delivery, by its queue. */
   mind(envelope: { id: string; queue: string; attempt: number }, before: number): Behaviour;
   publish(queue: QueueRecord, options?: { key?: string; delayMs?: number; baseUrl?: string }): Promise<PublishRecord>;
+  /** So many publishes on one connection that breaks before their answers are read: each may or may not be done. */
+  pipeline(queue: QueueRecord, options: { baseUrl: string; requests: number; breakAfterMs: number }): Promise<void>;
   /** Lists dead letters; then several clients replay them at the same time, all at one API if it is given. */
   prepareReplays(baseUrl?: string): Promise<() => Promise<void>>;
   /** Begins to publish so often in a second. */
@@ -80,6 +82,17 @@ export function createLoad(options: LoadOptions): Load {
     if (job !== null && publishes.length % 10 === 0) await look(record, job.id);
     return record;
   }
+
+  const pipeline: Load['pipeline'] = async (queue, { baseUrl, requests, breakAfterMs }) => {
+    const payloads = Array.from({ length: requests }, (_, n) => payloadOf(numbers + n + 1, random));
+    numbers += requests;
+    const bodies = payloads.map((payload) => `{"payload":${payload}}`);
+    const { body: _, ...call } = await client.pipeline(`/v1/queues/${queue.name}/jobs`, bodies, baseUrl, breakAfterMs);
+    const unknown = { id: null, createdAt: null, seenByOthers: null, said: null };
+    for (const payload of payloads) {
+      publishes.push({ ...call, ...unknown, queue: queue.name, key: null, delayMs: 0, payload });
+    }
+  };
 
   async function look(record: PublishRecord, id: string): Promise<void> {
     const rows = await readings.query('select from job where id = $1', [id]).catch(() => null);
@@ -173,6 +186,7 @@ export function createLoad(options: LoadOptions): Load {
     replays,
     mind,
     publish: (queue, sending) => track(publish(queue, sending)),
+    pipeline: (queue, sending) => track(pipeline(queue, sending)),
     prepareReplays,
     start(perSecond) {
       const publishing = setInterval(() => underWay.size < MAX_UNDER_WAY && next(), 1000 / perSecond);

@@ -1,15 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { breakPipelines, connectMany } from './client-faults.ts';
 import { type Evidence, writeEvidence } from './evidence.ts';
-import {
-  connectMany,
-  crashPostgres,
-  freezeWorker,
-  killApi,
-  killWorker,
-  restartPostgres,
-  soup,
-  strike,
-} from './faults.ts';
+import { crashPostgres, freezeWorker, killApi, killWorker, restartPostgres, soup, strike } from './faults.ts';
 import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
 
 /** Tier 2: the counts of the matrix (docs/invariants.md). Started by `npm run chaos`; each count is a variable. */
@@ -21,6 +13,7 @@ const COUNTS = {
   crashes: count('CRASHES', 50),
   restarts: count('RESTARTS', 20),
   crowds: count('CROWDS', 20),
+  pipelines: count('PIPELINES', 20),
   soups: count('SOUPS', 3),
   soupSeconds: count('SOUP_SECONDS', 120),
 };
@@ -80,6 +73,15 @@ const PHASES: Omit<Phase, 'perSecond'>[] = [
     apis: 1,
     faults: (rig) => strike(rig, connectMany, { times: COUNTS.crowds, atOnce: 1, until: within(PATIENCE_MS.crashes) }),
     least: { 'connect-many': COUNTS.crowds },
+  },
+  {
+    name: 'F-51: connections that break with unread answers',
+    seed: SEED + 101,
+    workers: 2,
+    apis: 1,
+    faults: (rig) =>
+      strike(rig, breakPipelines, { times: COUNTS.pipelines, atOnce: 1, until: within(PATIENCE_MS.crashes) }),
+    least: { 'break-pipelines': COUNTS.pipelines },
   },
   ...Array.from(
     { length: COUNTS.soups },
