@@ -28,6 +28,7 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/e2e/fair-shares', 'holds up deliveries and look-ups of a greedy account'],
   ['test/e2e/full-disk', 'fills the disk of a server'],
   ['test/e2e/fuzz', 'sends generated input to every route and field'],
+  ['test/e2e/hostile-calls', 'sends a hundred and fifty kinds of hostile input'],
   ['test/e2e/lease-locks', 'freezes and cuts the connections of workers'],
   ['test/e2e/listening', 'starts processes on many kinds of addresses'],
   ['test/e2e/metrics', 'compares pages of processes with what receivers saw, and runs promtool'],

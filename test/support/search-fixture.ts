@@ -1,8 +1,9 @@
+import { SearchBudget } from '../../src/db/search/budget.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobFilter, JobOrder } from '../../src/domain/job-filter.ts';
-import { openFixture, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } from './database-fixture.ts';
+import { openFixture, PATIENCE_MS, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } from './database-fixture.ts';
 
 export const NEWEST_FIRST: JobOrder = { field: 'created_at', descending: true };
 
@@ -86,7 +87,11 @@ export async function openSearchFixture() {
     return id;
   }
 
-  const select = (filter: JobFilter) => ({ accountId, filter, windowMs: RETENTION_MS, periods: PERIODS });
+  const select = (filter: JobFilter) => {
+    // The 2 s of a request say nothing about what a search finds.
+    const budget = new SearchBudget(undefined, PATIENCE_MS);
+    return { accountId, filter, windowMs: RETENTION_MS, periods: PERIODS, budget };
+  };
   return {
     ...fixture,
     now,
