@@ -1,4 +1,4 @@
-import type { Author } from '../domain/audit.ts';
+import type { Actor, Author } from '../domain/audit.ts';
 import { traceOfJob } from '../domain/trace.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
@@ -11,12 +11,13 @@ import { probeDue } from './queues/breaker.ts';
 
 /** A row that its process does not renew is in force for so long, in milliseconds. */
 export const TUNNEL_LIFE_MS = 11_000;
+/** A client that comes back again and again is audited so often. */
+const AUDIT_EVERY = `interval '1 hour'`;
 
 export interface TunnelRow {
   id: string;
   queueId: string;
-  /** Label of the actor, as in the audit log. */
-  openedBy: string;
+  openedBy: Actor;
   /** Whether it also takes the deliveries of a queue that is marked as production. */
   isForced: boolean;
 }
@@ -31,19 +32,23 @@ const OPEN: Statement = {
   text: `
     with present as materialized (
       select id, name, account_id,
-             exists (select from tunnel
-                      where queue_id = queue.id and opened_by = $4::json ->> 'label' and forced = $5 and ${IS_IN_FORCE}) as again
+             (select max(audited_at) from tunnel
+               where queue_id = queue.id and opened_by_type = $4::json ->> 'type'
+                 and opened_by_id is not distinct from $4::json ->> 'id' and forced = $5
+                 and audited_at > clock_timestamp() - ${AUDIT_EVERY} and ${IS_IN_FORCE}) as audited_at
         from queue where id = $2 and account_id = $3 and deleted_at is null and (not production or $5)
     ), opened as (
-      insert into tunnel (id, account_id, queue_id, opened_by, forced, opened_at, expires_at)
-      select $1, account_id, id, $4::json ->> 'label', $5, clock_timestamp(), ${EXPIRES_AT} from present
+      insert into tunnel (id, account_id, queue_id, opened_by, opened_by_type, opened_by_id, forced, opened_at, expires_at, audited_at)
+      select $1, account_id, id, $4::json ->> 'label', $4::json ->> 'type', $4::json ->> 'id', $5, clock_timestamp(), ${EXPIRES_AT},
+             coalesce(audited_at, clock_timestamp())
+        from present
       returning queue_id
     ), clock as materialized (select jobferry_now() as now), probed as (
       update queue set ${probeDue('clock.now').trim()}
         from clock, opened
        where queue.id = opened.queue_id and breaker_opened_at is not null and (hold_until > clock.now or probe_job_id is not null)
     )
-    select case when not present.again then jobferry_audit($3, $4::json, 'queue.open_tunnel', 'queue', present.id, present.name,
+    select case when present.audited_at is null then jobferry_audit($3, $4::json, 'queue.open_tunnel', 'queue', present.id, present.name,
              null, jsonb_build_object('forced', $5::boolean)) end
       from opened join present on present.id = opened.queue_id`,
 };
@@ -61,9 +66,10 @@ export async function openTunnel(
 const KEEP: Statement = {
   name: 'keep-tunnels',
   text: `
-    insert into tunnel (id, account_id, queue_id, opened_by, forced, opened_at, expires_at)
-    select kept.id, queue.account_id, queue.id, kept.opened_by, kept.forced, clock_timestamp(), ${EXPIRES_AT}
-      from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as kept (id, queue_id, opened_by, forced)
+    insert into tunnel (id, account_id, queue_id, opened_by, opened_by_type, opened_by_id, forced, opened_at, expires_at)
+    select kept.id, queue.account_id, queue.id, kept.opened_by, kept.type, kept.by_id, kept.forced, clock_timestamp(), ${EXPIRES_AT}
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+           as kept (id, queue_id, opened_by, type, by_id, forced)
       join queue on queue.id = kept.queue_id and queue.deleted_at is null and (not queue.production or kept.forced)
      order by kept.id
     on conflict (id) do update set expires_at = excluded.expires_at
@@ -81,29 +87,58 @@ export async function keepTunnels(
   const kept = await db.query<{ id: string; isNew: boolean }>(KEEP, [
     rows.map(({ id }) => id),
     rows.map(({ queueId }) => queueId),
-    rows.map(({ openedBy }) => openedBy),
+    rows.map(({ openedBy }) => openedBy.label),
+    rows.map(({ openedBy }) => openedBy.type),
+    rows.map(({ openedBy }) => openedBy.id),
     rows.map(({ isForced }) => isForced),
   ]);
   return { ids: new Set(kept.map(({ id }) => id)), hadExpired: kept.some(({ isNew }) => isNew) };
 }
 
+// Its own client leaves as it came; the end by another actor moves deliveries that are not its own.
 const END: Statement = {
   name: 'end-tunnel',
-  text: 'delete from tunnel where id = $1 and account_id = $2 returning id',
+  text: `
+    with ended as (
+      delete from tunnel where id = $1 and account_id = $2 returning *
+    )
+    select case when queue.id is not null
+                     and (ended.opened_by_type, ended.opened_by_id) is distinct from ($3::json ->> 'type', $3::json ->> 'id')
+             then jobferry_audit($2, $3::json, 'queue.end_tunnel', 'queue', queue.id, queue.name,
+                    jsonb_build_object('openedBy', ended.opened_by), null) end
+      from ended left join queue on $3::json is not null and queue.id = ended.queue_id`,
 };
 
-/** @returns false if there was no such tunnel */
-export async function endTunnel(db: Database, accountId: string, id: string): Promise<boolean> {
-  return (await db.query(END, [id, accountId])).length > 0;
+/**
+ * @param by the actor that ends it; null if its process does
+ * @returns false if there was no such tunnel
+ */
+export async function endTunnel(
+  db: Database,
+  accountId: string,
+  id: string,
+  by: Actor | null = null,
+): Promise<boolean> {
+  return (await db.query(END, [id, accountId, by === null ? null : actorJson(by)])).length > 0;
 }
 
-const IS_OPEN: Statement = {
-  name: 'is-tunnel-open',
-  text: `select from tunnel where id = $1 and account_id = $2 and ${IS_IN_FORCE}`,
+/** The actor that opened a tunnel. */
+export interface TunnelOpener {
+  /** Null for the row of a release before. */
+  type: Actor['type'] | null;
+  id: string | null;
+  label: string;
+}
+
+const OPENER: Statement = {
+  name: 'opener-of-tunnel',
+  text: `select opened_by_type as type, opened_by_id as id, opened_by as label
+           from tunnel where id = $1 and account_id = $2 and ${IS_IN_FORCE}`,
 };
 
-export async function isTunnelOpen(db: Database, accountId: string, id: string): Promise<boolean> {
-  return (await db.query(IS_OPEN, [id, accountId])).length > 0;
+/** @returns null if there is no such tunnel in force */
+export async function openerOfTunnel(db: Database, accountId: string, id: string): Promise<TunnelOpener | null> {
+  return (await db.one<TunnelOpener>(OPENER, [id, accountId])) ?? null;
 }
 
 const TUNNELLED: Statement = {

@@ -18,6 +18,11 @@ export interface Author {
   actor: Actor;
 }
 
+/** Compares actors by what identifies them: two people may have one label. */
+export function isSameActor(one: Pick<Actor, 'type' | 'id'>, other: Pick<Actor, 'type' | 'id'>): boolean {
+  return one.type === other.type && one.id === other.id;
+}
+
 /**
  * Whether publishes, reports (ack, nack, defer) and extensions of the actor are audited, as all its other changes are. Programs
  * make thousands of them a second, with API keys; they change no settings, and the job's history records their results. A person
@@ -75,6 +80,7 @@ const ACTIONS_OF = {
     'queue.encrypt_payloads',
     'queue.set_standard_webhooks',
     'queue.open_tunnel',
+    'queue.end_tunnel',
     'queue.mark_production',
     'queue.set_breaker',
     'alert_rule.create',

@@ -1,6 +1,7 @@
 import type { TunnelRow } from '../db/tunnels.ts';
 import { decodeBody, RESPONSE_BODY_BYTES, type SendResult } from '../delivery/exchange.ts';
 import { requestHeaders, type SendRequest } from '../delivery/send.ts';
+import type { Actor } from '../domain/audit.ts';
 import { DELIVERY_ERRORS, type DeliveryAnswer, type DeliveryError } from '../domain/outcome.ts';
 import { HELD_UP_MS } from '../pacing/decide-after.ts';
 
@@ -68,7 +69,7 @@ export class Tunnel implements TunnelFacts {
   readonly id: string;
   readonly accountId: string;
   readonly queueId: string;
-  readonly openedBy: string;
+  readonly openedBy: Actor;
   readonly isForced: boolean;
   readonly #settings: TunnelSettings;
   readonly #awaited = new Map<string, Awaited>();

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, DatabaseLog } from '../db/connection/database.ts';
 import { type Listener, notify } from '../db/connection/notifications.ts';
-import { endTunnel, isTunnelOpen, keepTunnels, openTunnel, tunnelledQueues } from '../db/tunnels.ts';
+import {
+  endTunnel,
+  keepTunnels,
+  openerOfTunnel,
+  openTunnel,
+  type TunnelOpener,
+  tunnelledQueues,
+} from '../db/tunnels.ts';
 import type { Sender } from '../delivery/send.ts';
-import type { Author } from '../domain/audit.ts';
-import { unavailable } from '../domain/errors.ts';
+import { type Author, isSameActor } from '../domain/audit.ts';
+import { JobferryError, unavailable } from '../domain/errors.ts';
 import { type Repeated, repeat } from '../pacing/repeat.ts';
 import { Copies } from './copies.ts';
 import { CHANGED, CHANNEL, decodeMessage, encodeAnswers, encodeEnd } from './messages.ts';
@@ -50,8 +57,8 @@ export class Tunnels {
   #wake: (queueId: string) => void = () => undefined;
   #stopping: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
-  /** Until when the tunnel of another process is known to be open, by account and tunnel. */
-  readonly #remote = new Map<string, number>();
+  /** Tunnels of other processes by account and id, and until when they are known to be open. */
+  readonly #remote = new Map<string, { opener: TunnelOpener; until: number }>();
 
   constructor(options: TunnelsOptions) {
     this.#options = options;
@@ -108,7 +115,7 @@ export class Tunnels {
     if (startWorker !== null) await this.#ownWorker(startWorker);
     if (!(await openTunnel(db, by, { id, queueId, isForced }))) return null;
     this.#assertRunning();
-    const facts = { id, accountId: by.accountId, queueId, openedBy: by.actor.label, isForced };
+    const facts = { id, accountId: by.accountId, queueId, openedBy: by.actor, isForced };
     const tunnel = new Tunnel(facts, this.#options);
     this.#own.set(id, tunnel);
     this.#ofQueue.set(queueId, [...(this.#ofQueue.get(queueId) ?? []), tunnel]);
@@ -118,20 +125,29 @@ export class Tunnels {
     return tunnel;
   }
 
-  /** Takes the answers of a client, or passes them to the process that has its tunnel. Without answers it is a heartbeat. */
-  async answer(accountId: string, tunnelId: string, answers: readonly TunnelAnswer[]): Promise<void> {
+  /**
+   * Takes the answers of a client, or passes them to the process that has its tunnel. Without answers it is a heartbeat. Answers end
+   * attempts, so only those of the actor that the deliveries were sent to count.
+   * @throws JobferryError `forbidden` (another actor has opened the tunnel)
+   */
+  async answer({ accountId, actor }: Author, tunnelId: string, answers: readonly TunnelAnswer[]): Promise<void> {
+    const own = this.#own.get(tunnelId);
+    const opener = own?.accountId === accountId ? own.openedBy : await this.#openerElsewhere(accountId, tunnelId);
+    if (opener === null) return;
+    // A process of the release before keeps the label only.
+    if (opener.type !== null && !isSameActor({ ...opener, type: opener.type }, actor))
+      throw new JobferryError('forbidden', `only the client that opened the tunnel may answer: ${opener.label}`);
     if (this.#take(accountId, tunnelId, answers)) return;
-    if (!(await this.#isOpenElsewhere(accountId, tunnelId))) return;
     await notify(this.#options.db, CHANNEL, encodeAnswers(accountId, tunnelId, answers));
   }
 
-  /** The client leaves: from now on the queue's jobs go to its webhook, unless it has other tunnels. */
-  async end(accountId: string, tunnelId: string): Promise<void> {
+  /** The client leaves, or another actor ends it: from now on the queue's jobs go to its webhook, unless it has other tunnels. */
+  async end({ accountId, actor }: Author, tunnelId: string): Promise<void> {
     const { db } = this.#options;
     const tunnel = this.#own.get(tunnelId);
     if (tunnel?.accountId === accountId) this.lost(tunnel);
     // Its stream may have ended before this call, or be that of another process.
-    if (!(await endTunnel(db, accountId, tunnelId))) return;
+    if (!(await endTunnel(db, accountId, tunnelId, actor))) return;
     await notify(db, CHANNEL, [encodeEnd(accountId, tunnelId), CHANGED]);
     this.#roundSoon();
   }
@@ -228,15 +244,17 @@ export class Tunnels {
     this.#roundSoon();
   }
 
-  async #isOpenElsewhere(accountId: string, tunnelId: string): Promise<boolean> {
+  async #openerElsewhere(accountId: string, tunnelId: string): Promise<TunnelOpener | null> {
     const key = `${accountId} ${tunnelId}`;
-    if ((this.#remote.get(key) ?? 0) > performance.now()) return true;
+    const known = this.#remote.get(key);
+    if (known !== undefined && known.until > performance.now()) return known.opener;
     this.#remote.delete(key);
-    if (!(await isTunnelOpen(this.#options.db, accountId, tunnelId))) return false;
+    const opener = await openerOfTunnel(this.#options.db, accountId, tunnelId);
+    if (opener === null) return null;
     const [oldest] = this.#remote.keys();
     if (this.#remote.size >= REMOTE.most && oldest !== undefined) this.#remote.delete(oldest);
-    this.#remote.set(key, performance.now() + REMOTE.knownMs);
-    return true;
+    this.#remote.set(key, { opener, until: performance.now() + REMOTE.knownMs });
+    return opener;
   }
 
   #roundSoon(): void {

@@ -4,8 +4,9 @@ import { type ListenOptions, listen } from '../../src/listen/run.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { beginJobferry, runJobferry } from '../support/command.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
-import { createGraphQLClient } from '../support/graphql.ts';
+import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
+import { createMember, OIDC_ENV } from '../support/members.ts';
 import { startJobferry } from '../support/process.ts';
 import { verifySignature } from '../support/receiver.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
@@ -138,12 +139,51 @@ describe('a tunnel', () => {
     const { tunnelId, deliveries } = await stream.firstDeliveries();
     const body = `\u0000${'“'.repeat(3000)}`;
     const answer = { deliveryId: deliveries[0]?.id, statusCode: 422, outcome: 'permanent', body };
+    const stranger = createGraphQLClient(second.baseUrl, await anotherKey(api));
+    const refused = await stranger.send(ANSWER, { tunnelId, answers: [{ ...answer, statusCode: 200 }] });
+    expect(refused.errors?.[0]?.message).toMatch(/^only the client that opened the tunnel/);
     await ask(api, ANSWER, { tunnelId, answers: [answer] });
     const job = await api.waitForStatus(String(deliveries[0]?.jobId), 'dead');
     expect(job.history).toMatchObject([{ webhookStatusCode: 422 }]);
     const read = 'query ($id: ID!) { job(id: $id) { attempts { responseBody } } }';
     const { job: found } = await ask<{ job: unknown }>(api, read, { id: job.id });
     expect(JSON.stringify(found)).toMatch(/\ufffd“{1365}"/);
+  });
+
+  it('takes answers of the actor that opened it only, and its end by another one is audited', async () => {
+    const env = { ...OIDC_ENV, PUBLIC_URL: 'http://127.0.0.1:8080', BOOTSTRAP_API_KEY: KEY };
+    const { api, jobferry, databaseUrl } = await startService(env);
+    const person = async (mayViewPayloads: boolean) => {
+      const at = { databaseUrl, baseUrl: 'http://127.0.0.1:8080' };
+      const { headers, email } = await createMember(at, { role: 'operator', mayViewPayloads });
+      return { email, graphql: createGraphQLClient(jobferry.baseUrl, headers) };
+    };
+    const [blind, reader] = [await person(false), await person(true)];
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const stream = subscribe(jobferry.baseUrl, queue.id);
+    await stream.opened();
+    const { id } = await api.publish(queue.name);
+    const { tunnelId, deliveries } = await stream.firstDeliveries();
+    const answers = [{ deliveryId: deliveries[0]?.id, statusCode: 200 }];
+    const messageOf = async (graphql: GraphQL, given: object[]) =>
+      (await graphql.send(ANSWER, { tunnelId, answers: given })).errors?.[0]?.message;
+    expect(await messageOf(blind.graphql, answers)).toBe('this needs the right to see payloads');
+    const opener = /^only the client that opened the tunnel may answer: key-/;
+    expect(await messageOf(reader.graphql, answers)).toMatch(opener);
+    expect(await messageOf(reader.graphql, [])).toMatch(opener);
+    expect(await messageOf(createGraphQLClient(jobferry.baseUrl, await anotherKey(api)), answers)).toMatch(opener);
+    expect(await api.getJob(id)).toMatchObject({ status: 'processing', history: [] });
+    await ask(api, ANSWER, { tunnelId, answers });
+    await api.waitForStatus(id, 'completed');
+
+    await blind.graphql.query(END, { tunnelId });
+    expect(await tunnelsOf(api, queue.name)).toBe(0);
+    const { auditLog } = await ask<{ auditLog: { nodes: object[] } }>(
+      api,
+      '{ auditLog(first: 50, action: "queue.end_tunnel") { nodes { actor targetName before } } }',
+    );
+    const before = { openedBy: expect.stringMatching(/^key-/) };
+    expect(auditLog.nodes).toEqual([{ actor: blind.email, targetName: queue.name, before }]);
   });
 
   it('gets the jobs of a queue with an open breaker at once, one at a time, and leaves the breaker open', async () => {
@@ -338,7 +378,7 @@ describe('a tunnel', () => {
     await db.query('listen jobferry_tunnel');
     const tunnelId = '00000000-0000-4000-8000-000000000000';
     await ask(api, ANSWER, { tunnelId, answers: [{ deliveryId: '1', statusCode: 200 }] });
-    await ask(api, 'mutation ($tunnelId: ID!) { endTunnel(tunnelId: $tunnelId) { tunnelId } }', { tunnelId });
+    await ask(api, END, { tunnelId });
     const stream = subscribe(jobferry.baseUrl, queue.id);
     await stream.opened();
     await waitFor(() => heard.length > 0, { message: 'the notification of the tunnel that was opened' });
@@ -409,6 +449,14 @@ describe('jobferry listen', () => {
 
 const ANSWER = `mutation ($tunnelId: ID!, $answers: [TunnelAnswerInput!]!) {
   answerTunnel(tunnelId: $tunnelId, answers: $answers) { tunnelId } }`;
+
+const END = 'mutation ($tunnelId: ID!) { endTunnel(tunnelId: $tunnelId) { tunnelId } }';
+
+/** A key of the same account that may do everything. */
+async function anotherKey(api: Api): Promise<string> {
+  const create = 'mutation { createApiKey { ... on CreateApiKeyPayload { key } } }';
+  return (await ask<{ createApiKey: { key: string } }>(api, create)).createApiKey.key;
+}
 
 interface Event {
   tunnel: { tunnelId: string; deliveries: { id: string; jobId: string }[] };

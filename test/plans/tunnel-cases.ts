@@ -24,8 +24,8 @@ function aTunnel(seen: () => SeenWithOthers): Case[2] {
     const by = operatorOf(fixture);
     const tunnel = { id: randomBytes(12).toString('hex'), queueId: q.small.id, isForced: false };
     await tunnels.openTunnel(db, by, tunnel);
-    await tunnels.keepTunnels(db, [{ ...tunnel, openedBy: 'test' }]);
-    await tunnels.isTunnelOpen(db, by.accountId, tunnel.id);
+    await tunnels.keepTunnels(db, [{ ...tunnel, openedBy: by.actor }]);
+    await tunnels.openerOfTunnel(db, by.accountId, tunnel.id);
     await tunnels.tunnelledQueues(db);
     await tunnels.tunnelsOfQueue(db, by.accountId, tunnel.queueId);
     await tunnels.endTunnel(db, by.accountId, tunnel.id);

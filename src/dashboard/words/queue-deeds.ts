@@ -39,6 +39,7 @@ export const QUEUE_DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
   'queue.examine_receiver': { verb: 'examined the receiver of', label: 'receiver examined', icon: 'list' },
   'queue.open_tunnel': { verb: 'took the deliveries of', label: 'deliveries taken', icon: 'send' },
+  'queue.end_tunnel': { verb: 'ended a tunnel of', label: 'tunnel ended', icon: 'send' },
   'queue.mark_production': {
     verb: 'changed the production mark of',
     label: 'production mark changed',

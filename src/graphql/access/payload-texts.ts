@@ -84,8 +84,12 @@ export const FILTER_FIELDS: ReadonlySet<string> = new Set([
   'BulkAction.selection',
 ]);
 
-/** Fields that are refused as a whole, because they return nothing but parts of payloads. */
-export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths', 'Query.payloadValues']);
+/** Fields that are refused as a whole: they return nothing but parts of payloads, or are about deliveries that a client has seen. */
+export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set([
+  'Mutation.answerTunnel',
+  'Query.payloadPaths',
+  'Query.payloadValues',
+]);
 
 /** Arguments and input fields by the name of the field or input type. */
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {

@@ -169,7 +169,7 @@ builder.mutationFields((t) => ({
   answerTunnel: t.field({
     type: TunnelPayload,
     description:
-      'Answers deliveries of a tunnel. An answer to a delivery that is not awaited any more changes nothing. Without answers it is a heartbeat.',
+      'Answers deliveries of a tunnel. Only the key or person that opened the tunnel may answer. An answer to a delivery that is not awaited any more changes nothing. Without answers it is a heartbeat.',
     args: {
       tunnelId: t.arg.id({ required: true, description: 'Id of the tunnel.' }),
       answers: t.arg({
@@ -187,7 +187,7 @@ builder.mutationFields((t) => ({
   endTunnel: t.field({
     type: TunnelPayload,
     description:
-      'Ends a tunnel at once: the deliveries of its queue go to the webhook again, unless it has other tunnels.',
+      'Ends a tunnel at once: the deliveries of its queue go to the webhook again, unless it has other tunnels. The audit log names an actor that ends the tunnel of another one.',
     args: { tunnelId: t.arg.id({ required: true, description: 'Id of the tunnel.' }) },
     resolve: async (_root, { tunnelId }, { services, account }) => {
       if (isTunnelId(tunnelId)) await services.queues.endTunnel(account, tunnelId);

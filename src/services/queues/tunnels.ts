@@ -45,14 +45,17 @@ export function createTunnelChanges(context: Context) {
       return tunnels().copies(account.id, queueId);
     },
 
-    /** Takes answers of the client of a tunnel; those to deliveries that are not awaited any more change nothing. */
+    /**
+     * Takes answers of the client of a tunnel; those to deliveries that are not awaited any more change nothing.
+     * @throws JobferryError `forbidden` (another actor has opened the tunnel)
+     */
     async answerTunnel(account: Account, tunnelId: string, answers: readonly TunnelAnswer[]): Promise<void> {
-      await tunnels().answer(account.id, tunnelId, answers);
+      await tunnels().answer(authorOf(account), tunnelId, answers);
     },
 
-    /** Ends a tunnel for good. */
+    /** Ends a tunnel for good. The end of another actor's tunnel is audited. */
     async endTunnel(account: Account, tunnelId: string): Promise<void> {
-      await tunnels().end(account.id, tunnelId);
+      await tunnels().end(authorOf(account), tunnelId);
     },
 
     /** Returns the tunnels of a queue, oldest first, at most 100. */
