@@ -23,7 +23,7 @@ const JOBS: Record<string, Row> = {
   dueAgain: { scheduledInMs: -1000, waitReason: 'backoff', attempts: 2, lastError: 'timeout', answers: [500, null] },
   processing: { status: 'processing', attempts: 1 },
   awaiting: { status: 'awaiting_ack', attempts: 1, key: 'order-2' },
-  completed: { status: 'completed', attempts: 1, answers: [200], completedAgoMs: HOUR },
+  completed: { status: 'completed', attempts: 1, answers: [200], completedAgoMs: HOUR, key: 'ÉCLAIR' },
   completedLate: {
     status: 'completed',
     attempts: 3,
@@ -107,6 +107,8 @@ describe('a filter', () => {
     ['many attempts', () => ({ attempts: { min: 3 } }), ['completedLate', 'dead']],
     ['a key', () => ({ idempotencyKeyContains: 'ORDER-' }), ['awaiting', 'scheduled']],
     ['a literal key', () => ({ idempotencyKeyContains: '1%' }), ['scheduled']],
+    ['a key in capital letters beyond ASCII', () => ({ idempotencyKeyContains: 'ÉCLAIR' }), ['completed']],
+    ['a key in small letters beyond ASCII', () => ({ idempotencyKeyContains: 'éclair' }), ['completed']],
     ['a key that is not there', () => ({ idempotencyKeyContains: '_' }), []],
     ['an error', () => ({ errorContains: 'http 4' }), ['completedLate', 'dead', 'held']],
     ['a literal error', () => ({ errorContains: '\\_%' }), ['dead']],

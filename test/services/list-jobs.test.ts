@@ -48,12 +48,22 @@ function madeJobs(young: number): Made[] {
     const createdAt = NOW - RETENTION_MS - (60 - n) * HOUR;
     // Soon, or after its retention: some less than a lifetime ago, others longer.
     const endedAt = n % 4 === 0 ? createdAt + HOUR : createdAt + RETENTION_MS + 5 * HOUR;
-    jobs.push({ key: `old-${n}`, status, createdAt, endedAt: status === 'pending' ? null : Math.min(endedAt, NOW) });
+    jobs.push({
+      key: n % 10 === 3 ? `old-ÄПΣ-${n}` : `old-${n}`,
+      status,
+      createdAt,
+      endedAt: status === 'pending' ? null : Math.min(endedAt, NOW),
+    });
   }
   for (let n = 0; n < young; n += 1) {
     const createdAt = NOW - RETENTION_MS + HOUR + Math.floor((n * 70 * HOUR) / young);
     const status = n % 2 === 0 ? 'pending' : 'completed';
-    jobs.push({ key: `young-${n}`, status, createdAt, endedAt: status === 'pending' ? null : createdAt });
+    jobs.push({
+      key: n % 10 === 3 ? `young-ÄПΣ-${n}` : `young-${n}`,
+      status,
+      createdAt,
+      endedAt: status === 'pending' ? null : createdAt,
+    });
   }
   return jobs;
 }
@@ -108,6 +118,7 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
     }
   });
 
+  const hasLetters = (job: Made) => job.key.includes('ÄПΣ-3');
   const OF_KEPT = (job: Made) => job.key.startsWith('old');
   const FILTERS: [string, Partial<ListJobsInput>, (job: Made) => boolean][] = [
     ['all', {}, () => true],
@@ -116,6 +127,9 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
     ['dead', { status: 'dead' }, ({ status }) => status === 'dead'],
     ['processing', { status: 'processing' }, () => false],
     ['a key of old ones', { idempotencyKey: 'OLD-' }, OF_KEPT],
+    ['a key with letters beyond ASCII', { idempotencyKey: 'ÄПΣ-3' }, hasLetters],
+    ['a key with letters beyond ASCII in another case', { idempotencyKey: 'äПς-3' }, hasLetters],
+    ['a part of such a key', { idempotencyKey: 'пσ-3' }, hasLetters],
     ['a key of both', { idempotencyKey: '-1' }, ({ key }) => key.includes('-1')],
     [
       'both filters',

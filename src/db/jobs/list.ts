@@ -4,6 +4,7 @@ import type { Database, Statement } from '../connection/database.ts';
 import { outlastsRetention } from '../retention/kept.ts';
 import type { IdRange } from '../search/statements.ts';
 import { documentsOfJobs } from './documents.ts';
+import { keyContains } from './key-contains.ts';
 import {
   BYTES_OF_J,
   boundsOf,
@@ -79,7 +80,7 @@ async function find(db: Database, filter: JobListFilter, range: IdRange, slice: 
 
 const IS_KEPT = `
   ${outlastsRetention({ now: '(select jobferry_now())', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` })}
-  and ($6::text is null or status = $6) and ($7::text is null or position(lower($7) in lower(idempotency_key)) > 0)`;
+  and ($6::text is null or status = $6) and ($7::text is null or ${keyContains('idempotency_key', '$7')})`;
 const KEPT_RANGE = '(queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)';
 /** Jobs per statement. No index has the jobs that outlast their retention, so each is read: a few tenths of a second. */
 const KEPT_SLICE = 100_000;
@@ -128,7 +129,7 @@ const AMONG_FEW: Statement = {
     with matching as materialized (
       select id from job
        where (queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3)
-         and ($4::text is null or status = $4) and ($5::text is null or position(lower($5) in lower(idempotency_key)) > 0)
+         and ($4::text is null or status = $4) and ($5::text is null or ${keyContains('idempotency_key', '$5')})
     )
     select page.id, ${BYTES_OF_J} as bytes, counted.total
       from (select count(*) as total from matching) counted
@@ -279,7 +280,7 @@ const BY_KEYS: Statement = {
              order by queue_id, idempotency_key limit $3) walk
       left join lateral (
         select id from job
-         where position(lower($4) in lower(walk.key)) > 0
+         where ${keyContains('walk.key', '$4')}
            and queue_id = $1 and idempotency_key = walk.key and id >= $5 and id < $6 and ($7::text is null or status = $7)
         offset 0) found on true`,
 };
@@ -297,7 +298,7 @@ const BY_IDS: Statement = {
 
 const BY_FREQUENT_KEY = `
   select id from job
-   where ${IN_RANGE} and ($5::text is null or status = $5) and position(lower($4) in lower(idempotency_key)) > 0 ${NEWEST}`;
+   where ${IN_RANGE} and ($5::text is null or status = $5) and ${keyContains('idempotency_key', '$4')} ${NEWEST}`;
 
 async function findByKey(
   db: Database,

@@ -1,5 +1,6 @@
 import type { JobStatus } from '../../domain/job.ts';
 import type { JobFilter, JobStateName, TimeRange } from '../../domain/job-filter.ts';
+import { keyContains } from '../jobs/key-contains.ts';
 import type { Values } from './payload-conditions.ts';
 
 /** `now` returns a placeholder. Statuses are literals, so that the partial indexes can be used. */
@@ -98,10 +99,7 @@ export function jobConditions(filter: JobFilter, values: Values): string[] {
   );
   add(filter.idempotencyKey, (p) => `j.idempotency_key = ${p}::text`);
   // Coalesced, or the planner would see that such a job has a key, and read the index of all keys of a queue for a few ids.
-  add(
-    filter.idempotencyKeyContains,
-    (p) => `coalesce(position(lower(${p}::text) in lower(j.idempotency_key)) > 0, false)`,
-  );
+  add(filter.idempotencyKeyContains, (p) => `coalesce(${keyContains('j.idempotency_key', `${p}::text`)}, false)`);
   add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(j.last_error)) > 0`);
   conditions.push(...answerConditions(filter, values));
   return conditions;
