@@ -26,6 +26,8 @@ const LARGE_BYTES = 1024 * 1024 - 200;
 const BUSY_MS = 3000;
 /** After so many requests without an answer the others are not sent: each takes the whole time limit. */
 const MOST_SILENT = 2;
+/** No request is sent after this time: an examination takes one of the places that all accounts share. */
+const LIMIT_MS = 60_000;
 
 const AFTER_REACH = ['wrong signature', 'missing signature', 'changed body', 'next signature', 'big numbers'].concat([
   'duplicate keys',
@@ -34,6 +36,13 @@ const AFTER_REACH = ['wrong signature', 'missing signature', 'changed body', 'ne
   'at once',
 ]);
 
+export interface ExaminationOptions extends Pick<Setting, 'signatureHeader' | 'timeoutMs' | 'lifetimeMs'> {
+  /** Ends the examination when its client has left: no further request is sent. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds after which no request is sent. */
+  limitMs?: number;
+}
+
 /**
  * Sends up to thirty test requests to a receiver, and judges the answers: those with a good signature must all be answered
  * alike, and forged ones refused. They are no jobs, but the receiver may do the work of each.
@@ -41,12 +50,16 @@ const AFTER_REACH = ['wrong signature', 'missing signature', 'changed body', 'ne
 export async function examine(
   sender: Sender,
   receiver: Examined,
-  service: Pick<Setting, 'signatureHeader' | 'timeoutMs' | 'lifetimeMs'>,
+  { signal, limitMs = LIMIT_MS, ...service }: ExaminationOptions,
 ): Promise<ExaminationFinding[]> {
   const { payload, signingSecret, nextSigningSecret } = receiver;
   const startedAt = performance.now();
+  const whyOver = () => {
+    if (signal?.aborted === true) return 'the client has left';
+    return performance.now() - startedAt >= limitMs ? `the examination took ${limitMs / 1000} s` : null;
+  };
   const settingNow = () => ({ ...service, now: receiver.now.getTime() + performance.now() - startedAt });
-  const post = createPost(sender, receiver, () => settingNow().now);
+  const post = createPost(sender, receiver, { now: () => settingNow().now, isOver: () => whyOver() !== null });
   const first = await post({});
   const findings = [judgeReach(first, settingNow())];
   if (!isBasis(first, findings)) {
@@ -54,9 +67,11 @@ export async function examine(
   }
 
   let silent = 0;
+  const whyNot = () => (silent >= MOST_SILENT ? 'the receiver does not answer' : whyOver());
   const add = async (name: string, judge: () => Promise<[ExaminationFinding, SeenAnswer | null]>) => {
-    if (silent >= MOST_SILENT) {
-      findings.push(skipped(name, 'not tried, because the receiver does not answer'));
+    const why = whyNot();
+    if (why !== null) {
+      findings.push(skipped(name, `not tried, because ${why}`));
       return;
     }
     const [finding, seen] = await judge();
@@ -91,7 +106,7 @@ export async function examine(
   await unusual('duplicate keys', { payload: withMember(payload, '"jobferryCheck":1,"jobferryCheck":2') });
   await unusual('1 MiB', { payload: withMember(payload, `"jobferryCheck":"${fill(payload)}"`) });
   const id = newId();
-  if (silent < MOST_SILENT) await post({ id });
+  if (whyNot() === null) await post({ id });
   await unusual('same id twice', { id });
   await add('at once', async () => {
     const count = Math.max(1, Math.min(MOST_AT_ONCE, receiver.concurrency));
@@ -118,7 +133,7 @@ interface PostOptions extends Pick<TestOptions, 'signs'> {
   isPatient?: boolean;
 }
 
-function createPost(sender: Sender, receiver: Examined, now: () => number) {
+function createPost(sender: Sender, receiver: Examined, { now, isOver }: { now(): number; isOver(): boolean }) {
   const { accountId, queueId, name, webhookUrl, ackTimeout, standardWebhooks } = receiver;
   const once = async ({ id = newId(), isChanged = false, ...given }: PostOptions): Promise<SeenAnswer> => {
     const { payload = receiver.payload, secret = receiver.signingSecret, signs } = given;
@@ -146,7 +161,7 @@ function createPost(sender: Sender, receiver: Examined, now: () => number) {
     const { answer } = seen;
     if (!isPatient || answer.kind !== 'answered' || !isBackpressure(answer.statusCode)) return seen;
     await sleep(Math.min(retryAfterMs(answer.retryAfter, now()), BUSY_MS));
-    return once(options);
+    return isOver() ? seen : once(options);
   };
 }
 

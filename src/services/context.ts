@@ -86,8 +86,8 @@ export interface Context {
   followQueues?: (() => Promise<void>) | null;
   /** Sends a test request to a receiver, within the limits of a delivery. */
   sendTest(request: TestRequest): Promise<TestAnswer>;
-  /** Sends test requests to a receiver, and judges its answers. */
-  examine(receiver: Examined): Promise<ExaminationFinding[]>;
+  /** Sends test requests to a receiver, and judges its answers. @param signal aborts when the client has left */
+  examine(receiver: Examined, signal?: AbortSignal): Promise<ExaminationFinding[]>;
   /** Whether deliveries may connect to an IP address, by the settings of this process. */
   allowsAddress(ip: string): boolean;
   /** Sends changes to the live subscribers of all processes. */

@@ -22,8 +22,11 @@ export function openSender(
   });
 }
 
-/** Returns a function that examines receivers by the settings. */
-export function createExaminer(config: Config, sender: Sender): (receiver: Examined) => Promise<ExaminationFinding[]> {
+/** Returns a function that examines receivers by the settings. Its signal aborts when the client has left. */
+export function createExaminer(
+  config: Config,
+  sender: Sender,
+): (receiver: Examined, signal?: AbortSignal) => Promise<ExaminationFinding[]> {
   const { signatureHeader, webhookTimeoutMs: timeoutMs, jobLifetimeMs: lifetimeMs } = config;
-  return (receiver) => examine(sender, receiver, { signatureHeader, timeoutMs, lifetimeMs });
+  return (receiver, signal) => examine(sender, receiver, { signatureHeader, timeoutMs, lifetimeMs, signal });
 }

@@ -3,7 +3,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { expressHandler } from '../../src/client/webhook/index.ts';
-import { examine } from '../../src/delivery/examine.ts';
+import { type ExaminationOptions, examine } from '../../src/delivery/examine.ts';
 import { createSender } from '../../src/delivery/send.ts';
 import { type Examined, holdOf, judgeReach } from '../../src/domain/receiver-examination.ts';
 import { listen } from '../support/listen.ts';
@@ -28,7 +28,12 @@ const ALL = [
   'big numbers',
 ].concat(['duplicate keys', '1 MiB', 'same id twice', 'at once']);
 
-function examineAt(webhookUrl: string, overrides: Partial<Examined> = {}, by = sender) {
+function examineAt(
+  webhookUrl: string,
+  overrides: Partial<Examined> = {},
+  by = sender,
+  options: Partial<ExaminationOptions> = {},
+) {
   const queue = {
     accountId: 'a',
     queueId: 'q',
@@ -40,7 +45,7 @@ function examineAt(webhookUrl: string, overrides: Partial<Examined> = {}, by = s
   };
   const settings = { ackTimeout: null, concurrency: 100, payload: '{"jobferry":"check"}' };
   const receiver: Examined = { ...queue, ...settings, now: new Date('2026-01-31T12:00:00.000Z'), ...overrides };
-  return examine(by, receiver, { signatureHeader: HEADER, timeoutMs: TIMEOUT_MS, lifetimeMs: DAY_MS });
+  return examine(by, receiver, { signatureHeader: HEADER, timeoutMs: TIMEOUT_MS, lifetimeMs: DAY_MS, ...options });
 }
 
 /** The findings that are not fine, by name: status, text and advice in one line. */
@@ -232,6 +237,27 @@ describe('an examination', () => {
     });
     expect(await flawsOf(app, { concurrency: 1 })).toEqual({});
     expect(most).toBe(1);
+  });
+
+  it('sends no further request when its client has left, or its time is over', async () => {
+    const leaving = new AbortController();
+    let requests = 0;
+    const app = verified((_req, res) => {
+      requests += 1;
+      if (requests === 2) leaving.abort();
+      res.end();
+    });
+    const url = `${await listen(app)}/`;
+    const left = await examineAt(url, {}, sender, { signal: leaving.signal });
+    expect(requests).toBe(2);
+    expect(left.at(-1)).toMatchObject({ status: 'skipped', text: 'not tried, because the client has left' });
+    const late = await examineAt(url, {}, sender, { limitMs: 0 });
+    expect(requests).toBe(3);
+    expect(late.map(({ text }) => text).slice(1)).toEqual(
+      ALL.slice(1).map((name) =>
+        name === 'changed body' ? expect.any(String) : 'not tried, because the examination took 0 s',
+      ),
+    );
   });
 
   it('ends early when the receiver stops answering', async () => {

@@ -11,9 +11,10 @@ import { startInProcess } from '../support/in-process.ts';
 import { listen } from '../support/listen.ts';
 import { startRawServer } from '../support/raw-server.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import { openReceiver } from '../support/service.ts';
+import { createGate, openReceiver } from '../support/service.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Test requests to receivers, which the API sends itself: there is no worker here. */
 
@@ -190,6 +191,27 @@ describe.concurrent('a check of a receiver', () => {
       [queue.id],
     );
     expect((await check(graphql, queue.id)).check.webhookStatusCode).toBe(200);
+  });
+
+  it('takes five places of the process at once, and leaves the others to other accounts', async () => {
+    const [greedy, other] = [await newAccount(), await newAccount()];
+    const gate = createGate();
+    const slow = await openReceiver(async () => {
+      await gate.opened;
+      return { status: 200 };
+    });
+    const queue = await greedy.api.createQueue({ webhookUrl: slow.url });
+    const waiting = Array.from({ length: 5 }, () => check(greedy.graphql, queue.id));
+    await waitFor(() => slow.requests.length === 5, { message: 'five checks that wait' });
+    expect(await check(greedy.graphql, queue.id)).toMatchObject({
+      ...{ __typename: 'ConflictError', message: 'the account is checking 5 receivers: try again in a moment' },
+    });
+    const fast = await openReceiver();
+    const { id } = await other.api.createQueue({ webhookUrl: fast.url });
+    expect((await check(other.graphql, id)).check.webhookStatusCode).toBe(200);
+    gate.open();
+    for (const { check: result } of await Promise.all(waiting)) expect(result.webhookStatusCode).toBe(200);
+    expect((await check(greedy.graphql, queue.id)).check.webhookStatusCode).toBe(200);
   });
 
   it('finds neither queues of other accounts nor deleted ones', async () => {

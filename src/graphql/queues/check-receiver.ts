@@ -88,7 +88,7 @@ builder.mutationFields((t) => ({
     type: ExamineReceiverPayload,
     complexity: PRICE.receiverExamination,
     description:
-      'Sends up to thirty test requests to the webhook of a queue, and judges the answers: signatures that are good, wrong, missing or over a changed body, numbers and duplicate keys, 1 MiB, an id twice, several at once. They are no jobs, but a receiver that takes the payload may do its work each time. At most three a minute and account.',
+      'Sends up to thirty test requests to the webhook of a queue, and judges the answers: signatures that are good, wrong, missing or over a changed body, numbers and duplicate keys, 1 MiB, an id twice, several at once. They are no jobs, but a receiver that takes the payload may do its work each time. No request is sent after a minute, or when the client has left. At most three a minute and account, and five checks or examinations at once.',
     errors: { types: [ValidationError, NotFoundError, ConflictError] },
     args: {
       queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
@@ -98,16 +98,16 @@ builder.mutationFields((t) => ({
         description: 'Source text of a JSON object that the receiver takes.',
       }),
     },
-    resolve: (_root, { queueId: id, payload }, { services, account }) =>
+    resolve: (_root, { queueId: id, payload }, { services, account, signal }) =>
       refusing(async () => ({
-        findings: await services.queues.examineReceiver(account, idOf(id, 'queue'), payload),
+        findings: await services.queues.examineReceiver(account, idOf(id, 'queue'), payload, signal),
       })),
   }),
   checkReceiver: t.field({
     type: CheckReceiverPayload,
     complexity: PRICE.receiverCheck,
     description:
-      'Sends one signed test request to the webhook of a queue, with the address checks and the time limit of a delivery, and waits for the answer. Its envelope has the payload `{"jobferry":"check"}` and an id that no job has. It is not a job: it counts neither as an attempt nor in statistics, and pause, hold, concurrency and rate limit do not apply. At most 10 a minute and account.',
+      'Sends one signed test request to the webhook of a queue, with the address checks and the time limit of a delivery, and waits for the answer. Its envelope has the payload `{"jobferry":"check"}` and an id that no job has. It is not a job: it counts neither as an attempt nor in statistics, and pause, hold, concurrency and rate limit do not apply. At most 10 a minute and account, and five checks or examinations at once.',
     errors: { types: [NotFoundError, ConflictError] },
     args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { queueId: id }, { services, account }) =>

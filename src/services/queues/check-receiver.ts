@@ -6,8 +6,9 @@ import { type CheckOfReceiver, checkOf } from '../../domain/receiver-check.ts';
 import { type ExaminationFinding, payloadProblem } from '../../domain/receiver-examination.ts';
 import type { Context } from '../context.ts';
 
-/** Checks and examinations at once in this process. */
+/** Checks and examinations at once in this process, of all accounts and of one. */
 const AT_ONCE = 20;
+const AT_ONCE_OF_ACCOUNT = 5;
 /** Per minute of an account over all processes. Each examination is thirty requests. */
 const CHECKS = { action: 'queue.check_receiver', verb: 'checks', perMinute: 10 } as const;
 const EXAMINATIONS = { action: 'queue.examine_receiver', verb: 'examines', perMinute: 3 } as const;
@@ -15,6 +16,22 @@ const EXAMINATIONS = { action: 'queue.examine_receiver', verb: 'examines', perMi
 /** Sends test requests to the receivers of queues. They are no jobs: nothing counts or stores them but the audit log. */
 export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'db' | 'sendTest' | 'examine'>) {
   let running = 0;
+  const runningOf = new Map<string, number>();
+
+  /** @throws JobferryError `conflict` */
+  function take(accountId: string): () => void {
+    const ofAccount = runningOf.get(accountId) ?? 0;
+    if (ofAccount >= AT_ONCE_OF_ACCOUNT) throw tooMany(`the account is checking ${AT_ONCE_OF_ACCOUNT} receivers`);
+    if (running >= AT_ONCE) throw tooMany(`this process is checking ${AT_ONCE} receivers`);
+    running += 1;
+    runningOf.set(accountId, ofAccount + 1);
+    return () => {
+      running -= 1;
+      const left = (runningOf.get(accountId) ?? 1) - 1;
+      if (left === 0) runningOf.delete(accountId);
+      else runningOf.set(accountId, left);
+    };
+  }
 
   /** @throws JobferryError `not_found`, `conflict` (too many checks), `unavailable` */
   async function withQueue<T>(
@@ -24,8 +41,7 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
     work: (queue: CheckedQueue) => Promise<T>,
   ): Promise<T> {
     if (!isId(queueId)) throw notFound('queue');
-    if (running >= AT_ONCE) throw tooMany(`this process is checking ${AT_ONCE} receivers`);
-    running += 1;
+    const giveBack = take(account.id);
     try {
       // The turn ends before the request, which may take as long as the receiver may.
       const queue = await db.changingTurns.run(account.id, () =>
@@ -36,7 +52,7 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
         throw tooMany(`the account ${limit.verb} at most ${limit.perMinute} receivers a minute`);
       return await work(queue);
     } finally {
-      running -= 1;
+      giveBack();
     }
   }
 
@@ -54,13 +70,19 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
     /**
      * Sends up to thirty test requests to the webhook of a queue, and judges the answers.
      * @param payload JSON source text of an object
+     * @param signal aborts when the client has left: then no further request is sent
      * @throws JobferryError `invalid_fields`, `not_found`, `conflict` (too many checks), `unavailable`
      */
-    async examineReceiver(account: Account, queueId: string, payload: string): Promise<ExaminationFinding[]> {
+    async examineReceiver(
+      account: Account,
+      queueId: string,
+      payload: string,
+      signal: AbortSignal,
+    ): Promise<ExaminationFinding[]> {
       const problem = payloadProblem(payload);
       if (problem !== null) throw invalidField('payload', problem);
       return withQueue(account, queueId, EXAMINATIONS, (queue) =>
-        examine({ ...queue, payload, accountId: account.id }),
+        examine({ ...queue, payload, accountId: account.id }, signal),
       );
     },
   };
