@@ -27,6 +27,17 @@ describe('a row of CSV', () => {
     expect(row('csv', { json: text })).toBe(`'${text}\r\n`);
   });
 
+  it.each([
+    ['a;=1+1', "a;'=1+1"],
+    ['a;;-1;+2;@x;＝3', "a;;'-1;'+2;'@x;'＝3"],
+    ['a\t=1', "a\t'=1"],
+    ['a\n=1', `"a\n'=1"`],
+    ['a; b=1', 'a; b=1'],
+  ])('is no formula where a semicolon or a tab separates cells: %j', (text, cell) => {
+    expect(row('csv', text)).toBe(`${cell}\r\n`);
+    expect(row('csv', { json: text })).toBe(`${cell}\r\n`);
+  });
+
   it('keeps numbers below zero, text of any script, and has no zero byte', () => {
     expect(row('csv', -5, '\u202e\u0645\u0631\u062d\u0628\u0627', 'a\0b')).toBe(
       '-5,\u202e\u0645\u0631\u062d\u0628\u0627,a\u2400b\r\n',

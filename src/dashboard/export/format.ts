@@ -44,13 +44,18 @@ function csvLine(cells: readonly Cell[]): string {
 
 /** Spreadsheets take a text that begins so for a formula, and would run it. They show an apostrophe before it as nothing. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+/**
+ * Where a semicolon or a tab separates cells, as in Excel in German, a comma and quotes in the middle of a cell do not: a cell, or a
+ * line, can begin within a text of ours.
+ */
+const FORMULA_WITHIN = /([;\t\r\n])(?=[=+\-@＝＋－＠])/g;
 
 /** No value is an empty cell; an empty text has quotes. */
 function csvCell(cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell === 'number' || typeof cell === 'boolean') return String(cell);
   const text = (typeof cell === 'string' ? cell : cell.json).replaceAll('\0', '\u2400');
-  const harmless = FORMULA.test(text) ? `'${text}` : text;
+  const harmless = (FORMULA.test(text) ? `'${text}` : text).replaceAll(FORMULA_WITHIN, "$1'");
   return harmless === '' || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
