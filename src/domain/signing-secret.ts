@@ -1,4 +1,7 @@
-/** A secret that is easy to guess, or that no header or variable could hold, is refused. */
+/**
+ * A secret that is short, or that no header or variable could hold, is refused. Whether a long one is random cannot be seen: a client
+ * that chooses its secret answers for it, as for any password.
+ */
 const FORM = /^[\x21-\x7e]{24,128}$/;
 
 /** Returns what is wrong with a signing secret that a client has chosen; null for a good one. */
