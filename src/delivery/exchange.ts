@@ -24,6 +24,11 @@ const BODY_GRACE_MS = 500;
 /** Time in which a process that was suspended or blocked reads what its sockets have received. */
 const READ_SOCKETS_MS = 250;
 
+/** The kernels of both sides may hold a request of this size, or a smaller one, of which the receiver has read only the beginning. */
+const LARGE_REQUEST_BYTES = 64 * 1024;
+/** A receiver that answers a large request faster than this has hardly read it. */
+const READ_BYTES_PER_MS = 20_000;
+
 /**
  * If the receiver was closing a keep-alive connection, the sender learns it within a round trip. A connection that is
  * lost later than this was lost while the receiver processed the job.
@@ -92,6 +97,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bodyBytes = 0;
   #hasEnded = false;
+  /** Whether the receiver may have answered before it read the request: then the next one would wait behind the rest. */
+  #isUnread = false;
 
   constructor(setup: ExchangeSetup) {
     this.#setup = setup;
@@ -130,6 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: AnswerHeaders): void {
     if (statusCode < 200 || this.#isSettled) return;
     this.#statusCode = statusCode;
+    this.#isUnread = this.#mayBeUnread(statusCode);
     this.#setup.onHeaders?.(headers, this.#setup.options.connection?.socket ?? null);
     this.#retryAfter = lastOf(headers['retry-after']);
     this.#isPermanent = lastOf(headers['x-jobferry-outcome'])?.trim().toLowerCase() === 'permanent';
@@ -153,6 +161,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // undici frees the connection in an immediate that it sets directly after this call. Settling after that lets a
     // caller that sends again at once reuse this connection instead of opening another.
     const durationMs = performance.now() - this.#startedAt;
+    const { connection } = this.#setup.options;
+    // Once undici's parser has returned.
+    if (this.#isUnread) queueMicrotask(() => connection?.socket?.destroy());
     queueMicrotask(() => setImmediate(() => this.#settleAnswered(durationMs)));
   }
 
@@ -212,6 +223,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (isOwnFailure(failure)) this.#setup.egress.failed(failure);
     const code = name === 'tls_error' ? (error as NodeJS.ErrnoException).code : undefined;
     this.#settleUnanswered({ kind: 'no_answer', error: name, ...(code === undefined ? {} : { code }) });
+  }
+
+  /** A receiver that refuses by the headers of a large request, or confirms it at once, seldom reads the rest. */
+  #mayBeUnread(statusCode: number): boolean {
+    const { body, connection } = this.#setup.options;
+    if ((connection?.socket?.writableLength ?? 0) > 0) return true;
+    const bytes = Buffer.isBuffer(body) ? body.length : 0;
+    if (bytes <= LARGE_REQUEST_BYTES) return false;
+    const isAccepted = statusCode >= 200 && statusCode <= 299;
+    return !isAccepted || performance.now() - this.#writtenAt < bytes / READ_BYTES_PER_MS;
   }
 
   #isMine(): boolean {

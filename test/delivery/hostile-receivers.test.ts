@@ -282,6 +282,23 @@ describe('F-14: broken answers', () => {
     expect(await setup().send({ url: server.url, secret: 's', body })).toMatchObject({ answer: answered(413) });
   });
 
+  it.each([200, 401])('an answer %i before the request is read, on a connection that stays open', async (status) => {
+    let connections = 0;
+    const server = await rawServer((socket) => {
+      connections += 1;
+      socket.once('data', () => {
+        socket.pause();
+        socket.write(`HTTP/1.1 ${status} Early\r\ncontent-length: 0\r\n\r\n`);
+      });
+    });
+    const sender = setup();
+    for (let n = 1; n <= 3; n += 1) {
+      const sent = sender.send({ url: server.url, secret: 's', body: Buffer.alloc(800_000) });
+      expect(await sent).toMatchObject({ answer: answered(status) });
+      expect(connections).toBe(n);
+    }
+  });
+
   it('does no harm to the next delivery', async () => {
     const server = await answering(
       `${HEAD}content-length: 0\r\n\r\nHTTP/1.1 500 Smuggled\r\ncontent-length: 0\r\n\r\n`,
