@@ -105,8 +105,12 @@ export function classify(answer: DeliveryAnswer, now: number): Outcome {
   return { kind: 'failed', statusCode, error: `HTTP ${statusCode}`, ...(isPermanent ? { isPermanent } : {}) };
 }
 
-/** The one date form that RFC 9110 lets a sender use; `Date.parse` alone accepts far too much. */
-const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+/** The date forms of RFC 9110. Senders may use the first one only, recipients accept all; `Date.parse` alone accepts far too much. */
+const HTTP_DATES = [
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
+  /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/,
+];
 
 /**
  * Parses a Retry-After header, seconds or a date, into milliseconds. An invalid value counts as 60 s, a past date as 0;
@@ -120,6 +124,23 @@ export function retryAfterMs(header: string | null, now: number): number {
 export function readRetryAfter(header: string | null, now: number): number | null {
   const text = header?.trim() ?? '';
   if (/^-?\d+(\.\d+)?$/.test(text)) return Math.max(0, Math.ceil(Number(text) * 1000));
-  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  const date = readHttpDate(text, now);
   return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+function readHttpDate(text: string, now: number): number {
+  for (const form of HTTP_DATES) {
+    const { day = '', month, year = '', time } = form.exec(text)?.groups ?? {};
+    if (month !== undefined) return Date.parse(`${day.trim()} ${month} ${wholeYear(year, now)} ${time} GMT`);
+  }
+  return Number.NaN;
+}
+
+/** RFC 9110: two digits that seem to be more than 50 years ahead are the last year in the past that has them. */
+function wholeYear(digits: string, now: number): number {
+  const year = Number(digits);
+  if (digits.length > 2) return year;
+  const present = new Date(now).getUTCFullYear();
+  const inThisCentury = present - (present % 100) + year;
+  return inThisCentury > present + 50 ? inThisCentury - 100 : inThisCentury;
 }

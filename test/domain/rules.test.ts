@@ -30,6 +30,16 @@ describe('backoffMs (D4)', () => {
   });
 });
 
+/** The two old forms of a date. */
+const DATES: [string, number][] = [
+  ['Saturday, 21-Nov-26 12:00:05 GMT', Date.UTC(2026, 10, 21, 12, 0, 5)],
+  ['Sat Nov 21 12:00:05 2026', Date.UTC(2026, 10, 21, 12, 0, 5)],
+  ['Sun Jan  2 12:00:05 2028', Date.UTC(2028, 0, 2, 12, 0, 5)],
+  ['Friday, 01-Jan-76 00:00:00 GMT', Date.UTC(2076, 0, 1)],
+  // 2077 would be more than 50 years ahead.
+  ['Saturday, 01-Jan-77 00:00:00 GMT', NOW],
+].map(([text, at]) => [String(text), Number(at) - NOW]);
+
 describe('retryAfterMs (D6)', () => {
   it.each([
     [null, 60_000],
@@ -54,6 +64,10 @@ describe('retryAfterMs (D6)', () => {
     [new Date(NOW + 5000).toUTCString(), 5000],
     [new Date(NOW - 5000).toUTCString(), 0],
     ['2026-11-21T12:00:05Z', 60_000],
+    ...DATES,
+    ['Monday, 21-Nov-26 12:00:05 UTC', 60_000],
+    ['Sat Nov 21 12:00:05 2026 GMT', 60_000],
+    ['Saturday, 99-Nov-26 12:00:00 GMT', 60_000],
     ['Sat, 99 Nov 2026 12:00:00 GMT', 60_000],
   ])('%j means %d ms', (header, expected) => {
     expect(retryAfterMs(header, NOW)).toBe(expected);
