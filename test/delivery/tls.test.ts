@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:tls';
+import { createServer, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
@@ -58,6 +58,20 @@ describe('a trusted certificate', () => {
       expect(result).toMatchObject({ answer: { kind: 'answered', statusCode: 200 } });
     }
     expect(receiver.connections).toBe(1);
+  });
+
+  it('is accepted for a name with a dot at its end, which the server is not sent', async () => {
+    const names: (string | false)[] = [];
+    const server = createServer(VALID, (socket) => {
+      names.push((socket as TLSSocket & { servername: string | false }).servername);
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push({ close: async () => void server.close() });
+    const { port } = server.address() as AddressInfo;
+    const answer = { kind: 'answered', statusCode: 200 };
+    expect(await post(setup(VALID.cert), `https://hooks.test.:${port}/`)).toMatchObject({ answer });
+    expect(names).toEqual(['hooks.test']);
   });
 
   it('is refused for another host', async () => {
