@@ -32,7 +32,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   delivery: ['pacing', 'domain'],
   pacing: ['domain'],
   tunnel: ['db', 'delivery', 'pacing', 'domain'],
-  listen: ['delivery/delivery-error', 'delivery/signature', 'dev/attempts'],
+  listen: ['delivery/egress', 'delivery/exchange', 'delivery/send', 'delivery/signature', 'dev/attempts'],
   live: ['db', 'domain'],
   oidc: ['domain'],
   tracing: ['domain'],

@@ -235,7 +235,7 @@ function reportHeaders(
  * The account for which a connection is being opened. It is set while the connector runs: the socket calls the look-up
  * before the connector returns, and can pass it only a name.
  */
-interface Opening {
+export interface Opening {
   accountId: string;
 }
 
@@ -306,7 +306,7 @@ class Connection extends Client {
 }
 
 /** Connections per origin are not limited here: the dispatcher limits the number of running deliveries. */
-function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>, opening: Opening): Agent {
+export function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>, opening: Opening): Agent {
   return new Agent({
     ...options,
     factory: (origin, poolOptions) =>

@@ -1,14 +1,13 @@
 import { createHmac } from 'node:crypto';
-import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
-import { classifyError } from '../delivery/delivery-error.ts';
+import { buildConnector } from 'undici';
+import { Egress } from '../delivery/egress.ts';
+import { Exchange, type SendResult } from '../delivery/exchange.ts';
+import { createAgent } from '../delivery/send.ts';
 import { sign, standardHeaders } from '../delivery/signature.ts';
 import type { WireAnswer, WireDelivery } from './server.ts';
 
-/** Bytes of an answer's body that are passed on. More is read as far as a connection needs it to be used again. */
-const KEPT_BYTES = 4096;
-const READ_BYTES = 256 * 1024;
-const BODY_MS = 500;
+const CONNECT_MS = 10_000;
+const MAX_TEXT = 100;
 
 /** Sends deliveries to a URL on this machine. */
 export interface Forwarder {
@@ -16,45 +15,44 @@ export interface Forwarder {
   close(): Promise<void>;
 }
 
-/** @param secret signs the deliveries in place of the queue's own; null to leave them as they are */
+/**
+ * A delivery ends here as it would without a tunnel, by the same exchange: interim answers are passed over, and a connection that the
+ * receiver was closing uses no attempt.
+ * @param secret signs the deliveries in place of the queue's own; null to leave them as they are
+ */
 export function createForwarder(url: URL, secret: string | null): Forwarder {
-  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
-  const path = url.pathname + url.search;
+  const opening = { accountId: '' };
+  const connect = buildConnector({ timeout: CONNECT_MS });
+  const pooled = createAgent({ connect, pipelining: 1 }, opening);
+  const fresh = createAgent({ connect, pipelining: 0 }, opening);
+  const egress = new Egress(undefined);
+  const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' } as const;
   return {
-    async send({ id: deliveryId, headers, body: text, timeoutMs }) {
-      const startedAt = performance.now();
-      const signal = AbortSignal.timeout(timeoutMs);
-      let answer: WireAnswer;
-      try {
-        const sent = secret === null ? headers : signedBy(secret, headers, text);
-        const response = await agent.request({
-          origin: url.origin,
-          path,
-          method: 'POST',
-          headers: sent,
-          body: text,
-          signal,
-        });
-        const body = await beginningOf(response.body);
-        answer = isStatus(response.statusCode)
-          ? {
-              ...{ deliveryId, statusCode: response.statusCode, body },
-              ...textOf('retryAfter', response.headers['retry-after']),
-              ...textOf('outcome', response.headers['x-jobferry-outcome']),
-            }
-          : { deliveryId, error: 'invalid_response' };
-      } catch (error) {
-        answer = { deliveryId, error: signal.aborted ? 'timeout' : classifyError(error) };
-      }
-      return { answer, durationMs: Math.round(performance.now() - startedAt) };
+    async send({ id: deliveryId, headers: given, body: text, timeoutMs }) {
+      const headers = secret === null ? given : signedBy(secret, given, text);
+      const options = { ...target, headers, body: Buffer.from(text), accountId: '', connection: null };
+      const result = await new Promise<SendResult>((settle) =>
+        new Exchange({ options, timeoutMs, stillMine: undefined, pooled, fresh, egress, settle }).start(),
+      );
+      if (result.abandoned) throw new Error('a request without a claim was abandoned');
+      return { answer: { deliveryId, ...answerOf(result) }, durationMs: Math.round(result.durationMs) };
     },
-    close: () => agent.destroy(),
+    async close() {
+      await Promise.all([pooled.destroy(), fresh.destroy()]);
+    },
   };
 }
 
-/** Others are those of no final answer. */
-function isStatus(statusCode: number): boolean {
-  return statusCode >= 200 && statusCode <= 599;
+function answerOf({ answer, responseBody }: SendResult & { abandoned?: never }): Omit<WireAnswer, 'deliveryId'> {
+  if (answer.kind === 'no_answer') return { error: answer.error };
+  const { statusCode, retryAfter, isPermanent } = answer;
+  // The service takes no others from a tunnel.
+  if (statusCode > 599) return { error: 'invalid_response' };
+  return {
+    ...{ statusCode, body: responseBody ?? '' },
+    ...(retryAfter === null ? {} : { retryAfter: retryAfter.slice(0, MAX_TEXT) }),
+    ...(isPermanent === true ? { outcome: 'permanent' } : {}),
+  };
 }
 
 const SIGNATURE = /^sha256=[0-9a-f]{64}$/;
@@ -78,28 +76,4 @@ function signedBy(secret: string, headers: readonly string[], body: string): str
 /** @returns a secret that is the same at each start, and does not reveal the key */
 export function secretOf(apiKey: string, queue: string): string {
   return `whsec_${createHmac('sha256', apiKey).update(`jobferry listen ${queue}`).digest('base64')}`;
-}
-
-function textOf(name: 'retryAfter' | 'outcome', header: string | string[] | undefined): Partial<WireAnswer> {
-  const last = Array.isArray(header) ? header.at(-1) : header;
-  return last === undefined ? {} : { [name]: last.slice(0, 100) };
-}
-
-/** The status decides, so a body that breaks off, or takes longer than half a second, is cut. */
-async function beginningOf(body: Readable): Promise<string> {
-  const cut = setTimeout(() => body.destroy(), BODY_MS);
-  const chunks: Buffer[] = [];
-  let read = 0;
-  try {
-    for await (const chunk of body) {
-      if (read < KEPT_BYTES) chunks.push(chunk.subarray(0, KEPT_BYTES - read));
-      read += chunk.length;
-      if (read > READ_BYTES) break;
-    }
-  } catch {
-    // As much as was read counts.
-  } finally {
-    clearTimeout(cut);
-  }
-  return Buffer.concat(chunks).toString();
 }
