@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
 import { Listener, type ListenerOptions, MAX_MESSAGE_BYTES, notify } from '../../src/db/connection/notifications.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -84,6 +85,24 @@ it('holds a lock that no other process can take, until it gives it up or its con
   await waitFor(() => one.lock('a'), { message: 'the lock of a connection that has ended' });
   await db.query(`select pg_terminate_backend(pid) from (${CONNECTIONS}) as listeners`);
   await waitFor(() => !one.holds('a'), { message: 'the lock lost with its connection' });
+});
+
+it('sends one statement at a time, also when locks are taken and given up together', async () => {
+  const busy = new Set<unknown>();
+  let overlaps = 0;
+  const { query } = pg.Client.prototype;
+  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    if (busy.has(this)) overlaps += 1;
+    busy.add(this);
+    const sent: unknown = Reflect.apply(query, this, args);
+    return Promise.resolve(sent).finally(() => busy.delete(this));
+  } as never);
+  onTestFinished(() => spy.mockRestore());
+  const { listener } = await listen({ channels: ['one'] });
+  const names = ['a', 'b', 'c', 'd'];
+  expect(await Promise.all(names.map((name) => listener.lock(name)))).toEqual([true, true, true, true]);
+  await Promise.all([...names.map((name) => listener.unlock(name)), listener.lock('e')]);
+  expect(overlaps).toBe(0);
 });
 
 it('starts without a database, and listens when there is one', async () => {

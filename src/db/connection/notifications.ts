@@ -58,6 +58,8 @@ export class Listener {
   #client: pg.Client | null = null;
   /** The connection while it listens. */
   #listening: pg.Client | null = null;
+  /** Runs the statements of the connection that listens. */
+  #turns = new Turns();
   /** The connection that took a lock, by the name of the lock. A lock ends with its connection. */
   readonly #locks = new Map<string, pg.Client>();
   #done: Promise<void> = Promise.resolve();
@@ -92,7 +94,7 @@ export class Listener {
   async lock(name: string): Promise<boolean> {
     const client = this.#listening;
     if (client === null || this.holds(name)) return client !== null;
-    const { rows } = await client.query<{ taken: boolean }>(TAKE_LOCK, [name]);
+    const { rows } = await this.#turns.run(() => client.query<{ taken: boolean }>(TAKE_LOCK, [name]));
     if (rows[0]?.taken === true) this.#locks.set(name, client);
     return this.holds(name);
   }
@@ -105,7 +107,7 @@ export class Listener {
     const client = this.#locks.get(name);
     if (client === undefined) return;
     this.#locks.delete(name);
-    if (client === this.#listening) await client.query(RELEASE_LOCK, [name]);
+    if (client === this.#listening) await this.#turns.run(() => client.query(RELEASE_LOCK, [name]));
   }
 
   async #keepUp(tried: () => void): Promise<void> {
@@ -174,8 +176,10 @@ export class Listener {
       throw error;
     }
     const pinging = new AbortController();
-    void ping(client, pingMs, pinging.signal).catch(end);
+    const turns = new Turns();
+    void ping(client, turns, pingMs, pinging.signal).catch(end);
     this.#listening = client;
+    this.#turns = turns;
     const ended = lost.finally(() => {
       pinging.abort();
       if (this.#listening === client) this.#listening = null;
@@ -184,11 +188,22 @@ export class Listener {
   }
 }
 
+/** Runs one statement after the other: pg 9 will refuse one on a connection that is busy. */
+class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<T>(statement: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(statement, statement);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
 /** Tests the connection until `signal` is aborted. Rejects when the server does not reply within the query time-out. */
-async function ping(client: pg.Client, everyMs: number, signal: AbortSignal): Promise<void> {
+async function ping(client: pg.Client, turns: Turns, everyMs: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(everyMs, undefined, { signal });
     const question: pg.QueryConfig & { query_timeout: number } = { text: 'select 1', query_timeout: PONG_MS };
-    await client.query(question);
+    await turns.run(() => client.query(question));
   }
 }
