@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_STATUSES, JOB_STATUSES, statusMeantBy } from '../domain/job.ts';
-import { isStorableText } from '../domain/text.ts';
+import { isLongerThan, isStorableText } from '../domain/text.ts';
 import { answer, named, onWire } from './documentation.ts';
 import { lean } from './lean.ts';
 import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
@@ -159,8 +159,18 @@ export const publishedJob = named(
   }),
 );
 
+/** A string whose `maxLength` counts characters, as JSON Schema has it, and not units of UTF-16, as zod does. */
+class CountedString extends z.ZodString {
+  override _parse(input: z.ParseInput): z.ParseReturnType<string> {
+    const { maxLength } = this;
+    const data: unknown = input.data;
+    const isFine = typeof data === 'string' && maxLength !== null && data.length > maxLength;
+    return isFine && !isLongerThan(data, maxLength) ? z.OK(data) : super._parse(input);
+  }
+}
+
 export function storableText(length: { readonly min: number; readonly max: number }) {
-  const text = z.string().min(length.min).max(length.max);
+  const text: z.ZodString = new CountedString(z.string().min(length.min).max(length.max)._def);
   return lean(text.refine(isStorableText, { message: 'must not contain NUL or lone surrogates' }));
 }
 

@@ -1,7 +1,7 @@
 import { type FieldErrors, JobferryError } from './errors.ts';
 import { scanJson } from './json-source.ts';
 import { LIMITS } from './queue.ts';
-import { isStorableText } from './text.ts';
+import { isLongerThan, isStorableText } from './text.ts';
 
 /** The fields of a job that a client sends. */
 export interface Publishable {
@@ -44,7 +44,7 @@ function payloadProblem(source: string): string | null {
 
 function keyProblem(key: string | undefined): string | null {
   if (key === undefined) return null;
-  if (key.length < 1 || key.length > LIMITS.idempotencyKeyLength) {
+  if (key.length < 1 || isLongerThan(key, LIMITS.idempotencyKeyLength)) {
     return `must have 1 to ${LIMITS.idempotencyKeyLength} characters`;
   }
   return isStorableText(key) ? null : 'must not contain NUL or lone surrogates';

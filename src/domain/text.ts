@@ -3,6 +3,15 @@ export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
+/** Counts characters as people and PostgreSQL do: an emoji is one, although it has two units in JavaScript. */
+export function isLongerThan(text: string, characters: number): boolean {
+  if (text.length <= characters) return false;
+  if (text.length > 2 * characters) return true;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count > characters;
+}
+
 /** Maximum length of a message in characters. Messages of libraries quote the request. */
 const MAX_MESSAGE = 400;
 /** The beginning and the end of a message name the place and the problem; what is quoted stands between them. */

@@ -67,6 +67,7 @@ describe('publish', () => {
 
   it.each([
     ['H63 255 characters', `"${'k'.repeat(255)}"`, 'k'.repeat(255)],
+    ['H63 255 characters of two units', `"${'\u{1f511}'.repeat(255)}"`, '\u{1f511}'.repeat(255)],
     ['H66 composed', '"\u00e9"', '\u00e9'],
     ['H66 decomposed', '"e\u0301"', 'e\u0301'],
     ['H66 a trailing space', '"k "', 'k '],
@@ -80,6 +81,7 @@ describe('publish', () => {
 
   it.each([
     ['H63 256 characters', `"${'k'.repeat(256)}"`],
+    ['H63 256 characters of two units', `"${'\u{1f511}'.repeat(256)}"`],
     ['H63 empty', '""'],
     ['H63 a number', '1'],
     ['H63 null', 'null'],

@@ -4,7 +4,7 @@ import { isPerson } from '../../domain/audit.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS } from '../../domain/queue.ts';
-import { isStorableText } from '../../domain/text.ts';
+import { isLongerThan, isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
 import type { JobBatches } from './batches.ts';
 import { findReportable, notAwaitingAck } from './report.ts';
@@ -47,7 +47,7 @@ export function createExtendAck({ db, changes }: Pick<Context, 'db' | 'changes'>
 function assertExtension(seconds: number, progress: string | null): void {
   const { min, max } = LIMITS.ackExtension;
   if (!(seconds >= min && seconds <= max)) throw invalidField('seconds', `must be from ${min} to ${max}`);
-  if (progress !== null && (progress.length > LIMITS.progressLength || !isStorableText(progress))) {
+  if (progress !== null && (isLongerThan(progress, LIMITS.progressLength) || !isStorableText(progress))) {
     const message = `must have at most ${LIMITS.progressLength} characters, and neither NUL nor lone surrogates`;
     throw invalidField('progress', message);
   }
