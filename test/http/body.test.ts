@@ -42,6 +42,11 @@ describe.each(ROUTES)('the body of %s %s', (method, path, good, shape) => {
     expect(api.calls.filter(({ method }) => !method.startsWith('accounts.'))).toEqual([]);
   });
 
+  it('H21 names a byte order mark as the reason', async () => {
+    const { text } = await (await testApi()).send(method, path, { body: `\ufeff${good}` });
+    expect(text).toContain('it begins with a byte order mark');
+  });
+
   it.each<[name: string, body: string]>([
     ['H23 100 000 arrays', `{"payload":${'['.repeat(1e5)}${']'.repeat(1e5)}}`],
     ['H24 30 000 objects', `{"payload":${'{"a":'.repeat(3e4)}1${'}'.repeat(3e4)}}`],
@@ -72,6 +77,7 @@ describe.each(ROUTES)('the body of %s %s', (method, path, good, shape) => {
   it.each<[name: string, headers: Record<string, string | undefined>]>([
     ['H13 without a content type', { 'content-type': undefined }],
     ['with a charset', { 'content-type': 'application/json; charset=utf-8' }],
+    ['with a charset without its dash', { 'content-type': 'application/json; charset=utf8' }],
     ['in other letters', { 'content-type': 'Application/JSON ; Charset="UTF-8"; q=1' }],
     ['with no encoding', { 'content-encoding': 'Identity' }],
   ])('is accepted: %s', async (_name, headers) => {

@@ -80,7 +80,7 @@ function assertPlainJson({ headers }: IncomingMessage): void {
   if (type?.trim() !== 'application/json') throw new HttpRefusal(415, 'content-type must be application/json');
   for (const parameter of parameters) {
     const [name, value] = parameter.split('=');
-    if (name?.trim() === 'charset' && !/^\s*(?:utf-8|"utf-8")\s*$/.test(value ?? '')) {
+    if (name?.trim() === 'charset' && !/^\s*(?:utf-?8|"utf-?8")\s*$/.test(value ?? '')) {
       throw new HttpRefusal(415, 'charset must be utf-8');
     }
   }
@@ -137,7 +137,8 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's own message quotes the body, and differs between versions of Node.
-    throw new HttpRefusal(400, `malformed JSON: ${jsonErrorIn(text)}`);
+    const problem = text.startsWith('\ufeff') ? 'it begins with a byte order mark (U+FEFF)' : jsonErrorIn(text);
+    throw new HttpRefusal(400, `malformed JSON: ${problem}`);
   }
 }
 
