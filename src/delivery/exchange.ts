@@ -24,9 +24,11 @@ const BODY_GRACE_MS = 500;
 /** Time in which a process that was suspended or blocked reads what its sockets have received. */
 const READ_SOCKETS_MS = 250;
 
-/** The kernels of both sides may hold a request of this size, or a smaller one, of which the receiver has read only the beginning. */
+/** The kernels of both sides may hold a larger request, up to a megabyte, of which the receiver has read only the beginning. */
 const LARGE_REQUEST_BYTES = 64 * 1024;
-/** A receiver that answers a large request faster than this has hardly read it. */
+/** Few receivers accept a job that they have not read, and a new connection for each of the smaller ones would cost more. */
+const LARGE_ACCEPTED_BYTES = 256 * 1024;
+/** A receiver that accepts a large request faster than this has hardly read it. */
 const READ_BYTES_PER_MS = 20_000;
 
 /**
@@ -231,8 +233,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if ((connection?.socket?.writableLength ?? 0) > 0) return true;
     const bytes = Buffer.isBuffer(body) ? body.length : 0;
     if (bytes <= LARGE_REQUEST_BYTES) return false;
-    const isAccepted = statusCode >= 200 && statusCode <= 299;
-    return !isAccepted || performance.now() - this.#writtenAt < bytes / READ_BYTES_PER_MS;
+    if (statusCode < 200 || statusCode > 299) return true;
+    return bytes > LARGE_ACCEPTED_BYTES && performance.now() - this.#writtenAt < bytes / READ_BYTES_PER_MS;
   }
 
   #isMine(): boolean {
