@@ -3,7 +3,7 @@ import { type ListenPrint, listen } from '../listen/run.ts';
 import { createLog } from '../log.ts';
 import { apiAddress, QUEUE_ARGUMENT } from './api.ts';
 import { command } from './command.ts';
-import { jsonOf } from './output.ts';
+import { jsonOf, printable } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 import { urlOf } from './values.ts';
 
@@ -46,7 +46,7 @@ function plainPrint(forward: URL, isTap: boolean): ListenPrint {
       if (secret !== null) console.log(`JOBFERRY_SECRET=${secret}`);
     },
     attempt: (attempt) => console.log(attemptLine(attempt, attempt.queue.length)),
-    note: (_event, sentence) => console.log(sentence),
+    note: (_event, sentence) => console.log(printable(sentence)),
   };
 }
 
