@@ -7,7 +7,7 @@ import type { Hosts } from './db/connection/hosts.ts';
 import { checkPooling } from './db/connection/pooler.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
-import { assertKeys, encryptStored } from './db/queues/encrypt-stored.ts';
+import { chooseKey, encryptStored } from './db/queues/encrypt-stored.ts';
 import { assertOwnSchema, migrate, schemaReport } from './db/schema/migrate.ts';
 import type { Logger } from './log.ts';
 import { type Repeated, repeat } from './pacing/repeat.ts';
@@ -127,14 +127,27 @@ const periodsOf = (config: Config) => ({ retentionMs: config.jobRetentionMs, lif
 
 /** The process changes nothing: it may not know all that is stored. */
 async function startBeside(release: string, config: Config, db: Database, log: Logger): Promise<void> {
-  await assertKeys(db, periodsOf(config));
+  await chooseKey(db, periodsOf(config));
   const what = `the database is of a later release (${release}): this process runs beside it`;
   log.warn({ version: VERSION, release }, `${what}, changes nothing of the schema, and does no retention sweep`);
 }
 
 async function encrypt(config: Config, db: Database, log: Logger): Promise<void> {
   const queues = await encryptStored(db, periodsOf(config));
-  if (db.cipher.keyId !== null) log.info({ keyId: db.cipher.keyId, newlyEncrypted: queues }, 'encrypting at rest');
+  const { keyId, firstKeyId } = db.cipher;
+  if (keyId !== firstKeyId)
+    log.warn({ keyId: firstKeyId }, 'a new key encrypts nothing yet: a running process does not have it');
+  if (keyId !== null) log.info({ keyId, newlyEncrypted: queues }, 'encrypting at rest');
+}
+
+/** Encrypts with the first key as soon as every running process has it. */
+export async function encryptLater(config: Config, { db, runsBeside }: OpenDatabase, log: Logger): Promise<void> {
+  const { keyId: before, firstKeyId } = db.cipher;
+  if (before === firstKeyId) return;
+  if (runsBeside) return chooseKey(db, periodsOf(config));
+  const queues = await encryptStored(db, periodsOf(config));
+  const { keyId } = db.cipher;
+  if (keyId !== before) log.info({ keyId, newlyEncrypted: queues }, 'encrypting at rest');
 }
 
 async function bootstrap(config: Config, db: Database): Promise<string | null> {

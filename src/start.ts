@@ -35,6 +35,7 @@ import { createExaminer, openSender } from './start/open-sender.ts';
 import { openDashboard } from './start/pages.ts';
 import { applyDeclaredQueues, readDeclaredQueues } from './start/queues-file.ts';
 import { startReplica } from './start/replica.ts';
+import { settingsOf } from './start/settings.ts';
 import { createTunnels } from './start/tunnels.ts';
 import {
   warnOfAllowedAddresses,
@@ -43,7 +44,7 @@ import {
   warnOfShortRetention,
   warnOfUntrustedProxy,
 } from './start/warnings.ts';
-import { watchClock, watchRelease } from './start/watches.ts';
+import { watchClock, watchKeys, watchRelease } from './start/watches.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
@@ -120,6 +121,7 @@ async function startParts(
   const { changes } = liveUpdates;
   const clock = watchClock(foundations);
   const release = watchRelease(foundations);
+  watchKeys(foundations);
   const tunnels = createTunnels(foundations, { listener, changes, tracing }, () =>
     openOwnSender(foundations, 0, { log }),
   );
@@ -146,10 +148,11 @@ async function startParts(
   const graphql =
     services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);
   const workerProblem = () => (worker !== null && release.refusal !== null ? 'stopped' : worker?.problem());
+  const keyProblem = () => worker?.keyProblem() ?? null;
   const egressProblem = () => worker?.egressProblem();
   const load = services === null ? null : new Load();
   const publishProblem = () => load?.admission.problem();
-  const ownReadiness = createReadiness({ db, log, release, workerProblem, egressProblem, publishProblem });
+  const ownReadiness = createReadiness({ db, log, release, workerProblem, keyProblem, egressProblem, publishProblem });
   let isStopping = false;
   const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
@@ -161,6 +164,7 @@ async function startParts(
   const onFront = metricsFront === null ? metrics : null;
   const parts = { services, graphql, dashboard, guide: development && findGuide(), metrics: onFront };
   const app = createApp({ ...parts, config, log, readiness, signIn, onChange, ...(load && { load }) });
+  const settings = settingsOf(config, db);
   const addressNow = () => addressOf(config, front.url);
   const facts = () => ({
     role: config.role,
@@ -170,6 +174,7 @@ async function startParts(
     clockOffsetSeconds: clock.offsetSeconds(),
     address: dashboard === null ? null : (addressNow()?.href ?? null),
     ignored: counts.ignored.recent(),
+    settings,
   });
   started.add(startHeartbeat(db, log, facts));
   release.onRefused(startAlertsOf(foundations, (timeoutMs) => openOwnSender(foundations, 0, { timeoutMs })));

@@ -17,6 +17,7 @@ import {
   vacuumFacts,
 } from '../db/operator/facts.ts';
 import { lockHolders } from '../db/operator/locks.ts';
+import { neededKeys } from '../db/queues/needed-keys.ts';
 import { type SchemaState, schemaReport } from '../db/schema/migrate.ts';
 import { OWN_RELEASE } from '../db/schema/release.ts';
 import { UnusableSchema } from '../db/schema/sql-functions.ts';
@@ -34,6 +35,7 @@ import {
   judgeVacuum,
 } from '../domain/doctor.ts';
 import { judgeConnections, judgeUnreachable } from '../domain/doctor-connections.ts';
+import { judgeSettingsApart } from '../domain/doctor-fleet.ts';
 import { judgeLocks } from '../domain/doctor-locks.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
 import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
@@ -78,7 +80,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['clock', async () => judgeClock(await clockOffset(db))],
     ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs), hasWorker(await processFacts(db)))],
     ['disk', async () => judgeDisk(await diskFacts(db, config))],
-    ['fleet', async () => judgeFleet(await processFacts(db), OWN_RELEASE, (await schemaReport(db.pool)).release)],
+    ['fleet', () => examineFleet(db, config)],
   ];
   const findings: Finding[] = [];
   for (const [name, check] of checks) {
@@ -91,6 +93,15 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     findings.push(...(await found));
   }
   return findings;
+}
+
+async function examineFleet(db: Database, config: Config): Promise<Finding[]> {
+  const processes = await processFacts(db);
+  const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+  const needed = (await neededKeys(db, periods)).flatMap(({ keyId }) => keyId ?? []);
+  const found = judgeFleet(processes, OWN_RELEASE, (await schemaReport(db.pool)).release);
+  const apart = judgeSettingsApart(processes, needed);
+  return apart.length === 0 ? found : [...found.filter(({ status }) => status !== 'ok'), ...apart];
 }
 
 /** Processes that use the database; none if it has no tables. */

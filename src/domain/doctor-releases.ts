@@ -1,10 +1,10 @@
 import { type Finding, ok, orOk, problem, WRONG_CLOCK_SECONDS, warning } from './doctor.ts';
+import { processInWords } from './doctor-fleet.ts';
 import {
   olderThan,
   oldestBeside,
   processesInWords,
   type Release,
-  ROLES,
   type RunningProcess,
   type SeenProcess,
 } from './release.ts';
@@ -82,10 +82,11 @@ export function judgeFleet(processes: readonly SeenProcess[], own: Release, stor
       ),
     );
   }
-  for (const { role, startedAt, clockOffsetSeconds } of processes) {
+  for (const process of processes) {
+    const { clockOffsetSeconds } = process;
     if (clockOffsetSeconds === null || Math.abs(clockOffsetSeconds) <= WRONG_CLOCK_SECONDS) continue;
     const off = `${Math.abs(clockOffsetSeconds).toFixed(1)} s ${clockOffsetSeconds > 0 ? 'behind' : 'ahead of'}`;
-    const what = `the clock of a process (${ROLES[role] ?? role}, started at ${startedAt.toISOString()}) is ${off} that of the database`;
+    const what = `the clock of ${processInWords(process)} is ${off} that of the database`;
     found.push(warning(check, what, 'synchronise the clock of its machine by NTP; its log has wrong times'));
   }
   return orOk(

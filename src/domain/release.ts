@@ -107,6 +107,20 @@ export interface SeenProcess extends RunningProcess {
   startedAt: Date;
   /** How far the clock of the database is ahead of that of the process; null if it does not know. */
   clockOffsetSeconds: number | null;
+  /** Null for a process of a release that does not report them. */
+  settings: ProcessSettings | null;
+}
+
+/** How a process runs, for comparisons with the others. */
+export interface ProcessSettings {
+  host: string;
+  pid: number;
+  /** Null if it was built outside of git. */
+  commit: string | null;
+  /** Ids of the keys of ENCRYPTION_KEY; the first is meant to encrypt. */
+  keys: readonly string[];
+  /** Hash of PLANS. */
+  plans: string;
 }
 
 /** @returns the oldest release whose processes may run on a database both before and after this program migrates it */

@@ -26,7 +26,7 @@ export function startMetrics(
   const { role, workerCapacity: capacity } = config;
   const stateOf = (of: Worker) => ({
     ...{ inFlight: of.inFlight(), lockedQueues: of.lockedQueues(), capacity },
-    delivers: of.problem() === null,
+    delivers: of.problem() === null && of.keyProblem() === null,
   });
   const process = {
     version: VERSION,

@@ -17,6 +17,7 @@ export function createTunnels(
     return startTunnelWorker(db, tunnels.wrap(sender), log, {
       ...{ databaseUrl: url, listener: new Listener({ url, log, origin: db.origin }), changes, tracing },
       ...{ capacity: config.workerCapacity, webhookTimeoutMs: config.webhookTimeoutMs },
+      periods: { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs },
       mayDeliver: (queueId) => tunnels.mayDeliver(queueId),
       isTunnelled: (queueId) => tunnels.takes(queueId),
     });

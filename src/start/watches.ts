@@ -1,4 +1,5 @@
 import { ClockWatch, checkClock, useClockWatch } from '../db/connection/clock-watch.ts';
+import { encryptLater } from '../open-database.ts';
 import { repeat } from '../pacing/repeat.ts';
 import { ReleaseWatch } from '../services/server/release-watch.ts';
 import type { Foundations } from './foundations.ts';
@@ -7,6 +8,8 @@ import type { Foundations } from './foundations.ts';
 const CLOCK_CHECK_MS = 2000;
 /** How often a process looks whether a later release has migrated the database; `/readyz` does it, too. */
 const RELEASE_CHECK_MS = 5000;
+/** How often a process whose first key does not encrypt yet looks whether every running process has it. */
+const KEY_CHECK_MS = 5000;
 
 export function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
   const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
@@ -21,4 +24,9 @@ export function watchRelease({ log, database: { db, runsBeside }, started }: Fou
   const checks = repeat(RELEASE_CHECK_MS, log, 'comparing the release of the database', () => release.look());
   started.add(() => checks.stop());
   return release;
+}
+
+export function watchKeys({ config, log, database, started }: Foundations): void {
+  const checks = repeat(KEY_CHECK_MS, log, 'encrypting with a new key', () => encryptLater(config, database, log));
+  started.add(() => checks.stop());
 }

@@ -2,10 +2,13 @@ import type { Address } from '../db/connection/address.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
 import { lockHolders } from '../db/operator/locks.ts';
+import { lackedKeys } from '../db/queues/needed-keys.ts';
 import type { Sender } from '../delivery/send.ts';
+import type { Periods } from '../domain/periods.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
+import { WakeNotifier } from '../services/wake-notifier.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { FollowedQueues } from './dispatch/followed-queues.ts';
@@ -17,6 +20,7 @@ export interface DispatchingOptions {
   listener: Listener;
   capacity: number;
   webhookTimeoutMs: number;
+  periods: Periods;
   changes: ChangeFeed;
   tracing: Tracing | null;
   /** See `DispatcherOptions.mayDeliver`. */
@@ -31,9 +35,13 @@ const LEASE_MARGIN_MS = 5000;
 /** From the end of a read to the next, in milliseconds: a change of another process is promised to be found within 2 s. */
 const FOLLOW_MS = 1900;
 
+/** How often a process that lacks a key looks whether it is still needed. */
+const KEYS_MS = 5000;
+
 /** Starts what claims and delivers: a dispatcher, and the lease lock that its claims need. */
 export async function startDispatching(db: Database, sender: Sender, log: Logger, options: DispatchingOptions) {
-  const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver, isTunnelled } = options;
+  const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver, isTunnelled, periods } = options;
+  const notifier = new WakeNotifier(db, log);
   let dispatcher: Dispatcher | null = null;
   // The first delivery of the process follows the settings, too.
   const followed = new FollowedQueues(db);
@@ -64,14 +72,20 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
     whoLocks: () => lockHolders(db.reading('locks')),
+    lackedKeys: () => lackedKeys(db, periods),
+    passOn: (queueId) => notifier.add(queueId, 'change'),
   });
   dispatcher = dispatching;
   const reading = repeat(FOLLOW_MS, log, 'reading the settings of queues that a worker follows', () => followed.read());
+  const keys = repeat(KEYS_MS, log, 'looking for keys that this process lacks', () => dispatching.missingKeys.look());
   return {
     liveness,
     dispatching,
     followQueues: () => followed.read(),
     /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
-    drain: () => Promise.all([reading.stop(), dispatching.drain()]),
+    drain: async () => {
+      await Promise.all([reading.stop(), keys.stop(), dispatching.drain()]);
+      await notifier.idle();
+    },
   };
 }

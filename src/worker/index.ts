@@ -2,12 +2,12 @@ import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readWake, WAKE_CHANNEL, type WakeReason } from '../db/delivery/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
-import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
 import type { NewJobClaims } from '../services/context.ts';
 import type { ReleaseWatch } from '../services/server/release-watch.ts';
 import { BulkActions } from './bulk/actions.ts';
+import type { KeyProblem } from './dispatch/missing-keys.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
 import { Deadlines } from './maintenance/deadlines.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
@@ -17,7 +17,6 @@ import { createTasks } from './wake-ups/tasks.ts';
 
 export interface WorkerOptions extends DispatchingOptions {
   retentionSweepMs: number;
-  periods: Periods;
   plans: PlanTable;
   clock: ClockWatch;
   release: Pick<ReleaseWatch, 'knowsAll'>;
@@ -34,6 +33,8 @@ export interface Worker {
   lookAgain(): void;
   /** For operators: why the worker does not deliver as it should; null when it does. */
   problem(): string | null;
+  /** For operators: the key that this process lacks; null without one. */
+  keyProblem(): KeyProblem | null;
   /** For operators: what keeps this process from all receivers, and for how long; null when nothing does. */
   egressProblem(): string | null;
   /** Number of running deliveries. */
@@ -50,12 +51,13 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const { liveness, dispatching, followQueues, drain } = await startDispatching(db, sender, log, options);
   const { workerId } = liveness;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
-  const deadlines = new Deadlines(db, log, wake, changes);
-  const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
+  const wakeSomewhere = (queueId: string) => dispatching.wakeSomewhere(queueId);
+  const deadlines = new Deadlines(db, log, wakeSomewhere, changes);
+  const bulkActions = new BulkActions({ db, plans, periods, wake: wakeSomewhere, changes }, log);
   const isDelivering = () => dispatching.inFlight > 0;
   const parts = { db, log, liveness, deadlines, bulkActions, wake, isDelivering };
   const maintenance = new Maintenance({ ...options, ...parts });
-  const tasks = createTasks({ dispatcher: dispatching, deadlines, bulkActions, maintenance });
+  const tasks = createTasks({ wake: wakeSomewhere, deadlines, bulkActions, maintenance });
   const runner = new WakeUpRunner(db, log, tasks, sweepSchedule(options.retentionSweepMs));
   try {
     await runner.start();
@@ -89,8 +91,10 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     problem: () => {
       if (!runner.running) return 'restarting';
       if (!liveness.confirmed) return `the lease lock is not confirmed: ${liveness.problem}`;
-      return dispatching.problem;
+      const { problem } = dispatching.missingKeys;
+      return dispatching.problem ?? (problem?.isElsewhere === true ? problem.text : null);
     },
+    keyProblem: () => dispatching.missingKeys.problem,
     egressProblem: () => {
       const { outage } = sender.egress;
       return outage === null ? null : `${outage.error} for ${Math.round(outage.sinceMs / 1000)} s`;

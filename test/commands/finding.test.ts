@@ -4,6 +4,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openCommands } from '../support/operator.ts';
+import { SETTINGS } from '../support/process-settings.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
@@ -253,6 +254,7 @@ it('commands say that no worker runs, until one does', async () => {
     clockOffsetSeconds: null,
     address: null,
     ignored: [],
+    settings: SETTINGS,
   });
   expect(await operator.json('queue', 'show', 'alone')).toMatchObject({ workerRunning: false });
   await reportInstance(op.db, null, {
@@ -263,6 +265,7 @@ it('commands say that no worker runs, until one does', async () => {
     clockOffsetSeconds: null,
     address: null,
     ignored: [],
+    settings: SETTINGS,
   });
   expect(await operator.json('queue', 'show', 'alone')).toMatchObject({ workerRunning: true });
   expect(await operator.text('queue', 'show', 'alone')).toMatch(/^state +running$/m);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Cipher, keyIdOf } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
+import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { encryptStored } from '../../src/db/queues/encrypt-stored.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -61,6 +62,50 @@ async function readSecrets({ secrets }: Opened, db: Database) {
     keyIds: [...new Set(all.map(({ secret }) => keyIdOf(secret)))],
   };
 }
+
+describe('a new first key', () => {
+  const report = (db: Database, ...of: Uint8Array[]) =>
+    reportInstance(db, null, {
+      ...{
+        role: 'worker',
+        version: '1.2.3',
+        inFlight: 0,
+        capacity: 1,
+        clockOffsetSeconds: 0,
+        address: null,
+        ignored: [],
+      },
+      settings: { host: 'db1', pid: 1, commit: null, keys: new Cipher(of).keyIds, plans: '' },
+    });
+
+  it('encrypts nothing before every running process has it', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(3);
+    const without = await report(opened.plain);
+    const db = opened.openWith(keys[0]);
+    expect(await encryptStored(db, PERIODS)).toBe(0);
+    expect([db.cipher.keyId, db.cipher.firstKeyId]).toEqual([null, new Cipher([keys[0]]).keyId]);
+    expect(db.cipher.encrypt('signing-secret:q1', 'whsec_new')).toBe('whsec_new');
+
+    await removeInstance(opened.plain, without.id);
+    await report(opened.plain, keys[1], keys[0]);
+    expect(await encryptStored(db, PERIODS)).toBe(3);
+    expect(db.cipher.keyId).toBe(db.cipher.firstKeyId);
+  });
+
+  it('waits for a process that does not report its keys, and the key in use goes on', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(3);
+    await encryptStored(opened.openWith(keys[0]), PERIODS);
+    const { id } = await report(opened.plain);
+    await opened.plain.query('update instance set settings = null');
+    const rotated = opened.openWith(keys[1], keys[0]);
+    expect(await encryptStored(rotated, PERIODS)).toBe(0);
+    expect(rotated.cipher.keyId).toBe(new Cipher([keys[0]]).keyId);
+    await removeInstance(opened.plain, id);
+    expect(await encryptStored(rotated, PERIODS)).toBe(3);
+  });
+});
 
 describe('the signing secrets', () => {
   it('stay as they are without a key', async () => {

@@ -136,6 +136,7 @@ it('says so in the readiness while statements hang on a primary that went silent
     log: said,
     release,
     workerProblem: () => undefined,
+    keyProblem: () => null,
     egressProblem: () => undefined,
     publishProblem: () => undefined,
   })();

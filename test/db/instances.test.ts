@@ -7,8 +7,10 @@ import {
   reportInstance,
 } from '../../src/db/insight/instances.ts';
 import { releaseRuns } from '../../src/db/insight/releases.ts';
+import { processFacts } from '../../src/db/operator/facts.ts';
 import { startHeartbeat } from '../../src/services/server/heartbeat.ts';
 import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
+import { SETTINGS } from '../support/process-settings.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const START = Date.UTC(2026, 10, 21, 12);
@@ -24,7 +26,7 @@ beforeAll(async () => {
 
 const report: InstanceReport = {
   ...{ role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000, clockOffsetSeconds: 0.5 },
-  ...{ address: 'http://127.0.0.1:8080/', ignored: [] },
+  ...{ address: 'http://127.0.0.1:8080/', ignored: [], settings: SETTINGS },
 };
 const rows = () => fixture.db.query<{ id: string; in_flight: number }>('select * from instance order by started_at');
 
@@ -44,6 +46,7 @@ it('is one row per process, as its last heartbeat wrote it', async () => {
       clock_offset_seconds: 0.5,
       address: 'http://127.0.0.1:8080/',
       ignored: null,
+      settings: SETTINGS,
     },
   ]);
   await removeInstance(fixture.db, identity.id);
@@ -183,4 +186,11 @@ describe('the releases that began to run', () => {
     expect((await fixture.db.query('select from release_run')).length).toBe(100);
     expect((await runs())[0]).toEqual(['2.0.0', '1.109.0', MINUTE]);
   });
+});
+
+it('is read from a database of an earlier build, which lacks columns', async () => {
+  const { db } = await openFixture();
+  await reportInstance(db, null, report);
+  await db.query('alter table instance drop column clock_offset_seconds, drop column settings');
+  expect(await processFacts(db)).toMatchObject([{ role: 'all', clockOffsetSeconds: null, settings: null }]);
 });

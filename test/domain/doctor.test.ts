@@ -11,7 +11,9 @@ import {
   judgeVacuum,
 } from '../../src/domain/doctor.ts';
 import { judgeConnections, judgeUnreachable } from '../../src/domain/doctor-connections.ts';
+import { judgeSettingsApart } from '../../src/domain/doctor-fleet.ts';
 import { judgeFleet, judgeSchema } from '../../src/domain/doctor-releases.ts';
+import { SETTINGS } from '../support/process-settings.ts';
 
 /** By default no earlier one may run beside it. */
 const release = (version: string, oldestBeside = version) => ({ version, oldestBeside });
@@ -37,6 +39,7 @@ const GIB = 2 ** 30;
 const all = {
   ...{ role: 'all', version: '1.0.0' },
   ...{ startedAt: new Date('2026-11-24T00:00:00Z'), clockOffsetSeconds: 0.1 },
+  settings: SETTINGS,
 };
 
 const fine: [what: string, findings: Finding[]][] = [
@@ -244,7 +247,7 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     'a process with a wrong clock',
     judgeFleet([all, { ...all, role: 'worker', clockOffsetSeconds: -7200 }], release('1.0.0'), null),
     'warning',
-    /a process \(worker, started at 2026-11-24T00:00:00.000Z\) is 7200\.0 s ahead of that of the database/,
+    /a process \(worker, started at 2026-11-24T00:00:00.000Z on app1, pid 7\) is 7200\.0 s ahead of that of the database/,
     /NTP/,
   ],
   ['no API', judgeFleet([{ ...all, role: 'worker' }], release('1.0.0'), null), 'problem', /no API/, /--role api/],
@@ -278,7 +281,38 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
   ],
 ];
 
+const twoProcesses = (settings: object) => [all, { ...all, role: 'worker', settings: { ...SETTINGS, ...settings } }];
+
 describe('doctor', () => {
+  it.each([
+    [
+      'lacks a key that stored texts need',
+      { keys: [] },
+      ['0000000a'],
+      'problem',
+      /worker, .* on app1, pid 7\) lacks the key 0000000a and delivers nothing/,
+    ],
+    [
+      'lacks the new first key of another one',
+      { keys: [] },
+      [],
+      'warning',
+      /lacks the key 0000000a, so nothing is encrypted with it yet/,
+    ],
+    ['has other plans', { plans: 'p2' }, ['0000000a'], 'warning', /^PLANS is not the same .*pid 7\): p1; .*: p2$/],
+    [
+      'is another build',
+      { commit: 'b'.repeat(40) },
+      [],
+      'warning',
+      /builds of version 1\.0\.0 are running: aaaaaaaaaaaa, bbbbbbbbbbbb$/,
+    ],
+  ] as const)('names a process that %s', (_what, settings, needed, status, said) => {
+    const found = judgeSettingsApart(twoProcesses(settings), needed);
+    expect(found).toEqual([{ check: 'fleet', status, what: expect.stringMatching(said), fix: expect.any(String) }]);
+    expect(judgeSettingsApart([all, all, { ...all, settings: null }], needed)).toEqual([]);
+  });
+
   it.each(fine)('finds nothing wrong with %s', (_what, findings) => {
     expect(findings).toEqual([expect.objectContaining({ status: 'ok', fix: null })]);
   });

@@ -10,6 +10,8 @@ import { startInProcess } from '../support/in-process.ts';
 import type { Running } from '../support/process.ts';
 import { type Receiver, verifySignature } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
+import { openServices } from '../support/services.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** ENCRYPTION_KEY on real processes: turned on, rotated, missing; signatures hold all the while (decision 7). */
 
@@ -30,18 +32,17 @@ async function openInstallation() {
       return { api: createApi(running.baseUrl, API_KEY), graphql: createGraphQLClient(running.baseUrl, API_KEY) };
     },
     stop: async () => running?.stop(),
-    /** Ids of the keys that stored signing secrets need; undefined stands for those that are not encrypted. */
-    async keyIds(): Promise<(string | undefined)[]> {
-      const lines = await dumpDatabase(databaseUrl);
-      const rows = lines.filter((line) => line.startsWith('public.queue ')).map((line) => JSON.parse(line.slice(13)));
-      const secrets = rows.flatMap((row: Record<string, string | null>) => [
-        row.signing_secret,
-        row.next_signing_secret,
-      ]);
-      return [...new Set(secrets.flatMap((secret) => (secret == null ? [] : [keyIdOf(secret)])))];
-    },
+    keyIds: () => storedKeyIds(databaseUrl),
     serve: (env: Record<string, string>) => runJobferry(['serve'], { DATABASE_URL: databaseUrl, ...env }),
   };
+}
+
+/** Ids of the keys that stored signing secrets need; undefined stands for those that are not encrypted. */
+async function storedKeyIds(databaseUrl: string): Promise<(string | undefined)[]> {
+  const lines = await dumpDatabase(databaseUrl);
+  const rows = lines.filter((line) => line.startsWith('public.queue ')).map((line) => JSON.parse(line.slice(13)));
+  const secrets = rows.flatMap((row: Record<string, string | null>) => [row.signing_secret, row.next_signing_secret]);
+  return [...new Set(secrets.flatMap((secret) => (secret == null ? [] : [keyIdOf(secret)])))];
 }
 
 const HEADER = 'x-service-signature';
@@ -134,35 +135,52 @@ describe('signing secrets', () => {
     expect(await signers(api, receiver, late, secrets)).toEqual(['late', null]);
   });
 
-  it('a job whose secret a worker cannot decrypt waits for one that can, without an attempt', async () => {
+  it('are left to the other workers by one that lacks their key, and stop no queue', async () => {
     const { url: databaseUrl } = await createTestDatabase();
     const env = { BOOTSTRAP_API_KEY: API_KEY };
     const key = newKey();
-    // Short leases, so that its job soon comes to the other worker.
-    const without = await startInProcess({
-      databaseUrl,
-      role: 'worker',
-      env: { ...env, WEBHOOK_TIMEOUT_SECONDS: '0.5' },
-    });
-    // Encrypts from now on; the worker was started before and does not know it.
+    const without = await startInProcess({ databaseUrl, role: 'worker', env });
     const front = await startInProcess({ databaseUrl, role: 'api', env: { ...env, ENCRYPTION_KEY: key } });
     const api = createApi(front.baseUrl, API_KEY);
     const receiver = await openReceiver();
-    const queue = await api.createQueue({ webhookUrl: receiver.url });
-    const { id } = await api.publish(queue.name);
-    const complaint = (line: { msg: string; jobId?: unknown }) =>
-      line.jobId === id && line.msg.includes('cannot be read');
-    await api.waitForJob(id, () => without.logs.some(complaint));
-    expect(JSON.stringify(without.logs.find(complaint))).toContain('which ENCRYPTION_KEY does not have');
-    expect(receiver.requests).toEqual([]);
+    const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });
+    // The worker still delivers: nothing is encrypted before it has the key.
+    expect(front.logs.some(({ msg }) => msg.startsWith('a new key encrypts nothing yet'))).toBe(true);
+    await api.waitForStatus((await api.publish(queue.name)).id, 'completed');
+    expect(await storedKeyIds(databaseUrl)).toEqual([undefined]);
 
-    // As an operator would: that process is restarted, and refused until it has the key.
+    // As after a heartbeat that did not come for half a minute: the secret is encrypted all the same.
+    const { db } = openServices(databaseUrl);
+    const cipher = new Cipher([Buffer.from(key, 'base64')]);
+    const encrypted = cipher.encrypt(`signing-secret:${queue.id}`, queue.signingSecret);
+    await db.query('update queue set signing_secret = $1 where id = $2', [encrypted, queue.id]);
+    const { id } = await api.publish(queue.name);
+    const checks = async () => (await (await fetch(new URL('/readyz', without.baseUrl))).json()).checks;
+    await waitFor(async () => /^ENCRYPTION_KEY lacks [0-9a-f]{8}: /.test((await checks()).worker), {
+      message: '/readyz of the worker to name the key',
+    });
+    const metrics = await (await fetch(new URL('/metrics', without.baseUrl))).text();
+    expect(metrics).toMatch(/^jobferry_worker_delivers 0$/m);
+    const { stdout } = await runJobferry(['doctor'], { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: key });
+    expect(stdout).toMatch(
+      new RegExp(`^problem +fleet +a process \\(worker, .*, pid ${process.pid}\\) lacks the key ${cipher.keyId} `, 'm'),
+    );
+
+    // The lease is 20 s, and the queue has one slot: the other worker gets it at once.
+    await startInProcess({ databaseUrl, role: 'worker', env: { ...env, ENCRYPTION_KEY: key } });
+    const startedAt = performance.now();
+    expect(await api.waitForStatus(id, 'completed')).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+
+    // As an operator would: that process is restarted, and refused until it has the key. The rest is then encrypted.
     await without.stop();
     const refused = await runJobferry(['serve', '--role', 'worker'], { DATABASE_URL: databaseUrl, ...env });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^jobferry: ENCRYPTION_KEY: /m)]);
-    await startInProcess({ databaseUrl, role: 'worker', env: { ...env, ENCRYPTION_KEY: key } });
-    expect(await api.waitForStatus(id, 'completed')).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
-    expect(receiver.requests.map((request) => request.json().attempt)).toEqual([1]);
+    const other = await api.createQueue({ webhookUrl: receiver.url });
+    await waitFor(async () => (await storedKeyIds(databaseUrl)).every((keyId) => keyId === cipher.keyId), {
+      message: 'all secrets to be encrypted',
+    });
+    expect(await signers(api, receiver, other, { other: other.signingSecret })).toEqual(['other', null]);
   });
 });
 

@@ -84,6 +84,7 @@ import {
   sessionByHash,
 } from '../../src/db/sessions.ts';
 import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
+import { SETTINGS } from '../support/process-settings.ts';
 import {
   type Case,
   indexedCases,
@@ -467,7 +468,7 @@ async function sweepTurn(): Promise<void> {
 
 const INSTANCE: InstanceReport = {
   ...{ role: 'api', version: '0', inFlight: 0, capacity: 0 },
-  ...{ clockOffsetSeconds: null, address: null, ignored: [] },
+  ...{ clockOffsetSeconds: null, address: null, ignored: [], settings: SETTINGS },
 };
 
 function cancellation() {

@@ -22,6 +22,8 @@ class FakeDatabase {
   readonly cipher = new Cipher();
   readonly log = silent;
   readonly due = new Map<string, number>();
+  /** Stored secrets of queues; without one, a plain text. */
+  readonly secrets = new Map<string, string>();
   readonly claims: { queueIds: string[]; jobs: number[] }[] = [];
   readonly settled: { id: string; status: string }[] = [];
   /** `wait_ms` after a claim of this queue: null when its slots are taken, infinity when no job is left. */
@@ -76,7 +78,8 @@ class FakeDatabase {
 
   #row(queueId: string) {
     this.#lastId += 1;
-    return claimedRow(queueId, accountOf(queueId), this.#lastId);
+    const row = claimedRow(queueId, accountOf(queueId), this.#lastId);
+    return { ...row, signing_secret: this.secrets.get(queueId) ?? row.signing_secret };
   }
 }
 
@@ -291,6 +294,56 @@ describe('a job that its publish has claimed', () => {
     await until(() => db.settled.length === 1, 'the outcome');
     await turns();
     expect(db.claims).toHaveLength(claims);
+  });
+});
+
+describe('a process that lacks the key of a queue', () => {
+  const stored = new Cipher([new Uint8Array(32)]).encrypt('signing-secret:locked', 'secret');
+  const keyId = new Cipher([new Uint8Array(32)]).keyId ?? '';
+  const asked = (queueId: string) => [{ queueId, accountId: accountOf(queueId), jobs: 1, bytes: 2 }];
+
+  function openWithout(lacked: string[], isElsewhere = true) {
+    const passedOn: string[] = [];
+    const lackedKeys = async () => ({ lacked, isElsewhere });
+    const parts = setup({ lackedKeys, passOn: (queueId) => passedOn.push(queueId) });
+    parts.db.secrets.set('locked', stored);
+    parts.db.due.set('locked', 3);
+    return { ...parts, passedOn };
+  }
+
+  it('gives its jobs back at once, tells the others, and claims nothing more of it', async () => {
+    const { db, sender, dispatcher, passedOn } = openWithout([keyId]);
+    dispatcher.wake('locked');
+    await until(() => db.settled.length === 3, 'the jobs to go back');
+    expect(db.settled.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending']);
+    await until(() => passedOn.includes('locked'), 'the others to be told');
+    const before = db.claims.length;
+    dispatcher.wake('locked');
+    dispatcher.wakeSomewhere('locked');
+    await turns();
+    expect([db.claims.length, sender.highest]).toEqual([before, 0]);
+    expect(dispatcher.newJobs.reserve(asked('locked'))).toBe(null);
+    expect(dispatcher.hasRoom('locked')).toBe(false);
+    const problem = { text: `ENCRYPTION_KEY lacks ${keyId}: nothing of 1 queue is claimed`, isElsewhere: true };
+    expect(dispatcher.missingKeys.problem).toEqual(problem);
+
+    db.due.set('open', 1);
+    dispatcher.wake('open');
+    await until(() => sender.underWay.length === 1, 'a delivery of a queue that it can read');
+  });
+
+  it('claims again when the key is not needed any more', async () => {
+    const lacked = [keyId];
+    const { db, sender, dispatcher } = openWithout(lacked);
+    dispatcher.wake('locked');
+    await until(() => db.settled.length === 3, 'the jobs to go back');
+    lacked.length = 0;
+    await dispatcher.missingKeys.look();
+    expect(dispatcher.missingKeys.problem).toBe(null);
+    db.secrets.clear();
+    db.due.set('locked', 1);
+    dispatcher.wake('locked');
+    await until(() => sender.underWay.length === 1, 'a delivery');
   });
 });
 

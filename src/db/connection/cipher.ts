@@ -41,19 +41,45 @@ export interface Signature {
 /** This process cannot decrypt a stored text. The message is for operators and contains no secret. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
+  /** Id of the key that this process does not have; null if the stored text itself is damaged. */
+  readonly missingKey: string | null;
+
+  constructor(message: string, missingKey: string | null = null) {
+    super(message);
+    this.missingKey = missingKey;
+  }
 }
 
 export class Cipher {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #cached = new Map<string, { scope: Scope; text: string }>();
-  /** Id of the key that encrypts; null when texts are not encrypted. */
-  readonly keyId: string | null;
+  #keyId: string | null;
 
-  /** @param keys keys of 32 bytes; the first encrypts, and all of them decrypt */
+  /** @param keys keys of 32 bytes; the first encrypts unless `encryptWith` chooses another one, and all of them decrypt */
   constructor(keys: readonly Uint8Array[] = []) {
     for (const key of keys) if (key.length !== KEY_BYTES) throw new Error(`a key must have ${KEY_BYTES} bytes`);
     this.#keys = new Map(keys.map((key) => [idOf(key), createSecretKey(key)]));
-    this.keyId = keys[0] === undefined ? null : idOf(keys[0]);
+    this.#keyId = this.firstKeyId;
+  }
+
+  /** Id of the key that encrypts; null when texts are not encrypted. */
+  get keyId(): string | null {
+    return this.#keyId;
+  }
+
+  /** Id of the key that is meant to encrypt; null without keys. */
+  get firstKeyId(): string | null {
+    return this.keyIds[0] ?? null;
+  }
+
+  /** Encrypts with this key from now on; null: not at all. Other processes may lack the first key (db/queues/encrypt-stored). */
+  encryptWith(keyId: string | null): void {
+    this.#keyId = keyId;
+  }
+
+  /** Ids of all keys; the first is meant to encrypt. */
+  get keyIds(): string[] {
+    return [...this.#keys.keys()];
   }
 
   knows(keyId: string): boolean {
@@ -103,9 +129,10 @@ export class Cipher {
     return text;
   }
 
-  /** Signs a text with the key that encrypts. @returns null without a key */
+  /** Signs a text with the first key. @returns null without a key */
   sign(text: string): Signature | null {
-    return this.keyId === null ? null : { key: this.keyId, hmac: this.#hmac(this.keyId, text) ?? '' };
+    const key = this.firstKeyId;
+    return key === null ? null : { key, hmac: this.#hmac(key, text) ?? '' };
   }
 
   /** @returns null if the signature's key is not known here */
@@ -128,7 +155,10 @@ export class Cipher {
   #keyOf(scope: Scope, keyId: string, nonce: Buffer): Buffer {
     const key = this.#keys.get(keyId);
     if (key === undefined) {
-      throw new UnreadableError(`${scope} is encrypted with the key ${keyId}, which ENCRYPTION_KEY does not have`);
+      throw new UnreadableError(
+        `${scope} is encrypted with the key ${keyId}, which ENCRYPTION_KEY does not have`,
+        keyId,
+      );
     }
     return createHmac('sha256', key).update(nonce.subarray(0, HALF_NONCE_BYTES)).digest();
   }

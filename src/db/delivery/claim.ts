@@ -1,6 +1,6 @@
 import { traceOfJob } from '../../domain/trace.ts';
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
-import { type Cipher, keyIdOf } from '../connection/cipher.ts';
+import { type Cipher, keyIdOf, UnreadableError } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { type StoredJobRow, toJobState, toRules } from './stored-job.ts';
 
@@ -19,6 +19,8 @@ export interface ClaimedJob {
   payload: string;
   /** Id of the key that the stored payload is encrypted with; undefined without encryption. Also used for the answer. */
   encryptedWith?: string | undefined;
+  /** Id of the key that this process lacks to read the secret or the payload: the claim must be given back. Undefined if it can. */
+  missingKey?: string | undefined;
   /** Trace context of the publish, and later of this attempt if the process makes spans; null without one. */
   trace: string | null;
   createdAt: Date;
@@ -125,21 +127,28 @@ function byTime(a: ClaimedJob, b: ClaimedJob): number {
 }
 
 /**
- * Empty for a job that cannot be decrypted, because this process does not have the key or the stored text was changed.
- * When its lease ends, the job goes back without an attempt counted, and a process that has the key may claim it.
+ * A job whose key this process does not have is marked (`missingKey`): it is given back at once, so that a process with the key
+ * claims it. Empty for a job whose stored text is damaged. No process can read it, so it goes back when its lease ends: given back
+ * at once, it would be claimed again at once. Neither counts an attempt.
  */
 export function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   try {
     return [toClaimedJob(db.cipher, row)];
   } catch (error) {
     const fields = { err: error, jobId: row.id, queueId: row.queue_id };
+    const missingKey = error instanceof UnreadableError ? error.missingKey : null;
+    if (missingKey !== null) {
+      db.log.warn(fields, 'a claimed job cannot be read; it is given back');
+      return [toClaimedJob(null, row, missingKey)];
+    }
     db.log.warn(fields, 'a claimed job cannot be read; it goes back when its lease ends');
     return [];
   }
 }
 
-function toClaimedJob(cipher: Cipher, row: ClaimRow): ClaimedJob {
-  const { queue_id: queueId, signing_secret: secret, next_signing_secret: next } = row;
+/** @param cipher null leaves out what is encrypted @throws UnreadableError */
+function toClaimedJob(cipher: Cipher | null, row: ClaimRow, missingKey?: string): ClaimedJob {
+  const { queue_id: queueId, signing_secret: secret, next_signing_secret: next, payload } = row;
   return {
     id: row.id,
     token: String(row.claim_token),
@@ -147,10 +156,11 @@ function toClaimedJob(cipher: Cipher, row: ClaimRow): ClaimedJob {
     queueId,
     queueName: row.queue_name,
     webhookUrl: row.webhook_url,
-    signingSecret: cipher.decryptCached(`signing-secret:${queueId}`, secret),
-    nextSigningSecret: next === null ? null : cipher.decryptCached(`signing-secret:${queueId}`, next),
-    payload: cipher.decrypt(`payload:${queueId}`, row.payload),
-    encryptedWith: keyIdOf(row.payload),
+    signingSecret: cipher?.decryptCached(`signing-secret:${queueId}`, secret) ?? '',
+    nextSigningSecret: next === null ? null : (cipher?.decryptCached(`signing-secret:${queueId}`, next) ?? null),
+    payload: cipher?.decrypt(`payload:${queueId}`, payload) ?? '',
+    encryptedWith: keyIdOf(payload),
+    missingKey,
     trace: traceOfJob(row.trace_context, row.id),
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,

@@ -1,5 +1,5 @@
 import type { IgnoredOfQueue } from '../../counts/ignored-names.ts';
-import { RELEASES_KEPT } from '../../domain/release.ts';
+import { type ProcessSettings, RELEASES_KEPT } from '../../domain/release.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** The heartbeat of a process. */
@@ -13,6 +13,7 @@ export interface InstanceReport {
   /** Where the process serves the dashboard, for people; null if it does not. */
   address: string | null;
   ignored: readonly IgnoredOfQueue[];
+  settings: ProcessSettings;
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
@@ -41,12 +42,13 @@ const REPORT: Statement = {
        where exists (select from begun)
          and began_at <= (select began_at from release_run order by began_at desc offset ${RELEASES_KEPT - 1} limit 1)
     )
-    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds, address, ignored)
-    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7, $8, $9)
+    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds, address, ignored, settings)
+    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7, $8, $9, $10)
     on conflict (id) do update set last_seen_at = jobferry_now(), in_flight = excluded.in_flight,
                                    capacity = excluded.capacity,
                                    clock_offset_seconds = excluded.clock_offset_seconds,
-                                   address = excluded.address, ignored = excluded.ignored
+                                   address = excluded.address, ignored = excluded.ignored,
+                                   settings = excluded.settings
     returning i.id, i.started_at`,
 };
 
@@ -65,7 +67,7 @@ export async function reportInstance(
   identity: InstanceIdentity | null,
   report: InstanceReport,
 ): Promise<InstanceIdentity> {
-  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored } = report;
+  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored, settings } = report;
   const values = [
     identity?.id ?? null,
     identity?.startedAt ?? null,
@@ -76,6 +78,7 @@ export async function reportInstance(
     clockOffsetSeconds,
     address,
     ignored.length === 0 ? null : JSON.stringify(ignored),
+    JSON.stringify(settings),
   ];
   const row = await db.one<{ id: string; started_at: Date }>(REPORT, values);
   if (row === null) throw new Error('the heartbeat of this process returned no row');
@@ -84,10 +87,12 @@ export async function reportInstance(
 
 const REMOVE: Statement = { name: 'remove-instance', text: 'delete from instance where id = $1' };
 
-/** Processes with a heartbeat in the last half minute. A migration reads this, too, before it has added any column. */
+/** Processes with a heartbeat in the last half minute. A migration reads this, too, before it has added any column, so columns may be missing. */
 export const RUNNING = `
-  select role, version, started_at as "startedAt", clock_offset_seconds as "clockOffsetSeconds"
-    from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`;
+  select role, version, started_at as "startedAt",
+         (to_jsonb(i) ->> 'clock_offset_seconds')::float8 as "clockOffsetSeconds",
+         nullif(to_jsonb(i) -> 'settings', 'null') as settings
+    from instance i where last_seen_at > jobferry_now() - interval '30 s' order by id`;
 
 /** Publishes to a queue with names that the API ignores. */
 export interface IgnoredNames {

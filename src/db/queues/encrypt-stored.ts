@@ -1,24 +1,39 @@
 import type { Periods } from '../../domain/periods.ts';
 import { keyIdOf, UnreadableError } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
+import { assertKeys, keysOfProcesses } from './needed-keys.ts';
 
 /** Queues per batch. A batch locks the rows of its queues for a moment, and claims skip them meanwhile. */
 const BATCH = 100;
 
 /**
- * Runs at the start of a process. Checks that the process has all keys that it needs, and encrypts the signing secrets
- * of queues and alert rules that are not encrypted with the first key. Must be called under the migration lock, so that processes that start at
- * the same time do it one after the other.
+ * Runs at the start of a process, and repeatedly while the first key does not encrypt yet. Checks that the process has all keys that
+ * it needs, chooses the key that encrypts, and encrypts the signing secrets of queues and alert rules that are not encrypted with it.
+ * At the start it must be called under the migration lock, so that processes that start at the same time do it one after the other.
  * @param periods payloads of jobs that are no longer kept need no key
  * @returns the number of updated queues
  * @throws Error with a message for the operator when a key is missing
  */
 export async function encryptStored(db: Database, periods: Periods): Promise<number> {
-  await assertKeys(db, periods);
+  await chooseKey(db, periods);
   if (db.cipher.keyId === null) return 0;
   await encryptTable(db, ALERT_RULES);
   return encryptTable(db, QUEUES);
+}
+
+/**
+ * Checks that the process has all keys that it needs, and makes the first of its keys encrypt that every running process has. What a
+ * new key encrypts cannot be delivered by a worker without it. A key that stored texts need already is one that all have: without it
+ * no process starts.
+ * @throws Error with a message for the operator when a key is missing
+ */
+export async function chooseKey(db: Database, periods: Periods): Promise<void> {
+  const needed = new Set((await assertKeys(db, periods)).map(({ keyId }) => keyId));
+  const { cipher } = db;
+  if (cipher.firstKeyId === null) return;
+  const others = await keysOfProcesses(db);
+  const isEverywhere = (keyId: string) => needed.has(keyId) || others.every((keys) => keys?.includes(keyId));
+  cipher.encryptWith(cipher.keyIds.find(isEverywhere) ?? null);
 }
 
 async function encryptTable(db: Database, table: SecretTable): Promise<number> {
@@ -108,68 +123,4 @@ async function rewrite(db: Database, table: SecretTable, rows: readonly SecretRo
     }
   });
   return items.length === 0 ? 0 : (await db.query(table.rewrite, [JSON.stringify(items)])).length;
-}
-
-interface NeededKey {
-  /** Null when any key is enough. */
-  key_id: string | null;
-  why: string;
-}
-
-const TERMS: KeptTerms = {
-  now: '(select jobferry_now())',
-  retention: `$1 * interval '1 ms'`,
-  lifetime: `$2 * interval '1 ms'`,
-};
-
-const NEEDED: Statement = {
-  name: 'needed-keys',
-  text: `
-    with recursive secret as (
-      select split_part(s.stored, ':', 3) as key_id, count(distinct queue.id) as queues
-        from queue cross join lateral (values (signing_secret), (next_signing_secret)) s(stored)
-       where starts_with(s.stored, 'enc:') group by 1
-    ), alert_secret as (
-      select split_part(signing_secret, ':', 3) as key_id, count(*) as rules
-        from alert_rule where starts_with(signing_secret, 'enc:') group by 1
-    ), payload(key_id) as (
-      select min(payload_key) from job where payload_key is not null
-      union all
-      select (select min(payload_key) from job where payload_key > payload.key_id) from payload
-       where payload.key_id is not null
-    ), newest as (
-      select key_id, jobferry_created_at((select max(id) from job where payload_key = payload.key_id)) as at from payload
-       where key_id is not null
-    )
-    select key_id, 'the signing secrets of ' || queues || ' queue(s) are encrypted with it' as why from secret
-     union all
-    select key_id, 'the signing secrets of ' || rules || ' alert rule(s) are encrypted with it' from alert_secret
-     union all
-    select key_id, 'payloads are encrypted with it, the last of which is kept until '
-                   || jobferry_iso(at + $1 * interval '1 ms')
-      from newest where at > jobferry_now() - $1 * interval '1 ms'
-     union all
-    select key_id, 'payloads of jobs that outlast their retention are encrypted with it'
-      from newest where exists (
-        select from job j
-         where j.payload_key = newest.key_id and j.id < ${firstYoungId(TERMS)} and ${outlastsRetention(TERMS)})
-     union all
-    select null, 'the queue ' || name || ' encrypts its payloads'
-      from (select name from queue where payloads_encrypted and deleted_at is null order by id limit 1) q`,
-};
-
-/**
- * Checks that the process has all keys that it needs.
- * @throws Error with a message for the operator when one is missing
- */
-export async function assertKeys(db: Database, { retentionMs, lifetimeMs }: Periods): Promise<void> {
-  for (const { key_id: keyId, why } of await db.query<NeededKey & Record<string, unknown>>(NEEDED, [
-    retentionMs,
-    lifetimeMs,
-  ])) {
-    const isThere = keyId === null ? db.cipher.keyId !== null : db.cipher.knows(keyId);
-    if (isThere) continue;
-    const what = keyId === null ? 'a key is needed' : `the key with the id ${keyId} is missing`;
-    throw new Error(`ENCRYPTION_KEY: ${what}: ${why}`);
-  }
 }

@@ -98,7 +98,11 @@ export function createQueueOperations(context: Context) {
      */
     async setPayloadEncryption(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
       if (enabled && db.cipher.keyId === null) {
-        throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
+        const why =
+          db.cipher.firstKeyId === null
+            ? 'this service has no ENCRYPTION_KEY'
+            : 'a running process does not have the ENCRYPTION_KEY of this one yet';
+        throw new JobferryError('invalid_request', `${why}, so it cannot encrypt payloads`);
       }
       if (isId(queueId) && (await operations.switchQueue(db, authorOf(account), queueId, 'payloadsEncrypted', enabled)))
         changed(account, queueId);

@@ -13,7 +13,7 @@ const ANSWER_MS = 800;
 const DISK_FULL = 'refused: the disk of the database is full';
 
 /** Checks that do not make a process unready. */
-const REPORTED: ReadonlySet<string> = new Set(['connections', 'egress']);
+const REPORTED: ReadonlySet<string> = new Set(['connections', 'egress', 'keys']);
 
 interface Readiness {
   ready: boolean;
@@ -27,6 +27,8 @@ interface ReadinessOptions {
   release: Pick<ReleaseWatch, 'check' | 'refusal'>;
   /** Why the worker of this process cannot deliver; null when it can, undefined without a worker. */
   workerProblem(): string | null | undefined;
+  /** The key of ENCRYPTION_KEY that the worker of this process lacks; null without one. */
+  keyProblem(): { text: string; isElsewhere: boolean } | null;
   /** The problem that keeps the worker of this process from all receivers; null without one, undefined without a worker. */
   egressProblem(): string | null | undefined;
   /** Why this process refuses all publishes for good; null while it takes them, undefined without the API. */
@@ -39,13 +41,15 @@ interface ReadinessOptions {
  * balancer that takes this one out gains nothing, and loses the reads and the answers that name the cause. And it is known
  * from refused writes only, so a process without requests would forget it, come back, and be taken out again. What its worker
  * cannot do meanwhile has the same cause. Connections that are in use without a statement are reported, and closed soon. A way
- * to the receivers that is cut off is reported, too: publishes are stored, and another process has most likely the same way.
+ * to the receivers that is cut off is reported, too: publishes are stored, and another process has most likely the same way. A key of
+ * ENCRYPTION_KEY that no running process has is reported; one that another process has makes the worker of this one unfit.
  */
 export function createReadiness({
   db,
   log,
   release,
   workerProblem,
+  keyProblem,
   egressProblem,
   publishProblem,
 }: ReadinessOptions): () => Promise<Readiness> {
@@ -67,6 +71,8 @@ export function createReadiness({
     };
     const problem = workerProblem();
     if (problem !== undefined) checks.worker = problem ?? 'ok';
+    const key = keyProblem();
+    if (key?.isElsewhere === false) checks.keys = key.text;
     const publishes = publishProblem();
     if (publishes !== undefined) checks.publishes = publishes ?? 'ok';
     const egress = egressProblem();

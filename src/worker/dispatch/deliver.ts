@@ -53,10 +53,32 @@ export async function deliver(
   sender: Sender,
   job: ClaimedJob,
   claimed: ClaimTime,
-  { leaseMs, isHeld }: Lease,
-  { attempt = null, standardWebhooks = false }: Additions = {},
+  lease: Lease,
+  additions: Additions = {},
 ): Promise<Delivery> {
-  const result = await sender.send({
+  const result = job.missingKey === undefined ? await send(sender, job, claimed, lease, additions) : ABANDONED;
+  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime. Never ahead of the database: a hold
+  // until a date (Retry-After) must not end before that date, however long the claim statement took.
+  const now = claimed.now + performance.now() - claimed.answeredAt;
+  const delivery = decide(job, result, now, () => sender.egress.pauseMs(Math.random()));
+  const { outcome, durationMs, settlement } = delivery;
+  const statusCode = settlement.answer?.statusCode ?? null;
+  const waitedMs = claimed.now - job.scheduledFor.getTime();
+  counts.delivered(job.queueId, { outcome, statusCode, durationMs, waitedMs });
+  additions.attempt?.endDelivery({ outcome, statusCode, error: settlement.transition.entry?.error ?? null });
+  return delivery;
+}
+
+const ABANDONED: SendResult = { abandoned: true };
+
+function send(
+  sender: Sender,
+  job: ClaimedJob,
+  claimed: ClaimTime,
+  { leaseMs, isHeld }: Lease,
+  { attempt = null, standardWebhooks = false }: Additions,
+): Promise<SendResult> {
+  return sender.send({
     accountId: job.accountId,
     url: job.webhookUrl,
     secret: job.signingSecret,
@@ -70,16 +92,6 @@ export async function deliver(
     trace: attempt === null ? job.trace : attempt.startDelivery(job.queueName, job.webhookUrl),
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
-  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime. Never ahead of the database: a hold
-  // until a date (Retry-After) must not end before that date, however long the claim statement took.
-  const now = claimed.now + performance.now() - claimed.answeredAt;
-  const delivery = decide(job, result, now, () => sender.egress.pauseMs(Math.random()));
-  const { outcome, durationMs, settlement } = delivery;
-  const statusCode = settlement.answer?.statusCode ?? null;
-  const waitedMs = claimed.now - job.scheduledFor.getTime();
-  counts.delivered(job.queueId, { outcome, statusCode, durationMs, waitedMs });
-  attempt?.endDelivery({ outcome, statusCode, error: settlement.transition.entry?.error ?? null });
-  return delivery;
 }
 
 /** Builds the envelope and drops the job's payload: keeping both would double the memory of a waiting delivery. */

@@ -8,6 +8,7 @@ import type { ClaimTime } from './deliver.ts';
 import { Deliveries } from './deliveries.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
 import { LockedQueues } from './locked-queues.ts';
+import { MissingKeys } from './missing-keys.ts';
 import { NewJobs } from './new-jobs.ts';
 import type { DispatcherOptions } from './options.ts';
 import { QueueAccounts } from './queue-accounts.ts';
@@ -53,16 +54,19 @@ export class Dispatcher {
   readonly #claimFailure = new RecentFailure();
   readonly #trickle: Trickle;
   readonly locked: LockedQueues;
+  readonly missingKeys: MissingKeys;
   /** Jobs that this process claims when it publishes them. */
   readonly newJobs: NewJobs;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#mayDeliver = options.mayDeliver ?? (() => true);
+    const { mayDeliver = () => true } = options;
+    this.#mayDeliver = (queueId) => mayDeliver(queueId) && !this.missingKeys.has(queueId);
     const { db, log, capacity, mayClaim, workerId, leaseMs, mayStart, sender } = options;
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     this.locked = new LockedQueues(log, options.whoLocks ?? (async () => []));
+    this.missingKeys = new MissingKeys(log, options.lackedKeys ?? (async () => ({ lacked: [], isElsewhere: false })));
     this.#trickle = new Trickle(sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#deliveries = new Deliveries(options, (queue, bytes, reason) => this.#ended(queue, bytes, reason));
@@ -103,6 +107,12 @@ export class Dispatcher {
       else this.#accounts.lookUp(queueId);
     }
     this.#claimSoon();
+  }
+
+  /** Like `wake`, for what this process alone knows of: if it lacks the key of the queue, the others are told. */
+  wakeSomewhere(queueId: string, reason?: LocalWakeReason): void {
+    if (this.missingKeys.has(queueId)) this.#options.passOn?.(queueId);
+    else this.wake(queueId, reason);
   }
 
   /** @returns whether a job of the queue could be claimed at once, as far as this process knows */
@@ -271,6 +281,7 @@ export class Dispatcher {
   }
 
   #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
+    if (job.missingKey !== undefined) this.missingKeys.note(queue.id, job.missingKey);
     this.#planner.begin(queue, job.payload.length);
     queue.inFlight += 1;
     this.#deliveries.start(queue, job, claimed, mayStart);
@@ -279,7 +290,7 @@ export class Dispatcher {
   #ended(queue: OwnedQueue, bytes: number, reason: LocalWakeReason | null): void {
     this.#planner.end(queue, bytes);
     queue.inFlight -= 1;
-    if (reason !== null) this.wake(queue.id, reason);
+    if (reason !== null) this.wakeSomewhere(queue.id, reason);
     this.#forgetIdle(queue);
     this.#claimSoon();
   }

@@ -6,6 +6,7 @@ import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { Locks } from '../maintenance/recover.ts';
+import type { KeysElsewhere } from './missing-keys.ts';
 
 export interface DispatcherOptions {
   db: Database;
@@ -35,4 +36,8 @@ export interface DispatcherOptions {
   /** The database refused an outcome although the lease of its claim had not ended. */
   onRefused: (claimedAt: number) => void;
   whoLocks?: () => Promise<readonly LockHolder[]>;
+  /** Reads which keys this process lacks. */
+  lackedKeys?: () => Promise<KeysElsewhere>;
+  /** Tells the other processes of a queue that may have work, because this one lacks its key. */
+  passOn?: (queueId: string) => void;
 }

@@ -1,7 +1,6 @@
 import type { JobHelpers } from 'graphile-worker';
 import { BULK_TASK, FORMER_BULK_TASK } from '../../db/bulk/actions.ts';
 import type { BulkActions } from '../bulk/actions.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Deadlines } from '../maintenance/deadlines.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 
@@ -14,12 +13,12 @@ export type Tasks = Readonly<
 >;
 
 export function createTasks(parts: {
-  dispatcher: Pick<Dispatcher, 'wake'>;
+  wake: (queueId: string) => void;
   deadlines: Pick<Deadlines, 'check'>;
   bulkActions: Pick<BulkActions, 'run'>;
   maintenance: Pick<Maintenance, 'sweep'>;
 }): Tasks {
-  const { dispatcher, deadlines, bulkActions, maintenance } = parts;
+  const { wake, deadlines, bulkActions, maintenance } = parts;
   /** "This bulk action has work." Its batches run outside of the task, so that they do not delay other wake-ups. */
   const bulk: Task = async (payload) => {
     const id = textIn(payload, 'actionId');
@@ -29,7 +28,7 @@ export function createTasks(parts: {
     /** "This queue may have work." The dispatcher claims, and sets a timer for the exact moment. */
     deliver: async (payload) => {
       const queueId = textIn(payload, 'queueId');
-      if (queueId !== null) dispatcher.wake(queueId);
+      if (queueId !== null) wake(queueId);
     },
 
     /** "A lease or an ack deadline of this queue passes now, or in a moment." */
