@@ -40,6 +40,7 @@ import { createTunnels } from './start/tunnels.ts';
 import {
   warnOfAllowedAddresses,
   warnOfConnections,
+  warnOfHiddenSessions,
   warnOfPlans,
   warnOfShortRetention,
   warnOfUntrustedProxy,
@@ -141,6 +142,7 @@ async function startParts(
   const context = createContext(foundations, { periods, changes, tracing, worker, clockTravel, tunnels });
   await warnOfPlans(foundations);
   await warnOfConnections(foundations);
+  await warnOfHiddenSessions(foundations);
   warnOfUntrustedProxy(config, log);
   const services = config.role === 'worker' ? null : createServices(context);
   if (services !== null) await applyDeclaredQueues(foundations, services);

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { lockHolders } from '../db/operator/locks.ts';
-import { lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
+import { blindRole } from '../db/operator/snapshots.ts';
+import { locksInWords } from '../domain/doctor-locks.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts';
@@ -30,7 +31,8 @@ export async function withDatabase<T>(
 async function withLocks(error: unknown, { db }: OpenDatabase): Promise<unknown> {
   if (!isUnavailable(error)) return error;
   const holders = await lockHolders(db).catch(() => []);
-  const names = holders.map((holder) => `\n- ${lockedBy(holder)}: ${wayOutOf(holder)}`);
+  const hidden = await blindRole(db).catch(() => null);
+  const names = locksInWords(holders, hidden).map((words) => `\n- ${words}`);
   return names.length === 0
     ? error
     : unavailable(`${error.message}. Perhaps because of${names.join('')}`, error.stored, error);

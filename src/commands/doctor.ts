@@ -17,6 +17,7 @@ import {
   vacuumFacts,
 } from '../db/operator/facts.ts';
 import { lockHolders } from '../db/operator/locks.ts';
+import { blindRole, snapshotHolders } from '../db/operator/snapshots.ts';
 import { neededKeys } from '../db/queues/needed-keys.ts';
 import { type SchemaState, schemaReport } from '../db/schema/migrate.ts';
 import { OWN_RELEASE } from '../db/schema/release.ts';
@@ -39,6 +40,7 @@ import { judgeSettingsApart } from '../domain/doctor-fleet.ts';
 import { judgeLocks } from '../domain/doctor-locks.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
 import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
+import { judgeSnapshots, OLD_SNAPSHOT } from '../domain/doctor-snapshots.ts';
 import { openDatabase } from '../open-database.ts';
 import { BUILD } from '../version.ts';
 import { command } from './command.ts';
@@ -74,8 +76,8 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['schema', async () => schema.findings],
     // Those of migrations that are missing are missing, too.
     ['indexes', async () => (schema.state === 'behind' ? [] : judgeIndexes(await indexFacts(db)))],
-    ['locks', async () => judgeLocks(await lockHolders(db))],
-    ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
+    ['locks', async () => judgeLocks(await lockHolders(db), await blindRole(db))],
+    ['bloat', () => examineBloat(db)],
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
     ['clock', async () => judgeClock(await clockOffset(db))],
     ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs), hasWorker(await processFacts(db)))],
@@ -93,6 +95,18 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     findings.push(...(await found));
   }
   return findings;
+}
+
+async function examineBloat(db: Database): Promise<Finding[]> {
+  const facts = await vacuumFacts(db);
+  const sum = (read: (table: { live: number; dead: number }) => number) =>
+    facts.tables.reduce((total, table) => total + read(table), 0);
+  const snapshots = judgeSnapshots({
+    holders: await snapshotHolders(db, OLD_SNAPSHOT.told),
+    ...{ dead: sum(({ dead }) => dead), live: sum(({ live }) => live), blindRole: await blindRole(db) },
+  });
+  const found = judgeVacuum(facts);
+  return found.length === 0 ? snapshots : [...found, ...snapshots.filter(({ fix }) => fix !== null)];
 }
 
 async function examineFleet(db: Database, config: Config): Promise<Finding[]> {

@@ -9,7 +9,8 @@ import {
   type ShownJob,
 } from '../db/operator/jobs.ts';
 import { lockHolders } from '../db/operator/locks.ts';
-import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
+import { blindRole } from '../db/operator/snapshots.ts';
+import { locksInWords } from '../domain/doctor-locks.ts';
 import { statusMeantBy } from '../domain/job.ts';
 import { adviceOn } from '../domain/outcome.ts';
 import { whyWaiting } from '../domain/waiting.ts';
@@ -95,11 +96,13 @@ export const JOB_SHOW = command({
       const life = lifeOf(shown);
       const waiting = waitingOf(shown);
       const workerRunning = await isWorkerRunning(db);
-      const locks = waiting?.reason === 'due' && workerRunning ? await lockHolders(db) : [];
+      const isUnexplained = waiting?.reason === 'due' && workerRunning;
+      const locks = isUnexplained ? await lockHolders(db) : [];
+      const lockWords = locksInWords(locks, isUnexplained ? await blindRole(db) : null);
       const lines = life.map(({ at, what }) => `${time(at)}  ${printable(what)}`);
       return {
         json: { job, queue: queue?.name ?? null, waiting, workerRunning, locks, deadLetter, attempts, life },
-        text: `${describe(shown, sentence(waiting, workerRunning), locks)}\n\n${lines.join('\n')}`,
+        text: `${describe(shown, sentence(waiting, workerRunning), lockWords)}\n\n${lines.join('\n')}`,
       };
     }),
 });
@@ -133,7 +136,7 @@ function sentence(waiting: ReturnType<typeof waitingOf>, workerRunning: boolean)
   return waiting.reason === 'due' ? `${NO_WORKER}.` : `${NO_WORKER}. ${waiting.message}`;
 }
 
-function describe({ job, queue }: ShownJob, waiting: string | undefined, locks: readonly LockHolder[]): string {
+function describe({ job, queue }: ShownJob, waiting: string | undefined, locks: readonly string[]): string {
   const isOpen = job.completedAt === null && job.deadAt === null;
   return facts([
     ['id', job.id],
@@ -141,7 +144,7 @@ function describe({ job, queue }: ShownJob, waiting: string | undefined, locks: 
     ['account', job.accountId],
     ['status', job.status],
     ['waits', waiting],
-    ...locks.map((holder) => ['perhaps locked by', `${lockedBy(holder)}: ${wayOutOf(holder)}`] as const),
+    ...locks.map((words) => ['perhaps locked by', words] as const),
     ['attempts', `${job.attempts} of ${job.maxAttempts}`],
     ['holds', job.deferCount],
     ['interruptions', job.interruptions > 0 ? job.interruptions : undefined],

@@ -2,10 +2,11 @@ import type { Database } from '../db/connection/database.ts';
 import { findAccount } from '../db/operator/accounts.ts';
 import { lockHolders } from '../db/operator/locks.ts';
 import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
+import { blindRole } from '../db/operator/snapshots.ts';
 import { endHolds, type FoundQueue, pauseQueues, resumeQueues } from '../db/queues/several.ts';
 import { type Author, OPERATOR } from '../domain/audit.ts';
 import { breakerOpenSince, isHeldAt } from '../domain/breaker.ts';
-import { type LockHolder, lockedBy, wayOutOf } from '../domain/doctor-locks.ts';
+import { locksInWords } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { deliveringTo } from '../domain/several-queues.ts';
 import { CommandError, command, type Result } from './command.ts';
@@ -57,7 +58,11 @@ const show = command({
       const shown = await queueOf(db, argument, account);
       const workerRunning = await isWorkerRunning(db);
       const locks = isUnexplained(shown) ? await lockHolders(db) : [];
-      return { json: { ...shown, workerRunning, locks }, text: describe(shown, workerRunning, locks) };
+      const hidden = isUnexplained(shown) ? await blindRole(db) : null;
+      return {
+        json: { ...shown, workerRunning, locks },
+        text: describe(shown, workerRunning, locksInWords(locks, hidden)),
+      };
     }),
 });
 
@@ -210,7 +215,7 @@ function isUnexplained({ queue, now, oldestDueAt, inFlight }: ShownQueue): boole
 function describe(
   { queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: ShownQueue,
   workerRunning: boolean,
-  locks: readonly LockHolder[],
+  locks: readonly string[],
 ) {
   const count = (name: keyof QueueJobs) => atMost(jobs[name]);
   const isHeld = isHeldAt(queue, now);
@@ -225,7 +230,7 @@ function describe(
     ['mode', queue.mode],
     ['state', queue.deletedAt === null ? state : `deleted at ${time(queue.deletedAt)}`],
     ['workers', workerRunning ? undefined : NO_WORKER],
-    ...locks.map((holder) => ['perhaps locked by', `${lockedBy(holder)}: ${wayOutOf(holder)}`] as const),
+    ...locks.map((words) => ['perhaps locked by', words] as const),
     ['paused since', queue.pausedAt ?? undefined],
     ['paused by', queue.pausedBy ?? undefined],
     ['held since', isHeld ? queue.holdSince : undefined],

@@ -17,12 +17,16 @@ export interface LockHolder {
 }
 
 /** A session that does nothing has most likely been forgotten. One that works ends by itself. */
-export function judgeLocks(holders: readonly LockHolder[]): Finding[] {
+export function judgeLocks(holders: readonly LockHolder[], blindRole: string | null = null): Finding[] {
   const check = 'locks';
   const found = holders.map((holder) => {
     const judge = holder.waiting > 0 || !holder.isActive ? problem : warning;
     return judge(check, lockedBy(holder), wayOutOf(holder));
   });
+  if (blindRole !== null) {
+    const { what, fix } = hiddenSessions(blindRole);
+    found.push(warning(check, `${what}, so their locks are not known`, fix));
+  }
   return orOk(found, check, 'no other session has had locks on the tables for 10 s');
 }
 
@@ -32,6 +36,22 @@ export function lockedBy({ pid, user, program, isActive, isWaiting, seconds, wai
   const others = waiting === 0 ? '' : `; ${waiting === 1 ? '1 session waits' : `${waiting} sessions wait`} for it`;
   const locks = isWaiting ? 'has waited for a lock, with others on' : 'has had locks on';
   return `${what} ${locks} ${tables.join(', ')} for ${Math.round(seconds)} s${others}`;
+}
+
+/** Holders in words, each with the statement that ends it; and, for a role that is blind, that there may be others. */
+export function locksInWords(holders: readonly LockHolder[], blindRole: string | null): string[] {
+  const named = holders.map((holder) => `${lockedBy(holder)}: ${wayOutOf(holder)}`);
+  if (blindRole === null) return named;
+  const { what, fix } = hiddenSessions(blindRole);
+  return [...named, `${what}: ${fix}`];
+}
+
+/** @param role a database role without the rights of `pg_read_all_stats`, as an identifier of SQL */
+export function hiddenSessions(role: string): { what: string; fix: string } {
+  return {
+    what: `the role ${role} cannot see the sessions of other roles`,
+    fix: `as a superuser: grant pg_read_all_stats to ${role}`,
+  };
 }
 
 /** The statement that ends it. */

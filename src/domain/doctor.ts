@@ -120,8 +120,6 @@ export interface TableFacts {
 
 export interface VacuumFacts {
   tables: readonly TableFacts[];
-  /** Transactions that have been open for a quarter of an hour. */
-  oldTransactions: readonly { pid: number; user: string; program: string; seconds: number }[];
   /** Replication slots that no standby uses. */
   idleSlots: readonly string[];
   /** Age of the oldest transaction id of the database that is not frozen. */
@@ -131,7 +129,8 @@ export interface VacuumFacts {
 const MANY_DEAD = { rows: 50_000, share: 0.3 };
 const OLD_XID = 1_000_000_000;
 
-export function judgeVacuum({ tables, oldTransactions, idleSlots, xidAge }: VacuumFacts): Finding[] {
+/** @returns what is wrong; empty if nothing is */
+export function judgeVacuum({ tables, idleSlots, xidAge }: VacuumFacts): Finding[] {
   const check = 'bloat';
   const found: Finding[] = [];
   for (const { table, live, dead, unattended } of tables) {
@@ -142,10 +141,6 @@ export function judgeVacuum({ tables, oldTransactions, idleSlots, xidAge }: Vacu
     if (dead < MANY_DEAD.rows || dead < MANY_DEAD.share * (live + dead)) continue;
     const share = Math.round((100 * dead) / (live + dead));
     found.push(warning(check, `${share} % of the rows of ${table} are dead (${dead})`, `vacuum (analyze) ${table}`));
-  }
-  for (const { pid, user, program, seconds } of oldTransactions) {
-    const what = `a transaction of ${user} (${program || 'no program name'}) is open for ${Math.round(seconds / 60)} min: nothing that was deleted since is freed`;
-    found.push(warning(check, what, `end it there, or: select pg_terminate_backend(${pid})`));
   }
   for (const slot of idleSlots) {
     const fix = `start its standby, or: select pg_drop_replication_slot('${slot}')`;
@@ -159,7 +154,7 @@ export function judgeVacuum({ tables, oldTransactions, idleSlots, xidAge }: Vacu
         'vacuum (freeze), as the owner of the database',
       ),
     );
-  return orOk(found, check, 'few dead rows, no old transactions');
+  return found;
 }
 
 export interface SequenceFacts {

@@ -137,13 +137,13 @@ function serverMetrics(server: () => ServerMeasures | null): Definition[] {
     ),
     {
       name: 'jobferry_database_oldest_transaction_seconds',
-      help: 'Age of the oldest transaction, by what its session does; 0 without one. Shown by one process.',
+      help: 'Age of the oldest transaction, by what its session does; 0 without one, absent if the database role cannot see sessions of other roles. Shown by one process.',
       type: 'gauge',
       labels: ['state'],
       read: () =>
         of(server, ({ idleTransactionSeconds, activeTransactionSeconds }) => [
-          [['idle'], idleTransactionSeconds],
-          [['active'], activeTransactionSeconds],
+          ...seen('idle', idleTransactionSeconds),
+          ...seen('active', activeTransactionSeconds),
         ]),
     },
     gauge('jobferry_database_ids_age', 'Age of the oldest transaction id that is not frozen', ({ idsAge }) => idsAge),
@@ -163,6 +163,10 @@ function serverMetrics(server: () => ServerMeasures | null): Definition[] {
       ({ connections }) => connections.max,
     ),
   ];
+}
+
+function seen(state: string, seconds: number | null): Sample[] {
+  return seconds === null ? [] : [[[state], seconds]];
 }
 
 function of<Known>(source: () => Known | null, read: (known: Known) => readonly Sample[]): readonly Sample[] {

@@ -1,7 +1,9 @@
 import type { Config } from '../config.ts';
 import { connectionFacts } from '../db/insight/server-connections.ts';
 import { processFacts } from '../db/operator/facts.ts';
+import { blindRole } from '../db/operator/snapshots.ts';
 import { connectionsMissing } from '../domain/doctor-connections.ts';
+import { hiddenSessions } from '../domain/doctor-locks.ts';
 import type { Periods } from '../domain/periods.ts';
 import { LIMITS } from '../domain/queue.ts';
 import type { Logger } from '../log.ts';
@@ -25,6 +27,14 @@ export async function warnOfConnections({ config: { role }, log, database: { db 
   } catch (error) {
     log.warn({ err: error }, 'reading the limits of connections failed');
   }
+}
+
+/** Without the right, `doctor` and the log cannot name a session of another role that stops a queue. */
+export async function warnOfHiddenSessions({ log, database: { db } }: Foundations): Promise<void> {
+  const role = await blindRole(db).catch(() => null);
+  if (role === null) return;
+  const { what, fix } = hiddenSessions(role);
+  log.warn({ fix }, `${what}: one that locks a queue, or keeps dead rows, cannot be named`);
 }
 
 export function warnOfAllowedAddresses(

@@ -2,6 +2,7 @@ import type { Address } from '../db/connection/address.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
 import { lockHolders } from '../db/operator/locks.ts';
+import { blindRole } from '../db/operator/snapshots.ts';
 import { lackedKeys } from '../db/queues/needed-keys.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Periods } from '../domain/periods.ts';
@@ -72,6 +73,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
     whoLocks: () => lockHolders(db.reading('locks')),
+    blindRole: () => blindRole(db.reading('locks')),
     lackedKeys: () => lackedKeys(db, periods),
     passOn: (queueId) => notifier.add(queueId, 'change'),
   });

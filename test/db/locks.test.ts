@@ -1,5 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
+import { Database } from '../../src/db/connection/database.ts';
+import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
 import { lockHolders } from '../../src/db/operator/locks.ts';
+import { blindRole, snapshotHolders } from '../../src/db/operator/snapshots.ts';
 import { judgeLocks } from '../../src/domain/doctor-locks.ts';
 import { connect } from '../support/database.ts';
 import { openFixture } from '../support/database-fixture.ts';
@@ -80,4 +84,44 @@ it('a schema change behind a dump: both sessions are named, and which of them wa
   await changed;
   await change.query('rollback');
   await read;
+});
+
+it('a role without pg_read_all_stats knows that it does not see sessions of other roles', async () => {
+  const { db, url } = await openFixture();
+  const role = `Run-${randomBytes(4).toString('hex')}`;
+  await db.query(`create role "${role}" login password 'secret'`);
+  const limitedUrl = new URL(url);
+  [limitedUrl.username, limitedUrl.password] = [role, 'secret'];
+  const limited = new Database(limitedUrl.href, db.log);
+  const holder = await connect(url);
+  onTestFinished(async () => {
+    await Promise.all([limited.close(), holder.end()]);
+    await db.query(`drop role "${role}"`);
+  });
+  await holder.query(`set application_name = 'analyst-notebook'`);
+  await holder.query('begin isolation level repeatable read; lock table queue in row share mode');
+  const seen = async () => ({
+    role: await blindRole(limited),
+    locks: (await lockHolders(limited, 0)).map(({ program }) => program),
+    snapshots: (await snapshotHolders(limited, { seconds: 0, ids: 1e9 })).map(({ program }) => program),
+    isMeasured: (await measuresOfServer(limited, 0)).idleTransactionSeconds !== null,
+  });
+  expect(await seen()).toEqual({ role: `"${role}"`, locks: [], snapshots: [], isMeasured: false });
+  await db.query(`grant pg_read_all_stats to "${role}"`);
+  const program = 'analyst-notebook';
+  expect(await seen()).toEqual({ role: null, locks: [program], snapshots: [program], isMeasured: true });
+  expect(await blindRole(db)).toBe(null);
+});
+
+it('old snapshots are found with who holds them, and what they do', async () => {
+  const { db, url } = await openFixture();
+  const holder = await connect(url);
+  onTestFinished(() => holder.end());
+  await holder.query(`set application_name = 'analyst-notebook'`);
+  await holder.query('begin isolation level repeatable read; select 1');
+  const [pid] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+  expect(await snapshotHolders(db, { seconds: 60, ids: 1e9 })).toEqual([]);
+  const found = await snapshotHolders(db, { seconds: 0, ids: 1e9 });
+  const held = { kind: 'session', program: 'analyst-notebook', state: 'idle in transaction', ids: null };
+  expect(found).toEqual([expect.objectContaining({ ...held, name: String(pid?.pid), seconds: expect.any(Number) })]);
 });

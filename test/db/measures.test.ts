@@ -40,13 +40,13 @@ it('finds the oldest transactions, idle ones apart from those with a statement, 
     await idle.query('begin; lock table job');
     const found = async () => {
       const now = await measuresOfServer(db, 0);
-      return now.idleTransactionSeconds > 0.05 ? now : null;
+      return (now.idleTransactionSeconds ?? 0) > 0.05 ? now : null;
     };
     const locked = await waitFor(found, { message: 'an idle transaction' });
     expect(locked.activeTransactionSeconds).toBe(0);
     expect((await measuresOfServer(db)).idleTransactionSeconds).toBe(0);
     const waiting = active.query('select from job limit 1').catch(() => undefined);
-    await waitFor(async () => (await measuresOfServer(db, 0)).activeTransactionSeconds > 0.05, {
+    await waitFor(async () => ((await measuresOfServer(db, 0)).activeTransactionSeconds ?? 0) > 0.05, {
       message: 'a running statement',
     });
     await idle.query('rollback');

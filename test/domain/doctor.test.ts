@@ -12,7 +12,9 @@ import {
 } from '../../src/domain/doctor.ts';
 import { judgeConnections, judgeUnreachable } from '../../src/domain/doctor-connections.ts';
 import { judgeSettingsApart } from '../../src/domain/doctor-fleet.ts';
+import { judgeLocks } from '../../src/domain/doctor-locks.ts';
 import { judgeFleet, judgeSchema } from '../../src/domain/doctor-releases.ts';
+import { judgeSnapshots, type SnapshotHolder } from '../../src/domain/doctor-snapshots.ts';
 import { SETTINGS } from '../support/process-settings.ts';
 
 /** By default no earlier one may run beside it. */
@@ -30,7 +32,12 @@ const settings = {
   timeouts: {},
 };
 const standbys = { synchronous_commit: 'on', synchronous_standby_names: '*', standbys: 2, synchronous: 1 };
-const vacuum = { tables: [], oldTransactions: [], idleSlots: [], xidAge: 1000 };
+const vacuum = { tables: [], idleSlots: [], xidAge: 1000 };
+const snapshots = { holders: [], dead: 27_416, live: 31_595, blindRole: null };
+const holder: SnapshotHolder = {
+  ...{ kind: 'session', name: '123', user: 'ann', program: 'analyst-notebook', state: 'idle in transaction' },
+  ...{ seconds: 80, ids: null },
+};
 const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1, unattended: false };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
 const due = { queueId: 'q1', name: 'mails', seconds: 59 };
@@ -49,7 +56,7 @@ const fine: [what: string, findings: Finding[]][] = [
   ['a synchronous standby', judgeStandbys(standbys)],
   ['a schema of this version', judgeSchema({ state: 'current', release: release('1.0.0') }, release('1.0.0'))],
   ['all indexes', judgeIndexes({ missing: [], invalid: [] })],
-  ['some dead rows', judgeVacuum({ ...vacuum, tables: [table, { ...table, live: 10, dead: 49_999 }] })],
+  ['no old transaction', judgeSnapshots(snapshots)],
   ['a new sequence', judgeSequence({ last: null, used: null })],
   ['a sequence at its last token', judgeSequence({ last: 7, used: 7 })],
   ['a near clock', judgeClock(-4900)],
@@ -186,13 +193,6 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     /33 % .* job/,
     /vacuum \(analyze\) job/,
   ],
-  [
-    'an old transaction',
-    judgeVacuum({ ...vacuum, oldTransactions: [{ pid: 42, user: 'bob', program: '', seconds: 1800 }] }),
-    'warning',
-    /bob \(no program name\) is open for 30 min/,
-    /pg_terminate_backend\(42\)/,
-  ],
   ['a slot', judgeVacuum({ ...vacuum, idleSlots: ['s'] }), 'problem', /slot s/, /pg_drop_replication_slot\('s'\)/],
   ['old rows', judgeVacuum({ ...vacuum, xidAge: 1_050_000_000 }), 'problem', /50 %/, /freeze/],
   [
@@ -284,6 +284,11 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
 const twoProcesses = (settings: object) => [all, { ...all, role: 'worker', settings: { ...SETTINGS, ...settings } }];
 
 describe('doctor', () => {
+  it('finds some dead rows right', () => {
+    const tables = [table, { ...table, live: 10, dead: 49_999 }];
+    expect(judgeVacuum({ ...vacuum, tables })).toEqual([]);
+  });
+
   it.each([
     [
       'lacks a key that stored texts need',
@@ -311,6 +316,49 @@ describe('doctor', () => {
     const found = judgeSettingsApart(twoProcesses(settings), needed);
     expect(found).toEqual([{ check: 'fleet', status, what: expect.stringMatching(said), fix: expect.any(String) }]);
     expect(judgeSettingsApart([all, all, { ...all, settings: null }], needed)).toEqual([]);
+  });
+
+  it('tells who holds a snapshot from 60 s on, and warns from 300 s on', () => {
+    expect(judgeSnapshots({ ...snapshots, holders: [holder, { ...holder, seconds: 300 }] })).toEqual([
+      {
+        ...{ check: 'bloat', status: 'ok', fix: 'end it there, or: select pg_terminate_backend(123)' },
+        what: 'a session of ann (analyst-notebook, pid 123, idle in transaction) has had a transaction open for 80 s, so no row that died since is removed (27416 dead rows beside 31595 live ones)',
+      },
+      expect.objectContaining({ status: 'warning', what: expect.stringContaining(' for 300 s, ') }),
+    ]);
+  });
+
+  it.each([
+    [
+      'prepared',
+      { name: "it's", seconds: 300 },
+      /^the prepared transaction it's of ann /,
+      /^commit prepared 'it''s', or: rollback/,
+    ],
+    [
+      'standby',
+      { seconds: null, ids: 100_000 },
+      /^the standby .*pid 123\) needs rows from before the last 100000/,
+      /hot_standby_feedback/,
+    ],
+    [
+      'slot',
+      { name: 's1', seconds: null, ids: 100_000 },
+      /^the replication slot s1 keeps rows/,
+      /pg_drop_replication_slot\('s1'\)/,
+    ],
+  ] as const)('names a snapshot of the kind %s', (kind, change, what, fix) => {
+    expect(judgeSnapshots({ ...snapshots, holders: [{ ...holder, ...change, kind }] })).toEqual([
+      { check: 'bloat', status: 'warning', what: expect.stringMatching(what), fix: expect.stringMatching(fix) },
+    ]);
+  });
+
+  it('is never content with what its role cannot see', () => {
+    const fix = 'as a superuser: grant pg_read_all_stats to jobferry_run';
+    const what = expect.stringMatching(/^the role jobferry_run cannot see the sessions of other roles, so /);
+    expect(judgeLocks([], 'jobferry_run')).toEqual([{ check: 'locks', status: 'warning', what, fix }]);
+    const bloat = judgeSnapshots({ ...snapshots, blindRole: 'jobferry_run' });
+    expect(bloat).toEqual([{ check: 'bloat', status: 'warning', what, fix }]);
   });
 
   it.each(fine)('finds nothing wrong with %s', (_what, findings) => {

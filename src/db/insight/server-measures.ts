@@ -10,11 +10,11 @@ export interface ServerMeasures {
   jobBytes: number;
   /**
    * Age in seconds of the oldest transaction whose session has done nothing for a minute, or that is prepared; 0 without one.
-   * Sessions of other users count only if the role of Jobferry is a member of `pg_read_all_stats`.
+   * Null if the role of Jobferry cannot see sessions of other roles (`pg_read_all_stats`).
    */
-  idleTransactionSeconds: number;
-  /** Age in seconds of the oldest transaction with a running statement; 0 without one. Other users as above. */
-  activeTransactionSeconds: number;
+  idleTransactionSeconds: number | null;
+  /** Age in seconds of the oldest transaction with a running statement; 0 without one. Null as above. */
+  activeTransactionSeconds: number | null;
   /** Age of the oldest transaction id, or of the oldest multixact id if that is more. */
   idsAge: number;
   /** Bytes of WAL that the replication slot keeps that is furthest behind; 0 without a slot. */
@@ -38,13 +38,14 @@ const OF_SERVER: Statement = {
            (select coalesce(sum(c.relpages), 0) * current_setting('block_size')::integer from pg_class c
              where c.oid = job.oid or c.oid = job.reltoastrelid
                 or c.oid in (select i.indexrelid from pg_index i where i.indrelid = job.oid))::float8 as "jobBytes",
-           greatest(
+           case when pg_has_role('pg_read_all_stats', 'usage') then greatest(
              (select max(seconds) from session
                where state like 'idle in transaction%' and state_change < clock_timestamp() - $1 * interval '1 ms'),
              (select max(extract(epoch from clock_timestamp() - prepared)) from pg_prepared_xacts
                where database = current_database()),
-             0)::float8 as "idleTransactionSeconds",
-           coalesce((select max(seconds) from session where state = 'active'), 0) as "activeTransactionSeconds",
+             0)::float8 end as "idleTransactionSeconds",
+           case when pg_has_role('pg_read_all_stats', 'usage')
+                then coalesce((select max(seconds) from session where state = 'active'), 0) end as "activeTransactionSeconds",
            greatest(age(own.datfrozenxid), mxid_age(own.datminmxid))::float8 as "idsAge",
            (select coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)), 0)
               from pg_replication_slots where not pg_is_in_recovery())::float8 as "slotWalBytes"

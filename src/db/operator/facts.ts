@@ -52,19 +52,13 @@ export async function vacuumFacts(db: Database): Promise<VacuumFacts> {
     select s.relname as table, s.n_live_tup as live, s.n_dead_tup as dead, pg_total_relation_size(s.relid) as bytes,
            exists (select from unnest(c.reloptions) o where o ~* '^autovacuum_enabled=(off|false|no|0)$') as unattended
       from pg_stat_user_tables s join pg_class c on c.oid = s.relid order by pg_total_relation_size(s.relid) desc`);
-  const oldTransactions = await db.query<VacuumFacts['oldTransactions'][number]>(`
-    select pid, coalesce(usename, '') as user, coalesce(application_name, '') as program,
-           extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
-      from pg_stat_activity
-     where datname = current_database() and xact_start < clock_timestamp() - interval '15 minutes'
-     order by xact_start limit 10`);
   const slots = await db.query<{ name: string }>(
     'select slot_name::text as name from pg_replication_slots where not active order by 1 limit 10',
   );
   const age = await db.one<{ age: number }>(
     'select age(datfrozenxid)::integer as age from pg_database where datname = current_database()',
   );
-  return { tables, oldTransactions, idleSlots: slots.map(({ name }) => name), xidAge: only(age).age };
+  return { tables, idleSlots: slots.map(({ name }) => name), xidAge: only(age).age };
 }
 
 export async function sequenceFacts(db: Database): Promise<SequenceFacts> {

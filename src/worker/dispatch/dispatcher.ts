@@ -65,7 +65,7 @@ export class Dispatcher {
     const { db, log, capacity, mayClaim, workerId, leaseMs, mayStart, sender } = options;
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
-    this.locked = new LockedQueues(log, options.whoLocks ?? (async () => []));
+    this.locked = new LockedQueues(log, options.whoLocks ?? (async () => []), options.blindRole);
     this.missingKeys = new MissingKeys(log, options.lackedKeys ?? (async () => ({ lacked: [], isElsewhere: false })));
     this.#trickle = new Trickle(sender.egress, () => this.#claimSoon());
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));

@@ -1,5 +1,5 @@
 import type { Claim } from '../../db/delivery/claim.ts';
-import { type LockHolder, lockedBy, wayOutOf } from '../../domain/doctor-locks.ts';
+import { type LockHolder, locksInWords } from '../../domain/doctor-locks.ts';
 import type { Logger } from '../../log.ts';
 
 /**
@@ -33,14 +33,23 @@ interface Locked {
 export class LockedQueues {
   readonly #log: Pick<Logger, 'warn'>;
   readonly #whoLocks: () => Promise<readonly LockHolder[]>;
+  readonly #blindRole: () => Promise<string | null>;
   readonly #known = new Map<string, Locked>();
   #tablesSaidAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param whoLocks reads which sessions have had locks on the tables for a while */
-  constructor(log: Pick<Logger, 'warn'>, whoLocks: () => Promise<readonly LockHolder[]>) {
+  /**
+   * @param whoLocks reads which sessions have had locks on the tables for a while
+   * @param blindRole reads the database role if it cannot see sessions of other roles
+   */
+  constructor(
+    log: Pick<Logger, 'warn'>,
+    whoLocks: () => Promise<readonly LockHolder[]>,
+    blindRole: () => Promise<string | null> = async () => null,
+  ) {
     this.#log = log;
     this.#whoLocks = whoLocks;
+    this.#blindRole = blindRole;
   }
 
   /** Queues that have been locked for so long that a person should look. */
@@ -94,6 +103,6 @@ export class LockedQueues {
   /** Sessions in words, each with the statement that ends it. */
   async #names(): Promise<string[]> {
     const holders = await this.#whoLocks().catch(() => []);
-    return holders.map((holder) => `${lockedBy(holder)}: ${wayOutOf(holder)}`);
+    return locksInWords(holders, await this.#blindRole().catch(() => null));
   }
 }

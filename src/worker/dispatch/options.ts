@@ -36,6 +36,8 @@ export interface DispatcherOptions {
   /** The database refused an outcome although the lease of its claim had not ended. */
   onRefused: (claimedAt: number) => void;
   whoLocks?: () => Promise<readonly LockHolder[]>;
+  /** Reads the database role if it cannot see sessions of other roles. */
+  blindRole?: () => Promise<string | null>;
   /** Reads which keys this process lacks. */
   lackedKeys?: () => Promise<KeysElsewhere>;
   /** Tells the other processes of a queue that may have work, because this one lacks its key. */

@@ -1,0 +1,78 @@
+import { type Finding, ok, warning } from './doctor.ts';
+import { hiddenSessions } from './doctor-locks.ts';
+
+/** A session or the like that keeps dead rows: nothing can remove them before it ends. */
+export interface SnapshotHolder {
+  kind: 'session' | 'prepared' | 'standby' | 'slot';
+  /** Process id of a session or of the sender to a standby, id of a prepared transaction, or name of a slot. */
+  name: string;
+  user: string;
+  program: string;
+  /** State of a session, such as `idle in transaction`; empty for the others. */
+  state: string;
+  /** Age of the transaction; null for a standby and a slot. */
+  seconds: number | null;
+  /** Number of later transactions, for a standby and a slot. */
+  ids: number | null;
+}
+
+export interface SnapshotFacts {
+  holders: readonly SnapshotHolder[];
+  /** Dead and live rows of all tables. */
+  dead: number;
+  live: number;
+  /** The database role if it cannot see sessions of other roles; null if it can. */
+  blindRole: string | null;
+}
+
+/** From these ages on a holder is told, and is a warning. The alert JobferryTransactionOld has the same limit for sessions that do nothing. */
+export const OLD_SNAPSHOT = { told: { seconds: 60, ids: 10_000 }, warned: { seconds: 300, ids: 100_000 } };
+
+const CHECK = 'bloat';
+
+/** Findings of `doctor` about what keeps dead rows. A holder that is young is told without a warning. */
+export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts): Finding[] {
+  const rows = `${dead} dead rows beside ${live} live ones`;
+  const found = holders.map((holder) => {
+    const text = `${heldBy(holder)}, so no row that died since is removed (${rows})`;
+    const { seconds, ids } = OLD_SNAPSHOT.warned;
+    const isOld = (holder.seconds ?? 0) >= seconds || (holder.ids ?? 0) >= ids;
+    return isOld ? warning(CHECK, text, endOf(holder)) : { ...ok(CHECK, text), fix: endOf(holder) };
+  });
+  if (blindRole !== null) {
+    const { what, fix } = hiddenSessions(blindRole);
+    found.push(warning(CHECK, `${what}, so old transactions are not known`, fix));
+  }
+  return found.length > 0
+    ? found
+    : [ok(CHECK, `${rows}, and no transaction is older than ${OLD_SNAPSHOT.told.seconds} s`)];
+}
+
+function heldBy({ kind, name, user, program, state, seconds, ids }: SnapshotHolder): string {
+  const age = `${Math.round(seconds ?? 0)} s`;
+  const by = program || 'no program name';
+  switch (kind) {
+    case 'session':
+      return `a session of ${user} (${by}, pid ${name}, ${state}) has had a transaction open for ${age}`;
+    case 'prepared':
+      return `the prepared transaction ${name} of ${user} has waited for ${age}`;
+    case 'standby':
+      return `the standby ${by} (${user}, pid ${name}) needs rows from before the last ${ids} transactions`;
+    case 'slot':
+      return `the replication slot ${name} keeps rows from before the last ${ids} transactions`;
+  }
+}
+
+function endOf({ kind, name }: SnapshotHolder): string {
+  const text = `'${name.replaceAll("'", "''")}'`;
+  switch (kind) {
+    case 'session':
+      return `end it there, or: select pg_terminate_backend(${name})`;
+    case 'prepared':
+      return `commit prepared ${text}, or: rollback prepared ${text}`;
+    case 'standby':
+      return 'end the long query on the standby, or turn off hot_standby_feedback there';
+    case 'slot':
+      return `start its standby, or: select pg_drop_replication_slot(${text})`;
+  }
+}
