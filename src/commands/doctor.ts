@@ -16,6 +16,7 @@ import {
   standbyFacts,
   vacuumFacts,
 } from '../db/operator/facts.ts';
+import { futureJobs } from '../db/operator/future-jobs.ts';
 import { lockHolders } from '../db/operator/locks.ts';
 import { blindRole, snapshotHolders } from '../db/operator/snapshots.ts';
 import { neededKeys } from '../db/queues/needed-keys.ts';
@@ -35,6 +36,7 @@ import {
   judgeStandbys,
   judgeVacuum,
 } from '../domain/doctor.ts';
+import { judgeFutureJobs } from '../domain/doctor-clock.ts';
 import { judgeConnections, judgeUnreachable } from '../domain/doctor-connections.ts';
 import { judgeSettingsApart } from '../domain/doctor-fleet.ts';
 import { judgeLocks } from '../domain/doctor-locks.ts';
@@ -79,7 +81,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['locks', async () => judgeLocks(await lockHolders(db), await blindRole(db))],
     ['bloat', () => examineBloat(db)],
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
-    ['clock', async () => judgeClock(await clockOffset(db))],
+    ['clock', async () => [...judgeClock(await clockOffset(db)), ...judgeFutureJobs(await futureJobs(db))]],
     ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs), hasWorker(await processFacts(db)))],
     ['disk', async () => judgeDisk(await diskFacts(db, config))],
     ['fleet', () => examineFleet(db, config)],

@@ -1,4 +1,8 @@
 import { ClockWatch, checkClock, useClockWatch } from '../db/connection/clock-watch.ts';
+import type { Database } from '../db/connection/database.ts';
+import { futureJobs } from '../db/operator/future-jobs.ts';
+import { futureJobsInWords } from '../domain/doctor-clock.ts';
+import type { Logger } from '../log.ts';
 import { encryptLater } from '../open-database.ts';
 import { repeat } from '../pacing/repeat.ts';
 import { ReleaseWatch } from '../services/server/release-watch.ts';
@@ -12,11 +16,21 @@ const RELEASE_CHECK_MS = 5000;
 const KEY_CHECK_MS = 5000;
 
 export function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
-  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
+  const clock = new ClockWatch({
+    maxJumpMs: config.maxClockJumpMs,
+    log,
+    onTrustedAgain: () => void warnOfFutureJobs(db, log),
+  });
   useClockWatch(db, clock);
   const checks = repeat(CLOCK_CHECK_MS, log, "reading the database's clock", () => checkClock(db, clock));
   started.add(() => checks.stop());
   return clock;
+}
+
+/** While the clock was ahead, jobs were dated by it: they wait, as if their publishers had asked for it. */
+async function warnOfFutureJobs(db: Database, log: Logger): Promise<void> {
+  const what = futureJobsInWords(await futureJobs(db).catch(() => ({ jobs: 0, until: null })));
+  if (what !== null) log.warn({}, `${what}; \`doctor\` (clock) has the way out`);
 }
 
 export function watchRelease({ log, database: { db, runsBeside }, started }: Foundations): ReleaseWatch {

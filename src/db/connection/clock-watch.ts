@@ -10,6 +10,8 @@ interface ClockWatchOptions {
   /** How far the database's clock may be from the expected time, in milliseconds. */
   maxJumpMs: number;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Called when the clock, or its new distance, is trusted again. */
+  onTrustedAgain?: () => void;
   /** Clocks in milliseconds, replaced by tests. */
   monotonic?: () => number;
   wall?: () => number;
@@ -55,9 +57,10 @@ export class ClockWatch {
     this.#seen = { offsets: seen, at };
     this.#expected ??= { monotonic: seen.monotonic, wall: 0 };
     if (this.#isNear(seen, this.#expected)) {
-      if (this.#elsewhere !== null) this.#options.log.info({}, "the database's clock is trusted again");
+      const isBack = this.#elsewhere !== null;
       this.#elsewhere = null;
       this.#expected = seen;
+      if (isBack) this.#trustAgain(() => this.#options.log.info({}, "the database's clock is trusted again"));
       return;
     }
     if (this.#elsewhere === null || !this.#isNear(seen, this.#elsewhere.offsets)) {
@@ -73,9 +76,11 @@ export class ClockWatch {
       );
     }
     if (at - this.#elsewhere.since < CLOCK_SETTLES_MS) return;
-    this.#options.log.warn({}, "the database's clock has been steady for an hour, and is trusted again");
     this.#expected = seen;
     this.#elsewhere = null;
+    this.#trustAgain(() =>
+      this.#options.log.warn({}, "the database's clock has been steady for an hour, and is trusted again"),
+    );
   }
 
   /** @returns the database time now, calculated with the monotonic clock; null while the clock is not trusted */
@@ -97,6 +102,11 @@ export class ClockWatch {
   trusts(databaseMs: number): boolean {
     const now = this.now();
     return now !== null && Math.abs(databaseMs - now) <= this.#options.maxJumpMs;
+  }
+
+  #trustAgain(say: () => void): void {
+    say();
+    this.#options.onTrustedAgain?.();
   }
 
   #isNear(one: Offsets, other: Offsets): boolean {
