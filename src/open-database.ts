@@ -9,6 +9,7 @@ import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
 import { chooseKey, encryptStored } from './db/queues/encrypt-stored.ts';
 import { assertOwnSchema, migrate, schemaReport } from './db/schema/migrate.ts';
+import { assertNotMoved } from './db/schema/moved.ts';
 import type { Logger } from './log.ts';
 import { type Repeated, repeat } from './pacing/repeat.ts';
 import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/accounts/api-key.ts';
@@ -87,6 +88,7 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
       afterMigrations: async () => {
         if (mayMigrate) await installWakeUps(url);
         if (options.guest) return;
+        await assertNotMoved(db);
         await encrypt(config, db, log);
         newApiKey = await bootstrap(config, db);
         if (newApiKey !== null) options.onNewApiKey?.(newApiKey);
@@ -127,6 +129,7 @@ const periodsOf = (config: Config) => ({ retentionMs: config.jobRetentionMs, lif
 
 /** The process changes nothing: it may not know all that is stored. */
 async function startBeside(release: string, config: Config, db: Database, log: Logger): Promise<void> {
+  await assertNotMoved(db);
   await chooseKey(db, periodsOf(config));
   const what = `the database is of a later release (${release}): this process runs beside it`;
   log.warn({ version: VERSION, release }, `${what}, changes nothing of the schema, and does no retention sweep`);

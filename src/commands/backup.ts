@@ -1,14 +1,18 @@
+import type { Database } from '../db/connection/database.ts';
 import { assertReachable } from '../db/connection/preflight.ts';
 import { findAccount } from '../db/operator/accounts.ts';
+import { processFacts } from '../db/operator/facts.ts';
 import { assertOwnSchema, type SchemaReport, schemaReport } from '../db/schema/migrate.ts';
+import { markMoved } from '../db/schema/moved.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type BackupEnd, BackupError, type BackupHeader } from '../domain/backup.ts';
+import { processesInWords } from '../domain/release.ts';
 import type { Logger } from '../log.ts';
 import { openDatabase } from '../open-database.ts';
 import { backUp } from '../services/operator/backup.ts';
 import { checkBackup, type RestoredAccount, restore } from '../services/operator/restore.ts';
 import { VERSION } from '../version.ts';
-import { command, type Environment, type Result } from './command.ts';
+import { command, type Environment, type Result, UsageError } from './command.ts';
 import { found, idOf, withDatabase } from './database.ts';
 import { type Column, facts, table } from './output.ts';
 import { isWorkerRunning } from './queue-of.ts';
@@ -20,11 +24,15 @@ const LISTED = 1000;
 const backup = command({
   name: 'backup',
   summary: 'Write all accounts, or one, to a file, as they are at one moment. The service may run meanwhile.',
-  options: { account: { value: 'ID', help: 'only this account' } },
+  options: {
+    account: { value: 'ID', help: 'only this account' },
+    final: { help: 'for a move: refused while the service runs, and afterwards `serve` refuses this database' },
+  },
   argument: FILE,
   run: async ({ argument, options }, environment) => {
     const { config, log } = environment.settings();
     const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+    if (options.final && accountId !== null) throw new UsageError('--final is for all accounts, so without --account');
     // A backup before an upgrade must not begin the upgrade.
     const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
     try {
@@ -32,16 +40,36 @@ const backup = command({
       await assertReachable(db.pool, name);
       assertCurrent(await schemaReport(db.pool));
       if (accountId !== null) found(await findAccount(db, accountId), 'account', accountId);
-      const done = await backUp(db, argument, {
-        ...{ url, accountId, release: VERSION, retentionMs: config.jobRetentionMs },
-        progress: progressIn(log, 'backing up'),
-      });
+      const make = () =>
+        backUp(db, argument, {
+          ...{ url, accountId, release: VERSION, retentionMs: config.jobRetentionMs },
+          progress: progressIn(log, 'backing up'),
+        });
+      const done = options.final ? await asLast(db, make) : await make();
       return { json: { file: argument, ...jsonOf(done) }, text: facts([['file', argument], ...factsOf(done)]) };
     } finally {
       await database.close();
     }
   },
 });
+
+/** Marks the database before the backup, so that no process starts meanwhile; a backup that fails takes the mark away. */
+async function asLast<T>(db: Database, make: () => Promise<T>): Promise<T> {
+  const running = await processFacts(db);
+  if (running.length > 0) {
+    const what = `processes of ${processesInWords(running)} run`;
+    throw new BackupError(
+      `${what}: stop them first, or leave out --final (a process that was killed counts for 30 s more)`,
+    );
+  }
+  await markMoved(db, true);
+  try {
+    return await make();
+  } catch (error) {
+    await markMoved(db, false);
+    throw error;
+  }
+}
 
 function assertCurrent({ state, release }: SchemaReport): void {
   if (state === 'current') return;

@@ -313,3 +313,31 @@ describe('for people', () => {
     expect(await rowsOf(url, `select 1 from pg_class where relname = 'account'`)).toEqual([]);
   });
 });
+
+it('a final backup leaves a database from which no process serves', async () => {
+  const { url } = await createTestDatabase();
+  const env = { DATABASE_URL: url, BOOTSTRAP_API_KEY: KEY };
+  const running = await startJobferry({ databaseUrl: url, env });
+  const file = newFile();
+  expect(await runJobferry(['backup', file, '--final'], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/processes of release \S+ \(1 API and worker\) run: stop them first/),
+  });
+  await running.stop();
+  // One that fails leaves the database as it was.
+  await writeFile(`${file}.part`, '');
+  expect((await runJobferry(['backup', file, '--final'], env)).code).not.toBe(0);
+  const again = await startJobferry({ databaseUrl: url, env });
+  await again.stop();
+
+  const moved = newFile();
+  await done(['backup', moved, '--final'], env);
+  expect(await runJobferry(['serve'], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^jobferry: this database was moved to another place at .*update schema_release/m),
+  });
+  const { url: other } = await createTestDatabase({ empty: true });
+  await done(['restore', moved, '--resume'], { DATABASE_URL: other });
+  const service = await startJobferry({ databaseUrl: other, env: { BOOTSTRAP_API_KEY: KEY } });
+  await service.stop();
+});

@@ -38,7 +38,6 @@ const ORDER = [
   'node dist/main.js backup /backups/jobferry-today\n',
   'node dist/main.js account delete ID',
   'node dist/main.js restore /backups/jobferry-today --account ID',
-  'node dist/main.js backup /backups/move',
   'node dist/main.js account set-operator ID',
   'psql -Atc "select id from job',
 ];
@@ -54,6 +53,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'DATABASE_URL=postgres://jobferry:…@db.example:5432/jobferry node dist/main.js migrate --grant-to':
     'its second line serves in the foreground: test/e2e/runtime-role.test.ts runs both',
   'kill -USR2 PID': 'reads the journal of systemd: test/e2e/signals.test.ts sends the signal',
+  'node dist/main.js backup /backups/move --final': 'refused while the service runs: test/e2e/backing-up.test.ts moves',
   'createdb beside': 'serves in the foreground; its commands are in other blocks',
 };
 
