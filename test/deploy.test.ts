@@ -1,6 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseConfig, VARIABLES } from '../src/config.ts';
 import { withSecretFiles } from '../src/variables.ts';
@@ -253,6 +256,34 @@ describe('the chart', () => {
     expect(worker.spec.template.metadata.annotations).toEqual({ 'prometheus.io/scrape': 'true' });
     expect(ofKind(chart(), 'HorizontalPodAutoscaler')).toEqual([]);
   });
+});
+
+it('the command of systemd installations has the variables and secrets of the units', async () => {
+  const [etc, home] = [await mkdtemp(join(tmpdir(), 'jobferry-etc-')), await mkdtemp(join(tmpdir(), 'jobferry-home-'))];
+  onTestFinished(async () => {
+    for (const folder of [etc, home]) await rm(folder, { recursive: true });
+  });
+  await mkdir(join(etc, 'credentials'));
+  await mkdir(join(home, 'dist'));
+  await writeFile(join(etc, 'credentials', 'database-url'), 'postgres://jobferry:s3cret@db7:5433/other');
+  await writeFile(
+    join(etc, 'jobferry.env'),
+    '# A comment.\nPUBLIC_URL=https://jobs.example.org/a b\nPLANS={"free":{"queues":7}}\n',
+  );
+  await writeFile(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify([process.env, process.argv.slice(2)]))');
+  await writeFile(join(home, 'package.json'), '{"type":"module"}');
+  const given = { PATH: process.env.PATH, JOBFERRY_ETC: etc, JOBFERRY_HOME: home, JOBFERRY_NODE: process.execPath };
+  const script = join(ROOT, 'deploy/systemd/jobferry');
+  const { status, stdout, stderr } = spawnSync(script, ['queue', 'show', 'a b'], { env: given, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const [env, args] = JSON.parse(stdout);
+  expect(args).toEqual(['queue', 'show', 'a b']);
+  expect(env).toMatchObject({
+    DATABASE_URL_FILE: join(etc, 'credentials', 'database-url'),
+    PUBLIC_URL: 'https://jobs.example.org/a b',
+    PLANS: '{"free":{"queues":7}}',
+  });
+  expect(env.ENCRYPTION_KEY_FILE).toBeUndefined();
 });
 
 describe('the units of systemd', () => {

@@ -9,6 +9,7 @@ import { readArguments } from '../src/commands/arguments.ts';
 import { COMMANDS } from '../src/commands/index.ts';
 import { VARIABLES } from '../src/config.ts';
 import { SECRETS } from '../src/variables.ts';
+import { blockOf } from './support/handbook.ts';
 
 /** Text that people copy from the documents: each block of shell commands, as far as it can be tried without running it. */
 
@@ -123,6 +124,18 @@ describe('the front page', () => {
     expect(links.length).toBeGreaterThan(5);
     expect(links.filter(({ path, slug }) => !slugs(path).includes(slug))).toEqual([]);
   });
+});
+
+it('the block of a daily backup keeps the last good one if the new one fails', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-backups-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'jobferry-today'), 'the last good one');
+  const block = blockOf('a backup that was not made', 'sh').replaceAll('/backups/', `${folder}/`);
+  // A clean shell in a folder without Jobferry, so the command ends with 1.
+  const script = block.replaceAll('/var/lib/node_exporter/', `${folder}/`);
+  const env = { PATH: process.env.PATH };
+  expect(spawnSync('bash', ['-c', script], { cwd: folder, env, encoding: 'utf8' }).status).not.toBe(0);
+  expect(readdirSync(folder)).toEqual(['jobferry-today']);
 });
 
 it('calls scripts of npm that exist', () => {

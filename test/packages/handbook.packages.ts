@@ -31,7 +31,7 @@ const ORDER = [
   'node dist/main.js key create --account ID --name shop',
   'node dist/main.js queue list --account ID',
   'curl -sS http://127.0.0.1:8080/graphql',
-  'rm -f /backups/jobferry-today',
+  'rm -f /backups/jobferry-new',
   'node dist/main.js migrate --status',
   'node dist/main.js queue list --name orders',
   'node dist/main.js doctor',
