@@ -127,7 +127,7 @@ export function refusalOf(
 ): string | null {
   const later = migrations.filter((name) => !here.migrations.includes(name));
   if (later.length > 0) {
-    return `the backup was made by a later release of Jobferry (${release}, with ${later.join(', ')}): restore it with that release`;
+    return `the backup was made by a later release or an unreleased build of Jobferry (${release}, with ${later.join(', ')}): restore it with that one`;
   }
   const missing = keys.filter((id) => !here.knowsKey(id));
   if (missing.length > 0) {

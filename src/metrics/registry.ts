@@ -21,6 +21,9 @@ interface Line {
   value: number;
 }
 
+/** Gauges of the library whose names are those of counters. Each is the sum of the metric without `_total`. */
+const MISNAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+
 const TYPES = { counter: Counter, gauge: Gauge, histogram: Histogram };
 
 /** A page of metrics in one format. */
@@ -38,6 +41,7 @@ export function createRenderer(format: Format, definitions: readonly Definition[
   const registry = new Registry();
   (registry as Registry<typeof type>).setContentType(type);
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   for (const definition of definitions) add(registry, definition);
   return {
     contentType: type,

@@ -75,6 +75,8 @@ describe.skipIf(hasNoPgBouncer)('doctor behind a pooler', () => {
     const nowhere = `postgres://u@127.0.0.1:${await freePort()}/x`;
     expect(await said(nowhere)).toEqual([expect.stringContaining('DIRECT_DATABASE_URL cannot be reached')]);
     expect(await said(second)).toContainEqual(expect.stringContaining('DIRECT_DATABASE_URL leads to a pooler, too'));
+    // This one refuses the settings of a client, before a query could show that it is a pooler.
+    expect(await said(pooler)).toContainEqual(expect.stringContaining('DIRECT_DATABASE_URL leads to a pooler, too'));
     expect(await said(other)).toEqual([expect.stringContaining('lead to different databases')]);
   });
 });

@@ -53,6 +53,12 @@ describe.each(['prometheus', 'openmetrics'] as const)('a page of %s', (format) =
     }
   });
 
+  it('has no gauge with the name of a counter', async () => {
+    const text = await createRenderer(format, DEFINITIONS).render();
+    expect(text.match(/^# TYPE \S+_total gauge$/gm)).toBe(null);
+    expect(text).toMatch(/^# TYPE nodejs_active_resources gauge$/m);
+  });
+
   it('has names that do not depend on which format was made before', async () => {
     const other = createRenderer(format === 'prometheus' ? 'openmetrics' : 'prometheus', DEFINITIONS);
     await other.render();

@@ -57,14 +57,21 @@ export async function poolingFaults(db: Database): Promise<PoolingFault[]> {
     return [...pathFaults(pooled.facts, direct), ...settingFaults(pooled.facts)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    // PgBouncer refuses so, before a query could show that it is one.
+    if (reason.startsWith('unsupported startup parameter')) return [DIRECT_POOLER];
     const what = `the database of DIRECT_DATABASE_URL cannot be reached: ${reason}`;
     return [{ what, fix: 'correct it, or let the server accept connections from this machine' }];
   }
 }
 
+const DIRECT_POOLER: PoolingFault = {
+  what: 'DIRECT_DATABASE_URL leads to a pooler, too',
+  fix: 'it must be the address of the server',
+};
+
 function pathFaults(pooled: SessionFacts, { facts: direct, isPooler }: Facts): PoolingFault[] {
   if (isPooler) {
-    return [{ what: 'DIRECT_DATABASE_URL leads to a pooler, too', fix: 'it must be the address of the server' }];
+    return [DIRECT_POOLER];
   }
   if (pooled.database !== direct.database) {
     return [{ what: 'DATABASE_URL and DIRECT_DATABASE_URL lead to different databases', fix: 'correct one of them' }];

@@ -230,5 +230,9 @@ export async function inTransaction(client: pg.Client, work: () => Promise<void>
 
 function failureOf(name: string | undefined, cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new Error(`migration ${name} failed, nothing of it was kept: ${reason}`, { cause });
+  const wayOut =
+    reason.startsWith('permission denied for schema') || reason.startsWith('permission denied for database')
+      ? ': the role must own the database. As a superuser: alter database D owner to R'
+      : '';
+  return new Error(`migration ${name} failed, nothing of it was kept: ${reason}${wayOut}`, { cause });
 }
