@@ -7,6 +7,7 @@ import { blindRole, snapshotHolders } from '../../src/db/operator/snapshots.ts';
 import { judgeLocks } from '../../src/domain/doctor-locks.ts';
 import { connect } from '../support/database.ts';
 import { openFixture } from '../support/database-fixture.ts';
+import { blockOf } from '../support/handbook.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 it('an idle transaction with locks is found, with who waits and the statement that ends it', async () => {
@@ -111,6 +112,26 @@ it('a role without pg_read_all_stats knows that it does not see sessions of othe
   const program = 'analyst-notebook';
   expect(await seen()).toEqual({ role: null, locks: [program], snapshots: [program], isMeasured: true });
   expect(await blindRole(db)).toBe(null);
+});
+
+it('the statements of the handbook for a full disk name who holds a snapshot', async () => {
+  const { url } = await openFixture();
+  const [holder, superuser] = [await connect(url), await connect(url)];
+  onTestFinished(() => Promise.all([holder.end(), superuser.end()]).then(() => undefined));
+  await holder.query(`set application_name = 'report-of-2027'`);
+  await holder.query('begin isolation level repeatable read; select 1');
+  const block = blockOf('1. Where the space is', 'sql');
+  const statements = block.split(';').filter((text) => text.trim() !== '');
+  expect(statements).toHaveLength(9);
+  const rows: Record<string, unknown>[] = [];
+  for (const text of statements) rows.push(...(await superuser.query(text.replace("'1 min'", "'0 s'"))).rows);
+  expect(rows).toContainEqual(
+    expect.objectContaining({
+      application_name: 'report-of-2027',
+      state: 'idle in transaction',
+      usename: expect.any(String),
+    }),
+  );
 });
 
 it('old snapshots are found with who holds them, and what they do', async () => {

@@ -73,6 +73,8 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
   // graphile-worker removes the row that it has used.
   await waitFor(async () => (await wakeUps()) === 0, { message: 'the used wake-ups to go' });
   expect(JSON.stringify(jobferry.logs)).not.toContain('permission denied');
+  const advice = `as a superuser: grant pg_read_all_stats to ${role}`;
+  expect(jobferry.logs.filter((line) => line.fix === advice)).toHaveLength(1);
   expect(await jobferry.kill()).toEqual({ code: 0, signal: null });
 
   await admin.query(`update schema_functions set version = version - 1`);

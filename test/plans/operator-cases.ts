@@ -4,13 +4,17 @@ import * as restoration from '../../src/db/operator/backup/restoration.ts';
 import { Snapshot } from '../../src/db/operator/backup/snapshot.ts';
 import * as deletion from '../../src/db/operator/deletion.ts';
 import * as facts from '../../src/db/operator/facts.ts';
+import { futureJobs } from '../../src/db/operator/future-jobs.ts';
 import { findJob, jobWithKey, type ListedStatus, listJobs } from '../../src/db/operator/jobs.ts';
 import { listKeys } from '../../src/db/operator/keys.ts';
 import { lockHolders } from '../../src/db/operator/locks.ts';
 import { findQueue, listQueues, MAX_COUNTED, queuesNamed } from '../../src/db/operator/queues.ts';
+import { blindRole, snapshotHolders } from '../../src/db/operator/snapshots.ts';
 import { resumeAccount, suspendAccount } from '../../src/db/operator/suspension.ts';
 import { giveOperatorsRole, operatorsAccountId } from '../../src/db/operator-account.ts';
+import { keysOfProcesses } from '../../src/db/queues/needed-keys.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
+import { OLD_SNAPSHOT } from '../../src/domain/doctor-snapshots.ts';
 import { LIFETIME_MS, RETENTION_MS } from '../support/database-fixture.ts';
 import { type Case, JOBS, type Queues, type Seen } from './indexed-cases.ts';
 import type { Others } from './seed.ts';
@@ -96,6 +100,10 @@ const doctor = (seen: () => SeenWithOthers) => async () => {
   await facts.databaseBytes(db);
   await facts.processFacts(db);
   await lockHolders(db);
+  await blindRole(db);
+  await snapshotHolders(db, OLD_SNAPSHOT.told);
+  await futureJobs(db);
+  await keysOfProcesses(db);
 };
 
 const beforeRestore = (seen: () => SeenWithOthers) => async () => {

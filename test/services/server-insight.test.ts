@@ -1,4 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
+import { createReadiness } from '../../src/services/server/readiness.ts';
+import { ReleaseWatch } from '../../src/services/server/release-watch.ts';
 import { DELIVERED, LIFETIME_MS, RETENTION_MS, takeOverClock } from '../support/database-fixture.ts';
 import { type Insight, openInsight } from '../support/insight.ts';
 
@@ -46,4 +48,25 @@ it('returns the facts of the server, by the database clock', async () => {
     webhookTimeoutSeconds: 15,
     templates: [],
   });
+});
+
+it.each([
+  [
+    'makes the worker of a process unready if another process has it',
+    true,
+    false,
+    { worker: 'ENCRYPTION_KEY lacks k' },
+  ],
+  ['is only reported if no process has it', false, true, { keys: 'ENCRYPTION_KEY lacks k', worker: 'ok' }],
+])('a missing key %s', async (_what, isElsewhere, ready, said) => {
+  const { db } = insight;
+  const log = { warn: () => undefined, info: () => undefined };
+  const problem = { text: 'ENCRYPTION_KEY lacks k', isElsewhere };
+  const answer = await createReadiness({
+    ...{ db, log, release: new ReleaseWatch({ db, log, startsBeside: false }) },
+    workerProblem: () => (isElsewhere ? problem.text : null),
+    keyProblem: () => problem,
+    ...{ egressProblem: () => null, publishProblem: () => null },
+  })();
+  expect(answer).toMatchObject({ ready, checks: said });
 });

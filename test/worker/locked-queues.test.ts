@@ -41,6 +41,24 @@ it('are claimed again soon, less often the longer they are locked, and a person 
   expect(locked.delayOf('q', LOCKED)).toBe(25);
 });
 
+it('tell that the role may not see the session that locks them', async () => {
+  const locked = new LockedQueues(
+    log,
+    async () => [],
+    async () => 'jobferry_run',
+  );
+  for (const ms of [0, 100, 4900, 4900, 100]) {
+    vi.advanceTimersByTime(ms);
+    locked.delayOf('q', LOCKED);
+  }
+  await read();
+  await read();
+  const lockedBy = [
+    expect.stringMatching(/^the role jobferry_run cannot see .*grant pg_read_all_stats to jobferry_run$/),
+  ];
+  expect(warned).toEqual([[expect.objectContaining({ lockedBy }), expect.any(String)]]);
+});
+
 it('are told apart from locked tables, for which claims fail: at once if a session has them, and then once a minute', async () => {
   let holders: LockHolder[] = [];
   let reads = 0;
