@@ -146,6 +146,12 @@ function serverMetrics(server: () => ServerMeasures | null): Definition[] {
           ...seen('active', activeTransactionSeconds),
         ]),
     },
+    {
+      name: 'jobferry_database_snapshot_transactions',
+      help: 'Transactions since the oldest row that a standby or a replication slot needs; 0 without one, absent as above. Shown by one process.',
+      type: 'gauge',
+      read: () => of(server, ({ snapshotTransactions: count }) => (count === null ? [] : [[[], count]])),
+    },
     gauge('jobferry_database_ids_age', 'Age of the oldest transaction id that is not frozen', ({ idsAge }) => idsAge),
     gauge(
       'jobferry_database_slot_wal_bytes',

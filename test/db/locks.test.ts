@@ -105,7 +105,10 @@ it('a role without pg_read_all_stats knows that it does not see sessions of othe
     role: await blindRole(limited),
     locks: (await lockHolders(limited, 0)).map(({ program }) => program),
     snapshots: (await snapshotHolders(limited, { seconds: 0, ids: 1e9 })).map(({ program }) => program),
-    isMeasured: (await measuresOfServer(limited, 0)).idleTransactionSeconds !== null,
+    isMeasured: await measuresOfServer(limited, 0).then(
+      ({ idleTransactionSeconds, snapshotTransactions }) =>
+        idleTransactionSeconds !== null && snapshotTransactions !== null,
+    ),
   });
   expect(await seen()).toEqual({ role: `"${role}"`, locks: [], snapshots: [], isMeasured: false });
   await db.query(`grant pg_read_all_stats to "${role}"`);

@@ -34,6 +34,7 @@ it('finds the oldest transactions, idle ones apart from those with a statement, 
   expect(before.databaseBytes).toBeGreaterThan(1_000_000);
   expect(before.jobBytes).toBeGreaterThan(0);
   expect(before.idsAge).toBeGreaterThan(0);
+  expect(before.snapshotTransactions).toBe(0);
   const [idle, active] = await Promise.all([db.sessionPool.connect(), db.sessionPool.connect()]);
   try {
     // A table that a session has locked is no obstacle.

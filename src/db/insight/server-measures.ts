@@ -15,6 +15,11 @@ export interface ServerMeasures {
   idleTransactionSeconds: number | null;
   /** Age in seconds of the oldest transaction with a running statement; 0 without one. Null as above. */
   activeTransactionSeconds: number | null;
+  /**
+   * Number of transactions since the oldest row that a standby (`hot_standby_feedback`) or a replication slot needs; 0 without one. Null
+   * as above: standbys are sessions of another role.
+   */
+  snapshotTransactions: number | null;
   /** Age of the oldest transaction id, or of the oldest multixact id if that is more. */
   idsAge: number;
   /** Bytes of WAL that the replication slot keeps that is furthest behind; 0 without a slot. */
@@ -46,6 +51,10 @@ const OF_SERVER: Statement = {
              0)::float8 end as "idleTransactionSeconds",
            case when pg_has_role('pg_read_all_stats', 'usage')
                 then coalesce((select max(seconds) from session where state = 'active'), 0) end as "activeTransactionSeconds",
+           case when pg_has_role('pg_read_all_stats', 'usage') then greatest(
+             (select max(age(backend_xmin)) from pg_stat_activity where backend_type = 'walsender'),
+             (select max(age(xmin)) from pg_replication_slots),
+             0) end as "snapshotTransactions",
            greatest(age(own.datfrozenxid), mxid_age(own.datminmxid))::float8 as "idsAge",
            (select coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)), 0)
               from pg_replication_slots where not pg_is_in_recovery())::float8 as "slotWalBytes"
