@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { breakPipelines, connectMany } from './client-faults.ts';
 import { type Evidence, writeEvidence } from './evidence.ts';
 import { crashPostgres, freezeWorker, killApi, killWorker, restartPostgres, soup, strike } from './faults.ts';
+import { thawKeylessWorker } from './key-faults.ts';
 import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
 
 /** Tier 2: the counts of the matrix (docs/invariants.md). Started by `npm run chaos`; each count is a variable. */
@@ -82,6 +84,15 @@ const PHASES: Omit<Phase, 'perSecond'>[] = [
     faults: (rig) =>
       strike(rig, breakPipelines, { times: COUNTS.pipelines, atOnce: 1, until: within(PATIENCE_MS.crashes) }),
     least: { 'break-pipelines': COUNTS.pipelines },
+  },
+  {
+    name: 'F-52: a worker without the key of the others',
+    seed: SEED + 102,
+    workers: 3,
+    apis: 1,
+    envOfOthers: { ENCRYPTION_KEY: randomBytes(32).toString('base64') },
+    faults: (rig) => strike(rig, thawKeylessWorker, { times: 1, atOnce: 1 }),
+    least: { 'freeze-worker': 1 },
   },
   ...Array.from(
     { length: COUNTS.soups },

@@ -86,6 +86,9 @@ export interface RigOptions {
   apis: number;
   workers: number;
   env?: Record<string, string>;
+  /** Further settings of the last worker alone, or of all others. */
+  envOfLast?: Record<string, string>;
+  envOfOthers?: Record<string, string>;
   /** A relay for each process, so that its connections can be broken alone. */
   relayEach?: boolean;
   startServer?: () => Promise<Rig['server']>;
@@ -102,6 +105,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     apis,
     workers,
     env = {},
+    envOfLast = {},
+    envOfOthers = {},
     relayEach = false,
     webhookTimeoutMs = WEBHOOK_TIMEOUT_MS,
     hosts = [],
@@ -120,12 +125,14 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const settings = { BOOTSTRAP_API_KEY: KEY, WEBHOOK_TIMEOUT_SECONDS: String(webhookTimeoutMs / 1000), ...env };
   const place = (role: 'api' | 'worker') => async (_: unknown, n: number) => {
     const own = relayEach ? await relayDatabase(server.url) : shared;
+    const isLast = role === 'worker' && n === workers - 1;
     const slot = await supervise({
       role,
       // Every other worker, so that publishes that claim and those that do not meet all faults.
       hasBothRoles: role === 'worker' && n % 2 === 0,
       databaseUrl: server.hostsUrl ?? (relayEach || n === 0 ? own.url : server.url),
-      env: settings,
+      // `settings` change while the rig runs.
+      env: () => ({ ...settings, ...(isLast ? envOfLast : envOfOthers) }),
       onUnexpectedExit(pid, said) {
         const at = Date.now();
         faults.push({ kind: 'unexpected-exit', pid, at, healedAt: null, interrupted: [], underWay: 0 });

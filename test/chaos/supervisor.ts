@@ -22,7 +22,8 @@ export interface SlotOptions {
   hasBothRoles?: boolean;
   role: 'api' | 'worker';
   databaseUrl: string;
-  env: Record<string, string>;
+  /** Asked at each start. */
+  env: () => Record<string, string>;
   /** Called when the process ended and the run had not stopped it. */
   onUnexpectedExit(pid: number, said: string): void;
 }
@@ -38,7 +39,8 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
 
   async function keepUp(): Promise<void> {
     while (!closed) {
-      const { databaseUrl, env } = options;
+      const { databaseUrl } = options;
+      const env = options.env();
       const role = options.hasBothRoles ? 'all' : options.role;
       // A process that cannot start logs the reason and ends, as it should while the database is away.
       const started = await startJobferry({ role, databaseUrl, env, readyWithinMs: START_MS }).catch(() => null);
