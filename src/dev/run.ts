@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import { clockAheadMs } from '../db/clock-travel.ts';
 import type { Database } from '../db/connection/database.ts';
 import { findCluster, removeDataDir } from '../db/embedded/cluster.ts';
+import { isLock, lockFolder } from '../db/embedded/folder-lock.ts';
 import { isAlive } from '../db/embedded/server-process.ts';
 import { listAccounts } from '../db/operator/accounts.ts';
 import { signingSecretOf } from '../db/operator/queues.ts';
@@ -206,12 +207,25 @@ function noticesOf(print: Print) {
 /** @throws Error while another `dev` runs on the data, or if the folder has other data */
 async function removeData(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch(() => []);
-  const foreign = names.find((name) => !OWN_FILES.test(name));
+  const foreign = names.find((name) => !OWN_FILES.test(name) && !isLock(name));
   if (foreign !== undefined) {
     throw new Error(
       `${dataDir} has ${foreign}, which is not of jobferry dev: it deletes only a folder of its own data`,
     );
   }
+  if (names.length === 0) return;
+  // A process of another container may use the data.
+  const lock = await lockFolder(dataDir, 'command', { info: () => undefined, warn: () => undefined });
+  try {
+    await assertNoServer(dataDir);
+    await removeDataDir(dataDir);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** @throws Error if a `dev` that was killed has left its server */
+async function assertNoServer(dataDir: string): Promise<void> {
   const cluster = await findCluster(dataDir);
   const lock = cluster === null ? '' : await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const pid = Number.parseInt(lock, 10);
@@ -220,7 +234,6 @@ async function removeData(dataDir: string): Promise<void> {
       `the database in ${dataDir} runs (process ${pid}): stop jobferry dev in this folder before --fresh deletes its data`,
     );
   }
-  await removeDataDir(dataDir);
 }
 
 function devConfig(config: Config, dataDir: string): Config {

@@ -118,7 +118,7 @@ describe('jobferry dev', () => {
     expect(await api.getJob(next)).toMatchObject({ attempts: 0, history: [] });
     const second = runDev('--fresh');
     expect(await second.ended).toBe(1);
-    expect(second.errors()).toMatch(/runs \(process \d+\): stop jobferry dev/);
+    expect(second.errors()).toMatch(/\.jobferry is in use by another Jobferry \(process \d+\): stop it/);
     expect(await dev.stop()).toBe(0);
 
     const again = runDev('--forward', `http://127.0.0.1:${port}/api/jobs`);

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, chmod, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { copyBinaries, findBinaries, POSTGRES_MAJOR, programIn } from './binaries.ts';
+import { isLock } from './folder-lock.ts';
 import { freePort } from './free-port.ts';
 import {
   assertOwnLink,
@@ -15,6 +16,7 @@ import {
 } from './server-files.ts';
 import { isAlive } from './server-process.ts';
 import { canEnter, chooseServerUser, runAs, type ServerUser } from './server-user.ts';
+import { isListening } from './unix-socket.ts';
 
 export interface EmbeddedLog {
   info(fields: object, message: string): void;
@@ -28,6 +30,8 @@ export interface Cluster {
   binaries: string;
   user: ServerUser;
   password: string;
+  /** Whether the server also listens on a unix socket in its folder, by which other containers see that it runs. */
+  hasSocket?: boolean;
 }
 
 export const SUPERUSER = 'jobferry';
@@ -43,12 +47,21 @@ const FALLBACK_HOME = '/var/lib/jobferry';
 /** In seconds. Recovery after a crash replays the write-ahead log, at most about 1 GB. */
 const PG_CTL_TIMEOUT = '60';
 
-/** Opens the cluster of a data directory, and creates it if there is none. */
-export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cluster> {
-  const refuse = (error: Error): never => {
+/** Creates a data directory that is not there. */
+export async function makeDataDir(dataDir: string): Promise<void> {
+  await makeFolder(resolve(dataDir)).catch(refuser(dataDir));
+}
+
+function refuser(dataDir: string): (error: Error) => never {
+  return (error) => {
     throw new Error(`DATA_DIR ${dataDir} cannot be used: ${error.message}`, { cause: error });
   };
-  await makeFolder(resolve(dataDir)).catch(refuse);
+}
+
+/** Opens the cluster of a data directory, and creates it if there is none. */
+export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cluster> {
+  const refuse = refuser(dataDir);
+  await makeDataDir(dataDir);
   const present = await findCluster(dataDir).catch(refuse);
   await access(present ?? dataDir, constants.W_OK | constants.X_OK).catch(refuse);
   const user = await chooseServerUser(present ?? resolve(dataDir, CLUSTER_NAME));
@@ -112,6 +125,7 @@ async function makeFolder(path: string): Promise<void> {
 export async function startServer(cluster: Cluster, formerPort?: number): Promise<number> {
   const port = formerPort ?? (await freePort());
   await configure(cluster);
+  if (!(await hasListener(cluster))) await removeSockets(cluster);
   const log = join(cluster.folder, LOG_FILE);
   try {
     // pg_ctl starts the server in its own process session, so that Ctrl-C in a terminal does not reach it.
@@ -137,11 +151,34 @@ export async function readServerLock(cluster: Cluster): Promise<{ pid: number; p
 
 /**
  * Removes the lock file of a killed server. In a new container its pid soon belongs to another process, and the server
- * would then always refuse to start.
+ * would then always refuse to start. It also refuses a file without a pid, as a power cut can leave it; the one of a dead
+ * server it replaces itself, after it has looked for the server's other processes.
  */
-export async function removeServerLock(cluster: Cluster): Promise<void> {
-  if (cluster.user === null) await rm(lockFile(cluster), { force: true });
-  else await runAs(cluster.user, '/bin/rm', ['-f', '--', lockFile(cluster)]);
+export async function removeServerLock(cluster: Cluster, which: 'any' | 'unreadable' = 'any'): Promise<void> {
+  const text = which === 'any' ? '' : await readFileOf(cluster.user, lockFile(cluster)).catch(() => null);
+  if (text === null || Number.parseInt(text, 10)) return;
+  await removeFiles(cluster, [lockFile(cluster)]);
+}
+
+/** Whether a server runs on the folder, also one of another container. */
+export async function hasListener(cluster: Cluster): Promise<boolean> {
+  const sockets = (await socketFiles(cluster)).filter((path) => !path.endsWith('.lock'));
+  return (await Promise.all(sockets.map(isListening))).includes(true);
+}
+
+/** Removes the sockets of killed servers: a server refuses the one of its port while another process has its pid. */
+async function removeSockets(cluster: Cluster): Promise<void> {
+  await removeFiles(cluster, await socketFiles(cluster));
+}
+
+async function socketFiles({ folder }: Cluster): Promise<string[]> {
+  const names = await readdir(folder);
+  return names.filter((name) => /^\.s\.PGSQL\.\d+(?:\.lock)?$/.test(name)).map((name) => join(folder, name));
+}
+
+async function removeFiles({ user }: Cluster, paths: string[]): Promise<void> {
+  if (user !== null && paths.length > 0) await runAs(user, '/bin/rm', ['-f', '--', ...paths]);
+  if (user === null) for (const path of paths) await rm(path, { force: true });
 }
 
 /** Removes files of starts that were killed before they were complete, and none of a start that goes on. */
@@ -192,7 +229,8 @@ async function findHome(dataDir: string, user: ServerUser, log: EmbeddedLog): Pr
   if (await canEnter(user, dataDir)) return dataDir;
   // The folder stays root's: what root has to write there is then in no way of the server's user.
   const { mode, uid } = await stat(dataDir);
-  if (uid === process.getuid?.() && (await readdir(dataDir)).length === 0) await chmod(dataDir, (mode & 0o777) | 0o111);
+  const isEmpty = (await readdir(dataDir)).every(isLock);
+  if (uid === process.getuid?.() && isEmpty) await chmod(dataDir, (mode & 0o777) | 0o111);
   if (await canEnter(user, dataDir)) return dataDir;
   const home = join(FALLBACK_HOME, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 12));
   await makeFolder(home);
@@ -238,12 +276,14 @@ async function initialise(folder: string, binaries: string, user: ServerUser): P
 
 /** Writes the configuration atomically, because another process may be starting a server with it. */
 async function configure(cluster: Cluster): Promise<void> {
-  await writeFileAs(cluster.user, join(cluster.folder, 'postgresql.conf'), CONFIGURATION);
+  const text = CONFIGURATION.replace('$SOCKETS', cluster.hasSocket === true ? '.' : '');
+  await writeFileAs(cluster.user, join(cluster.folder, 'postgresql.conf'), text);
 }
 
 const CONFIGURATION = `# Written by Jobferry at every start. Your own settings belong in local.conf in the same folder.
 listen_addresses = '127.0.0.1'
-unix_socket_directories = ''
+# In the same folder. Another container that uses the folder finds the server by it.
+unix_socket_directories = '$SOCKETS'
 max_connections = 100
 shared_buffers = 128MB
 # A publish that was answered must survive a power cut.

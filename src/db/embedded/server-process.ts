@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 
 /** Whether the process runs. */
 export function isAlive(pid: number): boolean {
@@ -9,11 +9,14 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether the pid still belongs to a PostgreSQL server. Returns true where that cannot be found out. */
-export async function isPostgres(pid: number): Promise<boolean> {
+/**
+ * Whether the pid still belongs to the PostgreSQL server of a folder: in another container it is that of any process. Returns
+ * true where that cannot be found out.
+ */
+export async function isServerOf(folder: string, pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
-  return readFile(`/proc/${pid}/comm`, 'utf8').then(
-    (command) => command.trim() === 'postgres',
-    () => false,
-  );
+  const command = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+  // A server works in the folder of its data.
+  const place = await readlink(`/proc/${pid}/cwd`).catch(() => folder);
+  return command.trim() === 'postgres' && place === folder;
 }

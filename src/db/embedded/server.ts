@@ -1,22 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { untilSuccess } from '../../pacing/retry.ts';
-import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import {
   type Cluster,
   type EmbeddedLog,
   findCluster,
   findCreator,
+  hasListener,
   keepInDataDir,
+  makeDataDir,
   openCluster,
   readServerLock,
   removeServerLock,
   removeUnfinished,
-  SUPERUSER,
   startServer,
   stopServer,
 } from './cluster.ts';
-import { isAlive, isPostgres } from './server-process.ts';
+import { InUseError, inUse, lockFolder, type OwnerRole } from './folder-lock.ts';
+import { LeftError, own, urlOf } from './owner.ts';
+import { isAlive, isServerOf } from './server-process.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 export interface EmbeddedDatabase {
@@ -34,31 +36,23 @@ interface EmbeddedOptions {
 }
 
 const DATABASE = 'jobferry';
-/** Key of the session advisory lock whose holder owns the cluster. The lock is in the database `postgres`. */
-const OWNER_LOCK = 0x6a6f62;
 const START_ATTEMPTS = 5;
 const RETRY_MS = 100;
-/** A command owns the server for a short time only. */
-type OwnerRole = 'service' | 'command';
-
 /** How long to wait for a server that is starting or stopping, until its owner is known. */
 const UNDECIDED_MS = 60_000;
 /** How long a server may take to notice that its owner was killed. */
 const NOTICED_MS = 5000;
 
 /**
- * Starts an embedded PostgreSQL server in `dataDir`. The process that holds a session lock in it owns it. The lock ends with
- * the process in any case, so a server that a killed Jobferry has left running can be distinguished from one in use. Such
- * a server is restarted, because its settings and programs may be outdated.
+ * Starts an embedded PostgreSQL server in `dataDir`. The process that holds the lock of the folder and a session lock in the
+ * server owns it. Both end with the process in any case, so a server that a killed Jobferry has left running can be
+ * distinguished from one in use. Such a server is restarted, because its settings and programs may be outdated.
  * @throws InUseError when another process owns the cluster; the end of a command is waited for, up to a minute
  */
 export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 'service'): Promise<EmbeddedDatabase> {
   const { dataDir, log } = options;
-  const cluster = await openCluster(dataDir, log);
-  const { owner, port, stop } = await afterCommands(log, async () => {
-    await stopLeftServer(cluster, role, log);
-    return startSupervised(cluster, role, log);
-  });
+  await makeDataDir(dataDir);
+  const { cluster, owner, port, stop } = await afterCommands(log, () => startLocked(options, role));
   try {
     await removeUnfinished(cluster);
     const { rowCount } = await owner.query('select from pg_database where datname = $1', [DATABASE]);
@@ -74,12 +68,31 @@ export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 
   };
 }
 
+/** Starts the server under the lock of the folder, which is held until the server has stopped. */
+async function startLocked({ dataDir, log }: EmbeddedOptions, role: OwnerRole) {
+  const lock = await lockFolder(dataDir, role, log);
+  try {
+    const cluster = { ...(await openCluster(dataDir, log)), hasSocket: lock.isShared };
+    await stopLeftServer(cluster, role, log);
+    return { cluster, ...(await startSupervised(cluster, { role, log, onStopped: () => lock.release() })) };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+interface Supervision {
+  role: OwnerRole;
+  log: EmbeddedLog;
+  onStopped(): Promise<void>;
+}
+
 /** Starts the server. A signal that ends a command stops it from then on; a service stops it itself. */
-async function startSupervised(cluster: Cluster, role: OwnerRole, log: EmbeddedLog) {
+async function startSupervised(cluster: Cluster, { role, log, onStopped }: Supervision) {
   const starting = startOwned(cluster, role).then(({ owner, port }) => {
     const supervisor = new Supervisor(cluster, { port, role, log });
     supervisor.watch(owner);
-    return { owner, stop: () => supervisor.stop(), port };
+    return { owner, stop: () => supervisor.stop().finally(onStopped), port };
   });
   const leaveSignals = role === 'command' ? stopOnSignal(starting) : () => undefined;
   try {
@@ -116,7 +129,7 @@ export async function joinEmbedded(options: EmbeddedOptions & { mayCreate: boole
     try {
       return await startEmbedded(options, 'command');
     } catch (error) {
-      if (!(error instanceof InUseError)) throw error;
+      if (!(error instanceof InUseError) || error.isElsewhere) throw error;
     }
     const cluster = await openCluster(options.dataDir, options.log);
     const lock = await readServerLock(cluster);
@@ -226,15 +239,24 @@ class Supervisor {
  * lock owns the server, even if another one has started it.
  */
 async function startOwned(cluster: Cluster, role: OwnerRole): Promise<{ owner: pg.Client; port: number }> {
+  let isStartedHere = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const lock = await readServerLock(cluster);
-      const port = lock !== null && isAlive(lock.pid) ? lock.port : await startServer(cluster);
+      const isRunning = lock !== null && isAlive(lock.pid);
+      const port = isRunning ? lock.port : await startServer(cluster);
+      isStartedHere ||= !isRunning;
       return { port, owner: await own(cluster, port, role) };
     } catch (error) {
+      if (error instanceof InUseError) throw error;
       // Otherwise the port was taken meanwhile, or another process is starting or stopping the server.
-      if (error instanceof InUseError || attempt === START_ATTEMPTS) throw error;
-      await wait(attempt * RETRY_MS);
+      if (attempt < START_ATTEMPTS) {
+        await wait(attempt * RETRY_MS);
+        continue;
+      }
+      // A start that fails leaves no server.
+      if (isStartedHere) await stopServer(cluster).catch(() => undefined);
+      throw error;
     }
   }
 }
@@ -245,8 +267,13 @@ async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLo
   const giveUpAt = performance.now() + UNDECIDED_MS;
   for (;;) {
     const lock = await readServerLock(cluster);
-    if (lock === null || !isAlive(lock.pid)) return;
+    const isTaken = lock !== null && isAlive(lock.pid);
+    const isAbsent = !isTaken || !(await isServerOf(cluster.folder, lock.pid));
+    if (isAbsent && !(await hasListener(cluster))) {
+      return await removeServerLock(cluster, isTaken ? 'any' : 'unreadable');
+    }
     try {
+      if (isAbsent) throw unseen(cluster);
       const owner = await own(cluster, lock.port, role);
       log.warn({ serverPid: lock.pid }, 'restarting the embedded database that an earlier process has left running');
       // No other process may own it meanwhile.
@@ -254,67 +281,18 @@ async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLo
       return await owner.end().catch(() => undefined);
     } catch (error) {
       if (error instanceof InUseError) throw error;
-      if (!(await isPostgres(lock.pid))) return await removeServerLock(cluster);
-      if (error instanceof LeftError && performance.now() > noticedAt) throw new InUseError(error.message, false);
+      if (error instanceof LeftError && performance.now() > noticedAt)
+        throw new InUseError(error.message, { isByCommand: false });
       if (performance.now() > giveUpAt) {
-        throw new Error(`process ${lock.pid} holds ${cluster.folder} and does not answer`, { cause: error });
+        throw new Error(`process ${lock?.pid} holds ${cluster.folder} and does not answer`, { cause: error });
       }
       await wait(RETRY_MS);
     }
   }
 }
 
-/** Another process owns the cluster. */
-class InUseError extends Error {
-  override readonly name = 'InUseError';
-  readonly isByCommand: boolean;
-
-  constructor(message: string, isByCommand: boolean) {
-    super(message);
-    this.isByCommand = isByCommand;
-  }
-}
-
-/** The owner is no process of this machine: most likely it was killed, and the server is about to notice. */
-class LeftError extends Error {
-  override readonly name = 'LeftError';
-}
-
-/** Connects and takes the owner's lock, which lasts as long as the connection. */
-async function own(cluster: Cluster, port: number, role: OwnerRole): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: urlOf(cluster, port, 'postgres'),
-    application_name: `jobferry ${role === 'command' ? 'command ' : ''}${process.pid}`,
-    connectionTimeoutMillis: 5000,
-    ...KEEP_ALIVE,
-  });
-  // Errors are ignored, because the event `end` follows and is handled.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${OWNER_LOCK}) as locked`);
-    if (rows[0]?.locked !== true) throw await refusal(cluster, client);
-    return client;
-  } catch (error) {
-    await client.end().catch(() => undefined);
-    throw error;
-  }
-}
-
-async function refusal(cluster: Cluster, client: pg.Client): Promise<InUseError | LeftError> {
-  const { rows } = await client.query<{ command: boolean; pid: number | null }>(
-    `select starts_with(a.application_name, 'jobferry command ') as command,
-            substring(a.application_name from '^jobferry (?:command )?([0-9]+)$')::integer as pid
-       from pg_locks l join pg_stat_activity a on a.pid = l.pid
-      where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = ${OWNER_LOCK}`,
-  );
-  const { pid = null, command = false } = rows[0] ?? {};
-  const message =
-    `${cluster.folder} is in use by another Jobferry (${pid === null ? 'another process' : `process ${pid}`}): stop it, ` +
-    'choose another DATA_DIR, or let both share one database server with DATABASE_URL';
-  return pid === null || isAlive(pid) ? new InUseError(message, command) : new LeftError(message);
-}
-
-function urlOf(cluster: Cluster, port: number, database: string): string {
-  return `postgresql://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${database}`;
+/** A server listens in the folder, and its lock file has no process of this machine: a Jobferry that was killed has left it. */
+function unseen({ folder }: Cluster): InUseError {
+  const who = 'a PostgreSQL server that cannot be seen from here, most likely in another container';
+  return new InUseError(inUse(folder, who), { isByCommand: false, isElsewhere: true });
 }

@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type EmbeddedDatabase, startEmbedded } from '../../src/db/embedded/server.ts';
+import { builtService } from '../support/built.ts';
+import { hasGivenServer } from '../support/given-server.ts';
+
+const log = { info: () => undefined, warn: () => undefined };
+
+/** Other namespaces stand for another container: its processes have other pids and ports. */
+const CONTAINER = ['--pid', '--ipc', '--mount', '--fork', '--mount-proc', '--kill-child'];
+const mayUnshare = spawnSync('unshare', [...CONTAINER, '--net', 'true']).status === 0;
+
+let dataDir = '';
+const running: EmbeddedDatabase[] = [];
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  // Longer than a socket's path may be.
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-lock-'));
+  // The server's user has to pass through.
+  await chmod(folder, 0o711);
+  dataDir = join(folder, 'd'.repeat(100));
+  await mkdir(dataDir, { recursive: true });
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (child.kill('SIGKILL')) await ended;
+  }
+  for (const database of running.splice(0)) await database.stop();
+});
+
+afterAll(async () => {
+  await rm(join(dataDir, '..'), { recursive: true, maxRetries: 5 });
+});
+
+async function start(): Promise<EmbeddedDatabase> {
+  const database = await startEmbedded({ dataDir, log });
+  running.push(database);
+  return database;
+}
+
+async function ask(url: string, statement: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return Object.values((await client.query<Record<string, unknown>>(statement)).rows[0] ?? {})[0];
+  } finally {
+    await client.end();
+  }
+}
+
+const lockFile = () => readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8');
+
+/** Starts a program of Node in another container, with a shell that has the program as its arguments. */
+function inContainer(expression: string, { network, shell = 'exec "$@"' }: { network: boolean; shell?: string }) {
+  const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+  const script = `
+    import { joinEmbedded, startEmbedded } from ${JSON.stringify(built)};
+    const options = { dataDir: process.argv[1], log: { info() {}, warn() {} } };
+    ${expression}.then(
+      ({ url }) => console.log('started', url),
+      (error) => { console.log(error.message); process.exit(1); },
+    );
+    setInterval(() => {}, 1000);`;
+  const flags = network ? [...CONTAINER, '--net'] : CONTAINER;
+  const program = [process.execPath, '--input-type=module', '-e', script, dataDir];
+  const child = spawn('unshare', [...flags, 'sh', '-c', shell, 'sh', ...program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const lines = createInterface({ input: child.stdout as NonNullable<typeof child.stdout> });
+  return { child, next: () => new Promise<string>((resolve) => lines.once('line', resolve)) };
+}
+
+describe.skipIf(hasGivenServer)('the lock of an embedded PostgreSQL', () => {
+  it('leaves no file at the end, also of processes that were killed', async () => {
+    const locks = async () => (await readdir(dataDir)).filter((name) => name.startsWith('.lock-'));
+    const dead = join(dataDir, `.lock-${'0'.repeat(16)}`);
+    const listens = 'require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, 9))';
+    // Within the folder, because the whole path is too long.
+    spawnSync(process.execPath, ['-e', listens, basename(dead)], { cwd: dataDir });
+    expect(await locks()).toEqual([basename(dead)]);
+    const database = await start();
+    expect(await locks()).toEqual([expect.not.stringMatching(basename(dead))]);
+    await database.stop();
+    expect(await locks()).toEqual([]);
+  });
+
+  it('does not stop a start by what a power cut has made of it', async () => {
+    for (const text of ['', '\n', '\0'.repeat(60), 'no pid']) {
+      const { stop } = await startEmbedded({ dataDir, log });
+      await stop();
+      const folder = join(dataDir, 'postgres');
+      const file = join(folder, 'postmaster.pid');
+      await writeFile(file, text);
+      const { uid, gid } = await stat(folder);
+      await chown(file, uid, gid);
+      const database = await start();
+      expect(await ask(database.url, 'select 1'), JSON.stringify(text)).toBe(1);
+      await database.stop();
+    }
+  });
+});
+
+describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
+  it('follows no variable of the shell that asks for TLS', async () => {
+    vi.stubEnv('PGSSLMODE', 'require');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { url } = await start();
+    expect(await ask(url, 'select 1')).toBe(1);
+  });
+
+  it('leaves no server when it fails', async () => {
+    await (await startEmbedded({ dataDir, log })).stop();
+    const folder = join(dataDir, 'postgres');
+    const { uid, gid } = await stat(folder);
+    const settings = { 'local.conf': `hba_file = 'refusing.conf'`, 'refusing.conf': 'host all all all reject' };
+    onTestFinished(async () => {
+      for (const name of Object.keys(settings)) await rm(join(folder, name), { force: true });
+    });
+    for (const [name, text] of Object.entries(settings)) {
+      await writeFile(join(folder, name), text);
+      await chown(join(folder, name), uid, gid);
+    }
+    await expect(startEmbedded({ dataDir, log })).rejects.toThrow(/pg_hba.conf rejects connection/);
+    expect((await readdir(folder)).filter((name) => /^postmaster.pid$|PGSQL/.test(name))).toEqual([]);
+  });
+});
+
+describe.skipIf(hasGivenServer || !mayUnshare)(
+  'embedded PostgreSQL in several containers (skipped where `unshare` is not permitted)',
+  () => {
+    it('refuses a service and a command of another container, and goes on', async () => {
+      const { url } = await start();
+      await ask(url, 'create table kept as select 42 as answer');
+      const before = await lockFile();
+      const by = new RegExp(`is in use by another Jobferry \\(process ${process.pid} of another container\\): stop it`);
+      for (const expression of ['startEmbedded(options)', 'joinEmbedded({ ...options, mayCreate: false })']) {
+        expect(await inContainer(expression, { network: true }).next()).toMatch(by);
+      }
+      expect(await lockFile()).toBe(before);
+      expect(await ask(url, 'select answer from kept')).toBe(42);
+    });
+
+    it('joins the server of a container that shares its network', async () => {
+      const { url } = await start();
+      const command = inContainer('joinEmbedded({ ...options, mayCreate: false })', { network: false });
+      expect(await command.next()).toBe(`started ${url}`);
+    });
+
+    it('starts none beside the server that a killed process of another container has left', async () => {
+      const shell = '"$@" & read _; kill -9 $!; wait $!; echo killed; read _';
+      const left = inContainer('startEmbedded(options)', { network: false, shell });
+      expect(await left.next()).toMatch(/^started /);
+      left.child.stdin.write('kill\n');
+      expect(await left.next()).toBe('killed');
+      const file = await lockFile();
+      await expect(startEmbedded({ dataDir, log })).rejects.toThrow('most likely in another container');
+      expect(await lockFile()).toBe(file);
+    });
+  },
+);
