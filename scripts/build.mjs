@@ -3,7 +3,7 @@
 //
 // It does not check types: `npm run check` does, and takes ten times as long.
 import { spawn } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, filesBelow, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
@@ -40,6 +40,8 @@ async function make(folder) {
     makeDashboard(join(dist, 'dashboard-page'), join(ROOT, 'dist/dashboard-page')),
     compiled.then(() => makeGuide(join(dist, 'guide'), dist)),
   ]);
+  // npm makes it executable when it links the command, which it does once.
+  chmodSync(join(dist, 'main.js'), 0o755);
   // Their sources are types, and the code of Prisma's client is one line each.
   const generated = join(dist, 'db/generated');
   for (const name of filesBelow(generated)) if (name.endsWith('.js.map')) rmSync(join(generated, name));

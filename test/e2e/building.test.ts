@@ -185,6 +185,12 @@ describe('the build of this repository', () => {
     expect(snapshot(built)).toEqual(before);
   });
 
+  it.skipIf(process.platform === 'win32')('can be run as a program', async () => {
+    const main = realpathSync(builtService());
+    expect(statSync(main).mode & 0o111).toBe(0o111);
+    expect((await run(main, ['--version'])).stdout).toMatch(/^jobferry \d/);
+  });
+
   it('knows its processes while they run', async () => {
     const main = realpathSync(builtService());
     const code = `await import(${JSON.stringify(main)});
