@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, v
 import { type EmbeddedDatabase, startEmbedded } from '../../src/db/embedded/server.ts';
 import { builtService } from '../support/built.ts';
 import { hasGivenServer } from '../support/given-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
 
@@ -119,11 +120,33 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
     expect(await ask(url, 'select 1')).toBe(1);
   });
 
+  it.skipIf(process.platform === 'win32')('leaves no server when its process ends at once', async () => {
+    const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+    const script = `
+      import { startEmbedded } from ${JSON.stringify(built)};
+      await startEmbedded({ dataDir: process.argv[1], log: { info() {}, warn() {} } });
+      process.exit(1);`;
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script, dataDir]).status).toBe(1);
+    const isGone = async () => !(await readdir(join(dataDir, 'postgres'))).includes('postmaster.pid');
+    await waitFor(isGone, { message: 'the server to stop' });
+  });
+
+  it('is refused for a path that a shell would read', async () => {
+    for (const sign of ['"', '$', '`']) {
+      const start = startEmbedded({ dataDir: join(dataDir, `a${sign}b`), log });
+      await expect(start).rejects.toThrow(`its path has the character ${JSON.stringify(sign)}`);
+    }
+    expect(await readdir(dataDir)).not.toContain('a$b');
+  });
+
   it('leaves no server when it fails', async () => {
     await (await startEmbedded({ dataDir, log })).stop();
     const folder = join(dataDir, 'postgres');
     const { uid, gid } = await stat(folder);
-    const settings = { 'local.conf': `hba_file = 'refusing.conf'`, 'refusing.conf': 'host all all all reject' };
+    const settings = {
+      'local.conf': `hba_file = '${folder}/refusing.conf'`,
+      'refusing.conf': 'host all all all reject',
+    };
     onTestFinished(async () => {
       for (const name of Object.keys(settings)) await rm(join(folder, name), { force: true });
     });

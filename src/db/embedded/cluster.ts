@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
 import { access, chmod, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { copyBinaries, findBinaries, POSTGRES_MAJOR, programIn } from './binaries.ts';
-import { isLock } from './folder-lock.ts';
 import { freePort } from './free-port.ts';
 import {
   assertOwnLink,
+  isLock,
   makeFolderAs,
   moveFolderAs,
   readFileOf,
@@ -49,7 +49,12 @@ const PG_CTL_TIMEOUT = '60';
 
 /** Creates a data directory that is not there. */
 export async function makeDataDir(dataDir: string): Promise<void> {
-  await makeFolder(resolve(dataDir)).catch(refuser(dataDir));
+  const refuse = refuser(dataDir);
+  // pg_ctl puts the path into a command of the shell.
+  const [sign] = process.platform === 'win32' ? [] : (/["$`\\\n]/.exec(resolve(dataDir)) ?? []);
+  if (sign !== undefined)
+    refuse(new Error(`its path has the character ${JSON.stringify(sign)}, which PostgreSQL does not take`));
+  await makeFolder(resolve(dataDir)).catch(refuse);
 }
 
 function refuser(dataDir: string): (error: Error) => never {
@@ -140,6 +145,15 @@ export async function startServer(cluster: Cluster, formerPort?: number): Promis
 /** Closes all connections, writes all data to disk, and stops the server. Resolves when it has stopped. */
 export async function stopServer(cluster: Cluster): Promise<void> {
   await pgCtl(cluster, 'stop', '--wait', '--timeout', PG_CTL_TIMEOUT, '--mode', 'fast');
+}
+
+/** Lets the server stop as `stopServer` does, without waiting. */
+export function interruptServer(cluster: Cluster): void {
+  try {
+    process.kill(Number.parseInt(readFileSync(lockFile(cluster), 'utf8'), 10), 'SIGINT');
+  } catch {
+    // It does not run.
+  }
 }
 
 /** Reads the lock file of a server that runs or was killed. @returns null when there is none */

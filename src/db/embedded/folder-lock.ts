@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EmbeddedLog } from './cluster.ts';
+import { isLock } from './server-files.ts';
 import { readSocket, withShortPath } from './unix-socket.ts';
 
 /** A command owns the server for a short time only. */
@@ -41,12 +42,13 @@ interface Holder {
   network: string;
 }
 
-const LOCK = /^\.lock-[0-9a-f]{16}(?:\.new)?$/;
 /** Errors of file systems that have no sockets, and of a folder in which nothing can be created. */
 const IMPOSSIBLE = ['EACCES', 'EROFS', 'EPERM', 'EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
 /** How long two processes that start together give way to each other, in milliseconds. */
 const GIVE_WAY_MS = 10_000;
 const LONGEST_PAUSE_MS = 100;
+/** How long a service that starts waits for the end of the one before it, which may have been killed just now. */
+const PATIENCE_MS = 1000;
 
 /**
  * Takes the lock of a data directory. The holder listens on a unix socket in it: the kernel ends that with the process, and
@@ -60,6 +62,7 @@ export async function lockFolder(dataDir: string, role: OwnerRole, log: Embedded
   if (process.platform === 'win32') return { isShared: false, release: async () => undefined };
   const folder = await realpath(dataDir);
   const giveUpAt = performance.now() + GIVE_WAY_MS;
+  const refuseAt = performance.now() + (role === 'service' ? PATIENCE_MS : 0);
   for (;;) {
     const own = await show(folder, role).catch((error: NodeJS.ErrnoException) => {
       if (!IMPOSSIBLE.includes(error.code ?? '')) throw error;
@@ -74,14 +77,10 @@ export async function lockFolder(dataDir: string, role: OwnerRole, log: Embedded
     }
     await own.remove();
     const holder = others.find((other) => other?.isHeld !== false);
-    if (holder !== undefined || performance.now() > giveUpAt) throw refusal(dataDir, holder ?? null);
+    const now = performance.now();
+    if ((holder !== undefined && now >= refuseAt) || now > giveUpAt) throw refusal(dataDir, holder ?? null);
     await wait(Math.random() * LONGEST_PAUSE_MS);
   }
-}
-
-/** Whether an entry of a data directory belongs to its lock. */
-export function isLock(name: string): boolean {
-  return LOCK.test(name);
 }
 
 /** Listens before the file has its name, so that a lock on which no process listens is always that of a dead one. */

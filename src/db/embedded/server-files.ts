@@ -137,3 +137,8 @@ function randomName(): string {
 function sh(user: ServerUser, script: string, paths: string[], input = ''): Promise<string> {
   return runAs(user, '/bin/sh', ['-c', script, 'sh', ...paths], input);
 }
+
+/** Whether an entry of a data directory belongs to the lock of the folder. */
+export function isLock(name: string): boolean {
+  return /^\.lock-[0-9a-f]{16}(?:\.new)?$/.test(name);
+}

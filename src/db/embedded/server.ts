@@ -7,6 +7,7 @@ import {
   findCluster,
   findCreator,
   hasListener,
+  interruptServer,
   keepInDataDir,
   makeDataDir,
   openCluster,
@@ -181,12 +182,15 @@ class Supervisor {
   #recovery: Promise<void> | null = null;
   readonly #stopping = new AbortController();
   #stopped: Promise<void> | null = null;
+  /** A process that ends at once, because its start takes too long or by an error, leaves no server either. */
+  readonly #onExit = () => interruptServer(this.#cluster);
 
   constructor(cluster: Cluster, { port, role, log }: { port: number; role: OwnerRole; log: EmbeddedLog }) {
     this.#cluster = cluster;
     this.#port = port;
     this.#role = role;
     this.#log = log;
+    process.on('exit', this.#onExit);
   }
 
   watch(owner: pg.Client): void {
@@ -199,7 +203,7 @@ class Supervisor {
 
   /** Each call resolves when the server has stopped. */
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop();
+    this.#stopped ??= this.#stop().finally(() => process.off('exit', this.#onExit));
     return this.#stopped;
   }
 
