@@ -84,12 +84,15 @@ type WrapSender = (sender: Sender, db: Database) => Sender;
  * The composition root: it makes every part and passes it to the parts that need it. The address is bound first, because
  * another process may have it. If a part cannot be started, all parts that were started before are stopped again.
  */
-export async function startService(config: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
+export async function startService(given: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
   const started = new StartedParts();
   try {
-    const trustedProxies = new TrustedProxies(config.trustedProxies);
-    const declared = await readDeclaredQueues(config.queuesFile);
-    const fronts = await bindFronts(config, log, { started, trustedProxies });
+    const trustedProxies = new TrustedProxies(given.trustedProxies);
+    const declared = await readDeclaredQueues(given.queuesFile);
+    const fronts = await bindFronts(given, log, { started, trustedProxies });
+    // Receivers of a developer run on the same machine, so they can report there.
+    const ownUrl = options.development === undefined ? null : localUrl(fronts.front.url);
+    const config = { ...given, reportUrl: given.reportUrl ?? ownUrl?.replace(/\/$/, '') ?? null };
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, fronts.front.url);
     const migrates = config.autoMigrate ? 'always' : 'never';
     const database = await openDatabase(config, log, { guest: false, migrates, onNewApiKey });

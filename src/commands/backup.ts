@@ -10,10 +10,11 @@ import { processesInWords } from '../domain/release.ts';
 import type { Logger } from '../log.ts';
 import { openDatabase } from '../open-database.ts';
 import { backUp } from '../services/operator/backup.ts';
+import { assertBackupFile } from '../services/operator/backup-file.ts';
 import { checkBackup, type RestoredAccount, restore } from '../services/operator/restore.ts';
 import { VERSION } from '../version.ts';
 import { command, type Environment, type Result, UsageError } from './command.ts';
-import { found, idOf, withDatabase } from './database.ts';
+import { found, idOf, settingsHere, withDatabase } from './database.ts';
 import { type Column, facts, table } from './output.ts';
 import { isWorkerRunning } from './queue-of.ts';
 
@@ -30,7 +31,7 @@ const backup = command({
   },
   argument: FILE,
   run: async ({ argument, options }, environment) => {
-    const { config, log } = environment.settings();
+    const { config, log } = settingsHere(environment);
     const accountId = options.account === undefined ? null : idOf(options.account, 'account');
     if (options.final && accountId !== null) throw new UsageError('--final is for all accounts, so without --account');
     // A backup before an upgrade must not begin the upgrade.
@@ -100,6 +101,8 @@ const restoring = command({
   run: async ({ argument, options }, environment) => {
     const { config, log } = environment.settings();
     const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+    // Opening the database creates one where there is none.
+    await assertBackupFile(argument);
     const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
     const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
     const { operator, resume, unsigned } = options;

@@ -70,6 +70,10 @@ interface Definition<T extends OptionTable> {
   };
   /** Whether the command prints while it runs, and has no result. Such a command has no `--json`. */
   readonly isService?: boolean;
+  /** Whether such a command goes on when nothing reads its output any more; the others end then. */
+  readonly outlivesReader?: boolean;
+  /** Whether the command brings its database along: DATABASE_URL in its shell is then that of another application. */
+  readonly hasOwnDatabase?: boolean;
   run(given: Given<T>, environment: Environment): Promise<Result | null>;
 }
 

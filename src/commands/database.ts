@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { lockHolders } from '../db/operator/locks.ts';
 import { blindRole } from '../db/operator/snapshots.ts';
+import { DATA_DIR as DEV_FOLDER } from '../dev/run.ts';
 import { locksInWords } from '../domain/doctor-locks.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts';
+import { addressIn } from './api.ts';
 import { CommandError, type Environment, UsageError } from './command.ts';
 
 /**
@@ -12,12 +16,14 @@ import { CommandError, type Environment, UsageError } from './command.ts';
  * @param migrates whether the command may change the schema of the database
  */
 export async function withDatabase<T>(
-  { settings }: Environment,
+  environment: Environment,
   work: (database: OpenDatabase, config: Config) => Promise<T>,
   { migrates = 'never' }: Partial<Pick<OpenOptions, 'migrates'>> = {},
 ): Promise<T> {
-  const { config, log } = settings();
-  const database = await openDatabase(config, log, { guest: true, migrates });
+  const { config, log } = migrates === 'never' ? settingsHere(environment) : environment.settings();
+  const database = await openDatabase(config, log, { guest: true, migrates }).catch(async (error: unknown) => {
+    throw await withDev(error, environment);
+  });
   try {
     return await work(database, config);
   } catch (error) {
@@ -25,6 +31,27 @@ export async function withDatabase<T>(
   } finally {
     await database.close();
   }
+}
+
+/** The settings of a command that needs a database which is there: in a folder of `dev` alone, that of `dev`. */
+export function settingsHere({ settings, variables }: Environment): ReturnType<Environment['settings']> {
+  const { config, log } = settings();
+  const isNamed = config.databaseUrl !== undefined || variables.DATA_DIR !== undefined;
+  const hasCluster = (folder: string) => existsSync(join(folder, 'postgres'));
+  const isOfDev = !isNamed && !hasCluster(config.dataDir) && hasCluster(DEV_FOLDER);
+  return { config: isOfDev ? { ...config, dataDir: DEV_FOLDER } : config, log };
+}
+
+/** DATABASE_URL may be that of the application whose developer runs `dev` here. */
+async function withDev(error: unknown, { variables }: Environment): Promise<unknown> {
+  const { DATABASE_URL, DATABASE_URL_FILE, DATA_DIR } = variables;
+  const isNamed = (DATABASE_URL ?? DATABASE_URL_FILE) !== undefined;
+  if (!isNamed || DATA_DIR !== undefined || (await addressIn(DEV_FOLDER)) === null) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new CommandError(
+    `DATABASE_URL: ${message}\nA \`jobferry dev\` runs in this folder: without DATABASE_URL the command uses its database`,
+    { cause: error },
+  );
 }
 
 /** A statement that took too long may have waited for a lock: the message then names the session that has it. */

@@ -22,6 +22,8 @@ export const DEV = command({
     attached: { help: 'for tests: create no queue, take commands from the standard input, and end with it' },
   },
   isService: true,
+  outlivesReader: true,
+  hasOwnDatabase: true,
   run: async ({ options }, environment) => {
     const { config } = environment.settings();
     const { startService } = await import('../start.ts');
@@ -54,7 +56,13 @@ function plainPrint(isQuiet: boolean): Print {
     ready: (facts) => {
       const lines = facts.queues.map(({ name, url }) => `  ${name} → ${url}`);
       const guide = `  guide: ${facts.url}/guide/`;
-      console.log(['Jobferry for development', '', ...lines, guide, '', ...envLines(facts)].join('\n'));
+      const dashboard = `  dashboard: ${facts.url}/ (\`jobferry sign-in-link\` signs in)`;
+      const [queue] = facts.queues;
+      const next =
+        queue === undefined ? [] : ['', `Next: jobferry publish ${queue.name} --payload '{"hello":"world"}'`];
+      console.log(
+        ['Jobferry for development', '', ...lines, guide, dashboard, '', ...envLines(facts), ...next].join('\n'),
+      );
     },
     attempt: (_attempt, line) => {
       if (!isQuiet) console.log(line);

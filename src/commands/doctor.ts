@@ -46,6 +46,7 @@ import { judgeSnapshots, OLD_SNAPSHOT } from '../domain/doctor-snapshots.ts';
 import { openDatabase } from '../open-database.ts';
 import { BUILD } from '../version.ts';
 import { command } from './command.ts';
+import { settingsHere } from './database.ts';
 import { printable } from './output.ts';
 
 const doctor = command({
@@ -53,7 +54,7 @@ const doctor = command({
   summary: 'Check the database and the processes that use it, with the fix of each problem. Changes nothing.',
   options: {},
   run: async (_given, environment) => {
-    const { config, log } = environment.settings();
+    const { config, log } = settingsHere(environment);
     const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
     try {
       const findings = await examine(database.db, config);

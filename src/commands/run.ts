@@ -14,15 +14,19 @@ import { run } from './refusals.ts';
  * @returns the exit code; null for a command that goes on running
  */
 export async function runCommand(given: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | 3 | null> {
+  // An error of stdout is that of a write, too, which `print` waits for. A service goes on without readers.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const argv = commandFirst(given);
   if (argv[0] === '--version' || argv[0] === '-v') return printText(`jobferry ${BUILD}`);
   const named = commandOf(argv);
   if (argv.length === 0 || argv[0] === 'help' || argv.includes('--help') || argv.includes('-h')) {
-    return printText(named === undefined ? overview(groupOf(argv)) : helpOf(named));
+    return printText(helpAbout(argv[0] === 'help' ? argv.slice(1) : argv));
   }
-  if (named === undefined) throw new UsageError(`${unknown(argv)}\n\n${overview(groupOf(argv))}`);
+  if (named === undefined) throw new UsageError(unknown(argv));
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
-  const result = await run(named, read, environmentOf(variables));
+  if (named.isService === true && named.outlivesReader !== true) endWithReader();
+  const own = named.hasOwnDatabase === true ? withoutDatabase(variables) : variables;
+  const result = await run(named, read, environmentOf(own));
   if (result === null) return null;
   if (result.stream === undefined) await printText(json ? jsonOf(result.json) : result.text);
   else await print(result.stream);
@@ -51,8 +55,6 @@ async function printText(text: string): Promise<0> {
  */
 async function print(texts: Iterable<string> | AsyncIterable<string>): Promise<void> {
   const { stdout } = process;
-  // Each error is that of a write, too.
-  stdout.on('error', () => undefined);
   for await (const text of texts) {
     // A file keeps every character. A terminal would obey some.
     const shown = stdout.isTTY ? printableLines(text) : text;
@@ -62,6 +64,29 @@ async function print(texts: Iterable<string> | AsyncIterable<string>): Promise<v
     if (error?.code === 'EPIPE') process.exit(0);
     if (error !== null) throw new CommandError(`the output could not be written: ${error.message}`);
   }
+}
+
+/** A command that follows has no more to do when nothing reads its output any more, as behind `| head`. */
+function endWithReader(): void {
+  process.stdout.once('error', () => {
+    // As Ctrl-C does, so that the command ends what it has begun.
+    if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(0);
+  });
+}
+
+/** Variables of an application that a command with a database of its own must not follow, nor their `…_FILE`. */
+const OF_APPLICATIONS = /^(?:DATABASE_URL|DIRECT_DATABASE_URL|DATABASE_REPLICA_URL)(?:_FILE)?$|^NODE_ENV$/;
+
+function withoutDatabase(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !OF_APPLICATIONS.test(name)));
+}
+
+/** The help of the command, of the commands that begin with the word, or a list of all. */
+function helpAbout(argv: readonly string[]): string {
+  const named = commandOf(argv);
+  if (named !== undefined) return helpOf(named);
+  const group = groupOf(argv);
+  return group === null ? overview() : linesOf(group).join('\n');
 }
 
 function commandOf(argv: readonly string[]): Command | undefined {
@@ -75,7 +100,11 @@ function unknown(argv: readonly string[]): string {
   const names = COMMANDS.flatMap(({ name }) => [name, name.split(' ')[0] ?? name]);
   const meant = meantBy(words.join(' '), names) ?? meantBy(words[0] ?? '', names);
   const isNew = meant !== null && meant !== words.join(' ') && meant !== words[0];
-  return `unknown command "${printable(words.join(' '))}"${isNew ? `: did you mean "${meant}"?` : ''}`;
+  const group = groupOf(argv) === null ? '' : ` ${words[0]}`;
+  return [
+    `unknown command "${printable(words.join(' '))}"${isNew ? `: did you mean "${meant}"?` : ''}`,
+    `\`jobferry${group} --help\` lists the commands`,
+  ].join('\n');
 }
 
 /** The commands that begin with the same word; null if none does. */
@@ -89,21 +118,29 @@ const BUILDERS = [
   'of this folder:',
 ];
 
-/** @param group null for all commands */
-function overview(group: readonly Command[] | null): string {
-  const listed =
-    group === null
-      ? [...BUILDERS, '', ...linesOf(BUILDING), '', 'To run it:', '', ...linesOf(OPERATING)]
-      : linesOf(group);
+function overview(): string {
   return [
     'jobferry <command>',
     '',
-    ...listed,
+    ...BUILDERS,
+    '',
+    ...rowsOf(BUILDING),
+    '',
+    'To run it:',
+    '',
+    ...rowsOf(OPERATING),
     '',
     'Commands print for people, and with --json for programs. They end with 1 when they fail, and with 2 when they are not used',
     'as they should be. `jobferry COMMAND --help` explains one command, `jobferry --version` prints the version. All other',
     'settings are environment variables, see docs/configuration.md.',
   ].join('\n');
+}
+
+/** A line for each command, with the first sentence of its summary. */
+function rowsOf(commands: readonly Command[]): string[] {
+  const rows = commands.map(({ name, summary }) => ({ name, words: summary.split(/(?<=[.:]) /)[0] ?? '' }));
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  return rows.map(({ name, words }) => `  ${name.padEnd(width)}  ${words.replace(/:$/, '.')}`);
 }
 
 function linesOf(commands: readonly Command[]): string[] {

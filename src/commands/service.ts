@@ -14,6 +14,7 @@ const serve = command({
   summary: 'Start the service: API and worker in one process, or one of them.',
   options: { role: { value: 'ROLE', help: 'all, api or worker; the variable ROLE if it is left out' } },
   isService: true,
+  outlivesReader: true,
   run: async ({ options }, environment) => {
     const { config, log } = environment.settings();
     const role = options.role ?? config.role;
@@ -37,6 +38,8 @@ const demo = command({
   summary: 'Run a demo: a receiver that misbehaves, and real payloads.',
   options: {},
   isService: true,
+  outlivesReader: true,
+  hasOwnDatabase: true,
   run: async (_given, environment) => {
     const { config } = environment.settings();
     const [{ runDemo }, { startService }] = await Promise.all([import('../demo/index.ts'), import('../start.ts')]);

@@ -22,10 +22,8 @@ export function throughApi(
   };
 }
 
-/** An operator names the database, so a `dev` in the same folder is not meant then. */
-async function hasApi({ variables }: Environment): Promise<boolean> {
-  const { JOBFERRY_URL, DATABASE_URL, DATABASE_URL_FILE, DATA_DIR } = variables;
+/** A running `dev` of the folder is meant even beside DATABASE_URL, which is that of the application then. DATA_DIR names another. */
+async function hasApi({ variables: { JOBFERRY_URL, DATA_DIR } }: Environment): Promise<boolean> {
   if (JOBFERRY_URL !== undefined) return true;
-  const isNamed = [DATABASE_URL, DATABASE_URL_FILE, DATA_DIR].some((variable) => variable !== undefined);
-  return !isNamed && (await addressIn(DEV_FOLDER)) !== null;
+  return DATA_DIR === undefined && (await addressIn(DEV_FOLDER)) !== null;
 }

@@ -10,6 +10,7 @@ import { isAlive } from '../db/embedded/server-process.ts';
 import { listAccounts } from '../db/operator/accounts.ts';
 import { signingSecretOf } from '../db/operator/queues.ts';
 import type { Sender } from '../delivery/send.ts';
+import { localUrl } from '../domain/listening-address.ts';
 import { accountsInTurn } from './accounts.ts';
 import { forgetAddress, rememberAddress } from './address-file.ts';
 import { type AttemptSeen, attemptLine, watchSender } from './attempts.ts';
@@ -97,14 +98,16 @@ export async function startDev(
     const db = watch.database();
     // Not over a file of the folder's owner.
     await writeFile(join(dataDir, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => undefined);
-    await rememberAddress(dataDir, service.url);
+    // On all addresses it is also on that of this machine.
+    const url = localUrl(service.url)?.replace(/\/$/, '') ?? service.url;
+    await rememberAddress(dataDir, url);
     const apiKey = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
     const accounts = await accountsInTurn(db, config.bootstrapPlan);
-    const client = createDevClient(service.url, apiKey);
+    const client = createDevClient(url, apiKey);
     const wanted = echo === null ? targets : [{ queue: 'dev', url: new URL(echo.url) }];
     const queues = await openQueues(db, client, wanted);
     print.ready({
-      ...{ url: service.url, apiKey },
+      ...{ url, apiKey },
       queues: queues.map(({ name, url, secret }) => ({ name, url: url.href, secret })),
     });
     const ahead = await clockAheadMs(db);
@@ -250,11 +253,10 @@ function devConfig(config: Config, dataDir: string): Config {
 
 /** The variables of a receiver and a publisher, as lines of a `.env` file. */
 export function envLines({ url, apiKey, queues }: ReadyFacts): string[] {
-  const [only] = queues;
-  const secrets = queues.map(({ name, secret }) =>
-    queues.length === 1 && only?.name === name
-      ? `JOBFERRY_SECRET=${secret}`
-      : `JOBFERRY_SECRET_${name.toUpperCase().replaceAll('-', '_')}=${secret}`,
+  const named = queues.map(
+    ({ name, secret }) => `JOBFERRY_SECRET_${name.toUpperCase().replaceAll('-', '_')}=${secret}`,
   );
-  return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...secrets];
+  // That of the first URL keeps its name when another URL follows it.
+  const first = queues.slice(0, 1).map(({ secret }) => `JOBFERRY_SECRET=${secret}`);
+  return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...first, ...(queues.length > 1 ? named : [])];
 }

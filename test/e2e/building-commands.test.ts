@@ -12,8 +12,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { builtService } from '../support/built.ts';
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { lastingPort } from '../support/lasting-port.ts';
 import { startJobferry } from '../support/process.ts';
-import { type Service, startService } from '../support/service.ts';
+import { openReceiver, type Service, startService } from '../support/service.ts';
 import { ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -81,6 +82,66 @@ it.skipIf(!existsSync('/dev/full'))('output that cannot be written is told in on
     const [code] = (await once(child, 'close')) as [number];
     expect([code, await said]).toEqual([1, expect.stringMatching(/^jobferry: the output could not be written: .+\n$/)]);
   }
+});
+
+it('a wrong command is refused in two lines, and `help` explains a command', async () => {
+  expect(await runJobferry(['qeue', 'list'])).toMatchObject({
+    ...{
+      code: 2,
+      stderr:
+        'jobferry: unknown command "qeue list": did you mean "queue list"?\n`jobferry --help` lists the commands\n',
+    },
+  });
+  expect((await runJobferry(['queue', 'lst'])).stderr).toMatch(/\n`jobferry queue --help` lists the commands\n$/);
+  const { stdout: help } = await runJobferry(['help', 'publish']);
+  expect(help).toMatch(/^jobferry publish QUEUE /);
+  const { stdout: overview } = await runJobferry([]);
+  expect(Math.max(...overview.split('\n').map((line) => line.length))).toBeLessThan(160);
+});
+
+it('a restore of a file that is not there creates no database', async () => {
+  const { code, stderr } = await runJobferry(['restore', 'nosuch.file'], { DATA_DIR: join(folder, 'unused') });
+  expect([code, stderr]).toEqual([1, 'jobferry: nosuch.file cannot be read: there is no such file\n']);
+  expect(existsSync(join(folder, 'unused'))).toBe(false);
+});
+
+it('a command that follows ends when nothing reads its output any more, and a service goes on', async () => {
+  const receiver = await openReceiver();
+  const queue = await service.api.createQueue({ webhookUrl: receiver.url });
+  const unread = (args: string[], more: Record<string, string> = {}) => {
+    const child = spawn(process.execPath, [builtService(), ...args], {
+      env: { PATH: process.env.PATH, ...env, ...more },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.stdout.destroy();
+    const said = text(child.stderr);
+    return { child, ended: once(child, 'close').then(async ([code]) => [code, await said]) };
+  };
+  const tail = unread(['job', 'tail']);
+  const [port, { url }] = await Promise.all([lastingPort(), createTestDatabase()]);
+  const serve = unread(['serve'], { DATABASE_URL: url, PORT: `${port}`, HOST: '127.0.0.1' });
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await waitFor(isReady, { message: 'the service to be ready' });
+  let hasEnded = false;
+  void tail.ended.then(() => {
+    hasEnded = true;
+  });
+  await waitFor(
+    async () => {
+      if (!hasEnded) await service.api.publish(queue.name);
+      return hasEnded;
+    },
+    { message: 'the command to end', everyMs: 200 },
+  );
+  expect(await tail.ended).toEqual([0, '']);
+  expect(await isReady()).toBe(true);
+  serve.child.kill('SIGTERM');
+  expect((await serve.ended)[0]).toBe(0);
 });
 
 describe('publish', () => {

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -32,9 +33,13 @@ afterAll(async () => {
 });
 
 function runDev(...args: string[]) {
+  return runDevWith({}, ...args);
+}
+
+function runDevWith(variables: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, [builtService(), 'dev', '--json', ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0' },
+    env: { PATH: process.env.PATH, PORT: '0', ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const events: Event[] = [];
@@ -163,6 +168,44 @@ describe('jobferry dev', () => {
     const sentence = await keys.retry(dead);
     const [, replay = ''] = /was dead and is replayed as (\w+)$/.exec(sentence) ?? [];
     await api.waitForStatus(replay, 'completed');
+    expect(await dev.stop()).toBe(0);
+  });
+
+  it('follows no variable of the application, and its commands find it beside DATABASE_URL', async () => {
+    // An address of the machine, so that the database of the application cannot be reached.
+    const application = { DATABASE_URL: 'postgres://app@127.0.0.1:9/shop' };
+    const dev = runDevWith({ DATABASE_URL: 'mysql://app@db/shop', NODE_ENV: 'production' });
+    const { url, apiKey } = (await dev.event('ready')) as unknown as Ready;
+    expect(new URL(url).hostname).toBe('127.0.0.1');
+    const run = async (variables: Record<string, string>, ...args: string[]) => {
+      const options = { cwd: folder, env: { PATH: process.env.PATH, ...variables } };
+      const child = promisify(execFile)(process.execPath, [builtService(), ...args], options);
+      return child.then(
+        ({ stdout }) => stdout,
+        (error: { stderr: string }) => error.stderr,
+      );
+    };
+    expect(await run(application, 'queue', 'list')).toContain('dev');
+    expect(await run({}, 'account', 'list', '--json')).toMatch(/^\[\{"id"/);
+    expect(await run(application, 'account', 'list')).toMatch(
+      /^jobferry: DATABASE_URL: .*\nA `jobferry dev` runs in this folder: without DATABASE_URL/,
+    );
+
+    // Ack mode works without a key, as the address is known.
+    const seen: string[] = [];
+    const receiver = createServer((req, res) => {
+      seen.push(String(req.headers['x-jobferry-report-url']));
+      req.resume().on('end', () => res.end());
+    });
+    onTestFinished(() => void receiver.close());
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const { port } = receiver.address() as AddressInfo;
+    const api = createApi(url, apiKey);
+    await api.createQueue({ name: 'acked', webhookUrl: `http://127.0.0.1:${port}/`, mode: 'ack' });
+    await api.publish('acked');
+    await waitFor(() => seen.length > 0, { message: 'the delivery' });
+    expect(seen[0]).toMatch(new RegExp(`^${url}/`));
+    expect((await fetch(`${seen[0]}/ack`, { method: 'POST' })).status).toBe(200);
     expect(await dev.stop()).toBe(0);
   });
 

@@ -132,7 +132,7 @@ export async function readBackupFile(
   path: string,
   { row, maxBodyBytes }: BackupReader,
 ): Promise<{ header: BackupHeader; end: BackupEnd }> {
-  await assertFile(path);
+  await assertBackupFile(path);
   const hash = createHash('sha256');
   const counts = new Map<string, number>();
   let header: BackupHeader | null = null;
@@ -160,7 +160,7 @@ export async function readBackupFile(
 }
 
 /** A backup is read twice, and opening a pipe would wait for a program that writes into it. */
-async function assertFile(path: string): Promise<void> {
+export async function assertBackupFile(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : error.message;
     throw new BackupError(`${path} cannot be read: ${reason}`);
