@@ -37,6 +37,7 @@ export async function apiAddress({ variables }: Pick<Environment, 'variables'>):
   }
   if (url === undefined || apiKey === undefined) throw new UsageError('set both JOBFERRY_URL and JOBFERRY_API_KEY');
   urlOf(url, 'JOBFERRY_URL', 'https://jobs.example.com');
+  if (/\/v1\/*$/.test(url)) throw new UsageError('JOBFERRY_URL must be given without /v1');
   if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw new UsageError('JOBFERRY_API_KEY must be an API key');
   return { url: url.replace(/\/+$/, ''), apiKey: apiKey.trim() };
 }
@@ -54,14 +55,20 @@ export async function withApi<T>(environment: Environment, work: (client: Jobfer
   try {
     return await work(createClient({ baseUrl: url, apiKey }));
   } catch (error) {
-    if (error instanceof JobferryApiError) error.message = withoutFunction(error);
+    if (error instanceof JobferryApiError) error.message = messageOf(error);
+    const isOwnKey = environment.variables.JOBFERRY_API_KEY !== undefined;
+    if (error instanceof JobferryApiError && error.status === 401 && isOwnKey)
+      error.message += ` (JOBFERRY_API_KEY, at ${url})`;
     if (!(error instanceof JobferryConnectionError)) throw error;
     throw new Error(`no Jobferry answers at ${url}: ${error.message}`, { cause: error });
   }
 }
 
 /** The name of the client's function says nothing to people who typed a command; the queue or job that it was about does. */
-function withoutFunction({ message, call }: JobferryApiError): string {
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message } = error;
+  const call = error instanceof JobferryApiError ? error.call : null;
   if (call === null || !message.startsWith(call)) return message;
   const about = /\((.*)\)$/.exec(call)?.[1] ?? '';
   return about + message.slice(call.length + (about === '' ? 2 : 0));
@@ -84,6 +91,17 @@ export function queueIn<Named extends { id: string; name: string }>(queues: read
       queues.map(({ name }) => name),
     ),
   );
+}
+
+/** @returns the error of a publish to a queue that does not exist, with the name that was probably meant */
+export async function withMeantQueue(error: unknown, client: JobferryClient, name: string): Promise<unknown> {
+  if (!(error instanceof JobferryApiError) || error.status !== 404) return error;
+  // A key with the scope `publish` alone cannot list queues.
+  const names = await unwrap(client.queues.list()).then(
+    (queues) => queues.map((queue) => queue.name),
+    (): string[] => [],
+  );
+  return names.includes(name) ? error : new CommandError(noQueue(name, names), { cause: error });
 }
 
 function noQueue(text: string, names: readonly string[]): string {

@@ -19,20 +19,34 @@ export function readArguments(command: Command, args: string[]): Given<OptionTab
   const [argument = ''] = positionals;
   const { argument: expected } = command;
   if (expected !== undefined && expected.optional !== true && argument === '')
-    throw new UsageError(`${expected.what} is missing`);
+    throw new UsageError(missing(command, expected.name));
   for (const [name, { required }] of Object.entries(table)) {
-    if (required === true && (values[name] ?? '') === '') throw new UsageError(`--${name} is missing`);
+    if (required === true && (values[name] ?? '') === '') throw new UsageError(missing(command, `--${name}`));
   }
   const isFlag = (name: string) => table[name]?.value === undefined;
   const complete = Object.keys(table).map((name) => [name, isFlag(name) ? values[name] === true : values[name]]);
   return { options: Object.fromEntries(complete), argument, json: values.json === true };
 }
 
+/** Names what is missing, and shows in the second line where it stands. */
+function missing(command: Command, what: string): string {
+  const whole = usageOf(command);
+  const usage = whole.length <= MAX_USAGE ? whole : usageOf({ ...command, options: requiredOf(command) });
+  return `${what} is missing\nusage: jobferry ${usage}${usage === whole ? '' : ' [OPTIONS]'}`;
+}
+
+/** Characters of a usage in an error. Some commands have thirty options. */
+const MAX_USAGE = 100;
+
+function requiredOf({ options }: Command): OptionTable {
+  return Object.fromEntries(Object.entries(options).filter(([, { required }]) => required === true));
+}
+
 /** Where a command finds the service. */
 const REACH = {
   api: 'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.',
   either:
-    'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; without it to the `jobferry dev` of this folder, unless a variable names a database; otherwise it reads the database.',
+    'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; without it to the `jobferry dev` that runs in this folder, unless DATA_DIR is set; otherwise it reads the database.',
 } as const;
 
 /** The usage of one command, with its options. */
@@ -45,6 +59,11 @@ export function helpOf(command: Command): string {
   const rows = argument === undefined ? options : [[argument.name, argument.what], ...options];
   const width = Math.max(0, ...rows.map(([left = '']) => left.length));
   const lines = rows.map(([left = '', help]) => `  ${left.padEnd(width)}  ${help}`);
+  // `key create` takes a time of day as well, and no number.
+  const takesSeconds = Object.entries(command.options).some(
+    ([name, { value }]) => value === 'TIME' && name !== 'expires',
+  );
+  if (takesSeconds) lines.push('', 'TIME without a unit is a number of seconds.');
   const text = command.reach === undefined ? summary : `${summary} ${REACH[command.reach]}`;
   return [`jobferry ${usageOf(command)}`, '', text, ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
 }

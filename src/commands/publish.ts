@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import { JobferryApiError, type JobferryClient, unwrap } from '../client/index.ts';
-import { withApi } from './api.ts';
+import { withApi, withMeantQueue } from './api.ts';
 import { CommandError, command, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
 import { payloadOf, secondsOf } from './values.ts';
@@ -27,6 +27,7 @@ export const PUBLISH = command({
   run: ({ argument: queueName, options }, environment) => {
     const { payload, key, lines, wait } = options;
     if (lines && (payload ?? key) !== undefined) throw new UsageError('--lines takes no --payload and no --key');
+    if (key === '') throw new UsageError('--key must have 1 to 255 characters');
     if (lines && wait) throw new UsageError('--lines takes no --wait');
     const delay = options.delay === undefined ? {} : { delay: secondsOf(options.delay, '--delay') };
     return withApi(environment, async (client) => {
@@ -36,7 +37,9 @@ export const PUBLISH = command({
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
       const answer = await client.jobs.publish({ params: { queueName }, body });
-      const { id } = await unwrap(answer);
+      const { id } = await unwrap(answer).catch(async (error: unknown) => {
+        throw await withMeantQueue(error, client, queueName);
+      });
       const created = answer.status === 201;
       const differs = answer.headers.get('x-jobferry-payload') === 'differs';
       // The result of a publish is on stdout, and a job that waits has to be known before its end.
@@ -93,6 +96,11 @@ async function publishLines(client: JobferryClient, queue: string, options: { de
     rest = rest.slice(batch.length);
     const sent = batch.map(({ job }) => job);
     const answers = await client.jobs.publishMany(queue, sent).catch((error: unknown) => {
+      // A line that is too large alone keeps no other back.
+      if (batch.length === 1 && error instanceof JobferryApiError && error.status === 413) {
+        refused.push({ line: batch[0]?.number ?? 0, error: error.message });
+        return [];
+      }
       const from = batch[0]?.number;
       throw new CommandError(`${messageOf(error)}; lines from ${from} on may be missing\n${soFar().join('\n')}`);
     });

@@ -81,7 +81,8 @@ async function startReceiver({ port, steps, secret, json }: ReceiverOptions) {
     const isLeft = await sleep(step.waitMs, false, { signal: stopping.signal }).catch(() => true);
     if (isLeft || res.destroyed) return;
     const delivery = deliveryIn(body.toString());
-    console.log(json ? jsonOf({ type: 'delivery', ...delivery, status: step.status }) : line(delivery, step.status));
+    const shown = line(delivery, step.status) + (genuine ? '' : '  the signature is not that of --secret');
+    console.log(json ? jsonOf({ type: 'delivery', ...delivery, status: step.status }) : shown);
     res.writeHead(step.status, step.retryAfter === null ? {} : { 'retry-after': String(step.retryAfter) }).end();
   });
   await new Promise<void>((resolve, reject) => {

@@ -37,7 +37,10 @@ export function payloadOf(text: string): object {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new UsageError(`the payload is not JSON: ${jsonErrorIn(text)}`);
+    const hint = text.startsWith('@')
+      ? '; a file comes through the standard input, as in: jobferry publish QUEUE < FILE'
+      : '';
+    throw new UsageError(`the payload is not JSON: ${jsonErrorIn(text)}${hint}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError('the payload must be a JSON object');

@@ -149,7 +149,10 @@ describe('publish', () => {
     [['publish', 'bytes', '--payload', '{'], /the payload is not JSON: it ends too early/],
     [['publish', 'bytes', '--payload', '[]'], /must be a JSON object/],
     [['publish', 'bytes', '--payload', '{}', '--delay', 'x'], /--delay must be a time/],
-    [['publish', 'none', '--payload', '{}'], /^none: queue not found/],
+    [['publish', 'none', '--payload', '{}'], /^queue none does not exist$/],
+    [['publish', 'byts', '--payload', '{}'], /^queue byts does not exist: did you mean bytes\?$/],
+    [['publish', 'bytes', '--payload', '@file'], /< FILE$/],
+    [['publish', 'bytes', '--payload', '{}', '--key', ''], /^--key must have 1 to 255 characters$/],
     [['publish', 'bytes', '--lines', '--payload', '{}'], /--lines takes no --payload/],
   ])('%j is refused', async (argv, said) => {
     await expect(cli.run(...argv)).rejects.toThrow(said);
@@ -351,6 +354,7 @@ describe('the API of a command', () => {
     [{ JOBFERRY_URL: 'http://127.0.0.1:9', JOBFERRY_API_KEY: 'k' }, /no Jobferry answers at http:\/\/127\.0\.0\.1:9: /],
     [{ JOBFERRY_URL: 'http://127.0.0.1:9' }, /set both JOBFERRY_URL and JOBFERRY_API_KEY/],
     [{ JOBFERRY_URL: 'jobs', JOBFERRY_API_KEY: 'k' }, /JOBFERRY_URL must be a URL/],
+    [{ JOBFERRY_URL: 'http://127.0.0.1:9/v1/', JOBFERRY_API_KEY: 'k' }, /JOBFERRY_URL must be given without \/v1/],
     [{ DATA_DIR: '/nowhere' }, /no Jobferry runs in this folder/],
   ])('a command says why it has no API with %j', async (variables, said) => {
     const other = openCommands(service.databaseUrl, variables);

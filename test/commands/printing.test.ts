@@ -28,15 +28,21 @@ describe('arguments', () => {
   });
 
   it.each<[string[], RegExp]>([
-    [[], /^the id of the thing is missing$/],
-    [['x'], /^--size is missing$/],
-    [['x', '--size='], /^--size is missing$/],
+    [[], /^ID is missing\nusage: jobferry thing make ID --size N \[--red\]$/],
+    [['x'], /^--size is missing\nusage: jobferry thing make ID --size N \[--red\]$/],
+    [['x', '--size='], /^--size is missing\n/],
     [['x', '--size'], /^--size needs a value/],
     [['x', '--size', '1', 'y'], /^unexpected argument "y"$/],
     [['x', '--size', '1', '--red=yes'], /^--red takes no value$/],
     [['x', '--blue'], /^unknown option --blue: the command takes --size, --red and --json$/],
   ])('%j are refused', (args, said) => {
     expect(() => readArguments(sample, args)).toThrow(said);
+  });
+
+  it('that are missing are shown in a line, however many options the command has', () => {
+    const long = COMMANDS.find(({ name }) => name === 'queue create');
+    if (long === undefined) throw new Error('no such command');
+    expect(() => readArguments(long, [])).toThrow(/^NAME is missing\nusage: jobferry queue create NAME \[OPTIONS\]$/);
   });
 
   it('are explained', () => {
