@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { unwrap } from '../client/index.ts';
 import { applyTo, type Change, changesTo, type QueueStore } from '../declared/apply.ts';
-import { withApi } from './api.ts';
+import { SECRETS } from '../variables.ts';
+import { messageOf, withApi } from './api.ts';
 import { CommandError, command } from './command.ts';
 import { printable } from './output.ts';
 import { tagsOfQueues } from './queue-api.ts';
@@ -23,7 +24,9 @@ export const APPLY = command({
       );
     });
     const { readQueuesFile } = await import('../declared/queues-file.ts');
-    const declared = readQueuesFile({ name, text, variables: environment.variables });
+    const secrets = [...SECRETS, 'JOBFERRY_API_KEY'];
+    const file = readQueuesFile({ name, text, variables: environment.variables, secrets });
+    const { queues: declared, written } = file;
     return withApi(environment, async (client) => {
       const store: QueueStore = {
         list: async () => {
@@ -31,34 +34,36 @@ export const APPLY = command({
           const tags = declared.some((queue) => queue.tags !== undefined) ? await tagsOfQueues(client) : null;
           return queues.map((queue) => ({ ...queue, tags: tags?.get(queue.id) }));
         },
-        create: async (queue) => (await client.queues.ensure(queue)).signingSecret ?? '',
+        create: (queue) => client.queues.ensure(queue),
         update: async ({ id, name }, { tags, ...body }) => {
           if (Object.keys(body).length > 0) await unwrap(client.queues.update({ params: { id }, body }));
           if (tags !== undefined) await client.queues.setTags(name, tags);
         },
       };
       const present = await store.list();
-      const changes = changesTo(present, declared);
+      const changes = changesTo(present, declared, written);
       if (options['dry-run']) return { json: { changes }, text: changes.map((one) => line(one, true)).join('\n') };
       const lines: string[] = [];
-      const secrets: Record<string, string> = {};
+      const made: Record<string, string> = {};
       for (const [n, change] of changes.entries()) {
         const wanted = declared[n];
         if (wanted === undefined) continue;
-        const secret = await applyTo(store, present, wanted).catch((error: unknown) => {
+        const { secret, isOfAnother } = await applyTo(store, present, wanted).catch((error: unknown) => {
           throw interrupted(error, change, lines);
         });
-        if (secret !== null) secrets[change.queue] = secret;
-        lines.push(line(change, false) + (secret === null ? '' : `\n  signing secret, shown once: ${secret}`));
+        if (secret !== null) made[change.queue] = secret;
+        if (isOfAnother) change.kind = 'none';
+        if (isOfAnother) lines.push(`${printable(change.queue)}: was created meanwhile, by another process`);
+        else lines.push(line(change, false) + (secret === null ? '' : `\n  signing secret, shown once: ${secret}`));
       }
-      return { json: { changes, secrets }, text: lines.join('\n') };
+      return { json: { changes, secrets: made }, text: lines.join('\n') };
     });
   },
 });
 
 /** The changes so far stay, and their secrets are shown, because no later run can show them. */
 function interrupted(error: unknown, { queue }: Change, lines: readonly string[]): CommandError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const done = lines.length === 0 ? '' : `\n\n${lines.join('\n')}\n\nDone so far. Run the command again to go on.`;
   return new CommandError(`queue ${printable(queue)}: ${message}${done}`, { cause: error });
 }

@@ -19,8 +19,8 @@ export type Settings = QueueUpdateInput & Pick<QueueDeclaration, 'tags'>;
 /** Where queues are: behind the API for a command, in this process at the start of the service. */
 export interface QueueStore {
   list(): Promise<readonly PresentQueue[]>;
-  /** @returns the signing secret */
-  create(queue: QueueDeclaration): Promise<string>;
+  /** Creates a queue, unless another process has created it meanwhile: then the outcome is another one. */
+  create(queue: QueueDeclaration): Promise<{ outcome: string; signingSecret: string | null }>;
   update(queue: PresentQueue, settings: Settings): Promise<unknown>;
 }
 
@@ -32,13 +32,24 @@ export interface Change {
   settings: { name: string; from: unknown; to: unknown }[];
 }
 
+/** The members of a declared queue as the file has them, with the names of variables in place of their values. */
+export type Written = Readonly<Record<string, unknown>>;
+
 /** Compares declared queues with those that there are. Queues that are not declared are left alone. */
-export function changesTo(present: readonly PresentQueue[], declared: readonly QueueDeclaration[]): Change[] {
-  return declared.map((wanted) => {
+export function changesTo(
+  present: readonly PresentQueue[],
+  declared: readonly QueueDeclaration[],
+  written: readonly Written[] = [],
+): Change[] {
+  return declared.map((wanted, at) => {
     const queue = present.find(({ name }) => name === wanted.name);
     if (queue === undefined) return { queue: wanted.name, kind: 'create', settings: [] };
     const settings = Object.entries(differences(queue, settingsOf(wanted))).map(([name, to]) => ({
-      ...{ name, from: shown((queue as unknown as Record<string, unknown>)[name]), to: shown(to) },
+      ...{
+        name,
+        from: shown((queue as unknown as Record<string, unknown>)[name]),
+        to: shown(written[at]?.[name] ?? to),
+      },
     }));
     return { queue: wanted.name, kind: settings.length > 0 ? 'update' : 'none', settings };
   });
@@ -49,20 +60,28 @@ function shown(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\?.*$/s, '?…') : value;
 }
 
-/** Makes one queue as it is declared. @returns its signing secret if Jobferry made one, null otherwise */
+/** What was done to a queue. */
+export interface Applied {
+  /** Its signing secret if Jobferry made one, null otherwise. */
+  secret: string | null;
+  /** Whether another process has created it since the queues were listed. */
+  isOfAnother: boolean;
+}
+
+/** Makes one queue as it is declared. */
 export async function applyTo(
   store: QueueStore,
   present: readonly PresentQueue[],
   wanted: QueueDeclaration,
-): Promise<string | null> {
+): Promise<Applied> {
   const queue = present.find(({ name }) => name === wanted.name);
   if (queue === undefined) {
-    const secret = await store.create(wanted);
-    return wanted.signingSecret === undefined ? secret : null;
+    const { outcome, signingSecret } = await store.create(wanted);
+    return { secret: wanted.signingSecret === undefined ? signingSecret : null, isOfAnother: outcome !== 'created' };
   }
   const settings = differences(queue, settingsOf(wanted));
   if (Object.keys(settings).length > 0) await store.update(queue, settings);
-  return null;
+  return { secret: null, isOfAnother: false };
 }
 
 /** The others are for the creation only. */

@@ -5,7 +5,7 @@ import { contract } from '../contract/index.ts';
 import { tagsProblem } from '../domain/queue-tags.ts';
 import { signingSecretProblem } from '../domain/signing-secret.ts';
 import { printable } from '../domain/text.ts';
-import { QueuesFileError } from './apply.ts';
+import { QueuesFileError, type Written } from './apply.ts';
 
 /** A file that declares queues: `{"queues": [{"name": "emails", "webhookUrl": "https://…", "concurrency": 5}]}`. */
 
@@ -20,10 +20,20 @@ interface Source {
   text: string;
   /** Replace `${NAME}` in texts. */
   variables: Readonly<Record<string, string | undefined>>;
+  /** Variables that no text may have: who writes the file must not read the secrets of the process. */
+  secrets: readonly string[];
 }
 
+export interface QueuesFile {
+  queues: QueueDeclaration[];
+  /** The same queues as the file has them, for output. */
+  written: Written[];
+}
+
+type Variables = Pick<Source, 'variables' | 'secrets'>;
+
 /** Reads the declared queues. @throws QueuesFileError with every mistake, so that a file is taken as a whole or not at all */
-export function readQueuesFile({ name, text, variables }: Source): QueueDeclaration[] {
+export function readQueuesFile({ name, text, variables, secrets }: Source): QueuesFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const mistakes: string[] = [];
@@ -32,14 +42,19 @@ export function readQueuesFile({ name, text, variables }: Source): QueueDeclarat
     mistakes.push(`${name}:${line}: ${printable(message)}`);
   };
   for (const { pos, message } of document.errors) at(pos[0], message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '');
-  const queues = mistakes.length > 0 ? [] : queuesIn(document.contents, variables, at);
+  const queues = mistakes.length > 0 ? [] : queuesIn(document.contents, { variables, secrets }, at);
   if (mistakes.length > 0) throw new QueuesFileError(mistakes.join('\n'));
-  return queues;
+  return { queues: queues.map(({ queue }) => queue), written: queues.map(({ written }) => written) };
 }
 
 type At = (offset: number | undefined, message: string) => void;
 
-function queuesIn(root: ParsedNode | null, variables: Source['variables'], at: At): QueueDeclaration[] {
+interface ReadQueue {
+  queue: QueueDeclaration;
+  written: Written;
+}
+
+function queuesIn(root: ParsedNode | null, variables: Variables, at: At): ReadQueue[] {
   const list = isMap(root) ? root.get('queues', true) : undefined;
   if (isMap(root)) {
     for (const { key } of root.items) {
@@ -52,16 +67,17 @@ function queuesIn(root: ParsedNode | null, variables: Source['variables'], at: A
   }
   const placeOfName = new Map<string, number | undefined>();
   return list.items.flatMap((item) => {
-    const queue = queueIn(item, variables, at);
-    if (queue === null) return [];
+    const read = queueIn(item, variables, at);
+    if (read === null) return [];
+    const { queue } = read;
     if (placeOfName.has(queue.name)) at(placeOf(item), `queue ${queue.name} is declared twice`);
     placeOfName.set(queue.name, placeOf(item));
-    return [queue];
+    return [read];
   });
 }
 
 /** @returns null after a mistake */
-function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDeclaration | null {
+function queueIn(item: unknown, variables: Variables, at: At): ReadQueue | null {
   if (!isMap(item)) {
     at(placeOf(item), 'a queue must be an object');
     return null;
@@ -76,7 +92,8 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDe
     at(place, message);
   };
   const given: Record<string, unknown> = {};
-  for (const [member, value] of Object.entries(item.toJSON() as Record<string, unknown>)) {
+  const written = item.toJSON() as Record<string, unknown>;
+  for (const [member, value] of Object.entries(written)) {
     const ignored =
       member === SECRET || member === TAGS
         ? null
@@ -84,7 +101,7 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDe
     if (ignored !== null) wrong(placeOfMember(member), `${ignored} is no setting of a queue`);
     else {
       const read = filled(value, variables);
-      if ('missing' in read) wrong(placeOfMember(member), `${member}: the variable ${read.missing} is not set`);
+      if ('problem' in read) wrong(placeOfMember(member), `${member}: the variable ${read.problem}`);
       else given[member] = read.value;
     }
   }
@@ -102,16 +119,18 @@ function queueIn(item: unknown, variables: Source['variables'], at: At): QueueDe
       if (!isSaid) wrong(placeOfMember(member), `${member}: ${message}`);
     }
   }
-  return isWrong ? null : (given as unknown as QueueDeclaration);
+  return isWrong ? null : { queue: given as unknown as QueueDeclaration, written };
 }
 
 /** Replaces `${NAME}` in a text by the value of the variable. */
-function filled(value: unknown, variables: Source['variables']): { value: unknown } | { missing: string } {
+function filled(value: unknown, { variables, secrets }: Variables): { value: unknown } | { problem: string } {
   if (typeof value !== 'string') return { value };
   const names = [...value.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
   // A secret that a pipeline does not have is an empty text there.
   const missing = names.find((name) => (variables[name] ?? '') === '');
-  if (missing !== undefined) return { missing };
+  const secret = names.find((name) => secrets.includes(name));
+  if (secret !== undefined) return { problem: `${secret} is a secret of Jobferry itself, which no receiver may get` };
+  if (missing !== undefined) return { problem: `${missing} is not set` };
   return { value: value.replace(/\$\{(\w+)\}/g, (_, name: string) => variables[name] ?? '') };
 }
 

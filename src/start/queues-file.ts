@@ -6,6 +6,7 @@ import type { Account } from '../domain/account.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { CreateQueueInput } from '../services/queues/manage.ts';
 import type { Services } from '../services/services.ts';
+import { SECRETS } from '../variables.ts';
 import type { Foundations } from './foundations.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function readDeclaredQueues(name: string | null): Promise<QueueDecl
   });
   // Loaded only here: few processes have such a file.
   const { readQueuesFile } = await import('../declared/queues-file.ts');
-  return readQueuesFile({ name, text, variables: process.env });
+  return readQueuesFile({ name, text, variables: process.env, secrets: SECRETS }).queues;
 }
 
 /**
@@ -41,7 +42,10 @@ export async function applyDeclaredQueues(
       return all.map((queue) => ({ ...queue, tags: tags.get(queue.id) }));
     },
     // The file has no member that is undefined, which is all that the types differ in.
-    create: async (queue) => (await queues.create(account, queue as CreateQueueInput)).signingSecret,
+    create: async (queue) => {
+      const { signingSecret } = await queues.create(account, queue as CreateQueueInput);
+      return { outcome: 'created', signingSecret };
+    },
     update: ({ id }, settings) => queues.update(account, id, settings as Partial<CreateQueueInput>),
   };
   for (const wanted of declared) {

@@ -326,6 +326,34 @@ describe('apply', () => {
     expect(await cli.json('queue', 'show', 'two')).toMatchObject({ queue: { backoffType: 'FIXED' } });
   });
 
+  it('says of each queue once that it was created, when two processes apply a file', async () => {
+    const names = Array.from({ length: 8 }, (_, n) => `raced-${n}`);
+    const path = await fileOf(JSON.stringify({ queues: names.map((name) => queueOf(name)) }));
+    const runs = await Promise.all([cli.run('apply', path), cli.run('apply', path)]);
+    const texts = runs.map(({ text }) => text).join('\n');
+    expect(texts.match(/: created\n {2}signing secret, shown once: whsec_/g)).toHaveLength(names.length);
+    expect(texts.match(/: (?:was created meanwhile, by another process|no change)$/gm)).toHaveLength(names.length);
+    const secrets = runs.flatMap(({ json }) => Object.keys((json as { secrets: object }).secrets));
+    expect(secrets.sort()).toEqual(names);
+  });
+
+  it('shows the names of variables, not their values, and refuses without the name of a function', async () => {
+    await newQueue('varied');
+    const other = openCommands(service.databaseUrl, {
+      ...{ JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: service.apiKey, CI_TOKEN: 'token-of-ci' },
+    });
+    const path = await fileOf(`{"queues":[{"name":"varied","webhookUrl":"http://127.0.0.1:1/\${CI_TOKEN}"}]}`);
+    for (const args of [['--dry-run'], []]) {
+      const { text, json } = await other.run('apply', path, ...args);
+      expect(text).toContain(`→ http://127.0.0.1:1/\${CI_TOKEN}`);
+      expect(JSON.stringify([text, json])).not.toContain('token-of-ci');
+    }
+    const key = await fileOf(`{"queues":[{"name":"varied","webhookUrl":"http://127.0.0.1:1/\${JOBFERRY_API_KEY}"}]}`);
+    await expect(other.run('apply', key)).rejects.toThrow('JOBFERRY_API_KEY is a secret of Jobferry itself');
+    const huge = await fileOf(JSON.stringify({ queues: [queueOf('huge', { template: 'none' })] }));
+    await expect(cli.run('apply', huge)).rejects.toThrow(/^queue huge: template: must be one of/);
+  });
+
   it('says what is done when it is interrupted, and goes on the next time', async () => {
     const broken = await fileOf(
       JSON.stringify({ queues: [queueOf('first'), queueOf('second', { template: 'none' })] }),

@@ -3,7 +3,8 @@ import { changesTo, QueuesFileError } from '../../src/declared/apply.ts';
 import { readQueuesFile } from '../../src/declared/queues-file.ts';
 import { QUEUE_SETTINGS } from '../../src/declared/settings.ts';
 
-const read = (text: string, variables = {}) => readQueuesFile({ name: 'queues.json', text, variables });
+const read = (text: string, variables = {}) =>
+  readQueuesFile({ name: 'queues.json', text, variables, secrets: ['ENCRYPTION_KEY'] }).queues;
 
 /** The mistakes in a file, a line each. */
 function mistakesIn(text: string): string[] {
@@ -40,6 +41,14 @@ queues:
       'queues.json:1: webhookUrl: the variable HOST is not set',
       'queues.json:1: signingSecret: the variable SECRET is not set',
     ]);
+  });
+
+  it('takes no secret of Jobferry itself, which a receiver would get', () => {
+    const text = `{"queues":[{"name":"a","webhookUrl":"https://shop.example/?k=\${ENCRYPTION_KEY}"}]}`;
+    const variables = { ENCRYPTION_KEY: 'k'.repeat(44) };
+    expect(() => read(text, variables)).toThrow(
+      'webhookUrl: the variable ENCRYPTION_KEY is a secret of Jobferry itself',
+    );
   });
 
   it('is refused whole, with the line of each mistake', () => {
