@@ -60,7 +60,7 @@ function shown(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\?.*$/s, '?…') : value;
 }
 
-/** What was done to a queue. */
+/** The result for one queue. */
 export interface Applied {
   /** Its signing secret if Jobferry made one, null otherwise. */
   secret: string | null;

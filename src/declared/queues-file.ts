@@ -26,7 +26,7 @@ interface Source {
 
 export interface QueuesFile {
   queues: QueueDeclaration[];
-  /** The same queues as the file has them, for output. */
+  /** Their members as the file has them, for output. */
   written: Written[];
 }
 

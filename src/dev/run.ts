@@ -256,7 +256,7 @@ export function envLines({ url, apiKey, queues }: ReadyFacts): string[] {
   const named = queues.map(
     ({ name, secret }) => `JOBFERRY_SECRET_${name.toUpperCase().replaceAll('-', '_')}=${secret}`,
   );
-  // That of the first URL keeps its name when another URL follows it.
+  // The secret of the first URL keeps its name when another URL follows it.
   const first = queues.slice(0, 1).map(({ secret }) => `JOBFERRY_SECRET=${secret}`);
   return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...first, ...(queues.length > 1 ? named : [])];
 }

@@ -39,7 +39,7 @@ describe('arguments', () => {
     expect(() => readArguments(sample, args)).toThrow(said);
   });
 
-  it('that are missing are shown in a line, however many options the command has', () => {
+  it('usage in an error has one line, also of a command with many options', () => {
     const long = COMMANDS.find(({ name }) => name === 'queue create');
     if (long === undefined) throw new Error('no such command');
     expect(() => readArguments(long, [])).toThrow(/^NAME is missing\nusage: jobferry queue create NAME \[OPTIONS\]$/);

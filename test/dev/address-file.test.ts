@@ -12,7 +12,7 @@ it('the address of a folder is that of a running service on this machine', async
     await rememberAddress(folder, `${url}/`);
     expect(await addressOf(folder)).toBe(url);
   }
-  // As a repository of somebody else could bring it.
+  // As a foreign repository could bring it.
   for (const text of ['https://elsewhere.example/', 'http://127.0.0.1.elsewhere.example/', 'http://192.0.2.1/', 'x']) {
     await writeFile(join(folder, 'url'), `${text}\n${process.pid}\n`);
     expect(await addressOf(folder), text).toBe(null);

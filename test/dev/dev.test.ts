@@ -53,7 +53,7 @@ it('the lines of .env name each secret by its queue, unless there is one', () =>
   const facts = { url: 'http://u', apiKey: 'k', queues: [{ name: 'a-b', url: '', secret: 's' }] };
   expect(envLines(facts)).toEqual(['JOBFERRY_URL=http://u', 'JOBFERRY_API_KEY=k', 'JOBFERRY_SECRET=s']);
   const two = [...facts.queues, { name: 'c', url: '', secret: 't' }];
-  // That of the first one keeps its name.
+  // The variable of the first one keeps its name.
   expect(envLines({ ...facts, queues: two }).slice(2)).toEqual([
     ...['JOBFERRY_SECRET=s', 'JOBFERRY_SECRET_A_B=s', 'JOBFERRY_SECRET_C=t'],
   ]);

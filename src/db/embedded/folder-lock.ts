@@ -31,7 +31,7 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
-/** What the holder of a lock sends to each process that connects. */
+/** Message that the holder of a lock sends to each process that connects. */
 interface Holder {
   /** False while the process is about to take the lock. */
   isHeld: boolean;
