@@ -25,17 +25,45 @@ const MAX_PAUSE_MS = 5000;
 /** Sends one request. Needs neither ts-rest nor zod, because the webhook handlers use it, too. */
 export async function exchange(fetch: Fetch, outgoing: Outgoing, timeoutMs: number): Promise<Received> {
   const { method, url, headers, body, signal } = outgoing;
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const response = await fetch(url, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body }),
-    signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
-    // Following a redirect would turn a POST into a GET. No route of the contract redirects.
-    redirect: 'manual',
-  });
-  const text = await response.text();
-  return { status: response.status, body: parse(response, text), headers: response.headers };
+  const limit = limitOf(timeoutMs, signal);
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      signal: limit.signal,
+      // Following a redirect would turn a POST into a GET. No route of the contract redirects.
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    return { status: response.status, body: parse(response, text), headers: response.headers };
+  } finally {
+    limit.end();
+  }
+}
+
+/** Timers fire at once when they are given more. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * A signal that is aborted after the time-out, or with `signal`. Not `AbortSignal.any` of an `AbortSignal.timeout`: Node.js 20
+ * loses such a time-out in a garbage collection, and keeps an entry in `signal` for each call. `AbortSignal.timeout` also throws
+ * for a fraction of a millisecond.
+ */
+function limitOf(timeoutMs: number, signal: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
+  const aborter = new AbortController();
+  const stop = () => aborter.abort(signal?.reason);
+  const timer = setTimeout(
+    () => aborter.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
+    Math.min(timeoutMs, MAX_TIMER_MS),
+  );
+  if (signal?.aborted) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
+  const end = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  };
+  return { signal: aborter.signal, end };
 }
 
 function parse({ ok, status }: Response, text: string): unknown {
@@ -56,9 +84,21 @@ export function toSegment(value: string, name: string): string {
   return encodeURIComponent(value);
 }
 
+/** Whether a failure is a mistake of a program, which no repetition helps. A TypeError may be one of the network: `fetch` throws it. */
+export function isMistake(error: unknown): boolean {
+  return error instanceof RangeError;
+}
+
+/** @throws TypeError when no header can have it. `fetch` would throw one at each call, as for a failure of the network. */
+export function toApiKey(apiKey: string): string {
+  if (/[\0\r\n]|[^\0-\xff]/.test(apiKey.trim())) throw new TypeError('apiKey has a character that no header can have');
+  return apiKey;
+}
+
 /** @throws TypeError when it is not an absolute HTTP URL */
 export function toBaseUrl(baseUrl: string): string {
   if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
+  if (!URL.canParse(baseUrl)) throw new TypeError('baseUrl is not a URL');
   const url = baseUrl.replace(/\/+$/, '');
   if (url.endsWith('/v1')) throw new TypeError('baseUrl must be given without /v1');
   return url;

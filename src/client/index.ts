@@ -4,7 +4,7 @@ import { contract } from '../contract/index.ts';
 import { VerbatimJson } from '../contract/verbatim-json.ts';
 import type { RouteCalls } from './calls.ts';
 import { ofCall } from './errors.ts';
-import { toBaseUrl, toSegment } from './exchange.ts';
+import { toApiKey, toBaseUrl, toSegment } from './exchange.ts';
 import type { Fetch } from './fetch-function.ts';
 import { createTransport } from './transport.ts';
 import type { JobferryClient } from './types.ts';
@@ -53,7 +53,7 @@ export interface ClientOptions {
   apiKey: string;
   /** Sends the requests; the global `fetch` by default. */
   fetch?: Fetch;
-  /** Time-out of one request in milliseconds; 30 000 by default. */
+  /** Time-out of one request in milliseconds; 30 000 by default. `Infinity` for none. */
   timeoutMs?: number;
   /** Retries after the first request of calls that are safe to repeat; 3 by default. */
   retries?: number;
@@ -93,6 +93,8 @@ export interface ClientOptions {
 export function createClient(options: ClientOptions): JobferryClient {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, throwIfPayloadDiffers = false } = options;
   if (!apiKey) throw new TypeError('apiKey is missing');
+  toApiKey(apiKey);
+  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a number of milliseconds above 0');
   const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const routes = initClient(contract, {
     baseUrl: toBaseUrl(baseUrl),

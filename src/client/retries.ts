@@ -1,5 +1,5 @@
 import { JobferryConnectionError } from './errors.ts';
-import { backoffMs, RETRIED_STATUSES, type Received, retryAfterMs, sleep } from './exchange.ts';
+import { backoffMs, isMistake, RETRIED_STATUSES, type Received, retryAfterMs, sleep } from './exchange.ts';
 
 /** The client does not wait for a longer `Retry-After`, but returns the answer. */
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -14,7 +14,7 @@ interface Repeated {
 
 /**
  * Sends a request, and repeats it while the failure is temporary.
- * @throws JobferryConnectionError when no attempt was answered
+ * @throws JobferryConnectionError when no attempt was answered, and a mistake of the program as it is
  */
 export async function sendRepeatedly(
   send: () => Promise<Received>,
@@ -23,8 +23,11 @@ export async function sendRepeatedly(
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await send().catch((error: unknown) => ({ error }));
     const failed = 'error' in outcome;
-    if (failed) signal?.throwIfAborted();
-    else if (!RETRIED_STATUSES.has(outcome.status)) return outcome;
+    if (failed) {
+      signal?.throwIfAborted();
+      if (isMistake(outcome.error)) throw outcome.error;
+    }
+    if (!failed && !RETRIED_STATUSES.has(outcome.status)) return outcome;
 
     const pauseMs = attempt < maxAttempts ? pauseBefore(attempt, failed ? null : outcome.headers) : null;
     if (pauseMs !== null) await sleep(pauseMs, signal);

@@ -202,11 +202,11 @@ describe.concurrent('an attempt that takes longer than the ack timeout', () => {
     const { proxy, errors, publish } = await createAckQueue(
       async ({ signal }) => {
         proxy.fail('cut before', 503);
-        // Beats come every three seconds, and after a failure four times as often: these take longer than the time-out.
+        // Beats come every 3⅓ seconds, and after a failure four times as often: these take longer than the time-out.
         await waitFor(() => proxy.requests.filter(isExtension).length >= 5, { message: 'the beats' });
         aborted.push(signal.aborted);
       },
-      { ackTimeout: 9, heartbeat: true },
+      { ackTimeout: 10, heartbeat: true },
     );
     const job = await waitForJob(client, await publish(), isCompleted);
     expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });

@@ -14,6 +14,8 @@ export interface AttemptWatch {
   readonly signal: AbortSignal;
   /** Says that the ack deadline is not before this time of `performance.now()`. */
   lastsUntil(time: number): void;
+  /** Whether the ack deadline that is known has passed. */
+  isLate(): boolean;
   /** Aborts the signal: the service has said that the attempt is over. */
   isOver(): void;
   /** Ends the reads of the job. */
@@ -40,6 +42,7 @@ export function watchAttempt(calls: Pick<JobCalls, 'get'>, job: DeliveredJob<unk
       // If it was stopped, or cannot know, the signal stays as it is.
       if (isFirst) untilOver(calls, job.attempt, () => deadline ?? time, stopped.signal).then(isOver, () => undefined);
     },
+    isLate: () => deadline !== null && performance.now() >= deadline,
     isOver,
     stop: () => stopped.abort(),
   };

@@ -18,9 +18,10 @@ export interface Extension {
   /**
    * Extends the deadline whenever a third of `ackTimeoutMs` has passed, until `stopped` or until the attempt is over. After a
    * failure it tries again sooner. Each request has to be answered before the next one is due.
+   * @param onLate receives an error when the deadline has passed without an extension, once until the next one that is accepted
    * @throws JobferryApiError when the service refuses for another reason, such as a key without the scope `report`
    */
-  beat(ackTimeoutMs: number, stopped: AbortSignal): Promise<void>;
+  beat(ackTimeoutMs: number, stopped: AbortSignal, onLate: (error: Error) => void): Promise<void>;
 }
 
 /** The watch learns each new deadline, and that the attempt is over. */
@@ -46,20 +47,27 @@ export function createExtension(calls: JobCalls, job: DeliveredJob<unknown>, wat
       }
     },
 
-    async beat(ackTimeoutMs, stopped) {
+    async beat(ackTimeoutMs, stopped, onLate) {
       const seconds = Math.min(ackTimeoutMs, DAY_MS) / 1000;
       const endsAt = performance.now() + DAY_MS;
       const beatMs = ackTimeoutMs / 3;
       let pauseMs = beatMs;
+      let isTold = false;
       while (performance.now() < endsAt) {
         await sleep(pauseMs, stopped, true).catch(() => undefined);
         if (stopped.aborted) return;
         const answer = await once(seconds, undefined, beatMs);
-        if (stopped.aborted || watch.signal.aborted) return;
+        if (stopped.aborted) return;
+        if (watch.isLate() && !isTold) {
+          isTold = true;
+          onLate(await lateError(answer));
+        }
+        if (watch.signal.aborted) return;
         if (isTemporary(answer)) pauseMs = Math.min(beatMs, Math.max(beatMs / 4, askedMs(answer)));
         else {
           await deadlineOf(answer);
           pauseMs = beatMs;
+          isTold = false;
         }
       }
     },
@@ -76,6 +84,13 @@ async function deadlineOf(answer: ExtendAnswer | Error): Promise<Date> {
   if (answer instanceof Error) throw answer;
   if (answer.status === 200) return new Date(answer.body.deadline);
   return unwrap(answer) as Promise<never>;
+}
+
+/** @param answer to the last extension, which was not accepted */
+async function lateError(answer: ExtendAnswer | Error): Promise<Error> {
+  const cause = await deadlineOf(answer).catch((error: Error) => error);
+  const reason = cause instanceof Error ? `: ${cause.message}` : '';
+  return new Error(`no heartbeat was accepted before the ack deadline${reason}`, { cause });
 }
 
 function askedMs(answer: ExtendAnswer | Error): number {

@@ -1,5 +1,5 @@
 import { JobferryConnectionError, ofCall } from '../errors.ts';
-import { exchange, type Received, toSegment } from '../exchange.ts';
+import { exchange, isMistake, type Outgoing, type Received, toSegment } from '../exchange.ts';
 import { readGraphQL, refusalIn } from '../graphql-answer.ts';
 import type { DeferInput, NackInput } from '../models.ts';
 import type { JobferryClient } from '../types.ts';
@@ -31,6 +31,12 @@ export interface JobCalls {
 
 const TIMEOUT_MS = 30_000;
 
+function send(call: string, outgoing: Outgoing, timeoutMs: number): Promise<Received> {
+  return exchange((...args) => fetch(...args), outgoing, timeoutMs).catch((error: unknown) => {
+    throw isMistake(error) ? error : new JobferryConnectionError(call, 1, error);
+  });
+}
+
 /**
  * Calls the service with `fetch` alone: a webhook bundle stays small without ts-rest and zod. Each call is sent once,
  * and rejects with a `JobferryConnectionError` when no answer arrives.
@@ -40,9 +46,7 @@ export function createJobCalls({ baseUrl, apiKey }: Api, id: string): JobCalls {
   const call = async (method: string, url: string, body?: object, timeoutMs = TIMEOUT_MS): Promise<Received> => {
     const headers = { authorization: `Bearer ${apiKey}`, ...(body && { 'content-type': 'application/json' }) };
     const outgoing = { method, url, headers, ...(body && { body: JSON.stringify(body) }) };
-    return exchange((...args) => fetch(...args), outgoing, timeoutMs).catch((error: unknown) => {
-      throw new JobferryConnectionError(`${method} ${url}`, 1, error);
-    });
+    return send(`${method} ${url}`, outgoing, timeoutMs);
   };
   const report = async (name: string, body: object) =>
     ofCall((await call('POST', `${job}/${name}`, body)) as JobAnswer, `jobs.${name}(${id})`);
@@ -71,9 +75,7 @@ export function createUrlCalls(reportUrl: string, id: string): JobCalls {
       ...{ method: body === undefined ? 'GET' : 'POST', url, headers: { 'content-type': 'application/json' } },
       ...(body && { body: JSON.stringify(body) }),
     };
-    return exchange((...args) => fetch(...args), outgoing, timeoutMs).catch((error: unknown) => {
-      throw new JobferryConnectionError(`${outgoing.method} the report URL of job ${id}`, 1, error);
-    });
+    return send(`${outgoing.method} the report URL of job ${id}`, outgoing, timeoutMs);
   };
   const report = async (name: string, body: object) =>
     ofCall((await call(name, body)) as JobAnswer, `jobs.${name}(${id})`);

@@ -1,4 +1,4 @@
-import { toBaseUrl } from '../exchange.ts';
+import { toApiKey, toBaseUrl } from '../exchange.ts';
 import type { DeliveredJob } from './delivery.ts';
 import { createRefusalLog, type Refusal } from './refusals.ts';
 import type { PayloadSchema } from './schema.ts';
@@ -30,8 +30,8 @@ interface CommonOptions<Payload> {
   /**
    * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but for
    * at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon delivered
-   * again. If the service refuses because the attempt is over, `signal` is aborted. Needs a key with the scopes `report` and
-   * `read`, or a report URL; used in ack mode only.
+   * again. If the service refuses because the attempt is over, `signal` is aborted. If the deadline passes without an
+   * extension, `onError` receives an error. Needs a key with the scopes `report` and `read`, or a report URL; used in ack mode only.
    */
   heartbeat?: boolean | undefined;
   /**
@@ -47,7 +47,8 @@ interface CommonOptions<Payload> {
   /** Value of the service's `SIGNATURE_HEADER`; `x-service-signature` by default. */
   signatureHeader?: string;
   /**
-   * Receives errors of the function (except `Backpressure` and `Permanent`) and of failed reports; `console.error` by default.
+   * Receives errors of the function (except `Backpressure` and `Permanent`), of failed reports and of the heartbeat;
+   * `console.error` by default.
    */
   onError?: (error: unknown, job: DeliveredJob<unknown>) => void;
   /**
@@ -106,7 +107,7 @@ export interface Settings<Payload> extends Required<Pick<CommonOptions<Payload>,
   secrets(): Promise<readonly string[]>;
   /**
    * Returns null when baseUrl or apiKey is missing: the delivery may have a report URL.
-   * @throws TypeError when baseUrl is not a URL
+   * @throws TypeError when baseUrl is not a URL, or apiKey is none
    */
   api(): Promise<Api | null>;
 }
@@ -140,7 +141,7 @@ export function readOptions<Payload>(options: WebhookOptions<Payload>): Settings
     },
     api: async () => {
       const [baseUrl, apiKey] = [await given(options.baseUrl), await given(options.apiKey)];
-      if (isText(baseUrl) && isText(apiKey)) return { baseUrl: toBaseUrl(baseUrl), apiKey };
+      if (isText(baseUrl) && isText(apiKey)) return { baseUrl: toBaseUrl(baseUrl), apiKey: toApiKey(apiKey) };
       return null;
     },
   };

@@ -194,7 +194,7 @@ async function runAndReport<Payload>(
       fail(new Error('no heartbeat: the header x-jobferry-ack-timeout and the option ackTimeout are missing'));
   } else {
     attempt?.watch.lastsUntil(performance.now() + ackTimeoutMs);
-    if (heartbeat) void attempt?.beat(ackTimeoutMs, stopped.signal).catch(fail);
+    if (heartbeat) void attempt?.beat(ackTimeoutMs, stopped.signal, fail).catch(fail);
   }
   let reported = false;
   const noting = <Args extends unknown[], R>(report: (...args: Args) => Promise<R>) => {
