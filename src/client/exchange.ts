@@ -34,12 +34,31 @@ export async function exchange(fetch: Fetch, outgoing: Outgoing, timeoutMs: numb
       signal: limit.signal,
       // Following a redirect would turn a POST into a GET. No route of the contract redirects.
       redirect: 'manual',
+      ...uncached(),
     });
     const text = await response.text();
     return { status: response.status, body: parse(response, text), headers: response.headers };
   } finally {
     limit.end();
   }
+}
+
+let uncachedInit: { cache?: 'no-store' } | null = null;
+
+/**
+ * Next.js 14 would answer each GET from the first answer that it got. Runtimes without a cache may refuse the member, as Workers
+ * of older compatibility dates do.
+ */
+function uncached(): { cache?: 'no-store' } {
+  if (uncachedInit === null) {
+    try {
+      new Request('http://localhost/', { cache: 'no-store' });
+      uncachedInit = { cache: 'no-store' };
+    } catch {
+      uncachedInit = {};
+    }
+  }
+  return uncachedInit;
 }
 
 /** Timers fire at once when they are given more. */

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exchange } from '../../src/client/exchange.ts';
 import { createClient, JobferryConnectionError } from '../../src/client/index.ts';
 
@@ -55,6 +55,25 @@ describe('a request', () => {
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(ended).not.toHaveBeenCalled();
     for (const timeoutMs of [0, -1, Number.NaN]) expect(() => clientOf(silent, timeoutMs)).toThrow(/timeoutMs/);
+  });
+
+  it('is never answered from a cache, where the runtime knows one', async () => {
+    const inits: RequestInit[] = [];
+    const fetch = async (_url: string, init: RequestInit) => {
+      inits.push(init);
+      return Response.json([]);
+    };
+    await clientOf(fetch).queues.list();
+    expect(inits[0]).toMatchObject({ cache: 'no-store' });
+
+    vi.stubGlobal('Request', () => {
+      throw new TypeError("The 'cache' field on 'RequestInitializerDict' is not implemented.");
+    });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.resetModules();
+    const fresh = await import('../../src/client/exchange.ts');
+    await fresh.exchange(fetch, { method: 'GET', url: 'http://jobferry.test/', headers: {} }, 1000);
+    expect(inits[1]).not.toHaveProperty('cache');
   });
 
   it('that is a mistake of the program is not repeated', async () => {
