@@ -7,6 +7,7 @@ import { signedReportText, unsignedReportUrl } from '../../src/domain/report-url
 import type { Api, ApiQueue } from '../support/api.ts';
 import { lastingPort } from '../support/lasting-port.ts';
 import { openReceiver, startService } from '../support/service.ts';
+import { DATE_TIME } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Reports by the signed URL that an ack-mode delivery brings: a receiver needs no key. */
@@ -33,7 +34,10 @@ async function post(url: string, body?: object) {
 async function awaiting(overrides: Partial<ApiQueue> = {}) {
   const receiver = await openReceiver({ status: 202 });
   const queue = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', backoffDelay: 0, ...overrides });
-  const { id } = await api.publish(queue.name, { payload: { n: 1 } });
+  const { id } = await api.publish(queue.name, {
+    payload: { card: '4111 1111' },
+    idempotencyKey: `customer-${queue.name}`,
+  });
   await api.waitForStatus(id, 'awaiting_ack');
   return { receiver, queue, id, url: String(receiver.requests[0]?.headers['x-jobferry-report-url']) };
 }
@@ -48,16 +52,24 @@ describe.concurrent('a report URL', () => {
     expect(await (await fetch(url)).json()).toEqual(shown);
     const extended = await post(`${url}/extend`, { seconds: 1000, progress: 'half' });
     expect(Date.parse(String(extended.body.deadline))).toBeGreaterThan(Date.now() + 900_000);
-    expect(await post(`${url}/ack`)).toMatchObject({ status: 200, body: { id, status: 'completed' } });
-    expect((await post(`${url}/ack`)).status).toBe(400);
+    const success = { attempt: 1, status: 'success', error: null, webhookStatusCode: 202, timestamp: DATE_TIME };
+    const completed = { ...shown, status: 'completed', history: [success] };
+    expect(await post(`${url}/ack`)).toEqual({ status: 200, body: completed });
+    expect(await (await fetch(url)).json()).toEqual(completed);
+    const again = await post(`${url}/ack`);
+    expect(again).toMatchObject({ status: 400 });
+    expect(JSON.stringify(again)).not.toMatch(/4111|customer/);
 
     const failing = await awaiting();
     const nack = await post(`${failing.url}/nack`, { retryable: false, reason: 'no such cat' });
-    expect(nack).toMatchObject({ status: 200, body: { status: 'dead', lastError: 'no such cat' } });
+    const reported = { queue: expect.any(String), attempts: 1, id: failing.id };
+    expect(nack).toEqual({ status: 200, body: { ...reported, status: 'dead', history: [expect.anything()] } });
+    expect(nack.body.history).toMatchObject([{ status: 'nacked', error: 'no such cat' }]);
 
     const busy = await awaiting();
     const defer = await post(`${busy.url}/defer`, { retryAfter: 60, scope: 'job' });
-    expect(defer).toMatchObject({ status: 200, body: { status: 'pending', deferCount: 1 } });
+    expect(defer).toMatchObject({ status: 200, body: { status: 'pending', history: [{ status: 'deferred' }] } });
+    expect(Object.keys(defer.body)).toEqual(Object.keys(shown));
   });
 
   it('is for one attempt', async () => {

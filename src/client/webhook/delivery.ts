@@ -1,5 +1,8 @@
 import type { DeferInput, Job, NackInput } from '../models.ts';
 
+/** The job after a report. A report by a report URL returns `id`, `queue`, `status`, `attempts` and `history` only. */
+export type ReportedJob = Pick<Job, 'id' | 'queue' | 'status' | 'attempts' | 'history'> & Partial<Job>;
+
 /** The envelope that Jobferry delivers (spec "Events"). */
 export interface DeliveredJob<Payload> {
   /** Id of the job, for ack, nack and defer. A repeated delivery of the job has the same id. */
@@ -33,11 +36,11 @@ export interface Delivery<Payload> {
    */
   signal: AbortSignal;
   /** Reports success. Rejects with a `JobferryApiError` when this attempt is no longer `awaiting_ack`. */
-  ack(): Promise<Job>;
+  ack(): Promise<ReportedJob>;
   /** Reports failure. The job is retried after the back-off; with `retryable: false` it is dead at once. */
-  nack(input?: Omit<NackInput, 'attempt'>): Promise<Job>;
+  nack(input?: Omit<NackInput, 'attempt'>): Promise<ReportedJob>;
   /** Holds the queue, or with `scope: 'job'` only this job, for `retryAfter` seconds. Uses no attempt. */
-  defer(input: Omit<DeferInput, 'attempt'>): Promise<Job>;
+  defer(input: Omit<DeferInput, 'attempt'>): Promise<ReportedJob>;
   /**
    * Moves the ack deadline to `seconds` from now, unless it is later already, and `signal` with it. A request that fails
    * for the moment is sent again, at most three times.

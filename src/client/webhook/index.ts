@@ -1,6 +1,6 @@
 /** `@jobferry/client/webhook`: handlers for receivers. Needs no other package and no module of Node. */
 export { JobferryApiError, JobferryConnectionError } from '../errors.ts';
-export type { DeliveredJob, Delivery } from './delivery.ts';
+export type { DeliveredJob, Delivery, ReportedJob } from './delivery.ts';
 export { expressHandler, type NodeRequest, type NodeResponse } from './express.ts';
 export {
   type FastifyLike,

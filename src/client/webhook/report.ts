@@ -1,7 +1,6 @@
 import { JobferryConnectionError, unwrap } from '../errors.ts';
 import { backoffMs, RETRIED_STATUSES, retryAfterMs, sleep } from '../exchange.ts';
-import type { Job } from '../models.ts';
-import type { DeliveredJob, Delivery } from './delivery.ts';
+import type { DeliveredJob, Delivery, ReportedJob } from './delivery.ts';
 import type { JobAnswer, JobCalls } from './job-calls.ts';
 
 export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
@@ -43,7 +42,7 @@ async function untilKnown(
   job: DeliveredJob<unknown>,
   kind: Kind,
   send: () => Promise<JobAnswer>,
-): Promise<Job> {
+): Promise<ReportedJob> {
   const giveUpAt = performance.now() + REPEAT_MS;
   for (let round = 1; ; round += 1) {
     const answer = await send().catch(unlessConnection);
@@ -68,7 +67,7 @@ async function untilKnown(
   }
 }
 
-function counted(job: Job, attempt: number, kind: Kind): boolean {
+function counted(job: ReportedJob, attempt: number, kind: Kind): boolean {
   return job.status === 'completed' || job.history.some((entry) => entry.attempt === attempt && entry.status === kind);
 }
 
@@ -78,7 +77,7 @@ export function unlessConnection(error: unknown): JobferryConnectionError {
   throw error;
 }
 
-async function unwrapOrThrow(answer: JobAnswer | Error): Promise<Job> {
+async function unwrapOrThrow(answer: JobAnswer | Error): Promise<ReportedJob> {
   if (answer instanceof Error) throw answer;
   return unwrap(answer);
 }

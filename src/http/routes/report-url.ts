@@ -26,7 +26,7 @@ interface Parts {
 
 /**
  * Reports by the URL that an ack-mode delivery brings, for receivers without a key: those of the contract, an extension, and what has
- * become of the job. The URL names the attempt. It is in the logs of proxies, so it does not show the payload.
+ * become of the job. The URL names the attempt. It is in the logs of proxies, so no answer shows the payload or the idempotency key.
  */
 export function mountReportUrls(app: Express, { services, countRequest, maxBodyBytes }: Parts): void {
   const { reportUrls, jobs } = services;
@@ -48,28 +48,28 @@ export function mountReportUrls(app: Express, { services, countRequest, maxBodyB
     (req, res, next) => {
       work(res.locals.right as ReportRight, req.body).then((body) => res.json(body), next);
     };
-  const jobOf = (body: unknown) =>
-    validateResponse({ appRoute: contract.jobs.get, response: { status: 200, body } }).body as object;
+  const shown = (job: unknown) => {
+    const { body } = validateResponse({ appRoute: contract.jobs.get, response: { status: 200, body: job } });
+    const { id, queue, status, attempts, history } = body as Record<string, unknown>;
+    return { id, queue, status, attempts, history };
+  };
 
   const path = `/${REPORT_PATH}/:token`;
   app.get(
     path,
     ...entry,
-    handle(async ({ account, jobId }) => {
-      const { id, queue, status, attempts, history } = await jobs.get(account, jobId);
-      return { id, queue, status, attempts, history };
-    }),
+    handle(async ({ account, jobId }) => shown(await jobs.get(account, jobId))),
   );
   const post = (name: string, work: Parameters<typeof handle>[0]) =>
     app.post(`${path}/${name}`, ...entry, optionalJsonReader(maxBodyBytes), handle(work));
-  post('ack', async ({ account, jobId, attempt }) => jobOf(await jobs.ack(account, jobId, { attempt })));
+  post('ack', async ({ account, jobId, attempt }) => shown(await jobs.ack(account, jobId, { attempt })));
   post('nack', async ({ account, jobId, attempt }, body) => {
     const { reason = null, ...input } = checked(contract.jobs.nack.body, body);
-    return jobOf(await jobs.nack(account, jobId, { ...input, reason, attempt }));
+    return shown(await jobs.nack(account, jobId, { ...input, reason, attempt }));
   });
   post('defer', async ({ account, jobId, attempt }, body) => {
     const { reason = null, ...input } = checked(contract.jobs.defer.body, body);
-    return jobOf(await jobs.defer(account, jobId, { ...input, reason, attempt }));
+    return shown(await jobs.defer(account, jobId, { ...input, reason, attempt }));
   });
   post('extend', async ({ account, jobId, attempt }, body) => {
     const { seconds, progress = null } = checked(extension, body);
