@@ -21,8 +21,9 @@ export type { JobferryClient } from './types.ts';
 export type { BulkActionVerbs } from './verbs/bulk-actions.ts';
 export type { NewQueue } from './verbs/create-queue.ts';
 export type { DeadLetterVerbs, ReplayOptions } from './verbs/dead-letters.ts';
-export type { Extended, ExtendInput, JobProgress, JobVerbs, PublishManyAnswer } from './verbs/jobs.ts';
+export type { Extended, ExtendInput, JobProgress, JobVerbs } from './verbs/jobs.ts';
 export type { ApiKey, CreatedKey, KeyScope, KeyVerbs, NewKey } from './verbs/keys.ts';
+export type { PublishManyAnswer } from './verbs/publish-many.ts';
 export type {
   Breaker,
   EnsuredQueue,
@@ -59,7 +60,8 @@ export interface ClientOptions {
   retries?: number;
   /**
    * Whether a publish rejects with a `JobferryApiError` if its `idempotencyKey` belongs to an earlier job with another
-   * payload. False by default: the answer is then a 200 with that job, and its header `x-jobferry-payload` is `differs`.
+   * payload. False by default: the answer is then a 200 with that job, and its header `x-jobferry-payload` is `differs`. It has
+   * no effect on `jobs.publishMany`, whose answers have `payloadDiffers`.
    */
   throwIfPayloadDiffers?: boolean;
 }
@@ -96,17 +98,17 @@ export function createClient(options: ClientOptions): JobferryClient {
   toApiKey(apiKey);
   if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a number of milliseconds above 0');
   const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
-  const routes = initClient(contract, {
-    baseUrl: toBaseUrl(baseUrl),
-    baseHeaders: { authorization: `Bearer ${apiKey}` },
-    api: createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }),
-  });
-  const calls = mapValues(routes, (group, groupName) =>
-    mapValues(group as Record<string, RawCall>, (call, name) =>
-      toCall(call, `${groupName}.${name}`, pathOf(groupName, name)),
-    ),
-  ) as unknown as RouteCalls;
-  const verbs = createVerbs(calls, createAsk({ fetch, baseUrl: toBaseUrl(baseUrl), apiKey, timeoutMs, retries }));
+  const api = { baseUrl: toBaseUrl(baseUrl), baseHeaders: { authorization: `Bearer ${apiKey}` } };
+  const transport = { fetch, timeoutMs, retries };
+  const calls = routeCalls({ ...api, api: createTransport({ ...transport, throwIfPayloadDiffers }) });
+  // A verb returns what another job of its call has, too.
+  const neverThrowing = throwIfPayloadDiffers
+    ? routeCalls({ ...api, api: createTransport({ ...transport, throwIfPayloadDiffers: false }) })
+    : calls;
+  const verbs = createVerbs(
+    neverThrowing,
+    createAsk({ fetch, baseUrl: toBaseUrl(baseUrl), apiKey, timeoutMs, retries }),
+  );
   return {
     ...verbs,
     queues: { ...calls.queues, ...verbs.queues },
@@ -126,6 +128,14 @@ export function createClient(options: ClientOptions): JobferryClient {
 export function rawJson(text: string): object {
   JSON.parse(text);
   return new VerbatimJson(text);
+}
+
+function routeCalls(options: Parameters<typeof initClient>[1]): RouteCalls {
+  return mapValues(initClient(contract, options), (group, groupName) =>
+    mapValues(group as Record<string, RawCall>, (call, name) =>
+      toCall(call, `${groupName}.${name}`, pathOf(groupName, name)),
+    ),
+  ) as unknown as RouteCalls;
 }
 
 interface RawInput {

@@ -36,7 +36,7 @@ function startBeats(...answers: (ExtendAnswer | (() => Promise<never>))[]) {
     watch.stop();
   });
   const ended = createExtension(calls, job, watch)
-    .beat(ACK_TIMEOUT_MS, stopped.signal)
+    .beat(ACK_TIMEOUT_MS, stopped.signal, () => undefined)
     .then(
       () => 'ended',
       (error: unknown) => error,

@@ -1,18 +1,10 @@
-import { writeJson } from '../../contract/verbatim-json.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
-import { JobferryApiError, ofCall, unwrap } from '../errors.ts';
-import { refusalIn } from '../graphql-answer.ts';
-import type { Job, PublishedJob, PublishInput } from '../models.ts';
+import { JobferryApiError, unwrap } from '../errors.ts';
+import type { Job, PublishInput } from '../models.ts';
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
 import { poll } from './poll.ts';
+import { createPublishMany, type PublishManyAnswer } from './publish-many.ts';
 import type { JobFilter, ManyOptions, RunManyOptions, StartedAction } from './types.ts';
-
-/** The answer to one job of `jobs.publishMany`, for `unwrap`. */
-export type PublishManyAnswer =
-  /** 201: created. 200: an earlier job has the idempotency key; `payloadDiffers`: with another payload. */
-  | { status: 200 | 201; body: PublishedJob; payloadDiffers: boolean }
-  /** Refused, as by REST. */
-  | { status: 400 | 402 | 404 | 503; body: { error: unknown } };
 
 /** Progress that a worker has reported. */
 export interface JobProgress {
@@ -44,9 +36,11 @@ export interface ExtendInput {
  */
 export interface JobVerbs {
   /**
-   * Publishes up to 1000 jobs with one request, whose body may be as large as the service's `MAX_BODY_BYTES`. Each is accepted or
-   * refused on its own; the answers have the order of the jobs. Retried if each job has an `idempotencyKey`. Needs the scopes
-   * `read` and `publish`.
+   * Publishes jobs. Each is accepted or refused on its own; the answers have the order of the jobs. A request has up to 1000 jobs
+   * and a megabyte; more are several requests, one after the other, and a job that is larger goes over REST. If one of them
+   * fails, the call rejects, and the jobs of earlier ones are published. So give each job an `idempotencyKey`: then a request
+   * is retried, and the whole call can be repeated. `throwIfPayloadDiffers` has no effect: see `payloadDiffers` of each answer.
+   * Needs the scopes `read` and `publish`.
    */
   publishMany(queueName: string, jobs: readonly PublishInput[], options?: CallOptions): Promise<PublishManyAnswer[]>;
   /** Cancels a job that is pending or awaiting an ack. It becomes dead, and leaves no dead letter. */
@@ -75,15 +69,7 @@ export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
     void (await ask.result(`jobs.${call}(${id})`, query, { id }, { signal }));
 
   return {
-    async publishMany(queueName, jobs, { signal } = {}) {
-      const call = `jobs.publishMany(${queueName})`;
-      const isRepeatable = jobs.every(({ idempotencyKey }) => idempotencyKey !== undefined);
-      const variables = { jobs: jobs.map((job) => ({ queue: queueName, job: inputOf(job) })) };
-      const { answers } = await ask.result<{ answers: WireAnswer[] }>(call, PUBLISH_MANY, variables, {
-        ...{ signal, isRepeatable },
-      });
-      return answers.map((answer) => ofCall(answerOf(answer), call));
-    },
+    publishMany: createPublishMany(routes, ask),
     cancel: (id, options) => change('cancel', CANCEL, id, options),
     cancelMany: (filter, { signal, ...options } = {}) =>
       ask.result('jobs.cancelMany', CANCEL_MANY, { filter, ...options }, { signal }),
@@ -108,28 +94,6 @@ export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
   };
 }
 
-/** GraphQL would read numbers of a payload as JavaScript does; a text keeps every byte. */
-function inputOf({ payload, ...job }: PublishInput) {
-  return { ...job, payloadText: writeJson(payload) };
-}
-
-interface WireAnswer {
-  created?: boolean;
-  payloadDiffers?: boolean;
-  job?: { id: string; status: string; createdAt: string };
-}
-
-function answerOf(answer: WireAnswer): PublishManyAnswer {
-  const { created, job, payloadDiffers = false } = answer;
-  const refused = refusalIn(answer);
-  if (refused !== null || job === undefined) return refused as { status: 400; body: { error: unknown } };
-  const body = { ...job, status: job.status.toLowerCase() } as PublishedJob;
-  return { status: created === true ? 201 : 200, body, payloadDiffers };
-}
-
-const PUBLISH_MANY = `mutation ($jobs: [PublishJobsInput!]!) {
-  result: publishJobs(jobs: $jobs) { ${ERROR} ${FIELDS} ... on PublishJobsPayload {
-    answers { ${ERROR} ${FIELDS} ... on PublishJobPayload { created payloadDiffers job { id status createdAt } } } } } }`;
 const CANCEL = `mutation ($id: ID!) { result: cancelJob(id: $id) { ${ERROR} } }`;
 const CANCEL_MANY = `mutation ($filter: JobFilter!, $dryRun: Boolean, $all: Boolean) {
   result: cancelJobs(filter: $filter, dryRun: $dryRun, all: $all) {
