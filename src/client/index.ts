@@ -53,17 +53,17 @@ export interface ClientOptions {
   /** API key of the account. Jobferry shows a key once, when it is created. */
   apiKey: string;
   /** Sends the requests; the global `fetch` by default. */
-  fetch?: Fetch;
+  fetch?: Fetch | undefined;
   /** Time-out of one request in milliseconds; 30 000 by default. `Infinity` for none. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Retries after the first request of calls that are safe to repeat; 3 by default. */
-  retries?: number;
+  retries?: number | undefined;
   /**
    * Whether a publish rejects with a `JobferryApiError` if its `idempotencyKey` belongs to an earlier job with another
    * payload. False by default: the answer is then a 200 with that job, and its header `x-jobferry-payload` is `differs`. It has
    * no effect on `jobs.publishMany`, whose answers have `payloadDiffers`.
    */
-  throwIfPayloadDiffers?: boolean;
+  throwIfPayloadDiffers?: boolean | undefined;
 }
 
 /**

@@ -109,8 +109,60 @@ describe('the fake client', () => {
       message: 'jobs.publish(emails): used up',
     });
     expect(published).toEqual([]);
-    const missing = await unwrap(client.queues.list()).catch((error: unknown) => error);
+    const missing = await unwrap(client.jobs.list({ params: { id: 'a'.repeat(24) } })).catch((error: unknown) => error);
     expect(missing).toBeInstanceOf(JobferryApiError);
-    expect(missing).toMatchObject({ status: 404, message: expect.stringContaining('GET /v1/queues') });
+    expect(missing).toMatchObject({ status: 404, message: expect.stringContaining('GET /v1/queues/aaa') });
+    await expect(client.queues.endHold('emails')).rejects.toThrow(/endHold/);
+  });
+
+  it('keeps queues, which a program can ensure, pause and delete', async () => {
+    const { client, queues } = createFakeClient();
+    const settings = { name: 'emails', webhookUrl: 'http://127.0.0.1:9001/jobs', concurrency: 7 };
+    const created = await client.queues.ensure(settings);
+    expect(created).toMatchObject({ outcome: 'created', signingSecret: expect.any(String), queue: { maxAttempts: 3 } });
+    expect(await client.queues.ensure(settings)).toMatchObject({ outcome: 'unchanged', signingSecret: null });
+    expect(await client.queues.ensure({ ...settings, concurrency: 9 })).toMatchObject({ outcome: 'updated' });
+    await client.queues.pause('emails');
+    expect(queues).toMatchObject([{ name: 'emails', concurrency: 9, isPaused: true }]);
+    await client.queues.resume('emails');
+    expect(queues[0]?.isPaused).toBe(false);
+    await expect(client.queues.pause('nowhere')).rejects.toMatchObject({ status: 404 });
+    await expect(client.queues.ensure({ ...settings, concurrency: 0 })).rejects.toMatchObject({ status: 400 });
+    expect(await client.queues.delete({ params: { id: created.queue.id } })).toMatchObject({ status: 204 });
+    expect(queues).toEqual([]);
+  });
+
+  it('refuses a publish that the service refuses, and reads a published job as completed', async () => {
+    const { client, published } = createFakeClient();
+    const body = (given: object) => given as { payload: object };
+    for (const refused of [{ payload: [1] }, { payload: {}, delay: 1e9 }, { payload: {}, idempotencyKey: '' }]) {
+      const answer = await client.jobs.publish({ params: { queueName: 'emails' }, body: body(refused) });
+      expect(answer).toMatchObject({ status: 400, body: { error: { fieldErrors: expect.anything() } } });
+    }
+    expect(await client.jobs.publish({ params: { queueName: 'No Such' }, body: { payload: {} } })).toMatchObject({
+      status: 404,
+    });
+    const answers = await client.jobs.publishMany('emails', [
+      { payload: { n: 1 }, idempotencyKey: 'a' },
+      { payload: { n: 2 }, idempotencyKey: 'a' },
+      { payload: {}, delay: -1 },
+    ]);
+    expect(answers).toMatchObject([
+      { status: 201, payloadDiffers: false },
+      { status: 200, payloadDiffers: true },
+      { status: 400, body: { error: { fieldErrors: { delay: [expect.any(String)] } } } },
+    ]);
+    expect(published).toMatchObject([{ queue: 'emails', payload: { n: 1 }, options: { idempotencyKey: 'a' } }]);
+    const done = await client.jobs.waitForOutcome(published[0]?.jobId ?? '');
+    expect(done).toMatchObject({ status: 'completed', payload: { n: 1 }, idempotencyKey: 'a' });
+  });
+
+  it('answers each job of publishMany as it is told', async () => {
+    const { client } = createFakeClient({
+      respond: (_call, body) =>
+        (body as { delay?: number }).delay === 5 ? { status: 402, body: { error: 'no' } } : undefined,
+    });
+    const answers = await client.jobs.publishMany('emails', [{ payload: {} }, { payload: {}, delay: 5 }]);
+    expect(answers.map(({ status }) => status)).toEqual([201, 402]);
   });
 });

@@ -39,7 +39,7 @@ let queuesMade = 0;
 async function createQueue(
   serve: Serve,
   run: HandlerFunction<Email>,
-  options: Partial<WebhookOptions> & { mode?: 'standard' | 'ack' } = {},
+  options: Partial<WebhookOptions> & { mode?: 'standard' | 'ack' | undefined } = {},
 ) {
   const body = { name: `hook-${++queuesMade}`, webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 0 };
   const queue = await unwrap(client.queues.create({ body: { ...body, mode: options.mode ?? 'standard' } }));

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createClient } from '../index.ts';
-import type { PublishInput } from '../models.ts';
+import type { PublishInput, Queue } from '../models.ts';
 import type { JobferryClient } from '../types.ts';
-import { newId } from './signed-delivery.ts';
+import { createFakeService } from './fake-service.ts';
 
 type PublishOptions = Omit<PublishInput, 'payload'>;
 
@@ -18,6 +18,12 @@ export interface FakePublish {
   jobId: string;
 }
 
+/** A queue that a fake client keeps. */
+export interface FakeQueue extends Queue {
+  /** Whether it was paused, and not resumed since. */
+  isPaused: boolean;
+}
+
 /** An answer of a fake client. */
 export interface FakeAnswer {
   /** HTTP status. */
@@ -31,7 +37,8 @@ export interface FakeAnswer {
 /** Argument of `createFakeClient`. */
 export interface FakeOptions {
   /**
-   * Answers a call in place of the fake; undefined leaves it to the fake. A publish that it answers is not recorded.
+   * Answers a call in place of the fake; undefined leaves it to the fake. A publish that it answers is not recorded. It is asked
+   * about each job of a `publishMany` as about a publish.
    * @param call such as `POST /v1/queues/emails/jobs`
    * @param body parsed; undefined if the call has none
    */
@@ -44,11 +51,12 @@ export interface FakeClient {
   client: JobferryClient;
   /** Publishes in their order. A repeated idempotency key returns the earlier job and is not recorded again. */
   published: FakePublish[];
+  /** Queues that were created and not deleted. */
+  queues: FakeQueue[];
   /** Forgets all publishes. */
   clear(): void;
 }
 
-const PUBLISH = /^POST \/v1\/queues\/([^/]+)\/jobs$/;
 const BASE_URL = 'http://fake-jobferry.invalid';
 
 /**
@@ -58,26 +66,13 @@ const BASE_URL = 'http://fake-jobferry.invalid';
  *     await signUp(client, 'ada@example.org');
  *     expect(published).toMatchObject([{ queue: 'emails', payload: { to: 'ada@example.org' } }]);
  *
- * It answers every publish with 201, or with 200 for a repeated idempotency key, and every other call with 404. `respond`
- * gives other answers: a queue to read, or a 402 that the code under test must survive. Temporary failures are not
- * retried.
+ * It answers a publish with 201, with 200 for a repeated idempotency key, or with 400 for a body that the contract refuses;
+ * `publishMany` does the same for each job. It keeps the queues that are created (`queues.ensure`), pauses and resumes them, and reads
+ * each published job as completed, so `waitForOutcome` ends. A publish needs no queue. Every other call is answered with 404;
+ * `respond` gives other answers, such as a 402 that the code under test must survive. Temporary failures are not retried.
  */
-export function createFakeClient({ respond }: FakeOptions = {}): FakeClient {
-  const published: FakePublish[] = [];
-  const answer = (call: string, body: unknown): FakeAnswer => {
-    const given = respond?.(call, body);
-    if (given !== undefined) return given;
-    const queue = PUBLISH.exec(call)?.[1];
-    if (queue === undefined) return { status: 404, body: { error: `the fake client does not answer ${call}` } };
-    const { payload, ...options } = body as { payload: JsonObject } & PublishOptions;
-    const { idempotencyKey } = options;
-    const isRepeat = (one: FakePublish) => one.queue === queue && one.options.idempotencyKey === idempotencyKey;
-    const earlier = idempotencyKey === undefined ? undefined : published.find(isRepeat);
-    const jobId = earlier?.jobId ?? newId();
-    if (earlier === undefined) published.push({ queue, payload, options, jobId });
-    const job = { id: jobId, status: 'pending', createdAt: new Date().toISOString() };
-    return { status: earlier === undefined ? 201 : 200, body: job };
-  };
+export function createFakeClient({ respond = () => undefined }: FakeOptions = {}): FakeClient {
+  const { published, queues, answer } = createFakeService(respond);
   const client = createClient({
     ...{ baseUrl: BASE_URL, apiKey: 'fake', retries: 0 },
     fetch: async (url, init) => {
@@ -87,5 +82,5 @@ export function createFakeClient({ respond }: FakeOptions = {}): FakeClient {
       return new Response(answered === undefined ? null : JSON.stringify(answered), { status, headers });
     },
   });
-  return { client, published, clear: () => void published.splice(0) };
+  return { client, published, queues, clear: () => void published.splice(0) };
 }

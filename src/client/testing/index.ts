@@ -5,6 +5,7 @@ export {
   type FakeClient,
   type FakeOptions,
   type FakePublish,
+  type FakeQueue,
 } from './fake-client.ts';
 export type { SeenAttempt } from './seen-attempts.ts';
 export { type DeliveryOptions, type SignedDelivery, signedDelivery } from './signed-delivery.ts';

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../calls.ts';
 import { type Ask, ERROR, FIELDS } from './ask.ts';
 
-/** A right of an API key. */
+/** A right of an API key, as GraphQL writes it: `PUBLISH` is the scope `publish` of the documents and commands. */
 export type KeyScope = 'ADMIN' | 'MANAGE' | 'PUBLISH' | 'READ' | 'REPORT';
 
 /** An API key, without its text. */
@@ -37,13 +37,13 @@ export interface CreatedKey extends ApiKey {
 /** Argument of `keys.create`. What is left out is not limited. */
 export interface NewKey {
   /** Name for people, such as the purpose. */
-  name?: string;
+  name?: string | undefined;
   /** Rights of the key. */
-  scopes?: readonly KeyScope[];
+  scopes?: readonly KeyScope[] | undefined;
   /** Names of the queues that the key is limited to. */
-  queues?: readonly string[];
+  queues?: readonly string[] | undefined;
   /** Time from which it is refused, as ISO 8601. */
-  expiresAt?: string;
+  expiresAt?: string | undefined;
 }
 
 /** API keys of the account. They need a key with the scope `admin`. Each method throws a `JobferryApiError` for a refusal. */

@@ -16,17 +16,17 @@ interface CommonOptions<Payload> {
    * To pass a job of a queue in ack mode to another process, leave `standard`: the function resolves when the other
    * process has the job, and that process reports with `@jobferry/client`.
    */
-  mode?: 'standard' | 'ack';
+  mode?: 'standard' | 'ack' | undefined;
   /** URL of Jobferry without `/v1`, for ack, nack, defer and extend. */
-  baseUrl?: Late<string>;
+  baseUrl?: Late<string> | undefined;
   /** API key of the account that owns the queue, for ack, nack, defer and extend. */
-  apiKey?: Late<string>;
+  apiKey?: Late<string> | undefined;
   /**
    * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed and the ack
    * deadline was not extended, `signal` is aborted, except with a key without the scope `read`. Needed only where something
    * between Jobferry and the handler removes the header `x-jobferry-ack-timeout`, which says the same.
    */
-  ackTimeout?: number;
+  ackTimeout?: number | undefined;
   /**
    * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but for
    * at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon delivered
@@ -43,14 +43,14 @@ interface CommonOptions<Payload> {
   /**
    * Limit of a body in bytes; the handler answers 413 to larger ones. 2 MiB by default, twice the service's default.
    */
-  maxBodyBytes?: number;
+  maxBodyBytes?: number | undefined;
   /** Value of the service's `SIGNATURE_HEADER`; `x-service-signature` by default. */
-  signatureHeader?: string;
+  signatureHeader?: string | undefined;
   /**
    * Receives errors of the function (except `Backpressure` and `Permanent`), of failed reports and of the heartbeat;
    * `console.error` by default.
    */
-  onError?: (error: unknown, job: DeliveredJob<unknown>) => void;
+  onError?: ((error: unknown, job: DeliveredJob<unknown>) => void) | undefined;
   /**
    * Called for each delivery that the handler refuses before it calls the function. By default `console.warn` says what
    * to do, at most once a minute for each cause, since strangers can cause refusals, too. Fastify itself refuses bodies that
@@ -92,7 +92,11 @@ export interface Api {
   apiKey: string;
 }
 
-export interface Settings<Payload> extends Required<Pick<CommonOptions<Payload>, 'mode' | 'maxBodyBytes' | 'onError'>> {
+export interface Settings<Payload> {
+  mode: 'standard' | 'ack';
+  maxBodyBytes: number;
+  /** Never throws. */
+  onError: (error: unknown, job: DeliveredJob<unknown>) => void;
   /** Never throws. */
   onRefused: (refusal: Refusal) => void;
   /** Null when the option is missing. */

@@ -26,9 +26,9 @@ export class Backpressure extends Error {
 /** The second argument of `Backpressure`. */
 export interface BackpressureOptions {
   /** Text for the job's history. Used in ack mode only; `backpressure` by default. */
-  reason?: string;
+  reason?: string | undefined;
   /** Whether the whole queue is held, or only this job. Used in ack mode only; `queue` by default. */
-  scope?: 'queue' | 'job';
+  scope?: 'queue' | 'job' | undefined;
 }
 
 /** Compares the name: the ESM and the CommonJS build each have their own class, and both may be loaded. */

@@ -1,0 +1,177 @@
+import type { ZodTypeAny } from 'zod';
+import { contract } from '../../contract/index.ts';
+import { type JsonObject, VerbatimJson } from '../../contract/verbatim-json.ts';
+import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
+import type { Job, PublishInput, Queue } from '../models.ts';
+import type { FakeAnswer, FakeOptions, FakePublish, FakeQueue } from './fake-client.ts';
+import { newId } from './signed-delivery.ts';
+
+/** What a fake client talks to: the routes and mutations that programs call without a look at a real service. */
+export interface FakeService {
+  published: FakePublish[];
+  queues: FakeQueue[];
+  answer(call: string, body: unknown): FakeAnswer;
+}
+
+const PUBLISH = /^POST \/v1\/queues\/([^/]+)\/jobs$/;
+const QUEUE = /^(GET|PUT|DELETE) \/v1\/queues\/([^/]+)$/;
+const JOB = /^GET \/v1\/jobs\/([^/]+)$/;
+
+const NO_QUEUE: FakeAnswer = { status: 404, body: { error: 'queue not found' } };
+
+export function createFakeService(respond: NonNullable<FakeOptions['respond']>): FakeService {
+  const published: FakePublish[] = [];
+  const queues: FakeQueue[] = [];
+
+  function publish(queue: string, body: unknown): FakeAnswer {
+    const given = respond(`POST /v1/queues/${queue}/jobs`, body);
+    if (given !== undefined) return given;
+    const { payload, ...options } = body as { payload: JsonObject } & Omit<PublishInput, 'payload'>;
+    if (!contract.jobs.publish.pathParams.safeParse({ queueName: queue }).success) return NO_QUEUE;
+    const problem = problemOf(contract.jobs.publish.body, { ...options, payload: asSource(payload) });
+    if (problem !== null) return problem;
+    const { idempotencyKey } = options;
+    const isRepeat = (one: FakePublish) => one.queue === queue && one.options.idempotencyKey === idempotencyKey;
+    const earlier = idempotencyKey === undefined ? undefined : published.find(isRepeat);
+    const jobId = earlier?.jobId ?? newId();
+    if (earlier === undefined) published.push({ queue, payload, options, jobId });
+    const job = { id: jobId, status: 'pending', createdAt: new Date().toISOString() };
+    if (earlier === undefined) return { status: 201, body: job };
+    const differs = JSON.stringify(earlier.payload) !== JSON.stringify(payload);
+    return { status: 200, body: job, headers: differs ? { 'x-jobferry-payload': 'differs' } : {} };
+  }
+
+  function create(body: unknown): FakeAnswer {
+    const problem = problemOf(contract.queues.create.body, body);
+    if (problem !== null) return problem;
+    const { template: _, ...settings } = contract.queues.create.body.parse(body);
+    if (queues.some(({ name }) => name === settings.name)) return refusal({ name: ['already exists'] });
+    const queue: FakeQueue = {
+      ...({ ...QUEUE_DEFAULTS, ...settings } as Omit<Queue, 'id' | 'createdAt'>),
+      ...{ id: newId(), createdAt: new Date().toISOString(), isPaused: false },
+    };
+    queues.push(queue);
+    return { status: 201, body: { ...shown(queue), signingSecret: `whsec_fake-${queue.name}` } };
+  }
+
+  function change(method: string, id: string, body: unknown): FakeAnswer {
+    const queue = queues.find((one) => one.id === id);
+    if (queue === undefined) return NO_QUEUE;
+    if (method === 'DELETE') {
+      queues.splice(queues.indexOf(queue), 1);
+      return { status: 204 };
+    }
+    if (method === 'PUT') {
+      const problem = problemOf(contract.queues.update.body, body);
+      if (problem !== null) return problem;
+      Object.assign(queue, contract.queues.update.body.parse(body));
+    }
+    return { status: 200, body: shown(queue) };
+  }
+
+  /** A job that was delivered at its first attempt, so that `waitForOutcome` ends. */
+  function job(id: string): FakeAnswer {
+    const found = published.find(({ jobId }) => jobId === id);
+    if (found === undefined) return { status: 404, body: { error: 'job not found' } };
+    const { queue, payload, options } = found;
+    const now = new Date().toISOString();
+    const history = [{ attempt: 1, status: 'success', error: null, webhookStatusCode: 200, timestamp: now } as const];
+    const body: Job = {
+      ...{ id, queue, payload, history, status: 'completed', attempts: 1, deferCount: 0, lastError: null },
+      maxAttempts: queues.find(({ name }) => name === queue)?.maxAttempts ?? QUEUE_DEFAULTS.maxAttempts,
+      ...{ idempotencyKey: options.idempotencyKey ?? null, scheduledFor: now, createdAt: now, completedAt: now },
+    };
+    return { status: 200, body };
+  }
+
+  function graphql({ query, variables }: GraphQLBody): FakeAnswer {
+    const { id, name, jobs = [] } = variables;
+    const [, mutation] = /result: (\w+)/.exec(query) ?? [];
+    if (mutation === 'publishJobs') {
+      const answers = jobs.map(({ queue, job: { payloadText, ...options } }) =>
+        asResult(publish(queue, { ...options, payload: JSON.parse(payloadText) })),
+      );
+      return { status: 200, body: { data: { result: { __typename: 'PublishJobsPayload', answers } } } };
+    }
+    if (mutation === 'pauseQueue' || mutation === 'resumeQueue') {
+      const queue = queues.find((one) => one.id === id);
+      if (queue !== undefined) queue.isPaused = mutation === 'pauseQueue';
+      const result = queue === undefined ? asResult(NO_QUEUE) : { __typename: 'QueuePayload' };
+      return { status: 200, body: { data: { result } } };
+    }
+    if (name !== undefined && query.includes('queue(name: $name) { id }')) {
+      const queue = queues.find((one) => one.name === name);
+      return { status: 200, body: { data: { queue: queue === undefined ? null : { id: queue.id } } } };
+    }
+    return unknown(`POST /graphql${mutation === undefined ? '' : `, ${mutation}`}`);
+  }
+
+  function answer(call: string, body: unknown): FakeAnswer {
+    const [, queueName] = PUBLISH.exec(call) ?? [];
+    if (queueName !== undefined) return publish(queueName, body);
+    const given = respond(call, body);
+    if (given !== undefined) return given;
+    if (call === 'GET /v1/queues') return { status: 200, body: queues.map(shown) };
+    if (call === 'POST /v1/queues') return create(body);
+    const [, method = '', queueId] = QUEUE.exec(call) ?? [];
+    if (queueId !== undefined) return change(method, queueId, body);
+    const [, jobId] = JOB.exec(call) ?? [];
+    if (jobId !== undefined) return job(jobId);
+    return call === 'POST /graphql' ? graphql(body as GraphQLBody) : unknown(call);
+  }
+
+  return { published, queues, answer };
+}
+
+interface GraphQLBody {
+  query: string;
+  variables: {
+    id?: string;
+    name?: string;
+    jobs?: { queue: string; job: Omit<PublishInput, 'payload'> & { payloadText: string } }[];
+  };
+}
+
+function unknown(call: string): FakeAnswer {
+  return { status: 404, body: { error: `the fake client does not answer ${call}: give it an answer with respond` } };
+}
+
+function shown({ isPaused: _, ...queue }: FakeQueue): Queue {
+  return queue;
+}
+
+/** The contract takes the source text of a payload. Anything but an object stays as it is, and is refused. */
+function asSource(payload: unknown): unknown {
+  const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
+  return isObject ? new VerbatimJson(JSON.stringify(payload)) : payload;
+}
+
+function problemOf(schema: ZodTypeAny, body: unknown): FakeAnswer | null {
+  const result = schema.safeParse(body);
+  return result.success ? null : { status: 400, body: { error: result.error.flatten() } };
+}
+
+function refusal(fieldErrors: Record<string, string[]>): FakeAnswer {
+  return { status: 400, body: { error: { formErrors: [], fieldErrors } } };
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  ...{ 400: 'ValidationError', 402: 'LimitReachedError', 404: 'NotFoundError', 503: 'UnavailableError' },
+};
+
+/** An answer of REST as a result of GraphQL. */
+function asResult({ status, body, headers = {} }: FakeAnswer): object {
+  if (status === 200 || status === 201) {
+    const { id, status: state, createdAt } = body as { id: string; status: string; createdAt: string };
+    const payloadDiffers = headers?.['x-jobferry-payload'] === 'differs';
+    const job = { id, status: state.toUpperCase(), createdAt };
+    return { __typename: 'PublishJobPayload', created: status === 201, payloadDiffers, job };
+  }
+  const __typename = TYPES[status] ?? 'UnavailableError';
+  const { error } = (body ?? {}) as {
+    error?: string | { formErrors: string[]; fieldErrors: Record<string, string[]> };
+  };
+  if (typeof error !== 'object') return { __typename, message: error ?? '' };
+  const fieldErrors = Object.entries(error.fieldErrors).map(([field, messages]) => ({ field, messages }));
+  return { __typename, message: '', formErrors: error.formErrors, fieldErrors };
+}
