@@ -28,6 +28,8 @@ interface Language {
   files: string[];
   /** A shell command that succeeds where the tools are there; it runs beside the files. */
   check: string;
+  /** Whether its JSON library refuses half of a surrogate pair. */
+  isStrict?: true;
   /** The line by which the receiver says that it listens. */
   listening: RegExp;
 }
@@ -59,6 +61,7 @@ const LANGUAGES: Language[] = [
     ...{ name: 'PHP', page: 'php', blocks: ['php'], files: ['receive.php', 'publish.php'] },
     check: `php -r 'exit((int) !(PHP_VERSION_ID >= 80000 && function_exists("pcntl_fork") && function_exists("posix_kill")));'`,
     listening: /Development Server .* started/,
+    isStrict: true,
   },
   {
     ...{ name: 'Java', page: 'java', blocks: ['java'], files: ['Receiver.java', 'Publisher.java'] },
@@ -66,6 +69,7 @@ const LANGUAGES: Language[] = [
   },
   {
     ...{ name: 'Rust', page: 'rust', blocks: ['rust', 'toml'], listening: /^listening$/m },
+    isStrict: true,
     files: ['src/bin/receive.rs', 'src/bin/publish.rs', 'Cargo.toml'],
     check: 'cargo fetch --offline || (cargo --version && timeout 10 cargo fetch)',
   },
@@ -267,11 +271,15 @@ describe.each(tested)('the page of $language.name', ({ language, path }) => {
   });
 
   test(`the receiver in ${name} reports a failure of ack mode`, async () => {
-    await api.updateQueue(queue.id, { maxAttempts: 1 });
-    const { id } = await api.publish(queue.name, { payload: { to: 'fail' } });
-    const { lastError, history } = await api.waitForStatus(id, 'dead');
-    expect(lastError).toContain('no such customer');
-    expect(history).toMatchObject([{ status: 'nacked' }]);
+    await api.updateQueue(queue.id, { mode: 'ack', ackTimeout: 20, maxAttempts: 1 });
+    const surrogate = language.isStrict === true ? '' : '\ud800';
+    // Errors quote what they are about. Jobferry refuses a reason with such characters, or above 1000 of them.
+    for (const customer of ['ada', 'a\0b', `a${surrogate}b`, 'é'.repeat(1500), '\u{1F600}'.repeat(1500)]) {
+      const { id } = await api.publish(queue.name, { payload: { to: 'fail', customer } });
+      const { lastError, history } = await api.waitForStatus(id, 'dead');
+      expect(lastError).toContain('no such customer');
+      expect(history).toMatchObject([{ status: 'nacked' }]);
+    }
   });
 
   test(`the receiver in ${name} fails a job of standard mode, and has one held when it is busy`, async () => {
