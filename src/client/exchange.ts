@@ -1,3 +1,4 @@
+import { parsedUrl } from '../domain/parsed-url.ts';
 import type { Fetch } from './fetch-function.ts';
 
 /** A request to Jobferry. */
@@ -117,7 +118,7 @@ export function toApiKey(apiKey: string): string {
 /** @throws TypeError when it is not an absolute HTTP URL */
 export function toBaseUrl(baseUrl: string): string {
   if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
-  if (!URL.canParse(baseUrl)) throw new TypeError('baseUrl is not a URL');
+  if (parsedUrl(baseUrl) === null) throw new TypeError('baseUrl is not a URL');
   const url = baseUrl.replace(/\/+$/, '');
   if (url.endsWith('/v1')) throw new TypeError('baseUrl must be given without /v1');
   return url;

@@ -19,7 +19,7 @@ const clientOf = (fetch: (url: string, init: RequestInit) => Promise<Response>, 
 afterEach(() => void vi.useRealTimers());
 
 describe('a request', () => {
-  it('with a signal ends at its time-out, also after a garbage collection', async () => {
+  it('a request with a signal ends at its time-out, also after a garbage collection', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const { signal } = new AbortController();
@@ -76,7 +76,7 @@ describe('a request', () => {
     expect(inits[1]).not.toHaveProperty('cache');
   });
 
-  it('that is a mistake of the program is not repeated', async () => {
+  it('a mistake of the program is not repeated', async () => {
     const fetch = vi.fn(() => Promise.reject(new RangeError('out of range')));
     const client = createClient({ baseUrl: 'http://jobferry.test', apiKey: 'k', fetch });
     await expect(client.queues.list()).rejects.toThrow(RangeError);

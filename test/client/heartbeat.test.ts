@@ -58,7 +58,7 @@ describe('a heartbeat', () => {
     },
   );
 
-  it('that is not accepted before the ack deadline is an error once', async () => {
+  it('a heartbeat that is not accepted before the ack deadline is an error once', async () => {
     const refused = (url: string) => (url.endsWith('/graphql') ? new Response('', { status: 503 }) : healthy(url, ''));
     const seen = await deliver(10, endless, refused);
     await vi.advanceTimersByTimeAsync(9_900);
@@ -70,7 +70,7 @@ describe('a heartbeat', () => {
     expect(seen).toMatchObject({ aborted: false });
   });
 
-  it('that is not accepted before an attempt is over is an error', async () => {
+  it('a heartbeat that is not accepted before an attempt is over is an error', async () => {
     const over = (url: string) =>
       url.endsWith('/graphql') ? new Response('', { status: 502 }) : Response.json({ ...JOB, status: 'dead' });
     const seen = await deliver(10, endless, over);
@@ -78,7 +78,7 @@ describe('a heartbeat', () => {
     expect(seen).toMatchObject({ aborted: true, errors: [{ message: expect.stringContaining('no heartbeat') }] });
   });
 
-  it('that no service answers is an error, and goes on', async () => {
+  it('a heartbeat that no service answers is an error, and goes on', async () => {
     let isAway = true;
     const away: Respond = (url, body) => (isAway ? new Promise(() => undefined) : healthy(url, body));
     const seen = await deliver(4, endless, away);
@@ -94,7 +94,7 @@ describe('a heartbeat', () => {
     expect(seen.errors).toHaveLength(2);
   });
 
-  it('that cannot be sent is an error at once', async () => {
+  it('a heartbeat that cannot be sent is an error at once', async () => {
     const broken = () => Promise.reject(new RangeError('no such option'));
     const seen = await deliver(10, endless, broken);
     await vi.advanceTimersByTimeAsync(3_400);

@@ -109,7 +109,7 @@ describe('an outbox', () => {
     expect((await untilLeft(4))[3]).toMatchObject({ error: expect.stringContaining('another payload') });
   });
 
-  it('of two services that publish to one queue loses no row', async () => {
+  it('two outboxes that publish to one queue lose no row', async () => {
     const { delivered } = await openQueue('mails');
     for (const name of ['billing', 'support']) {
       const { insert, untilLeft } = await openApplication(name);

@@ -1,49 +1,6 @@
-import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createClient } from '../index.ts';
-import type { PublishInput, Queue } from '../models.ts';
 import type { JobferryClient } from '../types.ts';
-import { createFakeService } from './fake-service.ts';
-
-type PublishOptions = Omit<PublishInput, 'payload'>;
-
-/** A publish that a fake client has recorded. */
-export interface FakePublish {
-  /** Name of the queue. */
-  queue: string;
-  /** Payload, as a receiver would get it: written as JSON, and parsed. */
-  payload: JsonObject;
-  /** The other members of the body, such as `delay` and `idempotencyKey`. */
-  options: PublishOptions;
-  /** Id of the job that the answer names. */
-  jobId: string;
-}
-
-/** A queue that a fake client keeps. */
-export interface FakeQueue extends Queue {
-  /** Whether it was paused, and not resumed since. */
-  isPaused: boolean;
-}
-
-/** An answer of a fake client. */
-export interface FakeAnswer {
-  /** HTTP status. */
-  status: number;
-  /** Body, before it is written as JSON. */
-  body?: unknown;
-  /** Headers, such as `retry-after`. */
-  headers?: Record<string, string> | undefined;
-}
-
-/** Argument of `createFakeClient`. */
-export interface FakeOptions {
-  /**
-   * Answers a call in place of the fake; undefined leaves it to the fake. A publish that it answers is not recorded. It is asked
-   * about each job of a `publishMany` as about a publish.
-   * @param call such as `POST /v1/queues/emails/jobs`
-   * @param body parsed; undefined if the call has none
-   */
-  respond?: (call: string, body: unknown) => FakeAnswer | undefined;
-}
+import { createFakeService, type FakeOptions, type FakePublish, type FakeQueue } from './fake-service.ts';
 
 /** A client that sends nothing. */
 export interface FakeClient {

@@ -1,12 +1,52 @@
 import type { ZodTypeAny } from 'zod';
 import { contract } from '../../contract/index.ts';
+import { QUEUE_DEFAULTS } from '../../contract/queues.ts';
 import { type JsonObject, VerbatimJson } from '../../contract/verbatim-json.ts';
-import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
 import type { Job, PublishInput, Queue } from '../models.ts';
-import type { FakeAnswer, FakeOptions, FakePublish, FakeQueue } from './fake-client.ts';
 import { newId } from './signed-delivery.ts';
 
-/** What a fake client talks to: the routes and mutations that programs call without a look at a real service. */
+type PublishOptions = Omit<PublishInput, 'payload'>;
+
+/** A publish that a fake client has recorded. */
+export interface FakePublish {
+  /** Name of the queue. */
+  queue: string;
+  /** Payload, as a receiver would get it: written as JSON, and parsed. */
+  payload: JsonObject;
+  /** The other members of the body, such as `delay` and `idempotencyKey`. */
+  options: PublishOptions;
+  /** Id of the job that the answer names. */
+  jobId: string;
+}
+
+/** A queue that a fake client keeps. */
+export interface FakeQueue extends Queue {
+  /** Whether it was paused, and not resumed since. */
+  isPaused: boolean;
+}
+
+/** An answer of a fake client. */
+export interface FakeAnswer {
+  /** HTTP status. */
+  status: number;
+  /** Body, before it is written as JSON. */
+  body?: unknown;
+  /** Headers, such as `retry-after`. */
+  headers?: Record<string, string> | undefined;
+}
+
+/** Argument of `createFakeClient`. */
+export interface FakeOptions {
+  /**
+   * Answers a call in place of the fake; undefined leaves it to the fake. A publish that it answers is not recorded. It is asked
+   * about each job of a `publishMany` as about a publish.
+   * @param call such as `POST /v1/queues/emails/jobs`
+   * @param body parsed; undefined if the call has none
+   */
+  respond?: (call: string, body: unknown) => FakeAnswer | undefined;
+}
+
+/** The service behind a fake client: the routes and mutations that most programs call. */
 export interface FakeService {
   published: FakePublish[];
   queues: FakeQueue[];
@@ -26,7 +66,7 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
   function publish(queue: string, body: unknown): FakeAnswer {
     const given = respond(`POST /v1/queues/${queue}/jobs`, body);
     if (given !== undefined) return given;
-    const { payload, ...options } = body as { payload: JsonObject } & Omit<PublishInput, 'payload'>;
+    const { payload, ...options } = body as { payload: JsonObject } & PublishOptions;
     if (!contract.jobs.publish.pathParams.safeParse({ queueName: queue }).success) return NO_QUEUE;
     const problem = problemOf(contract.jobs.publish.body, { ...options, payload: asSource(payload) });
     if (problem !== null) return problem;
