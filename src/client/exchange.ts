@@ -52,8 +52,10 @@ let uncachedInit: { cache?: 'no-store' } | null = null;
  */
 function uncached(): { cache?: 'no-store' } {
   if (uncachedInit === null) {
+    // The types of Node.js have no member `cache`.
+    const init = { method: 'GET', cache: 'no-store' };
     try {
-      new Request('http://localhost/', { cache: 'no-store' });
+      new Request('http://localhost/', init as RequestInit);
       uncachedInit = { cache: 'no-store' };
     } catch {
       uncachedInit = {};

@@ -48,8 +48,11 @@ export interface FakeOptions {
 
 /** The service behind a fake client: the routes and mutations that most programs call. */
 export interface FakeService {
+  /** Publishes in their order. */
   published: FakePublish[];
+  /** Queues that were created and not deleted. */
   queues: FakeQueue[];
+  /** Answers a call such as `GET /v1/queues`. */
   answer(call: string, body: unknown): FakeAnswer;
 }
 

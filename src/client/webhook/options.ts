@@ -93,7 +93,9 @@ export interface Api {
 }
 
 export interface Settings<Payload> {
+  /** `standard` by default. */
   mode: 'standard' | 'ack';
+  /** 2 MiB by default. */
   maxBodyBytes: number;
   /** Never throws. */
   onError: (error: unknown, job: DeliveredJob<unknown>) => void;
