@@ -106,9 +106,12 @@ export function toSegment(value: string, name: string): string {
   return encodeURIComponent(value);
 }
 
-/** Whether a failure is a mistake of a program, which no repetition helps. A TypeError may be one of the network: `fetch` throws it. */
+/**
+ * Whether an error of `fetch` is thrown as it is, and not repeated: a mistake of a program, but no TypeError, which `fetch` throws
+ * when the network fails; or one with a `digest`, by which the `fetch` of Next.js says that a page cannot be rendered at build time.
+ */
 export function isMistake(error: unknown): boolean {
-  return error instanceof RangeError;
+  return error instanceof RangeError || (error instanceof Error && 'digest' in error);
 }
 
 /** @throws TypeError when no header can have it. `fetch` would throw one at each call, as for a failure of the network. */

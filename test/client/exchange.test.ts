@@ -81,6 +81,11 @@ describe('a request', () => {
     const client = createClient({ baseUrl: 'http://jobferry.test', apiKey: 'k', fetch });
     await expect(client.queues.list()).rejects.toThrow(RangeError);
     expect(fetch).toHaveBeenCalledTimes(1);
+    // Next.js, about a page that it renders at build time.
+    const dynamic = Object.assign(new Error('Dynamic server usage'), { digest: 'DYNAMIC_SERVER_USAGE' });
+    fetch.mockReset().mockRejectedValue(dynamic);
+    await expect(client.queues.list()).rejects.toBe(dynamic);
+    expect(fetch).toHaveBeenCalledTimes(1);
     expect(() => createClient({ baseUrl: 'http://jobferry.test', apiKey: 'a\nb' })).toThrow(/apiKey/);
     expect(() => createClient({ baseUrl: 'http://job ferry', apiKey: 'k' })).toThrow(/not a URL/);
   });
