@@ -62,12 +62,12 @@ describe.concurrent('the admin commands', () => {
 
 describe.concurrent('a command that cannot be done', () => {
   it.each<[args: string[], said: RegExp, code?: 1 | 2]>([
-    [['frobnicate'], /unknown command "frobnicate"[\s\S]*serve/],
-    [['account', 'frobnicate'], /unknown command "account frobnicate"[\s\S]*account create/],
+    [['frobnicate'], /unknown command "frobnicate"/],
+    [['account', 'frobnicate'], /unknown command "account frobnicate"/],
     [['serve', '--role', 'boss'], /--role must be all, api or worker/],
     [['serve', '--rule', 'api'], /unknown option --rule: did you mean --role\?$/m],
-    [['queue', 'shwo', 'x'], /unknown command "queue shwo": did you mean "queue show"\?[\s\S]*queue show QUEUE/],
-    [['pubish', 'x'], /unknown command "pubish x": did you mean "publish"\?[\s\S]*To build/],
+    [['queue', 'shwo', 'x'], /unknown command "queue shwo": did you mean "queue show"\?/],
+    [['pubish', 'x'], /unknown command "pubish x": did you mean "publish"\?/],
     [['serve', 'api'], /unexpected argument "api"/],
     [['migrate', '--dry-run'], /unknown option --dry-run: the command takes --grant-to, --status and --json$/m],
     [['migrate', '-n'], /unknown option -n: the command takes --grant-to, --status and --json$/m],

@@ -106,8 +106,9 @@ describe('a warning of Node or of a library', () => {
   });
 
   it('a warning about sslmode does not come, because the URL gets the mode that the driver uses', async () => {
-    const { url } = await createTestDatabase();
-    const { stderr } = await runJobferry(['account', 'list'], { DATABASE_URL: `${url}?sslmode=require` });
+    const url = new URL((await createTestDatabase()).url);
+    url.search = '?sslmode=require';
+    const { stderr } = await runJobferry(['account', 'list'], { DATABASE_URL: url.href });
     expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^jobferry: .*does not support SSL/)]);
   });
 });
