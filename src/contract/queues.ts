@@ -17,9 +17,6 @@ import {
 import { answer, named, onWire } from './documentation.ts';
 import { lean } from './lean.ts';
 
-/** For the client's fake, which imports no rules. */
-export { QUEUE_DEFAULTS };
-
 const c = initContract();
 
 const QUEUE_NAME = `must be 1 to ${LIMITS.queueNameLength} of a-z, 0-9, - and _`;

@@ -81,7 +81,7 @@ describe.concurrent('a command that cannot be done', () => {
     [['account', 'create', '--name', 'x', '--plan', 'gold'], /--plan must be one of free, pro/],
     [['key', 'create'], /--account is missing/],
     [['key', 'create', '--account', "'; drop table account; --"], /account/],
-    [['key', 'revoke'], /id of the key is missing/],
+    [['key', 'revoke'], /ID is missing/],
     [['key', 'revoke', UNKNOWN_ID], new RegExp(`key ${UNKNOWN_ID} does not exist`), 1],
     [['account', 'create', '--plan', 'free', '--name', 'x'.repeat(65)], /--name must have 1 to 64 characters/],
     [['account', 'list', '--after', 'zzz'], /--after must be an id/],

@@ -1,7 +1,7 @@
 import type { ZodTypeAny } from 'zod';
 import { contract } from '../../contract/index.ts';
-import { QUEUE_DEFAULTS } from '../../contract/queues.ts';
 import { type JsonObject, VerbatimJson } from '../../contract/verbatim-json.ts';
+import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
 import type { Job, PublishInput, Queue } from '../models.ts';
 import { newId } from './signed-delivery.ts';
 

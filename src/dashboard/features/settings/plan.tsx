@@ -11,6 +11,9 @@ import { createdAtOf, headOfPlan, monthOf, nameOfMonth, projectedAttempts } from
 import { PlanUse } from './operations.ts';
 import { QueueUsage } from './queue-usage.tsx';
 
+/** While it loads: what comes pushes the tabs down by one line less. */
+const ROOM_FOR_LEAD = '\u00a0';
+
 type Account = ResultOf<typeof PlanUse>['account'];
 
 export function Plan({ tabs }: { tabs: ReactNode }) {
@@ -21,7 +24,7 @@ export function Plan({ tabs }: { tabs: ReactNode }) {
       title="Plan and usage"
       crumbs={[{ label: 'Settings' }, { label: 'Plan and usage' }]}
       h1={account === undefined ? 'Plan and usage' : headOfPlan(account.usage, account.plan)}
-      lead={account === undefined ? undefined : `The account ${account.name} has the plan ${account.plan.name}.`}
+      lead={account === undefined ? ROOM_FOR_LEAD : `The account ${account.name} has the plan ${account.plan.name}.`}
     >
       {tabs}
       <Failure asked={asked} what="The plan" />
