@@ -85,5 +85,5 @@ it.skipIf(!mayUnshare)('F-53: other containers on the data folder of a service',
     return accepted.filter((id) => !arrived.has(id));
   };
   await waitFor(() => missing().length === 0, { timeoutMs: 120_000, message: 'the delivery of every accepted job' });
-  expect(accepted.length).toBeGreaterThan(10 * STRIKES);
+  expect(accepted.length).toBeGreaterThan(2 * STRIKES);
 });
