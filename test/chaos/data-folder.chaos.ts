@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { builtService } from '../support/built.ts';
+import { CONTAINER, mayUnshare, OWN_NETWORK } from '../support/containers.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -23,13 +24,9 @@ const PAUSE_MS = 25;
 /** An intruder that is not refused until then runs. */
 const REFUSED_WITHIN_MS = 60_000;
 
-/** Other namespaces stand for another container. */
-const CONTAINER = ['--pid', '--ipc', '--mount', '--net', '--fork', '--mount-proc', '--kill-child'];
-const mayUnshare = spawnSync('unshare', [...CONTAINER, 'true']).status === 0;
-
 /** Starts a command in another container. @returns its exit code; null if it had to be ended */
 async function intrude(env: Record<string, string>, ...args: string[]): Promise<number | null> {
-  const child: ChildProcess = spawn('unshare', [...CONTAINER, process.execPath, builtService(), ...args], {
+  const child: ChildProcess = spawn('unshare', [...CONTAINER, OWN_NETWORK, process.execPath, builtService(), ...args], {
     stdio: 'ignore',
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },
   });

@@ -4,18 +4,15 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type EmbeddedDatabase, startEmbedded } from '../../src/db/embedded/server.ts';
+import { ask } from '../support/ask.ts';
 import { builtService } from '../support/built.ts';
+import { CONTAINER, mayUnshare, OWN_NETWORK } from '../support/containers.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
-
-/** Other namespaces stand for another container: its processes have other pids and ports. */
-const CONTAINER = ['--pid', '--ipc', '--mount', '--fork', '--mount-proc', '--kill-child'];
-const mayUnshare = spawnSync('unshare', [...CONTAINER, '--net', 'true']).status === 0;
 
 let dataDir = '';
 const running: EmbeddedDatabase[] = [];
@@ -48,17 +45,6 @@ async function start(): Promise<EmbeddedDatabase> {
   return database;
 }
 
-async function ask(url: string, statement: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return Object.values((await client.query<Record<string, unknown>>(statement)).rows[0] ?? {})[0];
-  } finally {
-    await client.end();
-  }
-}
-
 const lockFile = () => readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8');
 
 /** Starts a program of Node in another container, with a shell that has the program as its arguments. */
@@ -72,7 +58,7 @@ function inContainer(expression: string, { network, shell = 'exec "$@"' }: { net
       (error) => { console.log(error.message); process.exit(1); },
     );
     setInterval(() => {}, 1000);`;
-  const flags = network ? [...CONTAINER, '--net'] : CONTAINER;
+  const flags = network ? [...CONTAINER, OWN_NETWORK] : CONTAINER;
   const program = [process.execPath, '--input-type=module', '-e', script, dataDir];
   const child = spawn('unshare', [...flags, 'sh', '-c', shell, 'sh', ...program], {
     stdio: ['pipe', 'pipe', 'inherit'],

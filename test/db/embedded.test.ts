@@ -18,9 +18,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded/server.ts';
+import { ask } from '../support/ask.ts';
 import { builtService } from '../support/built.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -53,17 +53,6 @@ async function start(): Promise<EmbeddedDatabase> {
   const database = await startEmbedded({ dataDir, log });
   running.push(database);
   return database;
-}
-
-async function ask(url: string, statement: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return Object.values((await client.query<Record<string, unknown>>(statement)).rows[0] ?? {})[0];
-  } finally {
-    await client.end();
-  }
 }
 
 async function serverPid(): Promise<number> {
