@@ -105,6 +105,8 @@ describe('retention', () => {
     await cluster.query('delete from graphile_worker._private_jobs');
     const { queue, ids } = await populate(api);
     expect((await api.patiently('DELETE', `/v1/queues/${queue.id}`)).status).toBe(204);
+    // A moment after the deletion. A job that ended after its retention would stay for a lifetime.
+    await api.waitForStatus(ids[2] ?? '', 'dead');
     const dlq = async () => (await api.patiently('GET', `/v1/queues/${queue.id}/dlq`)).status;
     await stopAt((await createdAt(ids[0])) + RETENTION_MS - 1);
     expect(await dlq()).toBe(410);
