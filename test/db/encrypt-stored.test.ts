@@ -6,7 +6,7 @@ import { removeInstance, reportInstance } from '../../src/db/insight/instances.t
 import { encryptStored } from '../../src/db/queues/encrypt-stored.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { PERIODS } from '../support/database-fixture.ts';
+import { PERIODS, patient } from '../support/database-fixture.ts';
 
 /** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
 
@@ -19,7 +19,7 @@ async function openDatabase() {
   const opened: Database[] = [];
   afterAll(() => Promise.all(opened.map((db) => db.close())));
   const openWith = (...of: Uint8Array[]) => {
-    const db = new Database(url, { warn: (fields) => warnings.push(fields) }, new Cipher(of));
+    const db = patient(new Database(url, { warn: (fields) => warnings.push(fields) }, new Cipher(of)));
     opened.push(db);
     return db;
   };

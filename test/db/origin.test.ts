@@ -4,7 +4,7 @@ import { Listener } from '../../src/db/connection/notifications.ts';
 import { type Origin, OriginGuard, stepBack } from '../../src/db/connection/origin.ts';
 import { type LeaseLock, takeLeaseLock } from '../../src/db/delivery/lease-locks.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { openFixture } from '../support/database-fixture.ts';
+import { openFixture, patient } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const SEEN: Origin = { system: '7', timeline: 11 };
@@ -75,7 +75,7 @@ it('refuses a standby, whose promotion its connections would survive, until it h
 
 it('closes connections to the former server when another has taken over, also one that waits for an answer', async () => {
   const { url } = await createTestDatabase();
-  const db = new Database(url, { warn: () => undefined });
+  const db = patient(new Database(url, { warn: () => undefined }));
   await Promise.all([db.query('select 1'), db.query('select pg_sleep(0.1)')]);
   expect(db.pool.totalCount).toBe(2);
   const waiting = expect(db.query('select pg_sleep(3)')).rejects.toThrow('the database is not available');
@@ -90,7 +90,7 @@ it('closes connections to the former server when another has taken over, also on
 
 it('closes connections to the former server when another primary was found without them, and never goes back', async () => {
   const { url } = await createTestDatabase();
-  const db = new Database(url, { warn: () => undefined });
+  const db = patient(new Database(url, { warn: () => undefined }));
   await db.query('select 1');
   const { system = '', timeline = 0 } = db.origin.highest ?? {};
   db.origin.advance({ system, timeline: timeline + 1 });

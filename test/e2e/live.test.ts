@@ -8,6 +8,7 @@ import { startEmbedded } from '../../src/db/embedded/server.ts';
 import { createLive, type LiveService } from '../../src/live/hub.ts';
 import type { Changes } from '../../src/live/live.ts';
 import { type Cluster, startProcesses } from '../support/cluster.ts';
+import { patient } from '../support/database-fixture.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import type { Jobferry } from '../support/process.ts';
 import { createGate, openReceiver } from '../support/service.ts';
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 /** A process of its own among those of the cluster, which only watches. */
 async function openWatcher(url: string): Promise<LiveService> {
-  const db = new Database(url, log);
+  const db = patient(new Database(url, log));
   const listener = new Listener({ url, log, origin: db.origin });
   // A subscriber receives changes here, and not the results of its regular re-reading.
   const watcher = createLive({ db, listener, log, timings: { catchUp: 200, reread: 600_000 } });

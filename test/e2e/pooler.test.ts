@@ -5,6 +5,7 @@ import { Replica } from '../../src/db/connection/replica.ts';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { patient } from '../support/database-fixture.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { hasNoPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
@@ -79,7 +80,7 @@ describe.skipIf(hasNoPgBouncer)('two processes behind a pooler in transaction mo
   });
 
   it('leave no time limit of one statement to the next ones', async () => {
-    const db = new Database(databaseUrl, { warn: () => undefined }, undefined, directUrl);
+    const db = patient(new Database(databaseUrl, { warn: () => undefined }, undefined, directUrl));
     const slow = db.reading('a', { maxMs: 100 });
     for (let n = 0; n < 4; n += 1) {
       await expect(slow.query('select pg_sleep(10)')).rejects.toThrow('the database took too long to answer');
@@ -149,7 +150,7 @@ describe.skipIf(hasNoPgBouncer)('a start through a pooler is refused', () => {
 it.skipIf(hasNoPgBouncer)('a pooler is not used as a replica', async () => {
   const { url: databaseUrl } = await createTestDatabase();
   const url = await startPgBouncer(databaseUrl, { mode: 'transaction', ignored: IGNORED });
-  const db = new Database(databaseUrl, { warn: () => undefined });
+  const db = patient(new Database(databaseUrl, { warn: () => undefined }));
   const log = { info: () => undefined, warn: () => undefined };
   const replica = new Replica({ url, db, log, maxLagMs: 10_000 });
   const refusal = { problem: 'its address leads to a pooler' };

@@ -6,6 +6,7 @@ import { Replica } from '../../src/db/connection/replica.ts';
 import { type ServerPair, startServerPair } from '../chaos/server-pair.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { signIn } from '../support/browser-session.ts';
+import { patient } from '../support/database-fixture.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
@@ -169,7 +170,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
   });
 
   it('gives each statement that it cannot answer to the primary', async () => {
-    const db = new Database(pair.url, { warn: () => undefined });
+    const db = patient(new Database(pair.url, { warn: () => undefined }));
     const log = { info: () => undefined, warn: () => undefined };
     const replica = new Replica({ url: pair.standbyUrl, db, log, maxLagMs: 10_000 });
     await waitFor(async () => 'lagMs' in (await replica.admit()), { message: 'the replica' });

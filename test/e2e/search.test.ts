@@ -4,6 +4,7 @@ import type { PayloadCondition } from '../../src/domain/job-filter.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
+import { patient } from '../support/database-fixture.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -16,7 +17,7 @@ const HOUR = 3_600_000;
 
 beforeAll(async () => {
   cluster = await startCluster({ apis: 1, workers: 2 });
-  const db = new Database(cluster.databaseUrl, { warn: () => undefined });
+  const db = patient(new Database(cluster.databaseUrl, { warn: () => undefined }));
   afterAll(() => db.close());
   search = createJobSearch({ db, plans: DEFAULT_PLANS, periods: { retentionMs: 72 * HOUR, lifetimeMs: 24 * HOUR } });
   accountId = (await cluster.query<{ id: string }>('select id from account'))[0]?.id ?? '';

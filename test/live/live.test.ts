@@ -7,6 +7,7 @@ import { createLive, type LiveOptions, type LiveService } from '../../src/live/h
 import type { Changes, Watch } from '../../src/live/live.ts';
 import { NAMED_JOBS } from '../../src/live/pending-changes.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { patient } from '../support/database-fixture.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -21,7 +22,7 @@ const hubs = new Set<LiveService>();
 
 beforeAll(async () => {
   url = (await createTestDatabase()).url;
-  db = new Database(url, log);
+  db = patient(new Database(url, log));
 });
 
 afterEach(async () => {

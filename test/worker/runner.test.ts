@@ -5,6 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { sweepSchedule } from '../../src/worker/wake-ups/cron.ts';
 import { WakeUpRunner } from '../../src/worker/wake-ups/runner.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { patient } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const nothing = async () => undefined;
@@ -29,7 +30,7 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
   // first takes the others with it: the runner's promise settles although no code stopped it.
   const { log, messages } = logThat((message) => message.startsWith('Failed task'));
   const trace = vi.spyOn(console, 'trace').mockReturnValue(undefined);
-  const db = new Database(url, { warn: () => undefined }, new Cipher([]));
+  const db = patient(new Database(url, { warn: () => undefined }, new Cipher([])));
   const delivered: unknown[] = [];
   const deliver = async (payload: unknown) => {
     if ((payload as { fails: boolean }).fails) throw new Error('on purpose');
@@ -58,7 +59,7 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
 it('a queue of wake-ups that refuses every change is in the log', async () => {
   const { url } = await createTestDatabase();
   const { log, messages } = logThat(() => false);
-  const db = new Database(url, { warn: () => undefined }, new Cipher([]));
+  const db = patient(new Database(url, { warn: () => undefined }, new Cipher([])));
   const runner = new WakeUpRunner(db, log, NO_TASKS, []);
   onTestFinished(async () => {
     await runner.stop();
@@ -76,7 +77,7 @@ it('a queue of wake-ups that refuses every change is in the log', async () => {
 async function createScheduled() {
   const { url } = await createTestDatabase();
   const { log, messages } = logThat(() => false);
-  const db = new Database(url, { warn: () => undefined }, new Cipher([]));
+  const db = patient(new Database(url, { warn: () => undefined }, new Cipher([])));
   const schedule = sweepSchedule(MINUTE_MS);
   const runs: unknown[] = [];
   const retention = async (payload: unknown) => {
