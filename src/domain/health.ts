@@ -23,7 +23,17 @@ export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   duration: Percentiles;
   warnings: readonly { warning: QueueWarning; message: string }[];
   /** The last failure, and how many attempts have succeeded since; null unless most of the hour failed or was rejected. */
-  lastFailure: { at: Date; succeeded: number } | null;
+  lastFailure: LastFailure | null;
+  /** The attempts that a warning is about if they ended before the hour; null if it is about those of the hour. */
+  past: { attempts: number; failed: number; isByAnswers: boolean } | null;
+}
+
+export interface LastFailure {
+  at: Date;
+  succeeded: number;
+  /** Error code and answer of the attempt; null if they are not known, or if a worker gave a reason of its own. */
+  error?: string | null;
+  webhookStatusCode?: number | null;
 }
 
 /** Warnings that a receiver takes back by accepting deliveries again, long before the failures are an hour old. */
@@ -66,17 +76,42 @@ export function adviceOf({ warning, message }: QueueHealth['warnings'][number], 
 }
 
 /** Whether what happened since the last failure outweighs the hour. */
-export function isMended(lastFailure: QueueHealth['lastFailure']): boolean {
+export function isMended(lastFailure: LastFailure | null): boolean {
   return lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
 }
 
 /** @returns the health by what has happened since the last failure, which outweighs the hour */
-export function sinceFailure(health: QueueHealth, lastFailure: QueueHealth['lastFailure']): QueueHealth {
+export function sinceFailure(health: QueueHealth, lastFailure: LastFailure | null): QueueHealth {
   const warnings = isMended(lastFailure)
     ? health.warnings.filter(({ warning }) => !MENDED.includes(warning))
     : health.warnings;
   return { ...health, warnings, lastFailure };
 }
+
+/**
+ * @param ended judgement of the attempts with which the queue ended, before the present hour
+ * @returns the health of a queue that has not succeeded since: its trouble does not end because an hour has passed
+ */
+export function endedInTrouble(health: QueueHealth, ended: QueueHealth, lastFailure: LastFailure | null): QueueHealth {
+  const { attempts, failed } = ended;
+  const until =
+    lastFailure === null ? 'The last attempts failed' : `Attempts failed until ${lastFailure.at.toISOString()}`;
+  const warnings = ended.warnings
+    .filter(({ warning }) => MENDED.includes(warning))
+    .map(({ warning }) => ({
+      warning,
+      message: `${until}, ${failed} of ${attempts}, and none has succeeded since. ${PAST_ADVICE[warning] ?? ''}`,
+    }));
+  const others = health.warnings.filter(({ warning }) => !MENDED.includes(warning));
+  const past = { attempts, failed, isByAnswers: isByAnswers(ended) };
+  return { ...health, warnings: [...warnings, ...others], lastFailure, past };
+}
+
+const PAST_ADVICE: Partial<Record<QueueWarning, string>> = {
+  signature_rejected:
+    'Check that the receiver verifies the signature over the raw body with this queue’s signing secret.',
+  failing: 'Check the receiver, then run or replay a job.',
+};
 
 /** Fewer than these cause no warning: a single bad answer means nothing. */
 const LEAST_BAD_ANSWERS = 3;
@@ -98,6 +133,7 @@ export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): Queue
     deferred: putOffOf(totals),
     duration,
     lastFailure: null,
+    past: null,
     warnings: [
       ...signatureRejected(totals),
       ...slowReceiver(totals, duration, webhookTimeoutMs),

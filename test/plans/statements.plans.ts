@@ -40,6 +40,7 @@ import {
 } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
+import { causesAt, failuresWithin, trailsOf } from '../../src/db/insight/past-failures.ts';
 import { jobsAhead, liveQueueIds } from '../../src/db/insight/queues.ts';
 import { releaseRuns } from '../../src/db/insight/releases.ts';
 import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
@@ -395,9 +396,30 @@ const ROLLED_UP: Case[] = [
   ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
   ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['last failures of queues', 60_000, () => sinceFailures(db, by().accountId, live(), RETENTION_MS)],
+  ['last spans of failed queues', 2000, () => trailsOf(db, by().accountId, live(), RETENTION_MS)],
+  [
+    'last failures within spans',
+    60_000,
+    () =>
+      failuresWithin(
+        db,
+        by().accountId,
+        live().map((queueId) => ({ queueId, spanMs: Math.floor(Date.now() / 300_000) * 300_000 })),
+      ),
+  ],
+  [
+    'causes of failures',
+    60_000,
+    () =>
+      causesAt(
+        db,
+        by().accountId,
+        live().map((queueId) => ({ queueId, at: new Date() })),
+      ),
+  ],
   ['successes after a failure', 60_000, () => succeededWithinSpan(db, by().accountId, live(), new Date())],
   // It reads each queue's oldest due job, and the statistics of an hour.
-  ['queues by their trouble', 2000, () => troubledQueues(db, by().accountId, null, 10)],
+  ['queues by their trouble', 2000, () => troubledQueues(db, by().accountId, null, 10, RETENTION_MS)],
   [
     'statistics of the account, three days',
     60_000,

@@ -383,6 +383,7 @@ describe('healths', () => {
     const events = [...[301, 401, 401, 401, 404, 500, 502, null].map(answer), ...Array(10).fill(lost), DELIVERED];
     await insight.publishJobs(queue, 1);
     for (const event of events) {
+      if (event === DELIVERED) await pass(SECOND);
       const [job] = (await insight.claim(queue)).jobs;
       if (job === undefined) throw new Error('nothing to deliver');
       await settleAs(insight, job, event, now, 100);
@@ -491,7 +492,7 @@ describe('trouble', () => {
     await pass(MINUTE);
     await end(queue, 60, FAILED);
     const at = new Date(now);
-    expect(await health()).toEqual({ warnings: ['failing'], lastFailure: { at, succeeded: 0 } });
+    expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at, succeeded: 0 } });
     // In the same five minutes, in the next ones, with the statistics behind, and with all of them rolled up.
     await pass(SECOND);
     await end(queue, 4, DELIVERED);
@@ -503,12 +504,53 @@ describe('trouble', () => {
     await end(queue, 5, DELIVERED);
     expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at, succeeded: 9 } });
     await end(queue, 1, DELIVERED);
-    expect(await health()).toEqual({ warnings: [], lastFailure: { at, succeeded: 10 } });
+    expect(await health()).toMatchObject({ warnings: [], lastFailure: { at, succeeded: 10 } });
     await pass(6 * MINUTE);
     await insight.rollUp();
-    expect(await health()).toEqual({ warnings: [], lastFailure: { at, succeeded: 10 } });
+    expect(await health()).toMatchObject({ warnings: [], lastFailure: { at, succeeded: 10 } });
     await end(queue, 1, FAILED);
     expect(await health()).toMatchObject({ warnings: ['failing'], lastFailure: { at: new Date(now), succeeded: 0 } });
+  });
+
+  it('does not end because an hour has passed, but when an attempt succeeds', async () => {
+    const queue = await insight.createQueue({ max_attempts: 1, concurrency: 100 });
+    const health = async () => {
+      const { warnings = [], ...rest } = (await insight.healths(insight.account, [queue.id])).get(queue.id) ?? {};
+      return { warnings: warnings.map(({ warning }) => warning), ...rest };
+    };
+    const receiver = async () => {
+      const queues = (await liveQueues(insight.db, insight.account.id)).filter(({ id }) => id === queue.id);
+      return (await insight.receivers.healths(insight.account, [{ host: 'one', queues }])).get('one');
+    };
+    await end(queue, 3, DELIVERED);
+    await pass(SECOND);
+    await end(queue, 20, FAILED);
+    const last = { at: new Date(now), succeeded: 0, error: 'HTTP 500', webhookStatusCode: 500 };
+    expect(await health()).toMatchObject({ warnings: ['failing'], attempts: 23, lastFailure: last, past: null });
+    for (const step of [70 * MINUTE, 24 * HOUR]) {
+      await pass(step);
+      await insight.rollUp();
+      const past = { attempts: 23, failed: 20, isByAnswers: true };
+      expect(await health()).toMatchObject({ warnings: ['failing'], attempts: 0, lastFailure: last, past });
+      expect(await receiver()).toMatchObject({ attempts: 0, failing: 1, untried: 0 });
+      expect(await troubled()).toContain(queue.id);
+    }
+    // Too few for a warning of their own.
+    await end(queue, 2, FAILED);
+    const again = { ...last, at: new Date(now) };
+    expect(await health()).toMatchObject({
+      warnings: ['failing'],
+      attempts: 2,
+      lastFailure: again,
+      past: { failed: 22 },
+    });
+    await pass(SECOND);
+    await end(queue, 3, DELIVERED);
+    expect(await health()).toMatchObject({ warnings: [], past: null });
+    await pass(2 * HOUR);
+    await insight.rollUp();
+    expect(await health()).toMatchObject({ warnings: [], past: null });
+    expect(await troubled()).not.toContain(queue.id);
   });
 
   it('is that of a receiver as a whole, though each queue has too few attempts, until ten succeeded', async () => {

@@ -18,9 +18,19 @@ const TROUBLED: Statement = {
              clock.now - (select min(j.scheduled_for) from (
                select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
                 order by j.queue_id, j.scheduled_for, j.id limit 1) j) as due_for,
-             hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow
+             hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow, hour.success = 0 is not false
+               and exists (
+                 -- The newest span before the hour with an outcome: its failures have not ended by themselves.
+                 select from (
+                   select s.success, s.failed + s.nacked + s.deferred as others from queue_stats s
+                    where (s.queue_id, s.bucket) >= (q.id, jobferry_bucket(clock.now - $4 * interval '1 ms'))
+                      and (s.queue_id, s.bucket) < (q.id, jobferry_bucket(clock.now - interval '1 hour'))
+                      and (s.success + s.failed + s.nacked > 0
+                           or s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > 0)
+                    order by s.queue_id desc, s.bucket desc limit 1) newest
+                  where newest.others > newest.success) as ended_badly
         from clock, queue q cross join lateral (
-          select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failed,
+          select sum(s.success) as success, sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failed,
                  sum(s.unauthorized) as unauthorized, sum(s.deferred) - ${FAILED_PROBES} as deferred,
                  sum(case when cardinality(s.durations) > $3
                           then (select sum(n) from unnest(s.durations[$3 + 1:]) n) end) as slow
@@ -33,7 +43,7 @@ const TROUBLED: Statement = {
                when paused then 1
                when unauthorized >= 3 or broken then 4
                when held then 2
-               when failed * 2 > attempts then 4
+               when failed * 2 > attempts or ended_badly then 4
                when due_for > interval '1 minute' or slow * 20 > attempts then 3
                when deferred >= 3 then 2 end as severity
         from facts
@@ -52,6 +62,7 @@ export async function troubledQueues(
   accountId: string,
   text: string | null,
   slowFrom: number,
+  retentionMs: number,
 ): Promise<string[]> {
-  return (await db.query<{ id: string }>(TROUBLED, [accountId, text, slowFrom])).map(({ id }) => id);
+  return (await db.query<{ id: string }>(TROUBLED, [accountId, text, slowFrom, retentionMs])).map(({ id }) => id);
 }

@@ -105,11 +105,30 @@ const HealthWarning = builder.objectRef<WarningShape>('HealthWarning').implement
 });
 
 export const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastFailure']>>('LastFailure').implement({
-  description:
-    'The last failed attempt of a queue, or of all queues of a receiver, in the last hour, and what came after it.',
+  description: 'The last failed attempt of a queue, or of all queues of a receiver, and what came after it.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'Time at which the attempt ended.' }),
     succeededSince: t.exposeInt('succeeded', { description: 'Number of attempts that have succeeded since.' }),
+    error: t.string({
+      nullable: true,
+      description:
+        'Error code of the attempt, such as `tls_error` or `HTTP 500`; null if a worker gave a reason of its own, and for receivers.',
+      resolve: ({ error }) => error ?? null,
+    }),
+    webhookStatusCode: t.int({
+      nullable: true,
+      description: 'Status code of the receiver’s answer; null without an answer, and for receivers.',
+      resolve: ({ webhookStatusCode }) => webhookStatusCode ?? null,
+    }),
+  }),
+});
+
+const PastAttempts = builder.objectRef<NonNullable<QueueHealthShape['past']>>('PastAttempts').implement({
+  description:
+    'The attempts with which a queue ended in failure, before the last hour or in too small numbers for a warning of it.',
+  fields: (t) => ({
+    attempts: t.exposeInt('attempts', { description: 'Number of attempts.' }),
+    failed: t.exposeInt('failed', { description: 'Number of attempts that failed or that the worker nacked.' }),
   }),
 });
 
@@ -147,16 +166,23 @@ export const QueueHealth = builder
         type: LastFailure,
         nullable: true,
         description:
-          'The last failure of a receiver that failed, or rejected the signature, for so much of the last hour that this is a warning, or was one until ten attempts succeeded; null for other receivers.',
+          'The last failure of a receiver that failed, or rejected the signature, for so much of the last hour that this is a warning, or was one until ten attempts succeeded, and of one that has not succeeded since such an hour; null for other receivers.',
         resolve: ({ lastFailure }) => lastFailure,
+      }),
+      past: t.field({
+        type: PastAttempts,
+        nullable: true,
+        description:
+          'The attempts that the warnings `FAILING` and `SIGNATURE_REJECTED` are about if they are not those of the last hour: a queue without a success since its failures keeps the warning. Null otherwise.',
+        resolve: ({ past }) => past,
       }),
       warnings: t.field({
         type: [HealthWarning],
         complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
         description:
-          'Problems of the receiver that need attention; empty if there are none. Ten successes since the last failure outweigh the hour.',
-        resolve: ({ warnings, queueId, usesAttempts }) =>
-          warnings.map((one) => ({ ...one, message: adviceOf(one, usesAttempts), queueId })),
+          'Problems of the receiver that need attention; empty if there are none. Ten successes since the last failure outweigh the hour; failures before the hour count until an attempt succeeds.',
+        resolve: ({ warnings, queueId, usesAttempts, past }) =>
+          warnings.map((one) => ({ ...one, message: adviceOf(one, usesAttempts && past === null), queueId })),
       }),
     }),
   });

@@ -188,7 +188,7 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
      */
     async troubled(account: Account, name: string | null): Promise<string[]> {
       const slowFrom = bucketOf(server.webhookTimeoutMs / 2);
-      return troubledQueues(db.reading(account.id), account.id, name, slowFrom);
+      return troubledQueues(db.reading(account.id), account.id, name, slowFrom, retentionMs);
     },
 
     /** Returns since when queues have their present warnings. */

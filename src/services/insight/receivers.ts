@@ -82,21 +82,27 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
         const lastOf = (some: readonly LiveQueue[]) => some.flatMap(({ id }) => last.get(id) ?? []);
         const atOnce = queues.filter(({ isAckMode }) => !isAckMode);
         const { warnings: _, ...health } = whole;
-        const failedAt = latest(queues.map(({ id }) => failures.get(id)?.at ?? null));
+        const pastAt = ({ id }: LiveQueue) => (healths.get(id)?.past ? healths.get(id)?.lastFailure?.at : null);
+        const failedAt = latest(queues.map((queue) => failures.get(queue.id)?.at ?? pastAt(queue) ?? null));
+        const acceptedAt = latest([
+          ...lastOf(atOnce).map((one) => one.acceptedAt),
+          ...rowsOf(atOnce).filter(isAccepted).map(startOf),
+        ]);
         const lastFailure =
           failedAt === null
             ? null
             : { at: failedAt, succeeded: await succeededSince(reading, account, queues, rows, failedAt) };
+        // Of failures before the hour, any answer since says more.
+        const isPast = failing.every(({ id }) => healths.get(id)?.past != null);
+        const isAnswered = failedAt !== null && acceptedAt !== null && acceptedAt > failedAt;
+        const works = isMended(lastFailure) || (isPast && isAnswered);
         const receiverHealth: ReceiverHealth = {
           ...health,
           lastFailure,
           refused: refusedOf(health),
-          failing: isMended(lastFailure) ? 0 : failing.length,
-          untried: isMended(lastFailure) ? failing.length : 0,
-          acceptedAt: latest([
-            ...lastOf(atOnce).map((one) => one.acceptedAt),
-            ...rowsOf(atOnce).filter(isAccepted).map(startOf),
-          ]),
+          failing: works ? 0 : failing.length,
+          untried: works ? failing.length : 0,
+          acceptedAt,
           refusedAt: latest([...lastOf(queues).map((one) => one.refusedAt), ...rows.filter(isRefused).map(startOf)]),
         };
         return [host, receiverHealth] as const;
@@ -110,7 +116,8 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
 function isIll(queues: readonly LiveQueue[], healths: ReadonlyMap<string, QueueHealth>, whole: QueueHealth): boolean {
   const own = ({ id }: LiveQueue) => {
     const health = healths.get(id);
-    return health !== undefined && (health.lastFailure !== null || mayBeMended(health)) && isByAnswers(health);
+    if (health === undefined || (health.lastFailure === null && !mayBeMended(health))) return false;
+    return health.past?.isByAnswers ?? isByAnswers(health);
   };
   return isFailing(whole) || queues.some(own);
 }
@@ -158,7 +165,7 @@ async function succeededSince(
 }
 
 function isFailing(health: QueueHealth | undefined): boolean {
-  return health !== undefined && mayBeMended(health) && isByAnswers(health);
+  return health !== undefined && mayBeMended(health) && (health.past?.isByAnswers ?? isByAnswers(health));
 }
 
 /** The statistics of the last hour also have the attempts of the last seconds. */

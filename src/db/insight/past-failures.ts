@@ -1,0 +1,99 @@
+import type { AttemptTotals } from '../../domain/statistics.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+/** Spans of each queue that are judged: as many as an hour has. */
+const SPANS = 12;
+
+// For most queues this reads one row: the newest before the last hour, in which attempts succeeded. Only where they failed are as many
+// rows read as an hour has. Rows without a success and without a failure have jobs that were put off.
+const TRAILS: Statement = {
+  name: 'last-spans-of-failed-queues',
+  text: `
+    with own as materialized (
+      select id from queue where id = any ($1::text[]) and account_id = $2 and deleted_at is null
+    ), kept as materialized (
+      select jobferry_bucket(jobferry_now() - $3 * interval '1 ms') as first,
+             jobferry_bucket(jobferry_now() - interval '1 hour') as until
+    )
+    select own.id, trail.list
+      from kept cross join own cross join lateral (
+        select s.bucket, s.success, s.failed + s.nacked + s.deferred as others from queue_stats s
+         where (s.queue_id, s.bucket) >= (own.id, kept.first) and (s.queue_id, s.bucket) < (own.id, kept.until)
+           and (s.success + s.failed + s.nacked > 0
+                or s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > 0)
+         order by s.queue_id desc, s.bucket desc limit 1) newest cross join lateral (
+        select json_agg(json_build_object(
+                 'at', extract(epoch from t.bucket) * 1000, 'success', t.success, 'failed', t.failed, 'nacked', t.nacked,
+                 'deferred', t.deferred, 'dead', t.dead, 'answered2xx', t.answered_2xx, 'answered3xx', t.answered_3xx,
+                 'answered4xx', t.answered_4xx, 'answered5xx', t.answered_5xx, 'unauthorized', t.unauthorized,
+                 'backpressure', t.backpressure, 'unanswered', t.unanswered) order by t.bucket desc) as list
+          from (select s.* from queue_stats s
+                 where (s.queue_id, s.bucket) >= (own.id, kept.first) and (s.queue_id, s.bucket) <= (own.id, newest.bucket)
+                 order by s.queue_id desc, s.bucket desc limit ${SPANS}) t) trail
+     where newest.others > 0`,
+};
+
+export type Trail = (Omit<AttemptTotals, 'durations' | 'waits'> & { at: number })[];
+
+/** Returns the last spans of statistics before the present hour, newest first, of queues whose newest one has a failure. */
+export async function trailsOf(
+  db: Database,
+  accountId: string,
+  queueIds: readonly string[],
+  retentionMs: number,
+): Promise<Map<string, Trail>> {
+  const rows = await db.query<{ id: string; list: Trail }>(TRAILS, [queueIds, accountId, retentionMs]);
+  return new Map(rows.map(({ id, list }) => [id, list]));
+}
+
+// The function reads the attempts of a span once for all queues of it.
+const WITHIN: Statement = {
+  name: 'last-failures-within-spans',
+  text: `
+    select f.queue_id as id, f.failed_at as at, f.succeeded
+      from (select at, array_agg(id) as ids from unnest($1::text[], $2::timestamptz[]) as asked(id, at) group by at) spans
+     cross join lateral jobferry_failures_in(spans.at, spans.at + interval '300 s',
+       array(select id from queue where id = any (spans.ids) and account_id = $3)) f`,
+};
+
+/** Returns the last failure of each queue within five minutes, and how many attempts succeeded after it in them. */
+export async function failuresWithin(
+  db: Database,
+  accountId: string,
+  spans: readonly { queueId: string; spanMs: number }[],
+): Promise<Map<string, { at: Date; succeeded: number }>> {
+  const values = [spans.map(({ queueId }) => queueId), spans.map(({ spanMs }) => new Date(spanMs)), accountId];
+  const rows = await db.query<{ id: string; at: Date; succeeded: number }>(WITHIN, values);
+  return new Map(rows.map(({ id, at, succeeded }) => [id, { at, succeeded }]));
+}
+
+// The BRIN index has the few pages of a moment. What a worker wrote as the reason of a nack is not read.
+const ERRORS: Statement = {
+  name: 'errors-of-attempts-at',
+  text: `
+    select own.id, last.error, last.code as "webhookStatusCode"
+      from unnest($1::text[], $2::timestamptz[]) as asked(id, at)
+      join queue own on own.id = asked.id and own.account_id = $3
+     cross join lateral (
+       select case when a.status <> 'nacked' then a.error end as error, a.webhook_status_code as code from attempt a
+        where a."timestamp" = asked.at and a.queue_id = own.id
+          and (a.status in ('failed', 'nacked')
+               or a.status = 'deferred' and coalesce(a.webhook_status_code not between 200 and 299, true))
+        limit 1) last`,
+};
+
+export interface FailureCause {
+  error: string | null;
+  webhookStatusCode: number | null;
+}
+
+/** Returns why an attempt of each queue failed that ended at a moment. */
+export async function causesAt(
+  db: Database,
+  accountId: string,
+  failures: readonly { queueId: string; at: Date }[],
+): Promise<Map<string, FailureCause>> {
+  const values = [failures.map(({ queueId }) => queueId), failures.map(({ at }) => at), accountId];
+  const rows = await db.query<FailureCause & { id: string }>(ERRORS, values);
+  return new Map(rows.map(({ id, ...cause }) => [id, cause]));
+}
