@@ -146,7 +146,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     isOld = false;
     await page.getByText(OTHER, { exact: true }).waitFor({ state: 'detached' });
     await settled(watched);
-    expect(await page.locator('h1').innerText()).toMatch(/^Moving|^Idle/);
+    expect(await page.locator('h1').innerText()).toMatch(/^Running|^Idle/);
     await page.getByRole('button', { name: /^Live/ }).waitFor();
   });
 

@@ -183,7 +183,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await page.getByRole('button', { name: 'End the hold' }).click();
     await page.getByText('The hold of models is ended').waitFor();
     await note.waitFor({ state: 'detached' });
-    await says(page, /^(Moving|Job …)/);
+    await says(page, /^(Running|Job …)/);
     // Its button is gone.
     await page.locator('h1:focus').waitFor();
   });

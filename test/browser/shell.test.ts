@@ -44,7 +44,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     expect(new URL(page.url()).pathname).toBe(`/jobs/${jobId}`);
 
     await page.goto('/queues/order-events');
-    await says(page, /^Moving|^Idle/);
+    await says(page, /^Running|^Idle/);
     await openPalette(page);
     await page.keyboard.type('>pause this');
     const offers = page.getByRole('option');
@@ -52,11 +52,11 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await page.keyboard.press('Enter');
     await says(page, /^Paused since /);
     await page.keyboard.press('p');
-    await says(page, /^Moving|^Idle/);
+    await says(page, /^Running|^Idle/);
   });
 
   it('gives no key to the page while the palette is still loaded, and the palette what was typed', async () => {
-    const { page, loadScripts } = await showWithout('find', '/queues/order-events', /^Moving|^Idle/);
+    const { page, loadScripts } = await showWithout('find', '/queues/order-events', /^Running|^Idle/);
     await page.keyboard.press('Control+k');
     await page.keyboard.type('po');
     await page.keyboard.press('Backspace');
@@ -70,7 +70,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await page.getByRole('option', { name: /^order-events/ }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await says(page, /^Moving|^Idle/);
+    await says(page, /^Running|^Idle/);
     await openPalette(page);
     expect(await input.inputValue()).toBe('');
   });

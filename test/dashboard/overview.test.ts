@@ -100,18 +100,18 @@ describe('the headline of Overview', () => {
   const [bad, moving, idle] = [state('a', 'failing'), state('b', 'moving', { out: 3.25 }), state('c', 'idle')];
 
   it('counts the queues that need a look', () => {
-    expect(headline([bad, moving, idle])).toBe('1 of 3 queues needs a look. The other two are well.');
-    expect(headline([bad, bad, idle])).toBe('2 of 3 queues need a look. The other one is well.');
-    expect(headline([bad, bad])).toBe('All 2 queues need a look.');
-    expect(headline([bad])).toBe('The queue needs a look.');
-    expect(headline([bad, bad], 240)).toBe('At least 2 of 240 queues need a look.');
-    expect(headline([bad, idle], 240)).toBe('1 of 240 queues needs a look. The other 239 are well.');
+    expect(headline([bad, moving, idle])).toBe('1 of 3 queues needs attention. The other 2 are healthy.');
+    expect(headline([bad, bad, idle])).toBe('2 of 3 queues need attention. The other one is healthy.');
+    expect(headline([bad, bad])).toBe('All 2 queues need attention.');
+    expect(headline([bad])).toBe('The queue needs attention.');
+    expect(headline([bad, bad], 240)).toBe('At least 2 of 240 queues need attention.');
+    expect(headline([bad, idle], 240)).toBe('1 of 240 queues needs attention. The other 239 are healthy.');
   });
 
   it('says that all is well', () => {
-    expect(headline([moving, idle])).toBe('All 2 queues are well.');
-    expect(headline([state('a', 'moving')])).toBe('The queue is well.');
-    expect(headline([moving], 101)).toBe('All 101 queues are well.');
+    expect(headline([moving, idle])).toBe('All 2 queues are healthy.');
+    expect(headline([state('a', 'moving')])).toBe('The queue is healthy.');
+    expect(headline([moving], 101)).toBe('All 101 queues are healthy.');
   });
 
   it('says since when all is quiet', () => {
@@ -141,25 +141,25 @@ describe('the line below', () => {
   it('says how much is delivered and fails, what waits, and where', () => {
     const states = [state('search', 'behind', { out: 31, due: 950 }), state('mail', 'moving', { out: 26, due: 50 })];
     expect(lead(states, { all: 34_200, failed: 137 })).toBe(
-      '57 deliveries a second from 11:50 to 12:00, 0.4 % of the attempts failed. 1 000 jobs wait, nearly all of them in search.',
+      '57 deliveries per second from 11:50 to 12:00: 0.4 % of the attempts failed. 1 000 jobs are waiting, nearly all of them in search.',
     );
     expect(lead([state('a', 'idle')], { all: 60, failed: 0, putOff: 6 })).toBe(
-      '0 deliveries a second from 11:50 to 12:00, none of the attempts failed, and 10 % put the job off. No job waits.',
+      '0 deliveries per second from 11:50 to 12:00: none of the attempts failed, 10 % were deferred. No job is waiting.',
     );
   });
 
   it('leaves out what is not known or not so', () => {
     const two = [state('a', 'moving', { due: 5 }), state('b', 'moving', { due: 5 })];
-    expect(lead(two, { all: 0, failed: 0 })).toBe('10 jobs wait.');
+    expect(lead(two, { all: 0, failed: 0 })).toBe('10 jobs are waiting.');
     expect(lead([state('a', 'idle'), state('b', 'moving', { due: 1 })], { all: 0, failed: 0 })).toBe(
-      '1 job waits in b.',
+      '1 job is waiting in b.',
     );
-    expect(lead([state('a', 'idle')], { all: 0, failed: 0 })).toBe('No job waits.');
+    expect(lead([state('a', 'idle')], { all: 0, failed: 0 })).toBe('No job is waiting.');
   });
 
   it('says of which queues, if it is not of all', () => {
     expect(lead([state('a', 'stuck', { due: 5 })], { all: 0, failed: 0 }, 897)).toBe(
-      'Of the 1 queue below: 5 jobs wait.',
+      'Of the 1 queue below: 5 jobs are waiting.',
     );
   });
 });
@@ -167,12 +167,12 @@ describe('the line below', () => {
 describe('the headline of the list of queues', () => {
   it('says how the queues are', () => {
     const states = [state('a', 'failing'), state('b', 'moving'), state('c', 'idle'), state('d', 'idle')];
-    expect(plain(headlineOfList(states, 4, ''))).toBe('4 queues: 1 needs a look, 1 is moving and 2 are idle.');
+    expect(plain(headlineOfList(states, 4, ''))).toBe('4 queues: 1 needs attention, 1 is running and 2 are idle.');
     expect(plain(headlineOfList(states.slice(2), 2, 'x'))).toBe('2 queues match: 2 are idle.');
     expect(plain(headlineOfList(states, 240, ''))).toBe(
-      '240 queues. Of the 4 on this page 1 needs a look, 1 is moving and 2 are idle.',
+      '240 queues. Of the 4 on this page 1 needs attention, 1 is running and 2 are idle.',
     );
-    expect([headlineOfList([], 0, ''), headlineOfList([], 0, 'x')]).toEqual(['No queue yet.', 'No queue matches.']);
+    expect([headlineOfList([], 0, ''), headlineOfList([], 0, 'x')]).toEqual(['No queues yet.', 'No queue matches.']);
   });
 });
 

@@ -36,7 +36,7 @@ const health: NonNullable<QueueNow['health']> = {
     unanswered: 0,
   },
   ...{ attempts: 100, failed: 0, deferred: 0 },
-  ...{ duration: { p50: 200, p95: 4200 }, lastFailure: null, warnings: [] },
+  ...{ duration: { p50: 200, p95: 4200 }, lastFailure: null, past: null, warnings: [] },
 };
 const queue: QueueNow = {
   ...{
@@ -110,41 +110,57 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', { answered2xx: 10, answered5xx: 80, unanswered: 10, failed: 90 }),
-    '90 of 100 attempts of the last hour failed.',
+    'The receiver answered 5xx: 90 of 100 attempts of the last hour failed.',
+  ],
+  [
+    'failing',
+    warned('FAILING', {
+      ...{ attempts: 0, past: { attempts: 100, failed: 100 } },
+      lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'tls_error' },
+    }),
+    'The receiver’s certificate was rejected: all 100 attempts failed until 10:05:37; none has succeeded since.',
+  ],
+  [
+    'signature',
+    warned('SIGNATURE_REJECTED', {
+      ...{ attempts: 0, past: { attempts: 5, failed: 5 } },
+      lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'HTTP 401' },
+    }),
+    'The receiver rejects the signature: all 5 attempts failed until 10:05:37; none has succeeded since.',
   ],
   [
     'behind',
     { oldestDueSeconds: 61 },
-    'Falls behind: 12 jobs a second came in from 11:50 to 12:00, 3.4 ended.',
+    'Falling behind: 12 jobs per second came in from 11:50 to 12:00, 3.4 were finished.',
     { in: 12, out: 3.4, accepted: 3.4, span: SPAN },
   ],
   ['behind', { oldestDueSeconds: 61 }, 'Behind: the oldest for 1 min 1 s.'],
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
-    'Catches up: 600 are due; at this pace until about 12:05.',
+    'Catching up: 600 are due; at 12 per second until about 12:05.',
     { in: 2, out: 12, accepted: 12, span: SPAN },
   ],
   ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty of the last hour took about 4.2 s or longer.'],
   [
     'pressure',
     warned('BACKPRESSURE', { answered2xx: 60, backpressure: 40, deferred: 40 }),
-    '40 of 100 attempts of the last hour were put off by the receiver.',
+    '40 of 100 attempts of the last hour were deferred by the receiver.',
   ],
   [
     'moving',
     { depth: { ...depth, due: 3 } },
-    'Moving: 3.2 deliveries a second from 11:50 to 12:00, 84 ms late.',
+    'Running: 3.2 deliveries per second from 11:50 to 12:00, starting 84 ms late.',
     { accepted: 3.2, wait: 84, span: SPAN },
   ],
-  ['moving', {}, 'Moving: nothing waits, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
+  ['moving', {}, 'Running: nothing waits, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
   ['idle', {}, 'Idle. The last attempt ended at 11:04:00.', { lastAt: at('11:04:00') }],
   ['idle', {}, 'Idle. Nothing waits.'],
   // Too few for a warning, and yet nothing was accepted.
   [
     'moving',
     { health: { ...health, attempts: 2, failed: 2 } },
-    'Moving: nothing waits, the last attempt ended at 12:03:11. All 2 attempts of the last hour failed.',
+    'Running: nothing waits, the last attempt ended at 12:03:11. All 2 attempts of the last hour failed.',
     { lastAt: at('12:03:11') },
   ],
   [
@@ -192,7 +208,7 @@ const EXTREMES: Row[] = [
   [
     'stuck',
     { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } },
-    'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended since about 11:45.',
+    'Stuck: 2 jobs are due, the oldest for 11 min 40 s, and no attempt has ended for at least 19 min 11 s.',
     { ...QUIET, quietSince: Date.parse(at('11:45:00')) },
   ],
   // No attempt is known, and the queue is younger than the numbers: the first of its jobs says since when.
@@ -245,7 +261,7 @@ const EXTREMES: Row[] = [
   [
     'pressure',
     warned('BACKPRESSURE', { answered2xx: 100, deferred: 50 }),
-    '50 of 100 attempts of the last hour were put off by the receiver.',
+    '50 of 100 attempts of the last hour were deferred by the receiver.',
   ],
   // One of one: no delivery in twenty.
   ['slow', warned('SLOW_RECEIVER', { attempts: 1 }), 'The slowest delivery of the last hour took about 4.2 s.'],
@@ -259,7 +275,7 @@ const EXTREMES: Row[] = [
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 18_204 } },
-    'Catches up: 18 204 are due; at this pace not within a day.',
+    'Catching up: 18 204 are due; at 3.3 per second not within a day.',
     { in: 3.33, out: 3.34, accepted: 3.34, span: SPAN },
   ],
   [
@@ -281,9 +297,9 @@ const EXTREMES: Row[] = [
     '3 are scheduled, 2 are waiting for a retry, the first at 12:05:00.',
     QUIET,
   ],
-  ['moving', { depth: { ...depth, awaitingAck: 2, due: 1 } }, 'Moving: 1 is due, 2 are waiting for a report.', QUIET],
+  ['moving', { depth: { ...depth, awaitingAck: 2, due: 1 } }, 'Running: 1 is due, 2 are waiting for a report.', QUIET],
   ['idle', {}, 'Idle. Nothing waits.', QUIET],
-  ['moving', {}, 'Moving: nothing waits.', { ...QUIET, moves: true }],
+  ['moving', {}, 'Running: nothing waits.', { ...QUIET, moves: true }],
 ];
 
 it.each(EXTREMES)('%s, where nothing goes in or out: %j', (condition, change, sentence, flow = {}) => {
@@ -300,15 +316,15 @@ it('says in the line below what outweighs the failures of the hour, and what bin
     plain(textOfPhrase(leadOfQueue({ ...queue, ...change }, { ...NO_FLOW, ...flow }, view)));
   const lastFailure = { at: at('11:21:07'), succeededSince: 80 };
   expect(lead({ health: { ...health, lastFailure } })).toBe(
-    'It failed until 11:21:07; since then 80 attempts succeeded, and none failed. Nothing limits it: 3 of 20 slots are busy.',
+    'It failed until 11:21:07; since then 80 attempts succeeded, and none failed. No limit is in the way: 3 of 20 slots in use.',
   );
   const stuck = { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } };
   expect(lead(stuck, { ...QUIET, quietSince: SPAN.from })).toBe(
-    'No limit binds: 0 of 20 slots are busy. Look whether a worker runs.',
+    'No limit is in the way: 0 of 20 slots in use. Check that a worker is running.',
   );
   const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, due: 4, awaitingAck: 5 } };
   expect(lead(awaiting, QUIET)).toMatch(/^Look whether the worker behind the receiver runs and reports/);
-  expect(lead({ depth: { ...depth, held: 10 } })).toBe('Nothing is due: 3 of 20 slots are busy.');
+  expect(lead({ depth: { ...depth, held: 10 } })).toBe('Nothing is due: 3 of 20 slots in use.');
 });
 
 it('takes the first row that holds', () => {
@@ -346,7 +362,13 @@ it('takes the first row that holds', () => {
   expect(found()).toBe('moving');
 });
 
-it('sorts by trouble, then by the oldest due job', () => {
+it('sorts by trouble, then by what it costs, then by the oldest due job', () => {
+  const failing = (failed: number, past = 0) => ({
+    condition: 'failing' as const,
+    queue: { ...queue, health: { ...health, failed, past: past === 0 ? null : { attempts: past, failed: past } } },
+  });
+  const costs = [failing(140), failing(0, 10_000), failing(20)].sort(compareTrouble);
+  expect(costs.map(({ queue: { health: one } }) => one.past?.failed ?? one.failed)).toEqual([10_000, 140, 20]);
   const of = (condition: Condition, oldestDueSeconds: number) => ({ condition, queue: { ...queue, oldestDueSeconds } });
   const sorted = [of('paused', 5), of('behind', 90), of('held', 0), of('failing', 1), of('behind', 600)].sort(
     compareTrouble,
@@ -368,7 +390,7 @@ describe('what limits it', () => {
   };
 
   it('is said, with a way out', () => {
-    expect(limit({})).toBe('Nothing limits it: 3 of 20 slots are busy.');
+    expect(limit({})).toBe('No limit is in the way: 3 of 20 slots in use.');
     expect(limit({ inFlight: 20 })).toBe(
       'All 20 slots are busy. More slots, or a faster receiver, would deliver more.',
     );
@@ -377,20 +399,22 @@ describe('what limits it', () => {
     expect(limit({ inFlight: 20, depth: { ...depth, awaitingAck: 19 } }, { in: 200, out: 31 })).toBe(
       '20 of 20 slots are in use, 19 of them for a report. More slots, or reports that come sooner, would deliver more.',
     );
-    expect(limit({ inFlight: 20 }, { in: 200 })).toBe('All 20 slots are busy. At this rate it needs about 44.');
+    expect(limit({ inFlight: 20 }, { in: 200 })).toBe(
+      'All 20 slots are busy and half of the deliveries take longer than 200 ms, so about 100 per second is all it can do. 44 slots would keep up, if the receiver can take them.',
+    );
     expect(
       limit(
         { inFlight: 20, depth: { ...depth, due: 18_204 }, health: { ...health, duration: { p50: 640, p95: 900 } } },
         { in: 35, out: 31 },
       ),
     ).toBe(
-      'All 20 slots are busy and half of the deliveries take longer than 640 ms, so 31 a second is all it can do. 25 slots would keep up, if the receiver can take them.',
+      'All 20 slots are busy and half of the deliveries take longer than 640 ms, so about 31 per second is all it can do. 25 slots would keep up, if the receiver can take them.',
     );
     expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:29') } })).toBe(
-      'The rate limit binds: all 100 deliveries per 1 min are used, the next begin in 18 s.',
+      'The rate limit is reached: all 100 deliveries per 1 min are used, the next ones start in 18 s.',
     );
     // The window has passed, and the server's next answer is not there yet.
-    expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:10') } })).toMatch(/^Nothing limits it/);
+    expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:10') } })).toMatch(/^No limit is in the way/);
     expect(limit({ paused: true })).toBeNull();
   });
 

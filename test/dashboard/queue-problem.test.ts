@@ -27,7 +27,7 @@ const depth: Depth = {
 const health: NonNullable<QueueNow['health']> = {
   ...{ answered2xx: 0, answered3xx: 0, answered4xx: 0, answered5xx: 0 },
   ...{ unauthorized: 0, backpressure: 0, unanswered: 0, duration: { p50: 200, p95: 4200 }, warnings: [] },
-  ...{ lastFailure: null, attempts: 100, failed: 0, deferred: 0 },
+  ...{ lastFailure: null, past: null, attempts: 100, failed: 0, deferred: 0 },
 };
 const queue = {
   ...{
@@ -79,28 +79,60 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   [
     'failing',
     { health: { ...health, answered2xx: 10, answered5xx: 80, unanswered: 10, failed: 90 } },
-    'Failing. | 90 of 100 attempts of the last hour failed. 80 were answered 5xx.',
+    'The receiver answered 5xx. | 90 of 100 attempts of the last hour failed.',
   ],
   [
     'failing',
     { health: { ...health, unanswered: 7, failed: 7, attempts: 7 } },
-    'Failing. | 7 of 7 attempts of the last hour failed. All of them had no answer.',
+    'The receiver did not answer. | All 7 attempts of the last hour failed.',
   ],
   [
     'failing',
     { health: { ...health, answered4xx: 5, answered5xx: 5, failed: 10, attempts: 10 } },
-    'Failing. | 10 of 10 attempts of the last hour failed.',
+    'Failing. | All 10 attempts of the last hour failed.',
+  ],
+  [
+    'failing',
+    {
+      health: {
+        ...{ ...health, unanswered: 100, failed: 100 },
+        lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'tls_error' },
+      },
+    },
+    'The receiver’s certificate was rejected. | All 100 attempts of the last hour failed, the last at 11:21:07.',
+  ],
+  // The last failure is not what most have in common.
+  [
+    'failing',
+    {
+      health: {
+        ...{ ...health, answered5xx: 90, unanswered: 10, failed: 100 },
+        lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'timeout' },
+      },
+    },
+    'The receiver answered 5xx. | All 100 attempts of the last hour failed, the last at 11:21:07.',
+  ],
+  // The worker did not report on what the receiver had accepted.
+  [
+    'failing',
+    {
+      health: {
+        ...{ ...health, answered2xx: 100, failed: 100 },
+        lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'ack_timeout' },
+      },
+    },
+    'The worker did not report in time. | All 100 attempts of the last hour failed, the last at 11:21:07.',
   ],
   [
     'behind',
     { inFlight: 20, oldestDueSeconds: 520, depth: { ...depth, due: 18_204 } },
-    'Falls behind. | From 11:50 to 12:00 35 jobs a second came in, 31 ended. 18 204 are due, the oldest for 8 min 40 s. 20 of 20 slots are in use.',
+    'Falling behind. | 35 jobs per second came in from 11:50 to 12:00, 31 were finished. 18 204 are due, the oldest for 8 min 40 s. 20 of 20 slots are in use.',
     { in: 35, out: 31, span: SPAN },
   ],
   [
     'behind',
     { oldestDueSeconds: 61, depth: { ...depth, due: 4 } },
-    'Falls behind. | From 11:50 to 12:00 under 0.1 jobs a second came in, 0 ended. 4 are due, the oldest for 1 min 1 s.',
+    'Falling behind. | Fewer than 0.1 jobs per second came in from 11:50 to 12:00, 0 were finished. 4 are due, the oldest for 1 min 1 s.',
     { in: 0.02, out: 0, span: SPAN },
   ],
   [
@@ -111,7 +143,7 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
-    'Catches up. | 600 are due, the oldest for 5 min; at this pace until about 12:05.',
+    'Catching up. | 600 are due, the oldest for 5 min; at 12 per second until about 12:05.',
     { in: 2, out: 12 },
   ],
   [
@@ -120,23 +152,23 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
       ...{ concurrency: 5, inFlight: 5, oldestDueSeconds: 3172 },
       depth: { ...depth, due: 4, awaitingAck: 5, firstAckDeadline: at('13:00:00') },
     },
-    'Waiting for reports. | 5 of 5 slots wait for a report, none has come since about 11:10; the first time-out is at 13:00:00. 4 are due, the oldest for 52 min 52 s.',
+    'Waiting for reports. | 5 of 5 slots wait for a report, none has come for at least 54 min 11 s; the first time-out is at 13:00:00. 4 are due, the oldest for 52 min 52 s.',
     { in: 0, out: 0, quietSince: Date.parse(at('11:10:00')) },
   ],
   [
     'stuck',
     { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 4 } },
-    'Stuck. | 4 are due, the oldest for 11 min 40 s. No attempt has ended since about 11:45.',
+    'Stuck. | 4 are due, the oldest for 11 min 40 s. No attempt has ended for at least 19 min 11 s.',
     { in: 0, out: 0, quietSince: Date.parse(at('11:45:00')) },
   ],
   ['slow', {}, 'Slow receiver. | One delivery in twenty of the last hour took about 4.2 s or longer.'],
   [
     'pressure',
     { health: { ...health, answered2xx: 60, backpressure: 40, deferred: 40 } },
-    'Backpressure. | The receiver put off 40 of 100 attempts of the last hour.',
+    'Backpressure. | The receiver deferred 40 of 100 attempts of the last hour.',
   ],
-  ['moving', { depth: { ...depth, due: 2 } }, 'Well again. | 2 jobs are open.'],
-  ['idle', {}, 'Well again. | Nothing waits.'],
+  ['moving', { depth: { ...depth, due: 2 } }, 'Healthy again. | 2 jobs are open.'],
+  ['idle', {}, 'Healthy again. | Nothing waits.'],
 ];
 
 describe('a queue that needs a look', () => {
@@ -192,10 +224,8 @@ describe('the figures of a row', () => {
   });
 
   it('say the share that failed, and never none where there is one', () => {
-    // Whatever the receiver answered: in ack mode a worker fails what was answered with 2xx.
     const share = (failed: number, succeeded: number) => {
-      const attempts = failed + succeeded;
-      const { text, worry } = failedShare({ ...queue, health: { ...health, failed, attempts, answered2xx: attempts } });
+      const { text, worry } = failedShare({ failed, all: failed + succeeded });
       return `${plain(text)} ${worry}`.trim();
     };
     expect([share(0, 0), share(0, 5), share(1, 9999), share(1, 999), share(5, 95), share(92, 8)]).toEqual([
@@ -224,8 +254,8 @@ it('says of several queues how many they are, names three, and sums up', () => {
     return plain(`${textOfPhrase(lead)} ${textOfPhrase(rest)}`);
   };
   expect(said('failing', 5)).toBe(
-    '5 queues: failing. orders, mails, bills and 2 more. 500 of 500 attempts of the last hour failed.',
+    'Failing: 5 queues. orders, mails, bills and 2 more. 500 of 500 attempts of the last hour failed.',
   );
-  expect(said('paused', 3)).toBe('3 queues: paused. orders, mails and bills. 900 jobs wait.');
-  expect(said('breaker', 2)).toBe('2 queues: breaker open. orders and mails. 600 jobs wait.');
+  expect(said('paused', 3)).toBe('Paused: 3 queues. orders, mails and bills. 900 jobs wait.');
+  expect(said('breaker', 2)).toBe('Breaker open: 2 queues. orders and mails. 600 jobs wait.');
 });

@@ -6,6 +6,7 @@ import {
   endOfThen,
   type FlowPoint,
   flowOf,
+  outcomeOf,
   type Point,
   RECENT_BUCKETS,
   recentOutcome,
@@ -57,18 +58,27 @@ describe('the flow of a queue', () => {
     flowing('12:00', 9999, { success: 1, wait: { p50: 5, p95: 6 } }),
   ];
 
-  it('is that of the last two full buckets; what was put off or is retried has not left', () => {
-    const span = { from: Date.parse(at('11:50')), to: Date.parse(at('12:00')) };
-    expect(flowOf(points, now)).toMatchObject({ in: 1, out: 1, accepted: 590 / 600, wait: 90, span });
+  it('is that of the present bucket up to now; what was put off or is retried has not left', () => {
+    // A burst has ended, and its queue works off the rest.
+    const burst = [flowing('11:55', 9999), flowing('12:00', 0, { success: 100, failed: 9, deferred: 5, dead: 25 })];
+    const span = { from: Date.parse(at('12:00')), to: now };
+    expect(flowOf(burst, now)).toMatchObject({ in: 0, out: 125 / 251, accepted: 100 / 251, span });
+  });
+
+  it('is that of the bucket before, too, in the first minute of a bucket', () => {
+    const early = Date.parse(at('12:00')) + 30_000;
+    const span = { from: Date.parse(at('11:55')), to: early };
+    expect(flowOf(points, early)).toMatchObject({ in: (450 + 9999) / 330, out: 301 / 330, wait: 5, span });
   });
 
   it('is as late as the last delivery of that time', () => {
-    const quiet = points.map((one) => (one.at === at('11:55') ? flowing('11:55', 0) : one));
-    expect(flowOf(quiet, now).wait).toBe(30);
+    expect(flowOf(points, now).wait).toBe(5);
+    expect(flowOf([...points.slice(0, 3), flowing('12:00', 0)], now).wait).toBeNull();
   });
 
-  it('is not known before there are two full buckets', () => {
-    expect(flowOf(points.slice(2), now)).toMatchObject({ in: null, out: null });
+  it('is not known without the points of its time', () => {
+    expect(flowOf(points.slice(0, 3), now)).toMatchObject({ in: null, out: null, span: null });
+    expect(flowOf(points.slice(3), Date.parse(at('12:00')) + 30_000)).toMatchObject({ in: null, out: null });
     expect(flowOf([], now)).toEqual(NO_FLOW);
   });
 
@@ -80,13 +90,14 @@ describe('the flow of a queue', () => {
     expect(flowOf(none, now)).toMatchObject({ moves: false, quietSince: Date.parse(at('11:45')), isUnseen: true });
   });
 
-  it('asks for enough points to have two full ones', () => {
+  it('asks for enough points', () => {
     expect(new Date(recentStart(now)).toISOString()).toBe(at('11:45'));
     expect(points).toHaveLength(RECENT_BUCKETS);
   });
 
-  it('counts the outcomes of the same ten minutes, and has the latest wait', () => {
-    expect(recentOutcome(points, now)).toEqual({ all: 660, failed: 20, putOff: 50 });
+  it('counts the outcomes of the same time, and has the latest wait', () => {
+    expect(recentOutcome(points, now)).toEqual({ all: 1, failed: 0, putOff: 0 });
+    expect(outcomeOf(points.slice(1, 3))).toEqual({ all: 660, failed: 20, putOff: 50 });
     expect(recentWait(points)).toBe(6);
     expect(recentWait([point('11:55')])).toBeNull();
   });

@@ -7,7 +7,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map(
     connection_refused: 'the receiver refused the connection',
     dns_error: 'its host name was not found',
     reset: 'the receiver cut the connection',
-    tls_error: 'its certificate was not accepted',
+    tls_error: 'the receiver’s certificate was rejected',
     address_not_allowed: 'its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
     invalid_response: 'its answer was not valid HTTP',
     network_error: 'the network failed',

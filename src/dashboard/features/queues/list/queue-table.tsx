@@ -13,7 +13,7 @@ import { minute, NONE, number } from '../../../words/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
 import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../model/queue-row.ts';
 import { sparkSentence, sparkThen } from '../model/spark.ts';
-import { attemptsIn, type Point, recentWait, type Span } from '../model/timeline.ts';
+import { outcomeOf, type Point, recentWait, type Span } from '../model/timeline.ts';
 import type { QueueOfPage } from '../operations/queues.ts';
 import { DepthBar } from '../parts/depth-bar.tsx';
 import { Slots } from '../parts/slots.tsx';
@@ -85,11 +85,11 @@ const columnsOf = (span: Span) => [
   ['Oldest due', 'n oldest'] as const,
   ['In flight', 'slots-of'] as const,
   [`Attempts, ${span.label}`, 'spark-of'] as const,
-  { label: 'Failed', className: 'n failed-of', title: 'Of the attempts of the last hour' },
+  { label: 'Failed', className: 'n failed-of', title: `Of the attempts of ${span.label}` },
   {
     label: 'Wait p95',
     className: 'n wait',
-    title: 'From the time a job is due to its delivery, in the last 20 minutes',
+    title: `From the time a job is due to its delivery: the newest of ${span.label}`,
   },
   { label: 'Dead letters', className: 'n dead-of', title: 'Not replayed' },
 ];
@@ -112,8 +112,8 @@ interface RowProps {
 const Row = memo(function Row({ queue, condition, longest, span, timeline, dead, isDeadExact, ...rest }: RowProps) {
   const open = openJobs(queue);
   const oldest = oldestDue(queue);
-  const failed = failedShare(queue);
-  const wait = waitFigure(recentWait(queue.recent));
+  const failed = failedShare(outcomeOf(timeline ?? []));
+  const wait = waitFigure(recentWait(timeline ?? []));
   const isFull = (queue.inFlight ?? 0) >= queue.concurrency && condition === 'behind';
   return (
     <tr data-row={queue.id} className={rest.isTicked === true ? 'on' : undefined}>
@@ -146,7 +146,7 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
         {queue.depth !== null && open > 0 ? (
           <DepthBar depth={queue.depth} longest={longest} />
         ) : (
-          <LastAttempt timeline={timeline} bucketSeconds={span.bucketSeconds} />
+          <LastAttempt at={queue.lastDeliveryAt} />
         )}
       </td>
       <td className={`n c4 oldest ${oldest.text === NONE ? 'none' : oldest.worry}`}>
@@ -187,13 +187,10 @@ const Spark = memo(function Spark({
   );
 });
 
-/** For a queue without open jobs: until when something was delivered, as exactly as the statistics know. */
-function LastAttempt({ timeline, bucketSeconds }: { timeline: readonly Point[] | undefined; bucketSeconds: number }) {
+/** For a queue without open jobs. */
+function LastAttempt({ at }: { at: string | null }) {
   const view = useView();
-  const last = timeline?.findLast((point) => attemptsIn(point) > 0);
-  if (last === undefined) return null;
-  const end = Math.min(Date.parse(last.at) + bucketSeconds * 1000, view.now);
-  return <span className="q3 small nb">{`last before ${minute(end, view)}`}</span>;
+  return at === null ? null : <span className="q3 small nb">{`last at ${minute(Date.parse(at), view)}`}</span>;
 }
 
 function DeadCount({ name, count, isExact }: { name: string; count: number | null; isExact: boolean }): ReactNode {

@@ -66,13 +66,15 @@ export function useQueues({ search, after }: Place) {
   useNewQueues(search === '' && page?.totalCount === queues.length ? queues : null, asked.refetch);
 
   const view = useView();
+  // The counts are as old as the answer: a rate up to the present would sink from second to second.
+  const asOf = Date.parse(asked.data?.server.now ?? '');
   const states = queues.map((queue): ListedQueue => {
-    const flow = flowOf(queue.recent, view.now);
+    const flow = { ...flowOf(queue.recent, asOf), lastAt: queue.lastDeliveryAt };
     return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.accepted };
   });
   const recent = { all: 0, failed: 0, putOff: 0, span: states[0]?.flow.span ?? null };
   for (const queue of queues) {
-    const { all, failed, putOff } = recentOutcome(queue.recent, view.now);
+    const { all, failed, putOff } = recentOutcome(queue.recent, asOf);
     recent.all += all;
     recent.failed += failed;
     recent.putOff += putOff;

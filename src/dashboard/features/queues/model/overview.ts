@@ -1,4 +1,4 @@
-import { counted, listed, many, number, percent, time, type View } from '../../../words/format.ts';
+import { listed, many, number, percent, time, upperFirst, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
 import {
@@ -7,10 +7,10 @@ import {
   compareTrouble,
   needsLook,
   type QueueNow,
-  rate,
   spanOf,
   waitingJobs,
 } from './queue-condition.ts';
+import { deliveries } from './queue-sentence.ts';
 
 /** The sentences over a list of queues, and its order. */
 
@@ -113,18 +113,18 @@ export function headlineOf(
   // The server lists those that need a look first, of all queues.
   if (problems > 0) {
     if (problems === shown && total > shown) {
-      return { strong: phrase`At least ${number(problems)} of ${number(total)} queues need a look.`, soft: null };
+      return { strong: phrase`At least ${number(problems)} of ${number(total)} queues need attention.`, soft: null };
     }
     const well = total - problems;
     const strong =
       well === 0
-        ? phrase`${total === 1 ? 'The queue needs' : `All ${number(total)} queues need`} a look.`
-        : phrase`${number(problems)} of ${many(total, 'queue')} ${problems === 1 ? 'needs' : 'need'} a look.`;
-    const soft = well === 0 ? null : phrase`The other ${counted(well)} ${well === 1 ? 'is' : 'are'} well.`;
+        ? phrase`${total === 1 ? 'The queue needs' : `All ${number(total)} queues need`} attention.`
+        : phrase`${number(problems)} of ${many(total, 'queue')} ${problems === 1 ? 'needs' : 'need'} attention.`;
+    const soft = well === 0 ? null : phrase`The other ${well === 1 ? 'one is' : `${number(well)} are`} healthy.`;
     return { strong, soft };
   }
   const all = allQueues(total);
-  if (moves) return { strong: phrase`${all} well.`, soft: null };
+  if (moves) return { strong: phrase`${all} healthy.`, soft: null };
   if (lastDeliveryAt === undefined) return { strong: phrase`All is quiet.`, soft: null };
   if (lastDeliveryAt === null) {
     return { strong: phrase`All is quiet.`, soft: phrase`No attempt is kept.` };
@@ -153,7 +153,7 @@ export function leadOfOverview(
   const pace =
     recent.all === 0 || recent.span === null
       ? null
-      : phrase`${rate(out)} deliveries a second from ${spanOf(recent.span, view)}, ${share(recent.failed, recent.all)} of the attempts failed${putOffText(recent)}.`;
+      : phrase`${upperFirst(deliveries(out))} per second from ${spanOf(recent.span, view)}: ${share(recent.failed, recent.all)} of the attempts failed${putOffText(recent)}.`;
   const lead = sentences(pace, waitingOf(states));
   return total > shown ? sentences(phrase`Of the ${many(shown, 'queue')} below:`, lead) : lead;
 }
@@ -162,7 +162,7 @@ const share = (failed: number, all: number) => (failed === 0 ? 'none' : failed =
 
 /** Probes that failed put their jobs off, too, so that "none failed" alone would be false while a receiver is down. */
 const putOffText = ({ putOff, all }: { putOff: number; all: number }) =>
-  putOff === 0 ? '' : `, and ${share(putOff, all)} put the job off`;
+  putOff === 0 ? '' : `, ${share(putOff, all)} were deferred`;
 
 function waitingOf(states: readonly QueueState[]): Phrase | null {
   const waiting = states
@@ -170,7 +170,7 @@ function waitingOf(states: readonly QueueState[]): Phrase | null {
     .sort((a, b) => b.jobs - a.jobs);
   const all = waiting.reduce((sum, { jobs }) => sum + jobs, 0);
   const [first] = waiting;
-  if (all === 0 || first === undefined) return phrase`No job waits.`;
+  if (all === 0 || first === undefined) return phrase`No job is waiting.`;
   const where =
     first.jobs === all
       ? `in ${first.name}`
@@ -179,14 +179,14 @@ function waitingOf(states: readonly QueueState[]): Phrase | null {
         : first.jobs > all / 2
           ? `most of them in ${first.name}`
           : null;
-  const jobs = many(all, 'job waits', 'jobs wait');
+  const jobs = many(all, 'job is waiting', 'jobs are waiting');
   if (where === null || states.length === 1) return phrase`${jobs}.`;
   return first.jobs === all ? phrase`${jobs} ${where}.` : phrase`${jobs}, ${where}.`;
 }
 
 /** The h1 of the list of queues: how many there are, and how they are. */
 export function headlineOfList(states: readonly QueueState[], total: number, search: string): string {
-  if (states.length === 0) return search === '' ? 'No queue yet.' : 'No queue matches.';
+  if (states.length === 0) return search === '' ? 'No queues yet.' : 'No queue matches.';
   const isPart = total > states.length;
   const matched = search === '' ? many(total, 'queue') : `${many(total, 'queue')} ${total === 1 ? 'matches' : 'match'}`;
   const problems = problemsOf(states).length;
@@ -194,8 +194,8 @@ export function headlineOfList(states: readonly QueueState[], total: number, sea
   const waiting = states.filter(({ condition }) => condition === 'waiting').length;
   const idle = states.length - problems - moving - waiting;
   const parts = [
-    [problems, problems === 1 ? 'needs a look' : 'need a look'],
-    [moving, moving === 1 ? 'is moving' : 'are moving'],
+    [problems, problems === 1 ? 'needs attention' : 'need attention'],
+    [moving, moving === 1 ? 'is running' : 'are running'],
     [waiting, waiting === 1 ? 'waits for a time' : 'wait for a time'],
     [idle, idle === 1 ? 'is idle' : 'are idle'],
   ] as const;

@@ -20,7 +20,7 @@ export interface QueueNow extends Omit<Queue, '__typename' | 'id' | 'name' | 'mo
   keptUntil?: string | null;
 }
 
-/** Jobs a second, of the last two full buckets of the timelines; null if it is not known. */
+/** Jobs per second, of the last minutes; null if it is not known. */
 export interface Flow {
   /** Published jobs. */
   in: number | null;
@@ -78,12 +78,12 @@ export const CONDITIONS: Readonly<Record<Condition, Word>> = {
   'catching-up': { word: 'Catching up', icon: 'growing', signal: 'warn' },
   slow: { word: 'Slow receiver', icon: 'slow', signal: 'warn' },
   pressure: { word: 'Backpressure', icon: 'pressure', signal: 'hold' },
-  moving: { word: 'Moving', icon: 'moving', signal: 'ok' },
+  moving: { word: 'Running', icon: 'moving', signal: 'ok' },
   waiting: { word: 'Waiting', icon: 'scheduled', signal: 'idle' },
   idle: { word: 'Idle', icon: 'idle', signal: 'idle' },
 };
 
-/** Conditions that need a look, worst first; of equal signal, as in the table. */
+/** Conditions that need attention, worst first; of equal signal, as in the table. */
 const ORDER_OF_SIGNALS: readonly Signal[] = ['bad', 'warn', 'hold', 'idle'];
 
 const BEHIND_AFTER_SECONDS = 60;
@@ -200,13 +200,15 @@ export function needsLook(condition: Condition): boolean {
   return !['deleted', 'moving', 'waiting', 'idle'].includes(condition);
 }
 
-/** Order of the queues that need a look: the worst first, then by the oldest due job. */
+/** Order of the queues that need attention: the worst first, then by failed attempts and waiting jobs, then by the oldest due job. */
 export function compareTrouble(
   a: { condition: Condition; queue: QueueNow },
   b: { condition: Condition; queue: QueueNow },
 ): number {
   const rank = ({ condition }: { condition: Condition }) => ORDER_OF_SIGNALS.indexOf(CONDITIONS[condition].signal);
-  return rank(a) - rank(b) || (b.queue.oldestDueSeconds ?? 0) - (a.queue.oldestDueSeconds ?? 0);
+  const cost = ({ queue }: { queue: QueueNow }) =>
+    (queue.health?.past?.failed ?? queue.health?.failed ?? 0) + waitingJobs(queue);
+  return rank(a) - rank(b) || cost(b) - cost(a) || (b.queue.oldestDueSeconds ?? 0) - (a.queue.oldestDueSeconds ?? 0);
 }
 
 export const momentOf = (at: number, view: View): TimePiece => ({ at, text: time(at, view) });
@@ -225,12 +227,12 @@ export function dueText({ depth, oldestDueSeconds }: QueueNow): string | null {
 
 const DAY_S = 86_400;
 
-/** When a backlog is worked off: "at this pace until about 12:05". Jobs do not live for much longer than a day. */
+/** When a backlog is worked off: "at 12 per second until about 12:05". Jobs do not live for much longer than a day. */
 export function paceText({ depth }: QueueNow, flow: Flow, view: View): Phrase {
   const seconds = (depth?.due ?? 0) / ((flow.out ?? 0) - (flow.in ?? 0));
-  if (seconds > DAY_S) return phrase`at this pace not within a day`;
+  if (seconds > DAY_S) return phrase`at ${rate(flow.out ?? 0)} per second not within a day`;
   const end = view.now + seconds * 1000;
-  return phrase`at this pace until about ${{ at: end, text: minute(end, view) }}`;
+  return phrase`at ${rate(flow.out ?? 0)} per second until about ${{ at: end, text: minute(end, view) }}`;
 }
 
 const TWENTY = 20;
@@ -245,22 +247,22 @@ export function slowText({ health }: Pick<QueueNow, 'health'>): string {
 
 export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;
 
-/** "12:03:11", or "about 12:05" where only the five minutes of the last attempt are known. */
+/** "since 12:03:11", or "for at least 15 min" where no more is known: that time moves, and no attempt ended at it. */
 export function sinceText(queue: QueueNow, flow: Flow, view: View): Phrase {
   const last = quietFrom(queue, flow, view.now);
-  if (last === null) return ['a while'];
-  const isExact = flow.lastAt !== null || last !== flow.quietSince;
-  return isExact ? [momentOf(last, view)] : ['about ', { at: last, text: minute(last, view) }];
+  if (last === null) return ['for a while'];
+  if (flow.lastAt === null && last === flow.quietSince) return [`for at least ${span(view.now - last)}`];
+  return phrase`since ${momentOf(last, view)}`;
 }
 
-/** "5 of 5 slots wait for a report, none has come since 15:08, the first time-out is at 16:08." */
+/** "5 of 5 slots wait for a report, none has come since 15:08:00; the first time-out is at 16:08." */
 export function awaitingText(queue: QueueNow, flow: Flow, view: View): Phrase {
   const { inFlight, concurrency, depth } = queue;
   const awaitingAck = depth?.awaitingAck ?? 0;
   const slots = slotsInUse({ inFlight: inFlight ?? awaitingAck, awaitingAck, concurrency });
   const deadline = depth?.firstAckDeadline ?? null;
   const timeout = deadline === null ? '' : phrase`; the first time-out is at ${momentOf(Date.parse(deadline), view)}`;
-  return phrase`${slots}, none has come since ${sinceText(queue, flow, view)}${timeout}.`;
+  return phrase`${slots}, none has come ${sinceText(queue, flow, view)}${timeout}.`;
 }
 
 /**
@@ -276,6 +278,6 @@ export function mendedText({ health }: Pick<QueueNow, 'health'>, view: View): Ph
 /** 0.4, 3.2, 120 */
 export function rate(perSecond: number): string {
   if (perSecond === 0) return '0';
-  if (perSecond < 0.1) return 'under 0.1';
+  if (perSecond < 0.1) return 'fewer than 0.1';
   return perSecond < 10 ? perSecond.toFixed(1).replace(/\.0$/, '') : number(Math.round(perSecond));
 }

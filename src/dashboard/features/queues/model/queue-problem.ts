@@ -1,6 +1,6 @@
 import { slotsInUse } from '../../../../domain/queue-slots.ts';
 import { jobsPath, queuePath } from '../../../filter/links.ts';
-import { listed, lowerFirst, many, number, quote, span, time, type View } from '../../../words/format.ts';
+import { listed, many, number, quote, span, time, upperFirst, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
 import type { Deed } from '../../../words/rights.ts';
@@ -23,6 +23,7 @@ import {
   spanOf,
   waitingJobs,
 } from './queue-condition.ts';
+import { commonCause, failureText } from './queue-failure.ts';
 
 /** A queue that needs a look, as a row of Overview says it: what is wrong, how much, and one way out. */
 
@@ -34,7 +35,7 @@ export interface Problem {
 
 export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, view: View): Problem {
   const { health, hold, pause } = queue;
-  const { all, failed, deferred, answers } = attemptsOf(queue);
+  const { all, deferred, answers } = attemptsOf(queue);
   const moment = (at: number): TimePiece => ({ at, text: time(at, view) });
   switch (condition) {
     case 'paused':
@@ -45,6 +46,7 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
             rest: phrase`by ${pause.by}. ${jobsWait(queue)}; nothing is lost.`,
           };
     case 'signature': {
+      if (health?.past != null) return { lead: phrase`Signature rejected.`, rest: failureText(queue, view) };
       const said = phrase`${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
       return { lead: phrase`Signature rejected.`, rest: said };
     }
@@ -68,12 +70,8 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
       };
     case 'failing':
       return {
-        lead: phrase`Failing.`,
-        rest: sentences(
-          phrase`${number(failed)} of ${many(all, 'attempt')} of the last hour failed.`,
-          mostOf(queue, failed),
-          mendedText(queue, view),
-        ),
+        lead: phrase`${commonCause(queue) ?? 'Failing'}.`,
+        rest: sentences(failureText(queue, view), mendedText(queue, view)),
       };
     case 'awaiting':
       return {
@@ -83,26 +81,22 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
     case 'stuck':
       return {
         lead: phrase`Stuck.`,
-        rest: sentences(
-          dueOf(queue),
-          phrase`No attempt has ended since ${sinceText(queue, flow, view)}.`,
-          limitOf(queue),
-        ),
+        rest: sentences(dueOf(queue), phrase`No attempt has ended ${sinceText(queue, flow, view)}.`, limitOf(queue)),
       };
     case 'behind': {
       const grows = flow.in !== null && flow.out !== null && flow.in > flow.out;
       const pace =
         grows && flow.span !== null
-          ? phrase`From ${spanOf(flow.span, view)} ${rate(flow.in ?? 0)} jobs a second came in, ${rate(flow.out ?? 0)} ended.`
+          ? phrase`${upperFirst(rate(flow.in ?? 0))} jobs per second came in from ${spanOf(flow.span, view)}, ${rate(flow.out ?? 0)} were finished.`
           : null;
       return {
-        lead: grows ? phrase`Falls behind.` : phrase`Behind.`,
+        lead: grows ? phrase`Falling behind.` : phrase`Behind.`,
         rest: sentences(pace, dueOf(queue), limitOf(queue)),
       };
     }
     case 'catching-up':
       return {
-        lead: phrase`Catches up.`,
+        lead: phrase`Catching up.`,
         rest: phrase`${dueText(queue) ?? 'None is due'}; ${paceText(queue, flow, view)}.`,
       };
     case 'slow':
@@ -113,12 +107,12 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
     case 'pressure':
       return {
         lead: phrase`Backpressure.`,
-        rest: phrase`The receiver put off ${number(deferred)} of ${many(all, 'attempt')} of the last hour.`,
+        rest: phrase`The receiver deferred ${number(deferred)} of ${many(all, 'attempt')} of the last hour.`,
       };
     default: {
       const jobs = openJobs(queue);
       const rest = jobs === 0 ? phrase`Nothing waits.` : phrase`${many(jobs, 'job is', 'jobs are')} open.`;
-      return { lead: phrase`Well again.`, rest };
+      return { lead: phrase`Healthy again.`, rest };
     }
   }
 }
@@ -126,21 +120,26 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
 /** So many queues are named. */
 const NAMED = 3;
 
-/** Queues of one receiver in the same condition: "8 queues: failing. mails, orders, images and 5 more." */
+/** Queues of one receiver in the same condition: "Failing: 8 queues. mails, orders, images and 5 more." */
 export function problemOfSeveral(condition: Condition, queues: readonly (QueueNow & { name: string })[]): Problem {
   const names = queues.slice(0, NAMED).map(({ name }) => name);
   const others = queues.length - names.length;
   if (others > 0) names.push(`${number(others)} more`);
   const sum = (of: (queue: QueueNow) => number) => queues.reduce((all, queue) => all + of(queue), 0);
+  const isOfHour = queues.every(({ health }) => health?.past == null);
+  const failed = sum(({ health }) => health?.past?.failed ?? health?.failed ?? 0);
+  const attempts = many(
+    sum(({ health }) => health?.past?.attempts ?? health?.attempts ?? 0),
+    'attempt',
+  );
   const said =
     condition === 'failing'
-      ? `${number(sum((queue) => attemptsOf(queue).failed))} of ${many(
-          sum((queue) => attemptsOf(queue).all),
-          'attempt',
-        )} of the last hour failed`
+      ? `${number(failed)} of ${attempts}${isOfHour ? ' of the last hour' : ''} failed`
       : many(sum(waitingJobs), 'job waits', 'jobs wait');
+  const [cause = null, ...otherCauses] = new Set(condition === 'failing' ? queues.map(commonCause) : []);
+  const how = cause === null || otherCauses.length > 0 ? CONDITIONS[condition].word : cause;
   return {
-    lead: phrase`${number(queues.length)} queues: ${lowerFirst(CONDITIONS[condition].word)}.`,
+    lead: phrase`${how}: ${number(queues.length)} queues.`,
     rest: phrase`${listed(names)}. ${said}.`,
   };
 }
@@ -156,21 +155,6 @@ function limitOf({ concurrency, inFlight, rateWindow, depth }: QueueNow): Phrase
   if (rateWindow !== null && rateWindow.used >= rateWindow.max) return phrase`The rate limit is used up.`;
   if ((inFlight ?? 0) < concurrency) return null;
   return phrase`${slotsInUse({ inFlight: inFlight ?? 0, awaitingAck: depth?.awaitingAck ?? 0, concurrency })}.`;
-}
-
-/** The cause that most of the failed attempts have in common. */
-function mostOf({ health }: QueueNow, failed: number): Phrase | null {
-  if (health === null) return null;
-  const classes: [number, string][] = [
-    [health.answered5xx, 'were answered 5xx'],
-    [health.answered4xx, 'were answered 4xx'],
-    [health.unauthorized, 'were answered 401'],
-    [health.answered3xx, 'were answered with a redirect'],
-    [health.unanswered, 'had no answer'],
-  ];
-  const [most, said] = classes.reduce((best, one) => (one[0] > best[0] ? one : best));
-  if (most * 2 <= failed || most > failed) return null;
-  return most === failed ? phrase`All of them ${said}.` : phrase`${number(most)} ${said}.`;
 }
 
 /** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */

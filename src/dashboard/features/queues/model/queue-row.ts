@@ -1,5 +1,5 @@
 import { NONE, number } from '../../../words/format.ts';
-import { attemptsOf, type QueueNow } from './queue-condition.ts';
+import type { QueueNow } from './queue-condition.ts';
 
 /** Numbers of a row in the table of queues, and when they are a matter of worry. */
 
@@ -42,9 +42,8 @@ const lateness = (ms: number): Figure => ({
   worry: ms > 5 * MINUTE ? 'trouble' : ms > MINUTE / 2 ? 'worry' : '',
 });
 
-/** Share of the attempts of the last hour that failed. */
-export function failedShare(queue: QueueNow): Figure {
-  const { all, failed } = attemptsOf(queue);
+/** Share of the attempts that failed. */
+export function failedShare({ all, failed }: { all: number; failed: number }): Figure {
   if (all === 0) return NO_FIGURE;
   const share = (failed / all) * 100;
   // Fewer than one in ten thousand is not none.

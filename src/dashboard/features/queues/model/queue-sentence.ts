@@ -1,7 +1,7 @@
 import { REPORTS_ADVICE, slotsInUse } from '../../../../domain/queue-slots.ts';
-import { many, number, quote, seconds, span, took, type View } from '../../../words/format.ts';
+import { lowerFirst, many, number, quote, seconds, span, took, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
-import { type Phrase, phrase, sentences, type TimePiece } from '../../../words/phrase.ts';
+import { type Phrase, phrase, sentences, type TimePiece, textOfPhrase } from '../../../words/phrase.ts';
 import {
   allSlotsAwait,
   attemptsOf,
@@ -22,11 +22,12 @@ import {
   spanOf,
   waitingJobs,
 } from './queue-condition.ts';
+import { failureSentence, failureText } from './queue-failure.ts';
 
 /** The first lines of a queue's page: how it is, and what limits it. */
 
 export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
-  const { all, failed, deferred, answers } = attemptsOf(queue);
+  const { all, deferred, answers } = attemptsOf(queue);
   const { health, hold, pause } = queue;
   const moment = (at: string): TimePiece => momentOf(Date.parse(at), view);
   switch (conditionOf(queue, flow, view)) {
@@ -39,6 +40,8 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
         ? phrase`Paused. ${jobsWait(queue)}, nothing is lost.`
         : phrase`Paused since ${moment(pause.since)} by ${pause.by}. ${jobsWait(queue)}, nothing is lost.`;
     case 'signature':
+      if (health?.past != null)
+        return phrase`The receiver rejects the signature: ${lowerFirst(textOfPhrase(failureText(queue, view)))}`;
       return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
     case 'breaker':
       return phrase`The receiver is down. ${breakerText(queue, view)} ${jobsWait(queue)}.`;
@@ -50,30 +53,30 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
     case 'probing':
       return phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on.`;
     case 'failing':
-      return phrase`${number(failed)} of ${many(all, 'attempt')} of the last hour failed.`;
+      return failureSentence(queue, view);
     case 'awaiting':
       return phrase`Waiting for reports: ${awaitingText(queue, flow, view)}`;
     case 'stuck':
-      return phrase`Stuck: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due, ${oldestText(queue)}, and no attempt has ended since ${sinceText(queue, flow, view)}.`;
+      return phrase`Stuck: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due, ${oldestText(queue)}, and no attempt has ended ${sinceText(queue, flow, view)}.`;
     case 'behind':
       return flow.in === null || flow.out === null || flow.span === null || flow.in <= flow.out
         ? phrase`Behind: ${dueText(queue) ?? oldestText(queue)}.`
-        : phrase`Falls behind: ${rate(flow.in)} jobs a second came in from ${spanOf(flow.span, view)}, ${rate(flow.out)} ended.`;
+        : phrase`Falling behind: ${rate(flow.in)} jobs per second came in from ${spanOf(flow.span, view)}, ${rate(flow.out)} were finished.`;
     case 'catching-up':
-      return phrase`Catches up: ${many(queue.depth?.due ?? 0, 'is', 'are')} due; ${paceText(queue, flow, view)}.`;
+      return phrase`Catching up: ${many(queue.depth?.due ?? 0, 'is', 'are')} due; ${paceText(queue, flow, view)}.`;
     case 'slow':
       return [slowText(queue)];
     case 'pressure':
-      return phrase`${number(deferred)} of ${many(all, 'attempt')} of the last hour were put off by the receiver.`;
+      return phrase`${number(deferred)} of ${many(all, 'attempt')} of the last hour were deferred by the receiver.`;
     case 'moving': {
-      const late = flow.wait === null ? '' : `, ${took(flow.wait)} late`;
+      const late = flow.wait === null ? '' : `, starting ${took(flow.wait)} late`;
       if (flow.accepted !== null && flow.accepted > 0 && flow.span !== null) {
-        return phrase`Moving: ${rate(flow.accepted)} deliveries a second from ${spanOf(flow.span, view)}${late}.`;
+        return phrase`Running: ${deliveries(flow.accepted)} per second from ${spanOf(flow.span, view)}${late}.`;
       }
-      if (openJobs(queue) > 0) return phrase`Moving: ${openText(queue)}.`;
-      if (flow.lastAt === null) return phrase`Moving: nothing waits.`;
+      if (openJobs(queue) > 0) return phrase`Running: ${openText(queue)}.`;
+      if (flow.lastAt === null) return phrase`Running: nothing waits.`;
       return sentences(
-        phrase`Moving: nothing waits, the last attempt ended at ${moment(flow.lastAt)}.`,
+        phrase`Running: nothing waits, the last attempt ended at ${moment(flow.lastAt)}.`,
         allFailed(queue),
       );
     }
@@ -85,6 +88,10 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
         : sentences(phrase`Idle. The last attempt ended at ${moment(flow.lastAt)}.`, allFailed(queue));
   }
 }
+
+/** "1 delivery", "3.2 deliveries" */
+export const deliveries = (perSecond: number) =>
+  `${rate(perSecond)} ${rate(perSecond) === '1' ? 'delivery' : 'deliveries'}`;
 
 /** Too few attempts for a warning, and yet nothing was accepted. */
 function allFailed({ health }: QueueNow): string | null {
@@ -134,16 +141,16 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   const { rateWindow } = queue;
   const at = rateWindow === null ? 0 : Date.parse(rateWindow.resetsAt);
   if (rateWindow !== null && rateWindow.used >= rateWindow.max && at > view.now) {
-    return phrase`The rate limit binds: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next begin in ${span(at - view.now)}.`;
+    return phrase`The rate limit is reached: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next ones start in ${span(at - view.now)}.`;
   }
   if (allSlotsAwait(queue)) return [REPORTS_ADVICE];
   if (inFlight >= queue.concurrency) return slotsBind(queue, flow);
   if (conditionOf(queue, flow, view) === 'stuck') {
-    return phrase`No limit binds: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy. Look whether a worker runs.`;
+    return phrase`No limit is in the way: ${number(inFlight)} of ${many(queue.concurrency, 'slot')} in use. Check that a worker is running.`;
   }
   // Jobs that wait for a time are not limited, but nothing could be delivered either.
-  const why = !canMove(queue) && openJobs(queue) > 0 ? 'Nothing is due' : 'Nothing limits it';
-  return phrase`${why}: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
+  const why = !canMove(queue) && openJobs(queue) > 0 ? 'Nothing is due' : 'No limit is in the way';
+  return phrase`${why}: ${number(inFlight)} of ${many(queue.concurrency, 'slot')} in use.`;
 }
 
 function slotsBind(queue: QueueNow, flow: Flow): Phrase {
@@ -159,10 +166,10 @@ function slotsBind(queue: QueueNow, flow: Flow): Phrase {
   const all = concurrency === 1 ? phrase`The only slot is busy` : phrase`All ${number(concurrency)} slots are busy`;
   if (needed === null || needed <= concurrency)
     return phrase`${all}. More slots, or a faster receiver, would deliver more.`;
-  if (flow.out === null || flow.out === 0 || p50 === null) {
-    return phrase`${all}. At this rate it needs about ${number(needed)}.`;
-  }
-  return phrase`${all} and half of the deliveries take longer than ${took(p50)}, so ${rate(flow.out)} a second is all it can do. ${many(needed, 'slot')} would keep up, if the receiver can take them.`;
+  // Slots and duration say what the queue can do; the pace of the last minutes also has what did not come in.
+  return p50 === null
+    ? phrase`${all}. At this rate it needs about ${number(needed)}.`
+    : phrase`${all} and half of the deliveries take longer than ${took(p50)}, so about ${rate((concurrency * 1000) / p50)} per second is all it can do. ${many(needed, 'slot')} would keep up, if the receiver can take them.`;
 }
 
 /** Slots that the incoming jobs keep busy, with 10 % to spare. */

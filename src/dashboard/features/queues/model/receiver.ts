@@ -171,12 +171,15 @@ export function lastAccepted(
   return { text: spanText(health?.acceptedAt ?? null, view), sub };
 }
 
-/** Receivers whose queues fail first, then those that take nothing, and those with most that was not taken; else by name. */
+/** Receivers whose queues fail first, most of them, then those that take nothing, and those that rejected most; else by name. */
 export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[] {
   const rank = (receiver: Receiver) =>
     ({ fails: 0, nothing: 1, held: 2, untried: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
   const bad = ({ health }: Receiver) => (health?.refused ?? 0) + (health?.backpressure ?? 0);
-  return [...receivers].sort((a, b) => rank(a) - rank(b) || bad(b) - bad(a) || (a.host < b.host ? -1 : 1));
+  return [...receivers].sort(
+    (a, b) =>
+      rank(a) - rank(b) || failingOf(b.health) - failingOf(a.health) || bad(b) - bad(a) || (a.host < b.host ? -1 : 1),
+  );
 }
 
 /** The answer of the list: "2 of 7 receivers have failing queues, 1 takes nothing." The rows count the same queues. */

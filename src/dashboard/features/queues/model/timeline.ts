@@ -59,9 +59,9 @@ export interface FlowPoint extends Outcomes {
 /** The server's finest bucket. */
 export const RECENT_BUCKET_SECONDS = 300;
 const BUCKET_MS = RECENT_BUCKET_SECONDS * 1000;
-/** The flow is that of the last two full buckets. */
-const FLOW_BUCKETS = 2;
-/** So many recent points are asked for: two full ones, the present one, and one for a clock that is a little off. */
+/** The flow is that of the present bucket; with the one before it, until so much of it has passed. */
+const LEAST_FLOW_MS = 60_000;
+/** So many recent points are asked for: the two of the flow, one for a clock that is a little off, and one more to see what is quiet. */
 export const RECENT_BUCKETS = 4;
 
 export function recentStart(now: number): number {
@@ -70,22 +70,25 @@ export function recentStart(now: number): number {
 
 export const attemptsIn = ({ success, failed, nacked, deferred }: Outcomes) => success + failed + nacked + deferred;
 
-/** Jobs a second that come and leave, how late they are, and whether attempts end. `points` have 300 s each. */
+/**
+ * Jobs per second that come and leave, how late they are, and whether attempts end.
+ * @param points of 300 s each
+ * @param now when they were counted
+ */
 export function flowOf(points: readonly FlowPoint[], now: number): Flow {
-  const full = lastFull(points, now);
+  const latest = latestOf(points, now);
   const last = points.findLast((point) => attemptsIn(point) > 0);
   const [first] = points;
+  const span = latestSpan(points, now);
   const quietSince = last === undefined ? first?.at : last.at;
   const perSecond = (counts: readonly number[]) =>
-    full.length < FLOW_BUCKETS
-      ? null
-      : counts.reduce((sum, count) => sum + count, 0) / (FLOW_BUCKETS * RECENT_BUCKET_SECONDS);
+    span === null ? null : (counts.reduce((sum, count) => sum + count, 0) * 1000) / (span.to - span.from);
   return {
-    in: perSecond(full.map(({ published }) => published)),
-    out: perSecond(full.map(({ success, dead }) => success + dead)),
-    accepted: perSecond(full.map(({ success }) => success)),
-    wait: full.findLast(({ wait }) => wait.p50 !== null)?.wait.p50 ?? null,
-    span: fullSpan(points, now),
+    in: perSecond(latest.map(({ published }) => published)),
+    out: perSecond(latest.map(({ success, dead }) => success + dead)),
+    accepted: perSecond(latest.map(({ success }) => success)),
+    wait: latest.findLast(({ wait }) => wait.p50 !== null)?.wait.p50 ?? null,
+    span,
     moves: last !== undefined && Date.parse(last.at) + BUCKET_MS > now,
     quietSince: quietSince === undefined ? null : Date.parse(quietSince) + (last === undefined ? 0 : BUCKET_MS),
     lastAt: null,
@@ -93,24 +96,29 @@ export function flowOf(points: readonly FlowPoint[], now: number): Flow {
   };
 }
 
-/** The time of the last two full buckets; null before there are two. */
-export function fullSpan(points: readonly { at: string }[], now: number): { from: number; to: number } | null {
-  const [first, second] = lastFull(points, now);
-  if (first === undefined || second === undefined) return null;
-  return { from: Date.parse(first.at), to: Date.parse(second.at) + BUCKET_MS };
+/** The time of the flow: up to now, a minute at least and six at most; null if there are no points of it. */
+export function latestSpan(points: readonly { at: string }[], now: number): { from: number; to: number } | null {
+  const [first] = latestOf(points, now);
+  return first === undefined ? null : { from: Date.parse(first.at), to: now };
 }
 
-function lastFull<P extends { at: string }>(points: readonly P[], now: number): P[] {
-  return points.filter(({ at }) => Date.parse(at) + BUCKET_MS <= now).slice(-FLOW_BUCKETS);
+function latestOf<P extends { at: string }>(points: readonly P[], now: number): P[] {
+  const from = Math.floor((now - LEAST_FLOW_MS) / BUCKET_MS) * BUCKET_MS;
+  const latest = points.filter(({ at }) => Date.parse(at) >= from && Date.parse(at) <= now);
+  return latest[0] !== undefined && Date.parse(latest[0].at) === from ? latest : [];
 }
 
-/** Attempts of the last two full buckets, how many failed, and how many put their jobs off; zero of all before there are two. */
+/** Attempts of the time of the flow, how many failed, and how many put their jobs off. */
 export function recentOutcome(points: readonly Point[], now: number): { all: number; failed: number; putOff: number } {
-  const full = lastFull(points, now);
+  return outcomeOf(latestOf(points, now));
+}
+
+/** Attempts of all points, how many failed, and how many put their jobs off. */
+export function outcomeOf(points: readonly Point[]): { all: number; failed: number; putOff: number } {
   return {
-    all: full.reduce((sum, point) => sum + attemptsIn(point), 0),
-    failed: full.reduce((sum, { failed, nacked }) => sum + failed + nacked, 0),
-    putOff: full.reduce((sum, { deferred }) => sum + deferred, 0),
+    all: points.reduce((sum, point) => sum + attemptsIn(point), 0),
+    failed: points.reduce((sum, { failed, nacked }) => sum + failed + nacked, 0),
+    putOff: points.reduce((sum, { deferred }) => sum + deferred, 0),
   };
 }
 

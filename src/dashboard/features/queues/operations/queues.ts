@@ -5,11 +5,12 @@ import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 export const QueuesPage = graphql(
   `
   query QueuesPage($first: Int!, $after: String, $search: String, $tags: [String!], $receivers: [String!], $order: QueueOrder!, $recent: DateTime!) {
+    server { now }
     queues(first: $first, after: $after, search: $search, tags: $tags, receivers: $receivers, orderBy: $order) {
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
-        tags webhookUrl
+        tags webhookUrl lastDeliveryAt
         recent: timeline(from: $recent, bucketSeconds: 300) {
           at success failed nacked deferred dead published wait { p50 p95 }
         }

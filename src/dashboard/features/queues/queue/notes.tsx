@@ -15,18 +15,32 @@ import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { minute } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
-import { allSlotsAwait, CONDITIONS, type Condition, mayEndHold } from '../model/queue-condition.ts';
+import {
+  allSlotsAwait,
+  CONDITIONS,
+  type Condition,
+  conditionOf,
+  type Flow,
+  mayEndHold,
+} from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
 /** Notes on a bad receiver, a hold, tunnels and a new secret, each with a way on. */
-export function QueueNotes({ queue }: { queue: QueueOfPage }) {
+export function QueueNotes({ queue, flow }: { queue: QueueOfPage; flow: Flow }) {
   const warnings = queue.health?.warnings ?? [];
   const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
   return (
     <div className="queue-notes">
       {queue.hold !== null && <HoldNote queue={queue} hold={queue.hold} />}
       {warnings.map(({ warning, message }) => (
-        <WarningNote key={warning} queue={queue} warning={warning} message={message} since={since.get(warning)} />
+        <WarningNote
+          key={warning}
+          queue={queue}
+          flow={flow}
+          warning={warning}
+          message={message}
+          since={since.get(warning)}
+        />
       ))}
       {queue.ignoredNames !== null && <Note signal="warn">{queue.ignoredNames.message}</Note>}
       {queue.tunnels.map(({ id, openedBy, openedAt }) => (
@@ -69,20 +83,24 @@ function TellMeOf({ queue, condition }: { queue: QueueOfPage; condition: Conditi
 
 function WarningNote({
   queue,
+  flow,
   warning,
   message,
   since,
 }: {
   queue: QueueOfPage;
+  flow: Flow;
   warning: Warning;
   message: string;
   since: string | null | undefined;
 }) {
   const view = useView();
   const { icon, signal } = CONDITIONS[CONDITION_OF[warning]];
+  // The first line of the page has the numbers; the advice comes after them.
+  const text = CONDITION_OF[warning] === conditionOf(queue, flow, view) ? message.replace(/^.*?\. /, '') : message;
   return (
     <Note signal={signal} icon={icon} action={<WayOut queue={queue} warning={warning} />}>
-      {message}
+      {text}
       {since === null && ' For more than a day.'}
       {since != null && ` Since about ${minute(Date.parse(since), view)}.`}{' '}
       <TellMeOf queue={queue} condition={CONDITION_OF[warning]} />

@@ -73,7 +73,7 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
     <QueueHead queue={queue} flow={page.flow} onCheck={check} onExamine={examine}>
       {isExamining && <ExamineDialog queue={queue} onClose={() => setExamining(false)} />}
       <Failure asked={page.asked} what="This queue" />
-      <QueueNotes queue={queue} />
+      <QueueNotes queue={queue} flow={page.flow} />
       <Facts queue={queue} />
       {/* The parts below the charts wait for them, so that they push nothing down. */}
       <Suspense fallback={<ChartFrames />}>
