@@ -14,7 +14,7 @@ export interface OptionTerm {
 }
 
 /** Ends a refusal of words that no look-up explained. */
-const ADVICE = '; a queue is queue:NAME, a value of a payload is payload.PATH:VALUE';
+const ADVICE = ' A queue is queue:NAME, a value of a payload is payload.PATH:VALUE.';
 
 /**
  * Returns the conditions of the text, and of other options.

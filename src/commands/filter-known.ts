@@ -1,9 +1,10 @@
 import type { JobferryClient } from '../client/index.ts';
-import { SuggestPaths } from '../dashboard/api/operations/suggest.ts';
+import { SuggestCounts, SuggestPaths } from '../dashboard/api/operations/suggest.ts';
 import { lookUpsFor } from '../dashboard/filter/look-ups.ts';
 import type { Known } from '../dashboard/filter/suggest.ts';
 import type { Table } from '../dashboard/filter/table.ts';
 import { termsOf } from '../dashboard/filter/text.ts';
+import { countedFor, countsOf, countVariables } from '../dashboard/filter/value-counts.ts';
 import { textOf } from '../dashboard/schema/graphql.ts';
 import type { Rights } from '../dashboard/words/rights.ts';
 
@@ -18,13 +19,17 @@ export async function knownFor(
   table: Table,
   text: string,
   rights: Rights,
-): Promise<Pick<Known, 'queues' | 'paths' | 'values'>> {
-  const { path, queue } = lookUpsFor(table, termsOf(text).filter(isBare).join(' '), rights);
+): Promise<Pick<Known, 'queues' | 'paths' | 'values' | 'counts'>> {
+  const words = termsOf(text).filter(isBare).join(' ');
+  const { path, queue } = lookUpsFor(table, words, rights);
   const [queues, paths] = await Promise.all([
     queue === null || queue === '' ? [] : queuesNamed(client, queue),
     path === null ? [] : pathsFor(client, path),
   ]);
-  return { queues, paths, values: [] };
+  const chips = countedFor(table, words, paths);
+  if (chips.length === 0) return { queues, paths, values: [] };
+  const counted = await client.graphql<Parameters<typeof countsOf>[2]>(textOf(SuggestCounts), countVariables(chips));
+  return { queues, paths, values: [], counts: countsOf(table, chips, counted) };
 }
 
 /** The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word. */
@@ -34,9 +39,12 @@ async function queuesNamed(client: JobferryClient, name: string): Promise<string
   return queue === null ? [] : [queue.name];
 }
 
+/** As many as the box searches. */
+const MOST_PATHS = 40;
+
 /** Paths that begin with the text, else the most frequent ones, as in the box. */
 async function pathsFor(client: JobferryClient, prefix: string): Promise<Known['paths']> {
   type Data = { payloadPaths: Known['paths'] };
-  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix });
+  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix, first: MOST_PATHS });
   return payloadPaths.length > 0 || prefix === '' ? payloadPaths : pathsFor(client, '');
 }

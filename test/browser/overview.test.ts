@@ -43,7 +43,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await account.operate.publish('orders', ['{}'], 3600);
     await says(page, /^All 2 queues are well\b/);
     await account.operate.change('pauseQueue', mails);
-    await says(page, /^1 of 2 queues needs a look\. The other one is well\.$/);
+    await says(page, /^1 of 2 queues needs attention\. The other one is healthy\.$/);
     expect(textOf(await page.locator('.needs .what').innerText())).toMatch(
       /^Paused since .+ by jf_.+\. 0 jobs wait; nothing is lost\.$/,
     );
@@ -54,14 +54,14 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
   it('puts the worst queue first when it becomes so, and opens each problem by its key', async () => {
     const account = await service.openAccount();
     const { page } = await showTroubles(account);
-    await says(page, /^2 of 4 queues need a look\. The other two are well\.$/);
+    await says(page, /^2 of 4 queues need attention\. The other 2 are healthy\.$/);
     expect(await problems(page)).toEqual(['held', 'paused']);
     await account.letDie(
       'failing',
       Array.from({ length: 10 }, () => '{}'),
     );
     await waitFor(async () => (await problems(page)).join() === 'failing,held,paused', { message: 'the worst first' });
-    await says(page, /^3 of 4 queues need a look\. The other one is well\.$/);
+    await says(page, /^3 of 4 queues need attention\. The other one is healthy\.$/);
     expect((await rows(page)).slice(0, 3)).toEqual(['failing', 'held', 'paused']);
 
     await page.keyboard.press('2');
@@ -85,7 +85,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
       Array.from({ length: 10 }, () => '{}'),
     );
     // The numbers and words change in place.
-    await says(page, /^3 of 4 queues need a look\./);
+    await says(page, /^3 of 4 queues need attention\./);
     await page.locator('tr', { hasText: 'failing' }).getByText('Failing', { exact: true }).waitFor();
     await page.getByText('Another order by now. It waits while you are in the list.').waitFor();
     expect(await rows(page)).toEqual(before);
@@ -105,13 +105,13 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByText('paused resumed').waitFor();
-    await says(page, /^1 of 4 queues needs a look\./);
+    await says(page, /^1 of 4 queues needs attention\./);
     // The button that had the focus is gone, so nothing keeps the list from its new order.
     await waitFor(async () => (await problems(page)).join() === 'held', { message: 'the row to leave the list' });
     await page.locator('h1').focus();
     await page.keyboard.press('z');
     await page.getByText('paused paused').waitFor();
-    await says(page, /^2 of 4 queues need a look\./);
+    await says(page, /^2 of 4 queues need attention\./);
   });
 
   /** Four queues: one is held, one is paused, two have nothing to do. Of these, one has a receiver that refuses all. */

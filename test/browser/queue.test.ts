@@ -26,7 +26,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await mine.keyboard.press('p');
     await mine.getByText('orders paused').waitFor();
     await says(mine, /^Paused since .+ by jf_.+\. 1 job waits, nothing is lost\.$/);
-    await says(other, /^The queue needs a look\.$/);
+    await says(other, /^The queue needs attention\.$/);
     await other.keyboard.press('1');
     await says(other, /^Paused since .+\. 1 job waits, nothing is lost\.$/);
     await mine.keyboard.press('p');

@@ -67,7 +67,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.getByRole('button', { name: 'Pause…' }).click();
     await page.getByRole('button', { name: 'Pause 2 queues' }).click();
     await page.getByText('2 queues paused').waitFor();
-    await says(page, /^3 queues: 2 need a look and 1 is idle\.$/);
+    await says(page, /^3 queues: 2 need attention and 1 is idle\.$/);
     await page.keyboard.press('z');
     await page.getByText('2 queues resumed').waitFor();
     await says(page, /^3 queues: 3 are idle\.$/);
@@ -100,7 +100,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     // They have one thing in common, so Overview says it once.
     await page.keyboard.press('g');
     await page.keyboard.press('o');
-    await says(page, /^All 3 queues need a look\.$/);
+    await says(page, /^All 3 queues need attention\.$/);
     expect(textOf(await page.locator('.needs li').innerText())).toMatch(
       /3 queues: paused\. one, three and two\. 0 jobs wait\./,
     );
@@ -134,7 +134,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     // The deed is not cancelled by a key.
     await dialog.getByRole('button', { name: 'Close' }).waitFor();
     for (let press = 0; press < 2; press += 1) await page.keyboard.press('Escape');
-    await says(page, /^2 queues: 2 need a look/);
+    await says(page, /^2 queues: 2 need attention/);
     expect(await dialog.isVisible()).toBe(true);
     answer();
     await dialog.getByText('No answer came. It may be done all the same.').waitFor();

@@ -156,11 +156,11 @@ describe('job list --filter', () => {
   });
 
   it('refuses words that are not understood, with the way to say them', async () => {
-    const advice = '; a queue is queue:NAME, a value of a payload is payload.PATH:VALUE';
+    const advice = ' A queue is queue:NAME, a value of a payload is payload.PATH:VALUE.';
     for (const filter of ['failed lamp', 'stuck god', 'colour 7', 'customer'])
       await expect(cli.run('job', 'list', '--filter', filter)).rejects.toThrow(advice);
     await expect(cli.run('job', 'list', '--filter', 'stuck god')).rejects.toThrow(
-      `--filter: god: “god” has no word before it, such as error: or code:${advice}`,
+      `--filter: god: “god” is not a condition. Write one such as error:timeout.${advice}`,
     );
     await expect(cli.run('job', 'list', '--filter=-state:dead')).rejects.toThrow(/cannot be negated\.$/);
   });

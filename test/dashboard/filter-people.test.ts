@@ -5,6 +5,7 @@ import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { lookUpsFor } from '../../src/dashboard/filter/look-ups.ts';
 import { type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import { timeInWords } from '../../src/dashboard/filter/time-in-words.ts';
+import { countedFor } from '../../src/dashboard/filter/value-counts.ts';
 
 /** Words that people type into a filter box, and not those of the filter. */
 
@@ -126,9 +127,11 @@ describe('a state in the words of people', () => {
     });
     expect(parseTerm(JOBS, 'stat:dead')).toMatchObject({ problem: 'There is no word “stat”. Did you mean state:?' });
     expect(parseTerm(JOBS, 'faild')).toMatchObject({
-      problem: '“faild” has no word before it, such as error: or code:. Did you mean failed?',
+      problem: '“faild” is not a condition. Write one such as error:timeout. Did you mean failed?',
     });
-    expect(parseTerm(JOBS, 'xyz')).toMatchObject({ problem: '“xyz” has no word before it, such as error: or code:' });
+    expect(parseTerm(JOBS, 'xyz')).toMatchObject({
+      problem: '“xyz” is not a condition. Write one such as error:timeout.',
+    });
   });
 });
 
@@ -230,6 +233,74 @@ it.each([
   ['emails state:dead', 'emails'],
   ['queue:ema', 'ema'],
 ])('the text %j looks up the queue %j', (text, queue) => expect(lookUpsFor(JOBS, text).queue).toBe(queue));
+
+describe('a value', () => {
+  const paths = [
+    { value: 'customer.email', count: 90, isNumber: false },
+    { value: 'customer.name', count: 90, isNumber: false },
+    { value: 'orderNumber', count: 90, isNumber: false },
+    { value: 'customer.id', count: 90, isNumber: true },
+  ];
+  const inJobs = (...terms: string[]) => {
+    const chips = (text: string) => countedFor(JOBS, text, paths);
+    return (text: string): Partial<Known> => ({
+      paths,
+      counts: new Map(
+        chips(text).map((chip) => {
+          const term = formatChip(JOBS, chip);
+          return [term, { count: terms.includes(term) ? 64 : 0, exact: true }];
+        }),
+      ),
+    });
+  };
+  const known = inJobs(
+    ...['payload.customer.id:42', 'payload.customer.id:42,"42"', 'payload.customer.email:ada.2@example.com'],
+    'payload.orderNumber:ORD-2026-1042',
+  );
+
+  it.each([
+    ['customer 42', 'payload.customer.id:42,"42"'],
+    ['42', 'payload.customer.id:42'],
+    ['ORD-2026-1042', 'payload.orderNumber:ORD-2026-1042'],
+    ['order ORD-2026-1042', 'payload.orderNumber:ORD-2026-1042'],
+    ['ada.2@example.com', 'payload.customer.email:ada.2@example.com'],
+    ['failed customer 42', 'state:dead,retrying payload.customer.id:42,"42"'],
+    ['failed ada.2@example.com', 'state:dead,retrying payload.customer.email:ada.2@example.com'],
+    ['ada.2@example.com failed', 'payload.customer.email:ada.2@example.com state:dead,retrying'],
+    ['42 failed', 'payload.customer.id:42 state:dead,retrying'],
+    [
+      'failed ORD-2026-1042 yesterday',
+      'state:dead,retrying payload.orderNumber:ORD-2026-1042 created:2026-11-24T23:00Z..2026-11-25T23:00Z',
+    ],
+  ])('%j is first where it is: %s', (text, term) => {
+    expect(first(text, known(text))?.term).toBe(term);
+    // By its name and form alone, before the server has counted.
+    expect(first(text, { paths })?.term).toBe(term);
+  });
+
+  it('has the number of its jobs, and is offered last where no job has it', () => {
+    const { paths: _, ...counts } = known('42');
+    const offers = suggestionsFor(JOBS, '42', { ...NONE, paths, ...counts }, { now: NOW });
+    expect(offers[0]).toMatchObject({ label: 'customer.id = 42', hint: '64 jobs' });
+    expect(offers.filter(({ hint }) => hint === 'no job').map(({ label }) => label)).toEqual([
+      ...['orderNumber = 42', 'customer.email = 42', 'customer.name = 42'],
+    ]);
+    expect(offers.at(-1)?.hint).toBe('no job');
+  });
+
+  it('is searched in whole payloads if no path that is counted has it', () => {
+    const nowhere = inJobs();
+    expect(first('failed ORD-1', nowhere('failed ORD-1'))?.term).toBe('state:dead,retrying text:~ORD-1');
+    expect(first('ORD-1', nowhere('ORD-1'))?.label).toBe('payload contains “ORD-1”');
+  });
+
+  it('is of a question with words that mean nothing to a filter', () => {
+    expect(first('what broke since 14:00')?.term).toMatch(/^state:dead,retrying created:>/);
+    expect(first('show me all failed jobs for customer 42', { paths })?.term).toBe(
+      'state:dead,retrying payload.customer.id:42,"42"',
+    );
+  });
+});
 
 describe('a thing and its number', () => {
   const paths = [

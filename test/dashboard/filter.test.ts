@@ -161,7 +161,7 @@ describe.each(Object.entries<Table>(TABLES))('a filter of %s', (_name, table) =>
 describe('a chip', () => {
   it.each<[list: ListName, text: string, problem: string]>([
     ['jobs', 'colour:red', 'There is no word “colour”.'],
-    ['jobs', '42', '“42” has no word before it, such as error: or code:'],
+    ['jobs', '42', '“42” is not a condition. Write one such as error:timeout.'],
     ['jobs', 'payload.a', 'A path, a colon and a value are such as payload.customer.id:42.'],
     ['jobs', 'state:', 'A value is missing.'],
     ['jobs', 'error:~', 'A text is missing.'],

@@ -29,8 +29,8 @@ export function parseTerm<T extends Table>(table: T, term: string, now?: number)
     if (mark === ':') return unknown(term, noWord(table, word));
     if (/^[-!][a-z]+[:.]/.test(term)) return unknown(term, 'A condition cannot be negated.');
     const meant = meantBy(term, wordsOfPeople(table));
-    const did = meant === null ? '' : `. Did you mean ${meant}?`;
-    return unknown(term, `“${term}” has no word before it, such as error: or code:${did}`);
+    const did = meant === null ? '' : ` Did you mean ${meant}?`;
+    return unknown(term, `“${term}” is not a condition. Write one such as error:timeout.${did}`);
   }
   if (row === undefined) {
     const isOther = table.others?.includes(word) === true;

@@ -80,6 +80,7 @@ export const JOBS = {
     failures: FAILED,
     errors: FAILED,
     broken: FAILED,
+    broke: FAILED,
     'stuck: due for more than 5 minutes': 'state:due scheduled:<-5m',
     'stuck: waits for its queue': BY_QUEUE,
     'blocked: waits for its queue': BY_QUEUE,

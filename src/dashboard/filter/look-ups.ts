@@ -8,6 +8,10 @@ import { timeInWords } from './time-in-words.ts';
 /** A thing and its number, such as `customer 42`: the paths in which a name is that thing, or its id. */
 export const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
 
+/** Words of a question that mean nothing to a filter. */
+export const FILLERS =
+  /^(what|which|who|show|find|list|get|me|my|all|any|the|a|with|for|of|in|from|is|are|was|were|has|have|that|where|jobs?)$/i;
+
 /** The host that is being typed, for which hosts are looked up; null if none is. */
 export function hostIn(table: Table, text: string): string | null {
   if (rowOf(table, 'receiver') === undefined) return null;

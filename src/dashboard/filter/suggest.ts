@@ -1,15 +1,14 @@
 import { meantBy } from '../../domain/spelling.ts';
-import { visible } from '../words/format.ts';
+import { count, visible } from '../words/format.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
 import { formatChip, labelOf, parseTerm } from './engine.ts';
-import { isExactNumber } from './exact-number.ts';
-import { lookUpsFor, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
-import type { Scalar } from './payload.ts';
+import { FILLERS, lookUpsFor, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
 import { LEAST_MISSPELT } from './queue-search.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText, termsOf } from './text.ts';
 import { timeInWords } from './time-in-words.ts';
+import { byCounts, type Counts, conditionsFor, isValueByForm, type KnownPath, scalarOf } from './values.ts';
 
 /** An offer of a filter box for the text in it. */
 export interface Suggestion<C extends Chip = Chip> {
@@ -30,15 +29,15 @@ export interface Known {
   tags?: readonly string[];
   /** Hosts that queues deliver to. */
   hosts?: readonly string[];
-  /** `isNumber`: all their values are numbers. */
-  paths: readonly { value: string; count: number; isNumber?: boolean | null }[];
+  paths: readonly KnownPath[];
+  /** Jobs with the values of the text, by condition. */
+  counts?: Counts | undefined;
   /** JSON texts of values at the path that is typed. */
   values: readonly { value: string; count: number }[];
 }
 
 const MAX_OF_GROUP = 8;
 const MAX_QUEUES = 4;
-const MAX_PATHS = 5;
 /** As many words has the longest time, such as `the last 2 hours`. */
 const MAX_WORDS = 4;
 
@@ -57,7 +56,9 @@ export function suggestionsFor<T extends Table>(
     const words = 'chips' in does ? does.chips.map(({ word }) => word) : [does.text.replace(/\W.*$/s, '')];
     return words.every((word) => mayUse(table, word, rights));
   };
-  const offers = offersFor(table, text.trim(), known, now).filter(isOffered);
+  const all = offersFor(table, text.trim(), known, now).filter(isOffered);
+  // A value is offered last where no job has it: after the offer that searches whole payloads.
+  const offers = [...all.filter(({ hint }) => hint !== NO_JOB), ...all.filter(({ hint }) => hint === NO_JOB)];
   return offers.filter(({ id }, at) => offers.findIndex((one) => one.id === id) === at) as Suggestion<Chip<T>>[];
 }
 
@@ -174,7 +175,9 @@ function errorOffers(table: Table, text: string): Suggestion[] {
 
 /** The conditions of words of people one after the other, such as `failed yesterday customer 42`; none for a word that is not understood. */
 export function meaningsOf(table: Table, text: string, known: Known, now: number) {
-  const rest = termsOf(text);
+  const terms = termsOf(text);
+  const isFiller = (word: string) => FILLERS.test(word) && !known.queues.includes(word);
+  const rest = terms.every(isFiller) ? terms : terms.filter((word) => !isFiller(word));
   const all: { words: readonly string[]; chips: readonly Chip[] }[] = [];
   while (rest.length > 0) {
     let length = Math.min(rest.length, MAX_WORDS);
@@ -190,7 +193,8 @@ export function meaningsOf(table: Table, text: string, known: Known, now: number
 
 function phraseOffers(table: Table, text: string, known: Known, now: number): Suggestion[] {
   const all = meaningsOf(table, text, known, now);
-  if (all.length < 2 || all.some(({ chips }) => chips.length === 0)) return [];
+  const isWhole = all[0]?.words.join(' ') === text;
+  if (isWhole || all.some(({ chips }) => chips.length === 0)) return [];
   const chips = all.flatMap((one) => one.chips);
   const terms = chips.map((chip) => formatChip(table, chip)).join(' ');
   return [{ ...base(terms, 'All of these', terms), isCode: true, does: { chips } }];
@@ -203,10 +207,25 @@ function conditionsOf(table: Table, words: readonly string[], known: Known, now:
   const chip: Chip = parseTerm(table, text, now);
   if (words.length === 1 && !('problem' in chip)) return [chip];
   if (known.queues.includes(text) && table.bare?.queue !== undefined) return [{ word: 'queue', value: [text] }];
+  const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now)];
+  if (offer !== undefined && 'chips' in offer.does) return offer.does.chips;
+  const [thing = '', value = ''] = words;
   // A thing has one word here: the next one is a condition of its own.
-  const things = words.length === 2 ? thingOffers(table, text, known) : [];
-  const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now), ...things];
-  return offer !== undefined && 'chips' in offer.does ? offer.does.chips : [];
+  if (words.length === 2 && THING.test(text)) return whereItIs(table, { thing, value: value.replace(/^#/, '') }, known);
+  return words.length === 1 && isValueByForm(text) ? whereItIs(table, { thing: null, value: text }, known) : [];
+}
+
+/** The condition on a value that some job meets; if none is known to, that it is anywhere in a payload. */
+function whereItIs(
+  table: Table,
+  wanted: Parameters<typeof conditionsFor>[1],
+  { paths, counts }: Known,
+): readonly Chip[] {
+  const termOf = (chip: Chip) => formatChip(table, chip);
+  const [first] = byCounts(conditionsFor(table, wanted, paths), termOf, counts);
+  if (first === undefined) return [];
+  const isNowhere = counts?.get(termOf(first))?.count === 0 && rowOf(table, 'text') !== undefined;
+  return [isNowhere ? parseTerm(table, `text:~${JSON.stringify(wanted.value)}`) : first];
 }
 
 /** Words that a filter does not have, such as `failed`. */
@@ -237,28 +256,33 @@ function timeOffers(table: Table, text: string, now: number): Suggestion[] {
   return [{ ...chipOffer(table, 'Time', chip, text), hint: `${key} ${value}` }];
 }
 
-function thingOffers(table: Table, text: string, { paths }: Known): Suggestion[] {
-  const [, thing = '', typed = ''] = text.match(THING) ?? [];
-  if (typed === '' || rowOf(table, 'payload') === undefined) return [];
-  const plain = (name: string) => name.toLowerCase().replace(/[_-]|ids?$|s$/g, '');
-  const scalar = scalarOf(typed);
-  // A number may be stored as text.
-  const values = typeof scalar === 'number' ? [scalar, typed] : [scalar ?? typed];
-  return paths
-    .filter(({ value: path }) => path.split('.').some((name) => plain(name) === plain(thing)))
-    .filter(mayHave(scalar))
-    .slice(0, MAX_PATHS)
-    .map(({ value: path }) => {
-      const chip = { word: 'payload', value: { path, op: 'EQ', values } };
-      return chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${typed}`);
-    });
+function thingOffers(table: Table, text: string, known: Known): Suggestion[] {
+  const [, thing = '', value = ''] = text.match(THING) ?? [];
+  return value === '' ? [] : valueOffers(table, { thing, value }, known);
 }
 
-/** A word is no value of a path that has numbers only. */
-const mayHave =
-  (scalar: Scalar | undefined) =>
-  ({ isNumber }: Known['paths'][number]) =>
-    typeof scalar === 'number' || isNumber !== true;
+const NO_JOB = 'no job';
+
+/** Paths that may have the value, each with the number of jobs that have it there. */
+function valueOffers(
+  table: Table,
+  wanted: Parameters<typeof conditionsFor>[1],
+  { paths, counts }: Known,
+): Suggestion[] {
+  const termOf = (chip: Chip) => formatChip(table, chip);
+  return byCounts(conditionsFor(table, wanted, paths), termOf, counts).map((chip) => {
+    const { key } = labelOf(table, chip);
+    const found = counts?.get(termOf(chip));
+    const hint =
+      found === undefined
+        ? ''
+        : found.count === 0
+          ? NO_JOB
+          : `${count(found.count, found.exact)} ${found.count === 1 ? 'job' : 'jobs'}`;
+    const offer = chipOffer(table, 'Value of a path in recent payloads', chip, `${key} = ${wanted.value}`);
+    return { ...offer, hint };
+  });
+}
 
 /** Paths that begin with the text, and values of the path that it is. */
 function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
@@ -266,20 +290,20 @@ function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
   const begun = text.includes(':') ? [] : known.paths.filter(({ value }) => value.startsWith(start));
   const { valuesOf: path } = lookUpsFor(table, text);
   return [
-    ...begun.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
+    ...begun.slice(0, MAX_OF_GROUP).map(({ value, count: n }) => ({
       ...base(`path ${value}`, 'Paths in recent payloads', value),
-      hint: `in ${count} payloads`,
+      hint: `in ${n} payloads`,
       isCode: true,
       does: { text: `payload.${value}:` },
     })),
-    ...(path === null ? [] : known.values).slice(0, MAX_OF_GROUP).flatMap(({ value, count }) => {
+    ...(path === null ? [] : known.values).slice(0, MAX_OF_GROUP).flatMap(({ value, count: n }) => {
       const scalar = scalarOf(value);
       if (scalar === undefined) return [];
       const chip = { word: 'payload', value: { path, op: 'EQ', values: [scalar] } };
       return [
         {
           ...base(`value ${value}`, `Values of ${path}`, `${path} = ${value}`),
-          hint: String(count),
+          hint: String(n),
           isCode: true,
           does: { chips: [chip] },
         },
@@ -289,28 +313,9 @@ function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
 }
 
 /** If no path begins with the text, the known paths are the most frequent ones. */
-function valuesOfPaths(table: Table, text: string, { paths }: Known): Suggestion[] {
-  if (table.bareIsValue !== true || paths.some(({ value }) => value.startsWith(text))) return [];
-  const scalar = scalarOf(text);
-  return paths
-    .filter(mayHave(scalar))
-    .slice(0, MAX_PATHS)
-    .map(({ value: path }) => {
-      const chip = { word: 'payload', value: { path, op: 'EQ', values: [scalar ?? text] } };
-      return chipOffer(table, 'Value of a path in recent payloads', chip, `${path} = ${text}`);
-    });
-}
-
-/** Objects and arrays are no values of a chip. */
-function scalarOf(json: string): Scalar | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    // A number that would become another one is not offered: the chip would find other jobs.
-    if (typeof value === 'number' && !isExactNumber(json)) return undefined;
-    return typeof value === 'object' && value !== null ? undefined : (value as Scalar);
-  } catch {
-    return undefined;
-  }
+function valuesOfPaths(table: Table, text: string, known: Known): Suggestion[] {
+  if (table.bareIsValue !== true || known.paths.some(({ value }) => value.startsWith(text))) return [];
+  return valueOffers(table, { thing: null, value: text }, known);
 }
 
 /** The text that Tab puts into the box; null if there is none. */

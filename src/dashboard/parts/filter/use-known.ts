@@ -1,14 +1,23 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useMemo } from 'preact/compat';
-import { SearchReceivers, SuggestPaths, SuggestTags, SuggestValues } from '../../api/operations/suggest.ts';
+import {
+  SearchReceivers,
+  SuggestCounts,
+  SuggestPaths,
+  SuggestTags,
+  SuggestValues,
+} from '../../api/operations/suggest.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
 import { hostIn, lookUpsFor, tagIn } from '../../filter/look-ups.ts';
 import type { Known } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
+import { countedFor, countsOf, countVariables } from '../../filter/value-counts.ts';
 import { useFoundQueues } from '../found-queues.tsx';
 
+/** So many paths are searched for one that may have a value. */
+const MOST_PATHS = 40;
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Queries the server. The old answer stays until the new one is there. */
@@ -16,10 +25,14 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   const settled = useSettled(text);
   const { path, valuesOf, value, queue } = lookUpsFor(table, settled, useRights());
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
-  const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
+  const paths = useQuery({
+    ...query(SuggestPaths, { prefix: path ?? '', first: path === '' ? MOST_PATHS : 8 }),
+    ...keepOld,
+    enabled: path !== null,
+  });
   const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;
   const common = useQuery({
-    ...query(SuggestPaths, { prefix: '' }),
+    ...query(SuggestPaths, { prefix: '', first: MOST_PATHS }),
     enabled: path !== null && paths.isSuccess && !isPath,
   });
   const isExact = paths.data?.payloadPaths.some((one) => one.value === valuesOf) === true;
@@ -34,18 +47,24 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
   const host = hostIn(table, settled);
   const hosts = useQuery({ ...query(SearchReceivers, { search: host ?? '' }), ...keepOld, enabled: host !== null });
+  const found = (isPath ? paths.data : common.data)?.payloadPaths;
+  const chips = useMemo(() => countedFor(table, settled, found ?? []), [table, settled, found]);
+  const counted = useQuery({
+    ...query(SuggestCounts, countVariables(chips)),
+    enabled: path !== null && !(isPath && path !== '') && chips.length > 0,
+  });
   const known = useMemo(() => {
     if (path === null && queue === null) {
       if (tag !== null) return { ...NOTHING, tags: tags.data?.queueTags ?? [] };
       return host === null ? NOTHING : { ...NOTHING, hosts: hosts.data?.receivers.map((one) => one.host) ?? [] };
     }
-    const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
     return {
       queues: queue === null ? [] : (names.match(/\S+/g) ?? []),
-      paths: path === null ? [] : found,
+      paths: path === null ? [] : (found ?? []),
+      counts: counted.data === undefined ? undefined : countsOf(table, chips, counted.data),
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
-  }, [path, queue, tag, host, isPath, isExact, paths.data, common.data, values.data, names, tags.data, hosts.data]);
-  const isAsking = [paths, common, values, queues, tags, hosts].some(({ isFetching }) => isFetching);
+  }, [path, queue, tag, host, isExact, found, values.data, names, tags.data, hosts.data, table, chips, counted.data]);
+  const isAsking = [paths, common, values, queues, tags, hosts, counted].some(({ isFetching }) => isFetching);
   return { known, isSearching: isAsking || settled !== text.trim() };
 }

@@ -25,7 +25,7 @@ import {
 } from './queue-condition.ts';
 import { commonCause, failureText } from './queue-failure.ts';
 
-/** A queue that needs a look, as a row of Overview says it: what is wrong, how much, and one way out. */
+/** A queue that needs attention, as a row of Overview says it: what is wrong, how much, and one way out. */
 
 export interface Problem {
   /** The condition in bold. */

@@ -16,7 +16,7 @@ import { alertOfCondition } from '../model/queue-alert.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { problemOf, problemOfSeveral, type WayOut, wayOutOf } from '../model/queue-problem.ts';
 
-/** The queues that need a look, the worst first, each with its sentence and one button; those of one receiver together. */
+/** The queues that need attention, the worst first, each with its sentence and one button; those of one receiver together. */
 export function Problems({ troubles, hidden }: { troubles: readonly Trouble<ListedQueue>[]; hidden: number }) {
   const [, navigate] = useLocation();
   const shown = troubles.map(shownOf);
@@ -32,7 +32,7 @@ export function Problems({ troubles, hidden }: { troubles: readonly Trouble<List
   return (
     <section aria-labelledby="needs-h">
       <h2 id="needs-h" className="sr">
-        What needs a look
+        What needs attention
       </h2>
       <ol className="needs">
         {shown.map((one, index) => (
@@ -42,7 +42,7 @@ export function Problems({ troubles, hidden }: { troubles: readonly Trouble<List
       {hidden > 0 && (
         <p className="needs-more">
           The {MAX_PROBLEMS} worst are here;{' '}
-          {hidden === 1 ? 'one more queue that needs a look is' : `${number(hidden)} more queues that need a look are`}{' '}
+          {hidden === 1 ? 'one more queue that needs attention is' : `${number(hidden)} more queues that need attention are`}{' '}
           in the table.
         </p>
       )}
