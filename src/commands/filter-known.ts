@@ -1,5 +1,5 @@
 import type { JobferryClient } from '../client/index.ts';
-import { SuggestCounts, SuggestPaths } from '../dashboard/api/operations/suggest.ts';
+import { JobsCount, SuggestPaths } from '../dashboard/api/operations/suggest.ts';
 import { lookUpsFor } from '../dashboard/filter/look-ups.ts';
 import type { Known } from '../dashboard/filter/suggest.ts';
 import type { Table } from '../dashboard/filter/table.ts';
@@ -28,8 +28,10 @@ export async function knownFor(
   ]);
   const chips = countedFor(table, words, paths);
   if (chips.length === 0) return { queues, paths, values: [] };
-  const counted = await client.graphql<Parameters<typeof countsOf>[2]>(textOf(SuggestCounts), countVariables(chips));
-  return { queues, paths, values: [], counts: countsOf(table, chips, counted) };
+  type Data = { count: { count: number; exact: boolean } };
+  const counted = await Promise.all(chips.map((chip) => client.graphql<Data>(textOf(JobsCount), countVariables(chip))));
+  const found = counted.map(({ count }) => count);
+  return { queues, paths, values: [], counts: countsOf(table, chips, found) };
 }
 
 /** The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word. */

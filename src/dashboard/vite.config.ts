@@ -60,12 +60,12 @@ const shortOperations: Plugin = {
 const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queue-settings', /\/queue-(settings|changes)\.tsx$/],
   ['queues', /\/(overview|queues|receivers?)\.tsx$/],
-  ['job', /\/(job|peek)\.tsx$/],
+  ['job', /\/(job|peek|compare)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|rule-dialog|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
   ['receiver-tests', /\/(check|examine)-receiver\.tsx?$/],
-  ['find', /\/(palette|help|nothing|saved-views|filter-input)\.tsx$/],
+  ['find', /\/(palette|help|nothing|saved-views|filter-input|export-dialog)\.tsx$/],
 ];
 
 /** Scripts that only another one loads, so that what it has is there. */

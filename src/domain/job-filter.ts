@@ -88,6 +88,8 @@ export interface JobFilter {
   waitReasons?: readonly WaitReason[] | undefined;
   /** Whether the job is dead and has a dead letter that was not replayed. */
   replayable?: boolean | undefined;
+  /** Whether the job is dead and its dead letter was replayed. */
+  replayed?: boolean | undefined;
   /** Jobs that this bulk action created or changed. */
   actionId?: string | undefined;
   idempotencyKey?: string | undefined;

@@ -69,16 +69,16 @@ describe('the page of alerts', () => {
     const head = (...rules: ReturnType<typeof rule>[]) => headOfAlerts(rules, VIEW);
     expect(headOfAlerts(null, VIEW).h1).toBe('Alerts');
     expect(head().h1).toBe('Nothing is watched yet.');
-    expect(head(rule([]))).toMatchObject({ h1: 'No alert fires.', signal: 'ok' });
-    expect(head(rule([1]))).toMatchObject({ h1: 'One alert fires.', signal: 'bad' });
-    expect(head(rule([1]), rule([2])).h1).toBe('Two alerts fire.');
+    expect(head(rule([]))).toMatchObject({ h1: 'No alert is firing.', signal: 'ok' });
+    expect(head(rule([1]))).toMatchObject({ h1: '1\u00a0alert is firing.', signal: 'bad' });
+    expect(head(rule([1]), rule([2])).h1).toBe('2\u00a0alerts are firing.');
     // A rule that is not evaluated cannot fire.
     for (const evaluatedAt of [before(300), null]) {
       const { h1, signal } = head(rule([]), rule([], evaluatedAt));
-      expect([plain(h1), signal]).toEqual(['No alert fires, but 1 rule is not evaluated.', 'warn']);
+      expect([plain(h1), signal]).toEqual(['No alert is firing, but 1 rule is not evaluated.', 'warn']);
     }
     // A new rule waits for the next evaluation, which is no trouble.
-    expect(head(rule([]), rule([], null, before(20)))).toMatchObject({ h1: 'No alert fires.', signal: 'ok' });
+    expect(head(rule([]), rule([], null, before(20)))).toMatchObject({ h1: 'No alert is firing.', signal: 'ok' });
   });
 
   it('says why a rule may be silent', () => {

@@ -6,6 +6,7 @@ import {
   headOfCauses,
   leadOfCause,
   newCauses,
+  reachBesides,
   saidOfCause,
 } from '../../src/dashboard/features/dead-letters/model/cause.ts';
 import { type Answers, isWell } from '../../src/dashboard/words/answers.ts';
@@ -60,15 +61,34 @@ function cause(
   };
 }
 
+describe('the reach of a dismissal', () => {
+  const part = (id: string, count: number) => ({ count, queue: { id, name: `queue-${id}` } });
+  const reach = (queueCount: number, ...queues: ReturnType<typeof part>[]) => {
+    const text = reachBesides({ queueCount, queues }, 'a');
+    return text === null ? null : plain(text);
+  };
+
+  it('is named if other queues have the cause, too', () => {
+    expect(reach(1, part('a', 300))).toBeNull();
+    expect(reachBesides(undefined, 'a')).toBeNull();
+    expect(reach(2, part('a', 300), part('b', 1))).toBe('1 dead letter in queue-b');
+    expect(reach(6, part('a', 300), part('b', 90), part('c', 10), part('d', 4), part('e', 1), part('f', 1))).toBe(
+      '106 dead letters in queue-b, queue-c, queue-d and 2 more queues',
+    );
+    // The server names a hundred queues at most.
+    expect(reach(140, part('a', 300), part('b', 90))).toBe('90+ dead letters in queue-b and 138 more queues');
+  });
+});
+
 describe('the title of a cause', () => {
   it.each<[Partial<CauseNow>, string]>([
-    [{}, 'Receiver answered 500, five times'],
+    [{}, 'Receiver answered 500, 5 times'],
     [{ error: 'HTTP 401', webhookStatusCode: 401 }, 'Receiver rejected the signature (401)'],
-    [{ error: 'timeout', webhookStatusCode: null }, 'Receiver did not answer within 15 s, five times'],
-    [{ error: 'connection_refused', webhookStatusCode: null }, 'Receiver refused the connection, five times'],
-    [{ error: 'dns_error', webhookStatusCode: null }, 'Receiver’s host name was not found, five times'],
+    [{ error: 'timeout', webhookStatusCode: null }, 'Receiver did not answer within 15 s, 5 times'],
+    [{ error: 'connection_refused', webhookStatusCode: null }, 'Receiver refused the connection, 5 times'],
+    [{ error: 'dns_error', webhookStatusCode: null }, 'Receiver’s host name was not found, 5 times'],
     [{ error: 'ack_timeout', webhookStatusCode: 202 }, 'Worker did not report within 5 min'],
-    [{ error: 'out of stock', webhookStatusCode: 202 }, 'Worker said “out of stock”, five times'],
+    [{ error: 'out of stock', webhookStatusCode: 202 }, 'Worker said “out of stock”, 5 times'],
     [{ reason: 'ACK_TIMEOUT' }, 'Worker did not report within 5 min'],
     [{ reason: 'NACKED', error: 'out of stock' }, 'Worker refused it: “out of stock”'],
     [{ reason: 'NACKED', error: null }, 'Worker refused it for good'],
@@ -93,7 +113,7 @@ describe('the title of a cause', () => {
   it('says less of a queue of which less is known', () => {
     const title = (change: Partial<CauseNow>) =>
       titleOfDeath({ ...cause(change), queue: { maxAttempts: 3 }, sample: null }, 15);
-    expect(title({})).toBe('Receiver answered 500, three times');
+    expect(title({})).toBe('Receiver answered 500, 3\u00a0times');
     expect(title({ error: 'ack_timeout', webhookStatusCode: 202 })).toBe('Worker did not report in time');
     expect(title({ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: null })).toBe('All holds were used up');
   });

@@ -42,6 +42,7 @@ describe('suggestions for jobs', () => {
         'attempts:',
         'ever:',
         'reason:',
+        'replayed:',
         'waits:',
       ],
       ...['holds:', 'completed:', 'scheduled:', 'text:', 'payload.'],

@@ -3,6 +3,7 @@ import type { AttemptNow, JobWhole } from '../../src/dashboard/words/job.ts';
 import { rowTextOfJob } from '../../src/dashboard/words/job-row.ts';
 import {
   type JobContext,
+  replayText,
   secondLineOfJob,
   sentenceOfJob,
   sentenceOfMissingJob,
@@ -200,8 +201,8 @@ const ROWS: Row[] = [
       ...dies('ATTEMPTS_EXHAUSTED'),
       ...{ attemptsMade: 5, lastError: 'HTTP 500', attempts: [1, 2, 3, 4, 5].map((n) => failed(n, 'HTTP 500')) },
     },
-    'Dead since 09:41:52: the receiver answered 500 five times. All 5 attempts are used.',
-    '500 after 5 attempts',
+    'Dead since 09:41:52: the receiver answered 500 on all 5 attempts.',
+    '500, 5 attempts',
   ],
   [
     'ATTEMPTS_EXHAUSTED, causes differ',
@@ -211,7 +212,7 @@ const ROWS: Row[] = [
       attempts: [failed(1, 'HTTP 500'), failed(5, 'connection_refused')],
     },
     'Dead since 09:41:52: the last of 5 attempts failed because the receiver refused the connection.',
-    'connection refused after 5 attempts',
+    'connection refused, 5 attempts',
   ],
   [
     'ACK_TIMEOUT',
@@ -269,7 +270,7 @@ const ROWS: Row[] = [
     'DEAD without a dead letter',
     { ...dies('ATTEMPTS_EXHAUSTED'), maxAttempts: 1, attemptsMade: 1, lastError: 'timeout' },
     'Dead since 09:41:52: the receiver did not answer within 15 s. Its only attempt is used.',
-    'timeout after 1 attempt',
+    'timeout, 1 attempt',
   ],
 ];
 
@@ -354,6 +355,47 @@ describe('the word of a job', () => {
     expect(word(waits('PAUSED', null))).toBe('Paused');
     expect(word(waits('CONCURRENCY', null))).toBe('No free slot');
     expect(word({ ...waits('QUEUE_DELETED', null), state: 'RETRYING' })).toBe('Queue deleted');
+  });
+});
+
+describe('a dead job that was replayed', () => {
+  const replayedAt = at('12:00:59');
+  const replay = {
+    id: `${'0'.repeat(19)}007ce`,
+    state: 'DUE',
+    deadReason: null,
+    waiting: null,
+    endedAt: null,
+  } as const;
+  const told = (change: Partial<Parameters<typeof replayText>[1] & object> | null) =>
+    plain(textOfPhrase(replayText(replayedAt, change === null ? null : { ...replay, ...change }, context)));
+
+  it('has a word of its own, and its row says since when', () => {
+    const dead = {
+      ...job,
+      status: 'DEAD',
+      state: 'DEAD',
+      lastError: 'HTTP 500',
+      attemptsMade: 2,
+      waiting: null,
+    } as const;
+    expect(wordOfJob({ ...dead, deadLetter: { replayedAt } })).toMatchObject({
+      word: 'Dead, replayed',
+      signal: 'idle',
+    });
+    expect(wordOfJob({ ...dead, deadLetter: { replayedAt: null } }).word).toBe('Dead');
+    expect(rowTextOfJob({ ...dead, deadLetter: { replayedAt } }, context)).toBe('replayed at 12:00 · 500, 2 attempts');
+  });
+
+  it('says what became of its replay', () => {
+    expect(told(null)).toBe('Replayed at 12:00:59.');
+    expect(told({})).toBe('Replayed at 12:00:59; the replay …007ce is due.');
+    expect(told({ state: 'COMPLETED', endedAt: at('12:01:12') })).toBe(
+      'Replayed at 12:00:59; the replay …007ce completed at 12:01:12.',
+    );
+    expect(told({ state: 'DEAD', endedAt: at('12:01:12') })).toBe(
+      'Replayed at 12:00:59; the replay …007ce is dead since 12:01:12.',
+    );
   });
 });
 

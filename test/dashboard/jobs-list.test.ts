@@ -35,18 +35,21 @@ describe('the sentence of a list', () => {
   it('says how many match, by state, largest last', () => {
     const states = { DEAD: 57, RETRYING: 2, HELD: 2, COMPLETED: 0 };
     expect(sentence({ count: 61, exact: true }, states, true)).toBe('61 jobs match: 2 retry, 2 are held, 57 are dead.');
+    expect(sentence({ count: 27, exact: true }, { DEAD: 0, REPLAYED: 27 }, true)).toBe(
+      '27 jobs match, and all were replayed.',
+    );
     expect(sentence({ count: 2, exact: true }, { DEAD: 1, RETRYING: 1 }, true)).toBe(
       '2 jobs match: 1 is dead, 1 retries.',
     );
   });
 
   it('says less when less is known', () => {
-    expect(sentence({ count: 10_000, exact: false }, null, true)).toBe('10 000+ jobs match.');
+    expect(sentence({ count: 10_000, exact: false }, null, true)).toBe('More than 10 000 jobs match.');
     expect(sentence({ count: 3, exact: true }, null, true)).toBe('3 jobs match.');
     expect(sentence({ count: 3, exact: true }, { DEAD: 3 }, true)).toBe('3 jobs match, and all are dead.');
     expect(sentence({ count: 1, exact: true }, { DEAD: 1 }, true)).toBe('1 job matches, and is dead.');
     expect(sentence({ count: 0, exact: true }, null, true)).toBe('No job matches.');
-    expect(sentence({ count: 0, exact: true }, null, false)).toBe('No job is kept.');
+    expect(sentence({ count: 0, exact: true }, null, false)).toBe('No jobs yet.');
   });
 
   it('takes the hint of the server about an empty page as it is', () => {
@@ -164,6 +167,6 @@ describe('the heading of a list of jobs', () => {
   it('needs no count when the page has all, and claims no more than the page when they cannot be counted', () => {
     expect(head({ rows: 7, isWhole: true })).toBe('7 jobs match.');
     expect(head({ rows: 0, isWhole: true })).toBe('No job matches.');
-    expect(head({ isUncounted: true })).toBe('50+ jobs match.');
+    expect(head({ isUncounted: true })).toBe('More than 50 jobs match.');
   });
 });

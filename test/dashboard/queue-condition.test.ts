@@ -121,6 +121,37 @@ const ROWS: Row[] = [
     'The receiver’s certificate was rejected: all 100 attempts failed until 10:05:37; none has succeeded since.',
   ],
   [
+    'failing',
+    warned('FAILING', {
+      ...{ unanswered: 100, failed: 100 },
+      lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'tls_error' },
+    }),
+    'The receiver’s certificate was rejected: all 100 attempts of the last hour failed, the last at 11:21:07.',
+  ],
+  // The last failure is not what most have in common.
+  [
+    'failing',
+    warned('FAILING', {
+      ...{ answered5xx: 90, unanswered: 10, failed: 100 },
+      lastFailure: { at: at('11:21:07'), succeededSince: 3, error: 'timeout' },
+    }),
+    'The receiver answered 5xx: all 100 attempts of the last hour failed.',
+  ],
+  [
+    'failing',
+    warned('FAILING', { answered4xx: 50, answered5xx: 50, failed: 100 }),
+    'All 100 attempts of the last hour failed.',
+  ],
+  // The worker did not report on what the receiver had accepted.
+  [
+    'failing',
+    warned('FAILING', {
+      ...{ answered2xx: 100, failed: 100 },
+      lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'ack_timeout' },
+    }),
+    'The worker did not report in time: all 100 attempts of the last hour failed, the last at 11:21:07.',
+  ],
+  [
     'signature',
     warned('SIGNATURE_REJECTED', {
       ...{ attempts: 0, past: { attempts: 5, failed: 5 } },

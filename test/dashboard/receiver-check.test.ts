@@ -36,7 +36,7 @@ it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   ],
   [
     { webhookStatusCode: null, error: 'tls_error', errorCode: 'CERT_HAS_EXPIRED', signature: 'UNKNOWN' },
-    /^Its certificate was not accepted \(CERT_HAS_EXPIRED\)\. /,
+    /^The receiver’s certificate was rejected \(CERT_HAS_EXPIRED\)\. /,
     'bad',
   ],
   [

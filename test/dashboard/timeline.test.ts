@@ -119,7 +119,7 @@ it('has the changes of a queue in the time of each bar, which its sentence count
   const points = [point('11:50', { success: 1 }), point('11:55', { success: 1 })];
   const marked = withChanges(points, [{ at: '2026-11-12T11:55:00Z' }, { at: '2026-11-12T11:59:59Z' }], 300);
   expect(marked.map(({ changed }) => changed)).toEqual([0, 2]);
-  expect(sparkSentence(marked, '3 h')).toMatch(/none failed\. Its settings were changed twice\.$/);
+  expect(sparkSentence(marked, '3 h')).toMatch(/none failed\. Its settings were changed 2\u00a0times\.$/);
   expect(withChanges(points, [], 300)).toBe(points);
 });
 

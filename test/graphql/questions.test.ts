@@ -188,6 +188,12 @@ describe('jobs', () => {
     ['waiting for a hold, or nothing', { waitReasons: ['HELD', 'DUE'] }, ['late', 'held']],
     ['waiting for a rate limit', { waitReasons: ['RATE_LIMIT'] }, []],
     ['that can be replayed', { replayable: true }, ['dead']],
+    ['that were replayed', { replayed: true }, []],
+    [
+      'that were not replayed',
+      { replayed: false, queueIds: 'orders', deadReasons: ['NACKED', 'ATTEMPTS_EXHAUSTED'] },
+      ['dead', 'failedTwice'],
+    ],
     ['that cannot', { replayable: false, queueIds: 'orders' }, ['failedTwice']],
   ])('jobs are found: %s', async (_what, filter, names) => {
     expect(await find(named(filter))).toEqual(names);

@@ -86,6 +86,8 @@ export interface JobFilter {
   receivers?: readonly string[];
   /** Whether the dead letter can be replayed. */
   replayable?: boolean;
+  /** Whether the dead letter was replayed. */
+  replayed?: boolean;
   /** Time of the next delivery. */
   scheduled?: TimeRange;
   /** States. */

@@ -1,7 +1,7 @@
 import type { SchemaType } from '../schema/types.ts';
 import type { JobState } from '../words/words.ts';
 import { toApi } from './engine.ts';
-import { codesAs, formed, ID, NUMBERS, names, PART, PART_OR_WHOLE, TEXTS, TIMES } from './kinds.ts';
+import { choice, codesAs, formed, ID, NUMBERS, names, PART, PART_OR_WHOLE, TEXTS, TIMES } from './kinds.ts';
 import { PAYLOAD } from './payload.ts';
 import type { Chip, Filter, Table } from './table.ts';
 
@@ -96,7 +96,7 @@ export const JOBS = {
     if (!isEmpty) return 'Add a condition';
     return `Filter: ${seesPayloads ? 'state, queue, error, code, time, payload path' : 'state, queue, code, time'}`;
   },
-  others: ['cause', 'answer', 'died', 'replayed'],
+  others: ['cause', 'answer', 'died'],
   words: {
     state: {
       kind: names(STATES, 'state', OTHER_STATES),
@@ -144,6 +144,12 @@ export const JOBS = {
       api: 'deadReasons',
       hint: 'why it died',
       examples: Object.keys(DEAD_REASONS),
+    },
+    replayed: {
+      kind: choice({ no: false, yes: true, any: null }),
+      api: (value) => (value === 'any' ? {} : { replayed: value === 'yes' }),
+      hint: 'yes or no',
+      examples: ['yes', 'no'],
     },
     waits: {
       kind: names(WAITS, 'wait'),

@@ -1,5 +1,5 @@
 import type { SchemaType } from '../schema/types.ts';
-import { number, quote, seconds, times, upperFirst, visible } from './format.ts';
+import { many, number, quote, seconds, upperFirst, visible } from './format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
 const CAUSES: ReadonlyMap<string, string> = new Map(
@@ -100,7 +100,7 @@ export function titleOfDeath(
       if (code === 401) return 'Receiver rejected the signature (401)';
       if (error === 'ack_timeout') return noReport;
       const attempts = sample?.lastAttempt?.attempt ?? maxAttempts ?? 1;
-      return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${times(attempts)}` : ''}`;
+      return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${many(attempts, 'time')}` : ''}`;
     }
   }
 }

@@ -47,23 +47,6 @@ export function many(value: number, one: string, others = `${one}s`): string {
   return `${number(value)}${NB}${value === 1 ? one : others}`;
 }
 
-/** once, twice, three times; figures from 13 on. */
-export function times(value: number): string {
-  if (value === 1) return 'once';
-  if (value === 2) return 'twice';
-  return `${counted(value)} times`;
-}
-
-/** A small number within a sentence: one to twelve in letters. */
-export function counted(value: number): string {
-  return COUNTED[value] ?? number(value);
-}
-
-const COUNTED = [
-  ...['zero', 'one', 'two', 'three', 'four', 'five', 'six'],
-  ...['seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'],
-];
-
 /** 12.3 %, and 99.9 % for what is nearly, but not all. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return NONE;

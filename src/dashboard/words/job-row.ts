@@ -30,7 +30,9 @@ export function rowTextOfJob(job: JobInList, context: RowContext): string {
         ? ''
         : `in ${took(Date.parse(job.endedAt) - Date.parse(job.startedAt))}`;
     case 'DEAD':
-      return dead(job);
+      return job.deadLetter?.replayedAt == null
+        ? dead(job)
+        : joined(`replayed at ${minute(Date.parse(job.deadLetter.replayedAt), context)}`, dead(job));
   }
 }
 
@@ -58,7 +60,9 @@ function pending(job: JobInList, context: RowContext): string {
     case 'CONCURRENCY':
       return queue.concurrency === undefined
         ? 'all slots are busy'
-        : `${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} slots are busy`;
+        : queue.concurrency === 1
+          ? 'the only slot is busy'
+          : `${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} slots are busy`;
     case 'RATE_LIMIT':
       return joined(`in ${left(at, context)}`, rateUsed(queue));
     case 'QUEUE_DELETED':
@@ -93,7 +97,7 @@ function dead(job: JobInList): string {
       return job.cancelledBy === null ? 'cancelled' : `by ${job.cancelledBy}`;
     default: {
       const cause = code === null ? shortCause(job.lastError) || 'failed' : String(code);
-      return `${cause} after ${job.attemptsMade} ${job.attemptsMade === 1 ? 'attempt' : 'attempts'}`;
+      return `${cause}, ${job.attemptsMade} ${job.attemptsMade === 1 ? 'attempt' : 'attempts'}`;
     }
   }
 }

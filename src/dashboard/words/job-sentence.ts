@@ -1,9 +1,10 @@
 import { causeOf } from './cause.ts';
-import { many, NONE, quote, seconds, span, time, times, took, type View } from './format.ts';
-import type { AttemptNow, JobWhole } from './job.ts';
+import { lowerFirst, many, NONE, quote, seconds, span, time, took, type View } from './format.ts';
+import type { AttemptNow, JobNow, JobWhole } from './job.ts';
 import { backoffMs } from './job.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece, textOfPhrase } from './phrase.ts';
+import { wordOfJob } from './words.ts';
 
 /** The first line of a job's page: what happens next and when, or what became of it. */
 
@@ -126,9 +127,17 @@ function exhausted(job: JobWhole, context: JobContext): string {
   const cause = causeOf(failures.at(-1)?.error ?? job.lastError, context.webhookTimeoutSeconds);
   if (job.maxAttempts === 1) return `${cause}. Its only attempt is used.`;
   return failures.length > 0 && failures.every(({ error }) => error === first?.error)
-    ? `${cause} ${times(failures.length)}. All ${job.maxAttempts} attempts are used.`
+    ? `${cause} ${onAll(failures.length, cause.includes(' not '))}.`
     : `the last of ${job.maxAttempts} attempts failed because ${cause}.`;
 }
+
+/** "on both attempts", "on all 5 attempts"; after "not" "on either attempt", "on any of 5 attempts". */
+const onAll = (count: number, isNegative: boolean) =>
+  count === 1
+    ? 'on its last attempt'
+    : count === 2
+      ? `on ${isNegative ? 'either attempt' : 'both attempts'}`
+      : `on ${isNegative ? 'any of' : 'all'} ${count} attempts`;
 
 const quoted = (text: string | null) => (text === null || text === '' ? '' : `: ${quote(text)}`);
 
@@ -221,6 +230,20 @@ function whatFollows(job: JobWhole, next: number, which = 'the next one'): strin
   if (next >= job.maxAttempts) return 'If it fails, it is dead.';
   const too = job.attempts.some(({ status }) => status === 'FAILED') ? ' too' : '';
   return `If ${which} fails${too}, it waits ${span(backoffMs(job.backoffType, job.backoffDelay, next))} more.`;
+}
+
+/** "Replayed at 14:24:59; the replay …007ce completed at 14:25:12." */
+export function replayText(
+  at: string,
+  replay: (Pick<JobNow, 'state' | 'deadReason' | 'waiting' | 'endedAt'> & { id: string }) | null,
+  view: View,
+): Phrase {
+  const start = phrase`Replayed at ${moment(at, view)}`;
+  if (replay === null) return phrase`${start}.`;
+  const job = phrase`${start}; the replay ${shortId(replay.id)}`;
+  if (replay.endedAt === null) return phrase`${job} is ${lowerFirst(wordOfJob(replay).word)}.`;
+  const [end, when] = replay.state === 'COMPLETED' ? ['completed', 'at'] : ['is dead', 'since'];
+  return phrase`${job} ${end} ${when} ${moment(replay.endedAt, view)}.`;
 }
 
 /** The title of the tab: the sentence up to its first comma, colon or full stop. */

@@ -3,7 +3,9 @@ import type { JobCourse, JobRow } from '../schema/fragments.ts';
 /** The fields that sentences about a job need. The results of the operations have these fields, and more. */
 
 /** A job in a list. */
-export type JobNow = Omit<JobRow, '__typename' | 'idempotencyKey' | 'queue' | 'deadLetter'>;
+export type JobNow = Omit<JobRow, '__typename' | 'idempotencyKey' | 'queue' | 'deadLetter'> & {
+  deadLetter?: { replayedAt: string | null } | null;
+};
 
 /** A job on its own page. */
 export type JobWhole = JobNow &

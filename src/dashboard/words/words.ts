@@ -78,6 +78,9 @@ export const JOB_STATES: Readonly<Record<JobState, Word>> = {
   DEAD: { word: 'Dead', icon: 'dead', signal: 'bad' },
 };
 
+/** A dead job that was sent again: it waits for no person. */
+const REPLAYED: Word = { word: 'Dead, replayed', icon: 'undo', signal: 'idle' };
+
 export const CANCELLED: Word = { word: 'Cancelled', icon: 'cancelled', signal: 'idle' };
 
 export type WaitReason = SchemaType<'WaitReason'>;
@@ -105,13 +108,16 @@ export function wordOfJob({
   state,
   deadReason,
   waiting,
+  deadLetter,
 }: {
   state: JobState;
   deadReason: string | null;
+  deadLetter?: { replayedAt: string | null } | null;
   waiting: { reason: WaitReason } | null;
 }): Word {
   const reason = waiting?.reason ?? 'DUE';
   if (state === 'DUE' || reason === 'QUEUE_DELETED') return WAIT_REASONS[reason];
+  if (deadLetter?.replayedAt != null) return REPLAYED;
   return state === 'DEAD' && deadReason === 'CANCELLED' ? CANCELLED : JOB_STATES[state];
 }
 

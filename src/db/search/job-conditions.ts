@@ -42,12 +42,12 @@ export const STATE_COLUMNS = ['status', 'scheduled_for', 'wait_reason'] as const
 
 /** Returns the filter with the statuses that its other members imply, so that the indexes of these statuses are used. */
 export function withImpliedStatuses(filter: JobFilter): JobFilter {
-  const { deadReasons, replayable, waitReasons } = filter;
+  const { deadReasons, replayable, replayed, waitReasons } = filter;
   let { statuses } = filter;
   const only = (status: JobStatus) => {
     statuses = (statuses ?? [status]).filter((one) => one === status);
   };
-  if (deadReasons !== undefined || replayable === true) only('dead');
+  if (deadReasons !== undefined || replayable === true || replayed === true) only('dead');
   if (waitReasons !== undefined) only('pending');
   return statuses === filter.statuses ? filter : { ...filter, statuses };
 }
@@ -92,6 +92,10 @@ export function jobConditions(filter: JobFilter, values: Values): string[] {
   if (filter.replayable !== undefined) {
     const isReplayable = `coalesce((select d.replayed_at is null from dead_letter d where d.job_id = j.id), false)`;
     conditions.push(filter.replayable ? isReplayable : `not ${isReplayable}`);
+  }
+  if (filter.replayed !== undefined) {
+    const isReplayed = `coalesce((select d.replayed_at is not null from dead_letter d where d.job_id = j.id), false)`;
+    conditions.push(filter.replayed ? isReplayed : `not ${isReplayed}`);
   }
   add(
     filter.actionId,

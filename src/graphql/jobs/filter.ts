@@ -82,6 +82,9 @@ export const JobFilterInput = builder.inputType('JobFilter', {
     replayable: t.boolean({
       description: 'True: only dead jobs whose dead letter was not replayed. False: only other jobs.',
     }),
+    replayed: t.boolean({
+      description: 'True: only dead jobs whose dead letter was replayed. False: only other jobs.',
+    }),
     actionId: t.id({
       description: 'Jobs that this bulk action created (as replays) or changed.',
     }),

@@ -92,7 +92,7 @@ export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 
           failedAt === null
             ? null
             : { at: failedAt, succeeded: await succeededSince(reading, account, queues, rows, failedAt) };
-        // Of failures before the hour, any answer since says more.
+        // A single answer outweighs failures of before the hour.
         const isPast = failing.every(({ id }) => healths.get(id)?.past != null);
         const isAnswered = failedAt !== null && acceptedAt !== null && acceptedAt > failedAt;
         const works = isMended(lastFailure) || (isPast && isAnswered);

@@ -10,18 +10,8 @@ export const SuggestValues = graphql(`
   }
 `);
 
-/** In how many jobs a value is at each of five paths at most. */
-export const SuggestCounts = graphql(`
-  query SuggestCounts(
-    $a: JobFilter, $b: JobFilter, $c: JobFilter, $d: JobFilter, $e: JobFilter,
-    $hasB: Boolean!, $hasC: Boolean!, $hasD: Boolean!, $hasE: Boolean!
-  ) {
-    a: count(filter: $a, max: 1000) { count exact }
-    b: count(filter: $b, max: 1000) @include(if: $hasB) { count exact }
-    c: count(filter: $c, max: 1000) @include(if: $hasC) { count exact }
-    d: count(filter: $d, max: 1000) @include(if: $hasD) { count exact }
-    e: count(filter: $e, max: 1000) @include(if: $hasE) { count exact }
-  }
+export const JobsCount = graphql(`
+  query JobsCount($filter: JobFilter, $max: Int!) { count(filter: $filter, max: $max) { count exact } }
 `);
 
 export const SuggestTags = graphql(`query SuggestTags($search: String!) { queueTags(search: $search) }`);

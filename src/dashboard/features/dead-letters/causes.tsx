@@ -1,4 +1,4 @@
-import { type CSSProperties, useRef } from 'preact/compat';
+import { type CSSProperties, useRef, useState } from 'preact/compat';
 import { Link } from 'wouter-preact';
 import { May, useRights } from '../../api/rights.ts';
 import { useWebhookTimeout } from '../../api/server.ts';
@@ -7,6 +7,7 @@ import { useView } from '../../base/time.ts';
 import type { DEAD_LETTERS, DeadChip, DeadFilter } from '../../filter/dead-letters.ts';
 import { setChip } from '../../filter/engine.ts';
 import { ChangeBefore } from '../../parts/change-before.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
@@ -16,7 +17,7 @@ import type { ChangeEntry } from '../../schema/fragments.ts';
 import { titleOfDeath } from '../../words/cause.ts';
 import { spanOfDeath } from '../../words/death.ts';
 import { number } from '../../words/format.ts';
-import { setDismissed } from './dismiss.ts';
+import { reachOf, setDismissed } from './dismiss.ts';
 import { CAUSE_TAGS, conditionOfCause, newCauses, saidOfCause } from './model/cause.ts';
 import type { CauseRow } from './operations.ts';
 import { deadPath } from './use-dead-filter.ts';
@@ -56,6 +57,12 @@ export function CauseList({
     const focused = focusedRow();
     return rows.find((one) => keyOf(one) === focused);
   };
+  const [wide, setWide] = useState<{ cause: CauseRow; reach: string } | null>(null);
+  const ask = async (cause: CauseRow) => {
+    const reach = isDismissed ? null : await reachOf(cause);
+    if (reach === null) dismiss(cause);
+    else setWide({ cause, reach });
+  };
   const dismiss = (cause: CauseRow) => {
     // Its rows go, those of other queues too. The next one has the focus, or the last.
     const others = rows.filter(({ fingerprint }) => fingerprint !== cause.fingerprint);
@@ -88,7 +95,7 @@ export function CauseList({
               const cause = focusedCause();
               // Nothing is asked, so none is taken for the one that is meant.
               if (cause === undefined) sayChooseRow();
-              else dismiss(cause);
+              else void ask(cause);
             },
           },
         ]),
@@ -96,6 +103,20 @@ export function CauseList({
   return (
     <>
       <h2 className="sr">Causes</h2>
+      {wide !== null && (
+        <Dialog
+          title="Dismiss this cause in all queues?"
+          lead={`It also hides ${wide.reach}. It returns when another job dies of it.`}
+          deed={{
+            label: 'Dismiss in all queues',
+            run: () => {
+              dismiss(wide.cause);
+              setWide(null);
+            },
+          }}
+          onClose={() => setWide(null)}
+        />
+      )}
       <ol className="causes">
         {rows.map((cause) => (
           <Cause
@@ -103,7 +124,7 @@ export function CauseList({
             {...{ cause, releases, most, filter, isByAnswer, isDismissed }}
             isNew={fresh.has(cause)}
             onReplay={() => onReplay(cause)}
-            onDismiss={() => dismiss(cause)}
+            onDismiss={() => void ask(cause)}
           />
         ))}
       </ol>

@@ -25,6 +25,14 @@ export const Causes = graphql(
 );
 export type CauseRow = ResultOf<typeof Causes>['errorGroups'][number];
 
+/** The queues whose dead letters have the same cause: it is dismissed in all of them. */
+export const CauseReach = graphql(`
+  query CauseReach($filter: DeadLetterFilter) {
+    errorGroups(acrossQueues: true, first: 1, filter: $filter) { queueCount queues(first: 100) { count queue { id name } } }
+  }
+`);
+export type CauseReachGroup = ResultOf<typeof CauseReach>['errorGroups'][number];
+
 export const Dismiss = graphql(`
   mutation Dismiss($fingerprint: String!) {
     dismissErrorGroup(fingerprint: $fingerprint) { ... on Error { message } }

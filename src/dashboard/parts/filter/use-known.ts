@@ -1,12 +1,6 @@
-import { useQuery } from '@tanstack/preact-query';
+import { useQueries, useQuery } from '@tanstack/preact-query';
 import { useMemo } from 'preact/compat';
-import {
-  SearchReceivers,
-  SuggestCounts,
-  SuggestPaths,
-  SuggestTags,
-  SuggestValues,
-} from '../../api/operations/suggest.ts';
+import { JobsCount, SearchReceivers, SuggestPaths, SuggestTags, SuggestValues } from '../../api/operations/suggest.ts';
 import { keepOld, query } from '../../api/query.ts';
 import { useRights } from '../../api/rights.ts';
 import { useSettled } from '../../base/use-settled.ts';
@@ -49,10 +43,12 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   const hosts = useQuery({ ...query(SearchReceivers, { search: host ?? '' }), ...keepOld, enabled: host !== null });
   const found = (isPath ? paths.data : common.data)?.payloadPaths;
   const chips = useMemo(() => countedFor(table, settled, found ?? []), [table, settled, found]);
-  const counted = useQuery({
-    ...query(SuggestCounts, countVariables(chips)),
-    enabled: path !== null && !(isPath && path !== '') && chips.length > 0,
+  const isCounted = path !== null && (path === '' || !isPath);
+  const counted = useQueries({
+    queries: isCounted ? chips.map((chip) => query(JobsCount, countVariables(chip))) : [],
   });
+  const counts = counted.map(({ data }) => data?.count);
+  const countKey = counts.map((one) => one?.count).join();
   const known = useMemo(() => {
     if (path === null && queue === null) {
       if (tag !== null) return { ...NOTHING, tags: tags.data?.queueTags ?? [] };
@@ -61,10 +57,10 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
     return {
       queues: queue === null ? [] : (names.match(/\S+/g) ?? []),
       paths: path === null ? [] : (found ?? []),
-      counts: counted.data === undefined ? undefined : countsOf(table, chips, counted.data),
+      counts: countsOf(table, chips, counts),
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };
-  }, [path, queue, tag, host, isExact, found, values.data, names, tags.data, hosts.data, table, chips, counted.data]);
-  const isAsking = [paths, common, values, queues, tags, hosts, counted].some(({ isFetching }) => isFetching);
+  }, [path, queue, tag, host, isExact, found, values.data, names, tags.data, hosts.data, table, chips, countKey]);
+  const isAsking = [paths, common, values, queues, tags, hosts, ...counted].some(({ isFetching }) => isFetching);
   return { known, isSearching: isAsking || settled !== text.trim() };
 }

@@ -1,5 +1,5 @@
 import type { SchemaType } from '../../../schema/types.ts';
-import { ago, counted, many, seconds, span, time, upperFirst, type View } from '../../../words/format.ts';
+import { ago, many, seconds, span, time, upperFirst, type View } from '../../../words/format.ts';
 import type { NewAlert } from '../../../words/new-alert.ts';
 import type { IconName, Signal, Word } from '../../../words/words.ts';
 import { draftOfTarget, FIRST_TARGET, inputOfTarget, type Target, type TargetDraft } from './target.ts';
@@ -101,17 +101,17 @@ export function headOfAlerts(
   if (rules === null) return { h1: 'Alerts', icon: 'failing', signal: 'idle' };
   const firing = rules.reduce((sum, rule) => sum + rule.firing.length, 0);
   if (firing > 0) {
-    const h1 = `${upperFirst(counted(firing))} ${firing === 1 ? 'alert fires' : 'alerts fire'}.`;
+    const h1 = `${many(firing, 'alert is', 'alerts are')} firing.`;
     return { h1, icon: 'failing', signal: 'bad' };
   }
   if (rules.length === 0) return { h1: 'Nothing is watched yet.', icon: 'info', signal: 'idle' };
   // A rule that is not evaluated cannot fire.
   const doubtful = rules.filter((rule) => doubtOfRule(rule, view) !== null).length;
   if (doubtful > 0) {
-    const h1 = `No alert fires, but ${many(doubtful, 'rule is', 'rules are')} not evaluated.`;
+    const h1 = `No alert is firing, but ${many(doubtful, 'rule is', 'rules are')} not evaluated.`;
     return { h1, icon: 'info', signal: 'warn' };
   }
-  return { h1: 'No alert fires.', icon: 'done', signal: 'ok' };
+  return { h1: 'No alert is firing.', icon: 'done', signal: 'ok' };
 }
 
 /** An evaluation is at most some seconds old while a process evaluates. */

@@ -2,7 +2,17 @@ import type { Cause } from '../../../schema/fragments.ts';
 import { type Answers, isMended, isWell, type SinceFailure, sumOfAnswers } from '../../../words/answers.ts';
 import { codeOf, isOfWorker, shortCause, titleOfDeath } from '../../../words/cause.ts';
 import { RECENT_MS, spanOfDeath } from '../../../words/death.ts';
-import { count, firstLineOf, lowerFirst, NONE, percent, upperFirst, type View } from '../../../words/format.ts';
+import {
+  count,
+  firstLineOf,
+  listed,
+  lowerFirst,
+  many,
+  NONE,
+  percent,
+  upperFirst,
+  type View,
+} from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { Signal } from '../../../words/words.ts';
 
@@ -54,6 +64,22 @@ export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal:
   unknown: null,
 };
 
+interface Reach {
+  queueCount: number;
+  queues: readonly { count: number; queue: { id: string; name: string } | null }[];
+}
+
+/** Names all else that is hidden when a cause is dismissed in the row of a queue: "106 dead letters in digests, geo and 2 more queues"; null if nothing is. */
+export function reachBesides(group: Reach | undefined, queueId: string | null): string | null {
+  const others = group?.queues.filter(({ queue }) => queue?.id !== queueId) ?? [];
+  if (group === undefined || others.length === 0) return null;
+  const names = others.slice(0, 3).map(({ queue }) => queue?.name ?? 'a deleted queue');
+  const more = group.queueCount - (group.queues.length - others.length) - names.length;
+  if (more > 0) names.push(many(more, 'more queue'));
+  const letters = others.reduce((sum, { count: n }) => sum + n, 0);
+  return `${count(letters, group.queueCount <= group.queues.length)} ${letters === 1 ? 'dead letter' : 'dead letters'} in ${listed(names)}`;
+}
+
 /** A cause that began within the last hour is new, unless most of them are. */
 const NEW_MS = 3_600_000;
 
@@ -103,7 +129,7 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   if (queue === null) return null;
   const { when: range } = spanOfDeath(cause, view);
   const when = range[0] === 'at ' ? range : phrase`from ${range}`;
-  const title = titleOfDeath(cause, webhookTimeoutSeconds).replace(/^Receiver |, [a-z0-9\u202f]+( times)?$/g, '');
+  const title = titleOfDeath(cause, webhookTimeoutSeconds).replace(/^Receiver |, [0-9\u202f]+\u00a0times$/g, '');
   const isOfReceiver = /^(answered|refused|did|cut|rejected|asked)/.test(title);
   const what = isOfReceiver ? phrase`${queue.name} ${title}` : phrase`${queue.name}: ${lowerFirst(title)}`;
   return sentences(

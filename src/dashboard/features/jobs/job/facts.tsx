@@ -34,8 +34,6 @@ export function Facts({ job, retentionSeconds }: { job: JobOfPage; retentionSeco
             <dd>
               <span className="mono">{shortId(deadLetter.id)}</span>
               {deadLetter.replayedAt === null ? 'not replayed' : 'replayed'}
-              {/* A letter that came by the live stream has no replayed job yet. */}
-              {deadLetter.replayedJob != null && <JobLink id={deadLetter.replayedJob.id} />}
             </dd>
           </>
         )}

@@ -1,11 +1,15 @@
 import { Link } from 'wouter-preact';
+import { useWatch } from '../../../api/live/live.ts';
 import { useMay } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { Note } from '../../../parts/note.tsx';
+import { Phrase } from '../../../parts/time.tsx';
 import { isWell, sumOfAnswers } from '../../../words/answers.ts';
 import { isOfWorker } from '../../../words/cause.ts';
 import { many, minute, number, percent } from '../../../words/format.ts';
+import { replayText } from '../../../words/job-sentence.ts';
+import { wordOfJob } from '../../../words/words.ts';
 import type { JobOfPage } from '../operations/job.ts';
 import { useSameCause } from './use-job.ts';
 
@@ -15,7 +19,9 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   const canReplay = useMay('replayDeadLetters');
   const cause = useSameCause(job);
   const { deadLetter, queue } = job;
-  if (deadLetter === null || deadLetter.replayedAt !== null || cause === null) return null;
+  if (deadLetter?.replayedAt != null)
+    return <ReplayNote at={deadLetter.replayedAt} replay={deadLetter.replayedJob ?? null} />;
+  if (deadLetter === null || cause === null) return null;
   const others = cause.count - 1;
   const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
   const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
@@ -49,6 +55,25 @@ export function JobNotes({ job }: { job: JobOfPage }) {
             {many(others, 'other job', 'other jobs')} of {queue.name} died of the same{' '}
             {first === last ? `at ${first}` : `between ${first} and ${last}`}.
           </>
+        )}
+      </Note>
+    </div>
+  );
+}
+
+/** The outcome of a dead job that was sent again. */
+function ReplayNote({ at, replay }: { at: string; replay: NonNullable<JobOfPage['deadLetter']>['replayedJob'] }) {
+  const view = useView();
+  const word = replay === null ? null : wordOfJob(replay);
+  useWatch({ jobIds: replay === null ? [] : [replay.id] });
+  return (
+    <div className="job-note">
+      <Note signal={word?.signal ?? 'idle'} icon={word?.icon ?? 'undo'}>
+        <Phrase pieces={replayText(at, replay, view)} />{' '}
+        {replay !== null && (
+          <Link className="link" href={`/jobs/${replay.id}`}>
+            See the replay
+          </Link>
         )}
       </Note>
     </div>

@@ -1,10 +1,10 @@
 import { useQueries } from '@tanstack/preact-query';
+import { JobsCount } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { formatFilter, labelOf, removeChip } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter } from '../../../filter/jobs.ts';
 import { Empty } from '../../../parts/states.tsx';
 import { asSentence, count } from '../../../words/format.ts';
-import { JobsCount } from '../operations/jobs.ts';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 
 /** At most so many counts are asked for. */
@@ -38,17 +38,17 @@ export default function NothingMatches({
       null,
     );
   const why = hint === null ? null : <span>{asSentence(hint)}</span>;
-  if (best === null) return <Empty title="Nothing matches.">{why}</Empty>;
+  if (best === null) return <Empty title="No matches.">{why}</Empty>;
   const { key, value } = labelOf(JOBS, best.chip);
   const label = `${key} ${value}`.trim();
   return (
-    <Empty title="Nothing matches.">
+    <Empty title="No matches.">
       {why}
       <span>
-        Without <strong>{label}</strong> there would be {count(best.found.count, best.found.exact)}.
+        Without <strong>{label}</strong> there are {count(best.found.count, best.found.exact)}.
       </span>
       <button type="button" className="btn tiny" onClick={() => onFilter(best.without)}>
-        Drop {label}
+        Remove {label}
       </button>
     </Empty>
   );

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
+import { JobsCount } from '../../../api/operations/suggest.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { isValid } from '../../../filter/engine.ts';
 import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
 import type { JobRow } from '../../../schema/fragments.ts';
 import type { ResultOf } from '../../../schema/graphql.ts';
 import type { JobState } from '../../../words/words.ts';
-import { JobsByState, JobsCount, JobsPage } from '../operations/jobs.ts';
+import { JobsByState, JobsPage } from '../operations/jobs.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
 
 const PAGE_SIZE = 50;
@@ -40,7 +41,11 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   /** The state of all jobs that match, if the filter says so. */
   const only = asked?.length === 1 && asked[0] !== 'DEAD' ? asked[0] : undefined;
   const states = useQuery({
-    ...query(JobsByState, () => ({ filter: jobFilterOf(filter, url) }), { key }),
+    ...query(
+      JobsByState,
+      () => ({ filter: jobFilterOf(filter, url), replayed: replayedOf(jobFilterOf(filter, url)) }),
+      { key },
+    ),
     ...keepOld,
     enabled: isCounted && only === undefined && all?.exact === true && all.count > 0,
   });
@@ -59,8 +64,12 @@ function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {
   return { filter, order: ORDERS[order], ...position };
 }
 
-/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled are counted apart. */
-export type ByState = Partial<Record<JobState | 'CANCELLED', number>>;
+/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled or replayed are counted apart. */
+export type ByState = Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>>;
+
+/** Those that were replayed; none if the filter wants others. */
+const replayedOf = (filter: JobFilter): JobFilter =>
+  filter.replayed === false ? { ids: [] } : { ...filter, replayed: true };
 
 function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | null {
   if (data === undefined) return null;
@@ -69,7 +78,8 @@ function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | nu
     const what = deadReason === 'CANCELLED' ? deadReason : state;
     if (what != null) counts[what] = (counts[what] ?? 0) + count;
   }
-  return counts;
+  const replayed = data.replayed.count;
+  return { ...counts, DEAD: Math.max(0, (counts.DEAD ?? 0) - replayed), REPLAYED: replayed };
 }
 
 /**

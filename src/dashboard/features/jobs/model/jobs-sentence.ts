@@ -1,8 +1,8 @@
-import { type Count, count, number } from '../../../words/format.ts';
+import { type Count, number } from '../../../words/format.ts';
 import type { JobState } from '../../../words/words.ts';
 
 /** The verb of each state, for one job and for many. */
-const VERBS: Readonly<Record<JobState | 'CANCELLED', readonly [one: string, many: string]>> = {
+const VERBS: Readonly<Record<JobState | 'CANCELLED' | 'REPLAYED', readonly [one: string, many: string]>> = {
   DUE: ['is due', 'are due'],
   SCHEDULED: ['is scheduled', 'are scheduled'],
   RETRYING: ['retries', 'retry'],
@@ -12,19 +12,19 @@ const VERBS: Readonly<Record<JobState | 'CANCELLED', readonly [one: string, many
   COMPLETED: ['is completed', 'are completed'],
   DEAD: ['is dead', 'are dead'],
   CANCELLED: ['was cancelled', 'were cancelled'],
+  REPLAYED: ['was replayed', 'were replayed'],
 };
 
 /** "61 jobs match: 2 retry, 2 are held, 57 are dead." Largest last. */
 export function sentenceOfJobs(
   all: Count,
-  byState: Partial<Record<JobState | 'CANCELLED', number>> | null,
+  byState: Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>> | null,
   hasFilter: boolean,
 ): string {
-  if (all.count === 0) return hasFilter ? 'No job matches.' : 'No job is kept.';
+  if (all.count === 0) return hasFilter ? 'No job matches.' : 'No jobs yet.';
   const one = all.count === 1;
-  const start = hasFilter
-    ? `${count(all.count, all.exact)} ${one ? 'job matches' : 'jobs match'}`
-    : `${count(all.count, all.exact)} ${one ? 'job is kept' : 'jobs are kept'}`;
+  const how = `${all.exact ? '' : 'More than '}${number(all.count)} ${one ? 'job' : 'jobs'}`;
+  const start = hasFilter ? `${how} ${one ? 'matches' : 'match'}` : how;
   if (byState === null || !all.exact) return `${start}.`;
   const states = (Object.entries(byState) as [keyof typeof VERBS, number][])
     .filter(([, jobs]) => jobs > 0)
@@ -43,7 +43,7 @@ export interface ListSoFar {
   /** Whether there are no other pages, so that the rows are all. */
   isWhole: boolean;
   all: Count | null;
-  byState: Partial<Record<JobState | 'CANCELLED', number>> | null;
+  byState: Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>> | null;
   hasFilter: boolean;
   /** Whether the answer that comes next is late. */
   isLate: boolean;

@@ -12,13 +12,12 @@ export const JobsPage = graphql(
   [JobRow],
 );
 
-export const JobsCount = graphql(`
-  query JobsCount($filter: JobFilter, $max: Int!) { count(filter: $filter, max: $max) { count exact } }
-`);
-
 /** For the sentence. */
 export const JobsByState = graphql(`
-  query JobsByState($filter: JobFilter) { jobGroups(by: [STATE, DEAD_REASON], filter: $filter) { groups { state deadReason count } } }
+  query JobsByState($filter: JobFilter, $replayed: JobFilter) {
+    replayed: count(filter: $replayed) { count }
+    jobGroups(by: [STATE, DEAD_REASON], filter: $filter) { groups { state deadReason count } }
+  }
 `);
 
 export const JobsHistogram = graphql(`

@@ -1,5 +1,5 @@
 import { type Comparison, pointsThen, thenText } from '../../../words/comparison.ts';
-import { many, number, times } from '../../../words/format.ts';
+import { many, number } from '../../../words/format.ts';
 import { attemptsIn, type Point } from './timeline.ts';
 
 /** A sentence for a sparkline, for those who do not see it. */
@@ -8,7 +8,7 @@ export function sparkSentence(points: readonly Point[], span: string): string {
   const failed = points.reduce((sum, point) => sum + point.failed + point.nacked, 0);
   const deferred = points.reduce((sum, { deferred: put }) => sum + put, 0);
   const changed = points.reduce((sum, { changed: count = 0 }) => sum + count, 0);
-  const end = changed === 0 ? '' : ` Its settings were changed ${times(changed)}.`;
+  const end = changed === 0 ? '' : ` Its settings were changed ${many(changed, 'time')}.`;
   if (all === 0) return `No attempt in ${span}.${end}`;
   const parts = [
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),

@@ -42,7 +42,9 @@ export function Problems({ troubles, hidden }: { troubles: readonly Trouble<List
       {hidden > 0 && (
         <p className="needs-more">
           The {MAX_PROBLEMS} worst are here;{' '}
-          {hidden === 1 ? 'one more queue that needs attention is' : `${number(hidden)} more queues that need attention are`}{' '}
+          {hidden === 1
+            ? 'one more queue that needs attention is'
+            : `${number(hidden)} more queues that need attention are`}{' '}
           in the table.
         </p>
       )}
@@ -65,7 +67,7 @@ function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf
   const { queue, condition, flow } = first;
   const isOne = queues.length === 1;
   const { icon, signal } = CONDITIONS[condition];
-  const { lead, rest } = isOne ? problemOf(condition, queue, flow, view) : problemOfSeveral(condition, queues);
+  const { lead, rest } = isOne ? problemOf(queue, flow, view) : problemOfSeveral(condition, queues);
   const alert = alertOfCondition(condition, queue);
   return (
     <li>
