@@ -31,7 +31,13 @@ export function pastTroubleOf(spans: readonly SpanTotals[], webhookTimeoutMs: nu
   return { health: healthOf(sumOf(judged), webhookTimeoutMs), spanMs, mixedMs };
 }
 
-function judgementOf(spans: readonly SpanTotals[], webhookTimeoutMs: number) {
+interface Judgement {
+  judged: readonly SpanTotals[];
+  spanMs: number;
+  mixedMs: number | null;
+}
+
+function judgementOf(spans: readonly SpanTotals[], webhookTimeoutMs: number): Judgement | null {
   const first = spans.findIndex((span) => span.success > 0 || healthOf(span, webhookTimeoutMs).failed > 0);
   const newest = spans[first];
   if (newest === undefined || healthOf(newest, webhookTimeoutMs).failed === 0) return null;
@@ -45,7 +51,6 @@ function judgementOf(spans: readonly SpanTotals[], webhookTimeoutMs: number) {
     if (mayBeMended(healthOf(sumOf(judged), webhookTimeoutMs))) return { judged, mixedMs, spanMs: newest.at };
   }
   // Failures that would be too few follow an outage that had not ended.
-  const earlier: { judged: SpanTotals[]; mixedMs: number | null; spanMs: number } | null =
-    end === -1 || mixedMs !== null ? null : judgementOf(rest.slice(end), webhookTimeoutMs);
+  const earlier = end === -1 || mixedMs !== null ? null : judgementOf(rest.slice(end), webhookTimeoutMs);
   return earlier === null ? null : { ...earlier, judged: [...own, ...earlier.judged], spanMs: newest.at };
 }

@@ -345,7 +345,7 @@ it.each(EXTREMES)('%s, where nothing goes in or out: %j', (condition, change, se
 it('says in the line below what outweighs the failures of the hour, and what binds', () => {
   const lead = (change: Partial<QueueNow>, flow: Partial<Flow> = {}) =>
     plain(textOfPhrase(leadOfQueue({ ...queue, ...change }, { ...NO_FLOW, ...flow }, view)));
-  const lastFailure = { at: at('11:21:07'), succeededSince: 80 };
+  const lastFailure = { at: at('11:21:07'), succeededSince: 80, error: null };
   expect(lead({ health: { ...health, lastFailure } })).toBe(
     'It failed until 11:21:07; since then 80 attempts succeeded, and none failed. No limit is in the way: 3 of 20 slots in use.',
   );

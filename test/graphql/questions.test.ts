@@ -192,7 +192,7 @@ describe('jobs', () => {
     [
       'that were not replayed',
       { replayed: false, queueIds: 'orders', deadReasons: ['NACKED', 'ATTEMPTS_EXHAUSTED'] },
-      ['dead', 'failedTwice'],
+      ['dead'],
     ],
     ['that cannot', { replayable: false, queueIds: 'orders' }, ['failedTwice']],
   ])('jobs are found: %s', async (_what, filter, names) => {

@@ -205,9 +205,9 @@ it.each<[what: string, most: number, document: string]>([
   ['a total without its items', 1, '{ deadLetters(first: 1) { totalCount totalCountExact } }'],
   ['a total that the page shows', 1, '{ queues(first: 100) { totalCount nodes { id } } }'],
   [
-    // The third is about its last failure, which is asked for only if most of its hour failed.
+    // The third is about its last failure, and the fourth about the error of that: only if most of its hour failed.
     'the state of a queue that fails, and its last minutes',
-    3,
+    4,
     `{ queue(name: "queue-1") {
          id paused inFlight oldestDueSeconds hold { askedBy { id } probe { id } } depth { due } health { answered5xx }
          timeline(from: "${RECENT}") { success published }

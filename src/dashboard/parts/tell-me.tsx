@@ -17,7 +17,7 @@ export function TellMe({
   return (
     <May deed="createAlertRule">
       <Link className={className} href={`/alerts${toSearch(paramsOfAlert(alert))}`} state={FROM_PAGE}>
-        Tell me next time…<span className="sr"> {about}</span>
+        Alert me…<span className="sr"> {about}</span>
       </Link>
     </May>
   );

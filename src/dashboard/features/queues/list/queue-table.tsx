@@ -2,14 +2,13 @@ import { deadPath, queuePath } from '../../../filter/links.ts';
 import './queue-table.css';
 import { memo, type ReactNode } from 'preact/compat';
 import { Link } from 'wouter-preact';
-import { useView } from '../../../base/time.ts';
 import { useComparison } from '../../../parts/compare-choice.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { Table, unseen } from '../../../parts/table.tsx';
 import { TickAll, TickCell, useOnTick, useTickKeys } from '../../../parts/tick.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
-import { minute, NONE, number } from '../../../words/format.ts';
+import { NONE, number } from '../../../words/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../model/queue-condition.ts';
 import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../model/queue-row.ts';
 import { sparkSentence, sparkThen } from '../model/spark.ts';
@@ -142,13 +141,7 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
         <span className={open === 0 ? 'q3' : ''}>{number(open)}</span>
         <span className="unit"> open</span>
       </td>
-      <td className="bar">
-        {queue.depth !== null && open > 0 ? (
-          <DepthBar depth={queue.depth} longest={longest} />
-        ) : (
-          <LastAttempt at={queue.lastDeliveryAt} />
-        )}
-      </td>
+      <td className="bar">{queue.depth !== null && open > 0 && <DepthBar depth={queue.depth} longest={longest} />}</td>
       <td className={`n c4 oldest ${oldest.text === NONE ? 'none' : oldest.worry}`}>
         {oldest.text}
         {oldest.text !== NONE && <span className="unit"> oldest due</span>}
@@ -186,12 +179,6 @@ const Spark = memo(function Spark({
     />
   );
 });
-
-/** For a queue without open jobs. */
-function LastAttempt({ at }: { at: string | null }) {
-  const view = useView();
-  return at === null ? null : <span className="q3 small nb">{`last at ${minute(Date.parse(at), view)}`}</span>;
-}
 
 function DeadCount({ name, count, isExact }: { name: string; count: number | null; isExact: boolean }): ReactNode {
   if (count === null) return null;
