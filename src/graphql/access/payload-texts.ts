@@ -75,6 +75,7 @@ export const ERROR_FIELDS: ReadonlySet<string> = new Set([
   'DeadLetter.error',
   'ErrorGroup.error',
   'Job.lastError',
+  'LastFailure.error',
 ]);
 
 /** Stored filters: visible without their conditions on payloads and errors. */
