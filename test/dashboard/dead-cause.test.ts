@@ -251,18 +251,18 @@ describe('the price of a replay', () => {
     const quiet = receiver('c', health(1, 0));
     expect(safetyOfReplays([well, well])).toMatchObject({
       signal: 'ok',
-      strong: 'Of 2 receivers, all were well in the last hour.',
+      strong: 'Of 2 queues, all were well in the last hour.',
     });
     expect(safetyOfReplays([well, well], false)?.strong).toBe(
-      'Of the 2 receivers with the most jobs, all were well in the last hour.',
+      'Of the 2 queues with the most jobs, all were well in the last hour.',
     );
     expect(safetyOfReplays([well, ill, quiet])).toMatchObject({
       signal: 'bad',
-      strong: 'Of 3 receivers, 1\u00a0was not well in the last hour.',
-      text: 'Jobs of b may die again. Replay the others by their cause, or send 1 first.',
+      strong: 'Of 3 queues, 1\u00a0was failing in the last hour.',
+      text: 'Jobs in b may die again. Replay the others by their cause, or send 1 first.',
     });
     expect(safetyOfReplays([well, quiet, receiver('d', null, { paused: true })])).toMatchObject({
-      strong: 'Of 3 receivers, 1\u00a0was well in the last hour.',
+      strong: 'Of 3 queues, 1\u00a0was well in the last hour.',
       text: 'Not known: c and d. They are paused, held or put jobs off, or too few attempts ended in the last hour.',
     });
     expect(safetyOfReplays([well])).toEqual(safetyOfReplay(well));

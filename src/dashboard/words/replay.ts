@@ -132,10 +132,10 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
   const of = (...signals: Signal[]) =>
     receivers.filter((receiver) => signals.includes(safetyOfReplay(receiver).signal)).map(({ name }) => name);
   const [ill, bad, unknown] = [of('bad', 'warn'), of('bad'), of('idle', 'hold')];
-  const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} receivers${isAll ? '' : ' with the most jobs'}`;
+  const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} queues${isAll ? '' : ' with the most jobs'}`;
   if (ill.length > 0) {
-    const text = `Jobs of ${namesText(ill)} may die again. Replay the others by their cause, or send 1 first.`;
-    const strong = `${all}, ${many(ill.length, 'was', 'were')} not well in the last hour.`;
+    const text = `Jobs in ${namesText(ill)} may die again. Replay the others by their cause, or send 1 first.`;
+    const strong = `${all}, ${many(ill.length, 'was', 'were')} failing in the last hour.`;
     return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
   }
   if (unknown.length === 0)

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
+import { useEffect } from 'preact/compat';
 import { useIsPaused, useWatch } from '../../../api/live/live.ts';
 import { JobsCount } from '../../../api/operations/suggest.ts';
 import { keepOld, query } from '../../../api/query.ts';
@@ -55,6 +56,11 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   const isCounting = isCounted && all === null && !count.isError;
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
+  // Nothing can move under the cursor in an empty list.
+  const isStale = rows?.length === 0 && (news?.count ?? 0) > 0;
+  useEffect(() => {
+    if (isStale) void page.refetch();
+  }, [isStale, page.refetch]);
   const { pageInfo, hint = null } = page.data?.jobs ?? {};
   return { page, rows, pageInfo, hint, all, byState, news, isSearching, isCounting };
 }
