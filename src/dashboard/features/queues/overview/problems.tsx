@@ -82,8 +82,8 @@ function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf
         <b>
           <Phrase pieces={lead} />
         </b>{' '}
-        <Phrase pieces={rest} />{' '}
-        {alert !== null && <TellMe alert={isOne ? alert : { ...alert, queue: null }} about={`of ${name}`} />}
+        <Phrase pieces={rest} /> {/* A rule is about one queue, or about any: not about those of a receiver. */}
+        {isOne && alert !== null && <TellMe alert={alert} about={`of ${name}`} />}
       </p>
       <WayOutButton
         queue={queue}
