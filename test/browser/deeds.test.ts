@@ -53,7 +53,7 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
     expect(await causes.locator('.rowlink:focus').count()).toBe(1);
     await page.getByRole('link', { name: 'Dismissed', exact: true }).click();
     await page
-      .getByRole('heading', { level: 1, name: / back in the list when jobs die of (it|them) again\.$/ })
+      .getByRole('heading', { level: 1, name: / dismissed\. Each returns when another job dies of it\.$/ })
       .waitFor();
     await expect.poll(() => causes.count()).toBe(hidden);
     expect(await causes.getByRole('link').allTextContents()).toContain(title);

@@ -274,7 +274,7 @@ describe('the price of a replay', () => {
     expect(plain(termsOfReplay(1998, null))).toBe(
       'Each becomes a new job with a new id and the present settings of its queue. Uses at least 1 998 attempts of the month.',
     );
-    expect(limitsOfQueue(null)).toBe('The own limits of each queue still hold.');
+    expect(limitsOfQueue(null)).toBe('Each queue’s own limits still apply.');
   });
 
   it('names what it uses of the month, and where the plan ends it', () => {

@@ -58,7 +58,7 @@ export function durationOfReplay(
 }
 
 export function limitsOfQueue(queue: ReplayQueue | null): string {
-  if (queue === null) return 'The own limits of each queue still hold.';
+  if (queue === null) return 'Each queue’s own limits still apply.';
   const { concurrency, rateLimitMax, rateLimitWindow } = queue;
   const rate = rateLimitMax === null ? 'no rate limit' : `${number(rateLimitMax)} per ${seconds(rateLimitWindow)}`;
   return `The queue’s own limits still hold: ${number(concurrency)} at once, ${rate}.`;

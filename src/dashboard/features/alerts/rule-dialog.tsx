@@ -127,7 +127,7 @@ export default function RuleDialog({
               value={draft.forSeconds}
               onChange={({ currentTarget }) => edit({ forSeconds: currentTarget.value })}
             />
-            <small>Its condition must hold for so long, and be over for as long, a minute at least.</small>
+            <small>The condition must last this long before the alert fires or clears: at least a minute.</small>
           </>
         )}
       </Field>

@@ -80,7 +80,7 @@ function WebhookFields({ draft, problems, edit }: FieldsProps) {
           checked={draft.isSlack}
           onChange={({ currentTarget }) => edit({ isSlack: currentTarget.checked })}
         />
-        <span>It is Slack, or takes the same JSON</span>
+        <span>Slack-compatible webhook</span>
       </label>
     </>
   );

@@ -180,7 +180,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
 const dismissedSentence = (causes: number, isAll: boolean) =>
   causes === 0
     ? 'No dead letter of a dismissed cause is left.'
-    : `${count(causes, isAll)} dismissed ${causes === 1 ? 'cause is' : 'causes are'} back in the list when jobs die of ${causes === 1 ? 'it' : 'them'} again.`;
+    : `${count(causes, isAll)} ${causes === 1 ? 'cause is' : 'causes are'} dismissed. Each returns when another job dies of it.`;
 
 const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
 

@@ -14,7 +14,7 @@ export function Display({ tabs }: { tabs: ReactNode }) {
       title="Display and keyboard"
       crumbs={[{ label: 'Settings' }, { label: 'Display and keyboard' }]}
       h1={displaySentence(all)}
-      lead="These are kept in this browser, for you alone. They hold at once."
+      lead="These are kept in this browser, for you alone. Changes apply immediately."
     >
       {tabs}
       <div className="display">
@@ -30,7 +30,7 @@ export function Display({ tabs }: { tabs: ReactNode }) {
         />
         <Choice
           label="Density"
-          note="Compact shows about a quarter more rows. On touch screens both are as large as fingers need."
+          note="Compact shows about a quarter more rows. On touch screens both are sized for touch."
           name="density"
           options={[
             ['comfortable', 'Comfortable'],

@@ -73,7 +73,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
         />
       </div>
       <fieldset className="field">
-        <legend>It may</legend>
+        <legend>Permissions</legend>
         {SCOPES.map(({ name, label, hint }) => (
           <label key={name} className="choice">
             <input
@@ -105,7 +105,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
         </small>
       </div>
       <div className="field">
-        <label htmlFor={`${id}-end`}>It ends</label>
+        <label htmlFor={`${id}-end`}>Expires</label>
         <select
           id={`${id}-end`}
           className="input"

@@ -110,7 +110,7 @@ function Facts({ data: { server, queues, releases, tookMs } }: { data: SystemDat
 
 /** Countdowns are right in any case; a clock that is off explains times in logs that do not agree. */
 function clockSentence(offsetMs: number): string {
-  if (Math.abs(offsetMs) < 2000) return 'this computer agrees';
+  if (Math.abs(offsetMs) < 2000) return 'same as this computer';
   return `this computer is ${span(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead'}`;
 }
 

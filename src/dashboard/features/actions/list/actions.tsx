@@ -84,8 +84,8 @@ function NoActions() {
   return (
     <Empty title="No action was started yet" icon="actions">
       <p>
-        Replay a cause of dead letters, or cancel all jobs that match a filter. Each has a price first, and can be
-        stopped.
+        Replay a cause of dead letters, or cancel all jobs that match a filter. You see what it affects before it
+        starts, and can stop it at any time.
       </p>
       <div className="toolbar">
         <Link className="btn tiny" href="/dead">

@@ -241,7 +241,7 @@ function Nothing(props: {
     );
   }
   if (props.hasFilter) return <Empty title="Nothing was published in this range." />;
-  return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;
+  return <Empty title="No jobs yet.">Jobs appear here as soon as they are published.</Empty>;
 }
 
 /** In an order that a job keeps while others change, so that no row comes twice. */

@@ -25,7 +25,7 @@ export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
   cancel: {
     ...{ isDanger: true, refused: 'Not cancelled' },
     question: (matched) => `Cancel ${many(matched, 'job')}?`,
-    lead: 'Only jobs that are pending or awaiting an ack can be cancelled. There is no way back.',
+    lead: 'Only jobs that are pending or awaiting an ack can be cancelled. This cannot be undone.',
     figures: ['jobs die', 'left out: ended or under way'],
     third: ['0', 'dead letters are left'],
   },

@@ -37,7 +37,7 @@ export default function ExamineDialog({
   return (
     <Dialog
       title={findings === null ? `Examine the receiver of ${queue.name}?` : titleOf(findings)}
-      lead="It gets up to thirty signed test requests, good and forged ones. They are no jobs, but a receiver that takes the payload may do its work each time."
+      lead="It gets up to thirty signed test requests, good and forged ones. They are not jobs, but a receiver that takes the payload may do its work each time."
       deed={{ label: findings === null ? 'Examine' : 'Examine again', run, keep: 'Close' }}
       onClose={onClose}
     >

@@ -89,7 +89,7 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
         isAsking && (
           <Dialog
             title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
-            lead="It holds for jobs published from now on. Jobs that are there do not change."
+            lead="Applies to jobs published from now on; existing jobs stay as they are."
             deed={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
             onClose={close}
           >

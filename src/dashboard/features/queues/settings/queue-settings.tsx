@@ -117,7 +117,7 @@ function Settings({
           ? sentenceOfReview(reviewed)
           : refusal(rights, ROLE_OF.updateQueue, `change the settings of ${name}`)
       }
-      lead={canEdit && `Nothing is saved before you say so. Jobs that are in flight are not touched.`}
+      lead={canEdit && `Nothing is saved until you press Save. Jobs in flight are not affected.`}
       actions={
         <Link className="btn" href={queuePath(name, '/changes')}>
           <Icon name="activity" />
