@@ -75,7 +75,7 @@ describe('the reach of a dismissal', () => {
     expect(reach(6, part('a', 300), part('b', 90), part('c', 10), part('d', 4), part('e', 1), part('f', 1))).toBe(
       '106 dead letters in queue-b, queue-c, queue-d and 2 more queues',
     );
-    // The server names a hundred queues at most.
+    // The page asks for forty queues: more cost more than a request may.
     expect(reach(140, part('a', 300), part('b', 90))).toBe('90+ dead letters in queue-b and 138 more queues');
   });
 });

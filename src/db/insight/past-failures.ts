@@ -1,5 +1,6 @@
 import type { AttemptTotals } from '../../domain/statistics.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { causeAt } from './since-failures.ts';
 
 /** Spans of each queue that are judged: as many as an hour has. */
 const SPANS = 12;
@@ -67,19 +68,13 @@ export async function failuresWithin(
   return new Map(rows.map(({ id, at, succeeded }) => [id, { at, succeeded }]));
 }
 
-// The BRIN index has the few pages of a moment. What a worker wrote as the reason of a nack is not read.
 const ERRORS: Statement = {
   name: 'errors-of-attempts-at',
   text: `
     select own.id, last.error, last.code as "webhookStatusCode"
       from unnest($1::text[], $2::timestamptz[]) as asked(id, at)
       join queue own on own.id = asked.id and own.account_id = $3
-     cross join lateral (
-       select case when a.status <> 'nacked' then a.error end as error, a.webhook_status_code as code from attempt a
-        where a."timestamp" = asked.at and a.queue_id = own.id
-          and (a.status in ('failed', 'nacked')
-               or a.status = 'deferred' and coalesce(a.webhook_status_code not between 200 and 299, true))
-        limit 1) last`,
+     cross join lateral (${causeAt('own.id', 'asked.at')}) last`,
 };
 
 export interface FailureCause {

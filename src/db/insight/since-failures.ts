@@ -1,11 +1,25 @@
 import type { Database, Statement } from '../connection/database.ts';
 
+/**
+ * SQL: why an attempt of a queue failed that ended at a moment. The BRIN index has the few pages of a moment. What a worker wrote as
+ * the reason of a nack is not read.
+ */
+export function causeAt(queueId: string, at: string): string {
+  return `
+    select case when a.status <> 'nacked' then a.error end as error, a.webhook_status_code as code from attempt a
+     where a."timestamp" = ${at} and a.queue_id = ${queueId}
+       and (a.status in ('failed', 'nacked')
+            or a.status = 'deferred' and coalesce(a.webhook_status_code not between 200 and 299, true))
+     limit 1`;
+}
+
 const SINCE_FAILURES: Statement = {
   name: 'since-failures',
   text: `
-    select f.queue_id as id, f.failed_at as at, f.succeeded
+    select f.queue_id as id, f.failed_at as at, f.succeeded, cause.error, cause.code as "webhookStatusCode"
       from jobferry_since_failures(jobferry_stats_until($3 * interval '1 ms'),
-                                   array(select id from queue where id = any ($1) and account_id = $2)) f`,
+                                   array(select id from queue where id = any ($1) and account_id = $2)) f
+      left join lateral (${causeAt('f.queue_id', 'f.failed_at')}) cause on true`,
 };
 
 /** The last failure of a queue, and what came after it. */
@@ -13,6 +27,9 @@ export interface SinceFailure {
   at: Date;
   /** Attempts that have succeeded since. */
   succeeded: number;
+  /** Why the attempt failed; null for a nack, and if the attempt is no longer there. */
+  error: string | null;
+  webhookStatusCode: number | null;
 }
 
 /** Returns the last failures of queues of an account; queues without one in the last hour are left out. */
@@ -24,7 +41,7 @@ export async function sinceFailures(
 ): Promise<Map<string, SinceFailure>> {
   const values = [queueIds, accountId, retentionMs];
   const rows = await db.query<SinceFailure & { id: string }>(SINCE_FAILURES, values);
-  return new Map(rows.map(({ id, at, succeeded }) => [id, { at, succeeded }]));
+  return new Map(rows.map(({ id, ...failure }) => [id, failure]));
 }
 
 // The statistics function reads the attempts after a moment up to the end of its five minutes, so each receiver costs at most these.

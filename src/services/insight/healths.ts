@@ -34,11 +34,7 @@ export async function healthsOf(
   const silent = known.filter(([id, rows]) => !ill.includes(id) && rows.every(({ success }) => success === 0));
   const reading = db.reading(account.id);
   const [failures, ended] = await Promise.all([
-    ill.length === 0
-      ? new Map<string, LastFailure>()
-      : sinceFailures(reading, account.id, ill, periods.retentionMs).then((found) =>
-          withCauses(reading, account, found),
-        ),
+    ill.length === 0 ? new Map<string, LastFailure>() : sinceFailures(reading, account.id, ill, periods.retentionMs),
     endedOf(context, account, new Map(silent)),
   ]);
   return new Map(

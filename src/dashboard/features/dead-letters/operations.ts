@@ -28,7 +28,7 @@ export type CauseRow = ResultOf<typeof Causes>['errorGroups'][number];
 /** The queues whose dead letters have the same cause: it is dismissed in all of them. */
 export const CauseReach = graphql(`
   query CauseReach($filter: DeadLetterFilter) {
-    errorGroups(acrossQueues: true, first: 1, filter: $filter) { queueCount queues(first: 100) { count queue { id name } } }
+    errorGroups(acrossQueues: true, first: 1, filter: $filter) { queueCount queues(first: 40) { count queue { id name } } }
   }
 `);
 export type CauseReachGroup = ResultOf<typeof CauseReach>['errorGroups'][number];
