@@ -56,8 +56,10 @@ describe('queues.ensure', () => {
     expect(created).toMatchObject({ outcome: 'created', signingSecret, queue: { mode: 'ack', rateLimitMax: null } });
     const again = await client.queues.ensure({ ...settings, signingSecret: 'another-secret-of-enough-length' });
     expect(again).toMatchObject({ outcome: 'unchanged', signingSecret: null });
-    const weak = client.queues.ensure({ ...settings, name: 'weak', signingSecret: 'short' });
-    await expect(weak).rejects.toMatchObject({ status: 400, fieldErrors: { signingSecret: [expect.any(String)] } });
+    for (const refused of ['short', `enc:v1:deadbeef:${'A'.repeat(64)}`]) {
+      const weak = client.queues.ensure({ ...settings, name: 'weak', signingSecret: refused });
+      await expect(weak).rejects.toMatchObject({ status: 400, fieldErrors: { signingSecret: [expect.any(String)] } });
+    }
   });
 
   it('tags a queue, and changes nothing for the same tags in another order', async () => {
