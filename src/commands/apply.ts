@@ -36,8 +36,14 @@ export const APPLY = command({
         },
         create: (queue) => client.queues.ensure(queue),
         update: async ({ id, name }, { tags, ...body }) => {
-          if (Object.keys(body).length > 0) await unwrap(client.queues.update({ params: { id }, body }));
+          let warning: string | null = null;
+          if (Object.keys(body).length > 0) {
+            const answer = await client.queues.update({ params: { id }, body });
+            await unwrap(answer);
+            warning = answer.headers.get('x-jobferry-warning');
+          }
           if (tags !== undefined) await client.queues.setTags(name, tags);
+          return { warning };
         },
       };
       const present = await store.list();
@@ -45,18 +51,21 @@ export const APPLY = command({
       if (options['dry-run']) return { json: { changes }, text: changes.map((one) => line(one, true)).join('\n') };
       const lines: string[] = [];
       const made: Record<string, string> = {};
+      const warnings: Record<string, string> = {};
       for (const [n, change] of changes.entries()) {
         const wanted = declared[n];
         if (wanted === undefined) continue;
-        const { secret, isOfAnother } = await applyTo(store, present, wanted).catch((error: unknown) => {
+        const { secret, isOfAnother, warning } = await applyTo(store, present, wanted).catch((error: unknown) => {
           throw interrupted(error, change, lines);
         });
         if (secret !== null) made[change.queue] = secret;
         if (isOfAnother) change.kind = 'none';
         if (isOfAnother) lines.push(`${printable(change.queue)}: was created meanwhile, by another process`);
         else lines.push(line(change, false) + (secret === null ? '' : `\n  signing secret, shown once: ${secret}`));
+        if (warning !== null) warnings[change.queue] = warning;
+        if (warning !== null) lines.push(`  warning: ${printable(warning)}`);
       }
-      return { json: { changes, secrets: made }, text: lines.join('\n') };
+      return { json: { changes, secrets: made, warnings }, text: lines.join('\n') };
     });
   },
 });

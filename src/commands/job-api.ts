@@ -1,4 +1,5 @@
 import type { JobferryClient } from '../client/index.ts';
+import { adviceOn } from '../domain/outcome.ts';
 import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 import { pageOf } from './database.ts';
@@ -129,6 +130,7 @@ export async function showThroughApi(
     ['ack deadline', job.ackDeadline === null ? undefined : new Date(job.ackDeadline)],
     ['progress', job.progress?.text ?? undefined],
     ['last error', job.lastError ?? undefined],
+    ['what to do', adviceOn(job.lastError) ?? undefined],
     ['dead letter', job.deadLetter?.id],
   ]);
   const lines = job.history.map(({ at, attempt, status, error, webhookStatusCode }) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import { JobferryApiError, type JobferryClient, unwrap } from '../client/index.ts';
+import { adviceOn } from '../domain/outcome.ts';
 import { withApi, withMeantQueue } from './api.ts';
 import { CommandError, command, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
@@ -49,8 +50,9 @@ export const PUBLISH = command({
       if (!wait) return { json: { id, created, payloadDiffers: differs }, text: id, isFailure: differs };
       const { status, lastError } = await client.jobs.waitForOutcome(id);
       const why = status === 'dead' && lastError !== null ? `: ${printable(lastError)}` : '';
+      const advice = status === 'dead' && adviceOn(lastError) !== null ? `. ${adviceOn(lastError)}` : '';
       const isFailure = status === 'dead' || differs;
-      return { json: { id, created, status, lastError }, text: `${id} is ${status}${why}`, isFailure };
+      return { json: { id, created, status, lastError }, text: `${id} is ${status}${why}${advice}`, isFailure };
     });
   },
 });

@@ -75,8 +75,8 @@ export const CREATE = command({
     return withApi(environment, async (client) => {
       if (copyOf !== undefined) {
         const other = await queueByNameOrId(client, copyOf);
-        const { queue, signingSecret } = await client.queues.copy(other.name, { ...given, tags });
-        return shownOnce({ ...queue, signingSecret: signingSecret ?? '', warning: null });
+        const { queue, signingSecret, warning } = await client.queues.copy(other.name, { ...given, tags });
+        return shownOnce({ ...queue, signingSecret: signingSecret ?? '', warning });
       }
       const body = { webhookUrl: url ?? '', ...given, ...(template !== undefined && { template }) };
       if (tags !== undefined) {
@@ -128,11 +128,14 @@ export const UPDATE = command({
     return withApi(environment, async (client) => {
       const found = await queueByNameOrId(client, argument);
       const params = { id: found.id };
-      const queue = Object.keys(body).length === 0 ? found : await unwrap(client.queues.update({ params, body }));
+      const answer = Object.keys(body).length === 0 ? null : await client.queues.update({ params, body });
+      const queue = answer === null ? found : await unwrap(answer);
+      const warning = answer?.headers.get('x-jobferry-warning') ?? null;
       if (tags !== undefined) await client.queues.setTags(queue.name, tags);
       for (const [name, isOn] of switches) await SWITCH[name](client, queue.name, isOn);
       if (breaker !== undefined) await client.queues.setBreaker(queue.name, breaker);
-      return { json: queue, text: `Queue ${printable(queue.name)} is changed.` };
+      const doubt = warning === null ? '' : `\nwarning: ${printable(warning)}`;
+      return { json: { ...queue, warning }, text: `Queue ${printable(queue.name)} is changed.${doubt}` };
     });
   },
 });

@@ -20,8 +20,8 @@ export type Settings = QueueUpdateInput & Pick<QueueDeclaration, 'tags'>;
 export interface QueueStore {
   list(): Promise<readonly PresentQueue[]>;
   /** Creates a queue, unless another process has created it meanwhile: then the outcome is another one. */
-  create(queue: QueueDeclaration): Promise<{ outcome: string; signingSecret: string | null }>;
-  update(queue: PresentQueue, settings: Settings): Promise<unknown>;
+  create(queue: QueueDeclaration): Promise<{ outcome: string; signingSecret: string | null; warning: string | null }>;
+  update(queue: PresentQueue, settings: Settings): Promise<{ warning: string | null }>;
 }
 
 /** The change that makes a queue as it is declared. */
@@ -66,6 +66,8 @@ export interface Applied {
   secret: string | null;
   /** Whether another process has created it since the queues were listed. */
   isOfAnother: boolean;
+  /** Why all its deliveries will be refused; null if nothing is known, or if it was not changed. */
+  warning: string | null;
 }
 
 /** Makes one queue as it is declared. */
@@ -76,12 +78,14 @@ export async function applyTo(
 ): Promise<Applied> {
   const queue = present.find(({ name }) => name === wanted.name);
   if (queue === undefined) {
-    const { outcome, signingSecret } = await store.create(wanted);
-    return { secret: wanted.signingSecret === undefined ? signingSecret : null, isOfAnother: outcome !== 'created' };
+    const { outcome, signingSecret, warning } = await store.create(wanted);
+    const secret = wanted.signingSecret === undefined ? signingSecret : null;
+    return { secret, isOfAnother: outcome !== 'created', warning };
   }
   const settings = differences(queue, settingsOf(wanted));
-  if (Object.keys(settings).length > 0) await store.update(queue, settings);
-  return { secret: null, isOfAnother: false };
+  const isChanged = Object.keys(settings).length > 0;
+  const { warning } = isChanged ? await store.update(queue, settings) : { warning: null };
+  return { secret: null, isOfAnother: false, warning };
 }
 
 /** The others are for the creation only. */

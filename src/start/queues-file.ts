@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { QueueDeclaration } from '../client/verbs/queues.ts';
 import { listAccounts } from '../db/operator/accounts.ts';
-import { applyTo, type Change, changesTo, type QueueStore, QueuesFileError } from '../declared/apply.ts';
+import { type Applied, applyTo, type Change, changesTo, type QueueStore, QueuesFileError } from '../declared/apply.ts';
 import type { Account } from '../domain/account.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { CreateQueueInput } from '../services/queues/manage.ts';
@@ -43,18 +43,22 @@ export async function applyDeclaredQueues(
     },
     // The file has no member that is undefined, which is all that the types differ in.
     create: async (queue) => {
-      const { signingSecret } = await queues.create(account, queue as CreateQueueInput);
-      return { outcome: 'created', signingSecret };
+      const { signingSecret, webhookUrl } = await queues.create(account, queue as CreateQueueInput);
+      return { outcome: 'created', signingSecret, warning: queues.addressWarning(webhookUrl) };
     },
-    update: ({ id }, settings) => queues.update(account, id, settings as Partial<CreateQueueInput>),
+    update: async ({ id }, settings) => {
+      const { webhookUrl } = await queues.update(account, id, settings as Partial<CreateQueueInput>);
+      return { warning: queues.addressWarning(webhookUrl) };
+    },
   };
   for (const wanted of declared) {
     const queue = wanted.name;
     await applyOne(store, wanted).then(
-      ({ kind, settings }) => {
+      ({ kind, settings, warning }) => {
         // Without values: a URL may have a secret.
         const names = settings.map(({ name }) => name);
         if (kind !== 'none') log.info({ queue, kind, settings: names }, 'a queue of QUEUES_FILE was applied');
+        if (warning !== null) log.warn({ queue, warning }, 'a queue of QUEUES_FILE has an address that is not allowed');
       },
       (error: unknown) => log.error({ queue, reason: messageOf(error) }, 'a queue of QUEUES_FILE could not be applied'),
     );
@@ -62,12 +66,12 @@ export async function applyDeclaredQueues(
 }
 
 /** Several processes may start at once: a queue that another one has created meanwhile is compared. */
-async function applyOne(store: QueueStore, wanted: QueueDeclaration): Promise<Change> {
-  const apply = async (): Promise<Change> => {
+async function applyOne(store: QueueStore, wanted: QueueDeclaration): Promise<Change & Pick<Applied, 'warning'>> {
+  const apply = async () => {
     const present = await store.list();
     const [change] = changesTo(present, [wanted]);
-    await applyTo(store, present, wanted);
-    return change as Change;
+    const { warning } = await applyTo(store, present, wanted);
+    return { ...(change as Change), warning };
   };
   return apply().catch(async (error: unknown) => {
     const isThere = (await store.list()).some(({ name }) => name === wanted.name);

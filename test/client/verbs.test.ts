@@ -73,6 +73,17 @@ describe('queues.ensure', () => {
     await expect(wrong).rejects.toMatchObject({ status: 400, fieldErrors: { tags: [expect.any(String)] } });
   });
 
+  it('says why all deliveries will be refused, when it has created or changed the queue', async () => {
+    const settings = { name: 'inside', webhookUrl: 'http://10.0.0.1/' };
+    const warning = expect.stringMatching(/^10\.0\.0\.1 is not a public address/);
+    expect(await client.queues.ensure(settings)).toMatchObject({ outcome: 'created', warning });
+    expect(await client.queues.ensure(settings)).toMatchObject({ outcome: 'unchanged', warning: null });
+    expect(await client.queues.ensure({ ...settings, concurrency: 2 })).toMatchObject({ outcome: 'updated', warning });
+    expect(await client.queues.copy('inside', { name: 'inside-too' })).toMatchObject({ warning });
+    const tagged = await client.queues.ensure({ ...settings, name: 'inside-tagged', tags: ['eu'] });
+    expect(tagged).toMatchObject({ outcome: 'created', warning });
+  });
+
   it('throws what the service refuses', async () => {
     const refused = client.queues.ensure({ name: 'ensured', webhookUrl: 'http://127.0.0.1:9/', maxAttempts: -1 });
     await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { maxAttempts: [expect.any(String)] } });

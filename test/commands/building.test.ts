@@ -145,6 +145,14 @@ describe('publish', () => {
     expect([text, isFailure]).toEqual([expect.stringMatching(/ is dead: HTTP 500$/), true]);
   });
 
+  it('says what to do about an address that is not allowed, as job show does', async () => {
+    await cli.run('queue', 'create', 'inside', '--url', 'http://10.0.0.1/', '--max-attempts', '1');
+    const { text, json } = await cli.run('publish', 'inside', '--payload', '{}', '--wait');
+    expect(text).toMatch(/ is dead: address_not_allowed\. The address .* WEBHOOK_ALLOW_CIDRS\.$/);
+    const shown = await cli.text('job', 'show', (json as { id: string }).id);
+    expect(shown).toMatch(/^what to do +The address .* WEBHOOK_ALLOW_CIDRS\.$/m);
+  });
+
   it.each<[string[], RegExp]>([
     [['publish', 'bytes', '--payload', '{'], /the payload is not JSON: it ends too early/],
     [['publish', 'bytes', '--payload', '[]'], /must be a JSON object/],
@@ -324,6 +332,21 @@ describe('apply', () => {
     expect(await cli.text('apply', changed)).toBe(`one: changed: ${said}`);
     expect(await cli.text('apply', changed)).toBe('one: no change');
     expect(await cli.json('queue', 'show', 'two')).toMatchObject({ queue: { backoffType: 'FIXED' } });
+  });
+
+  it('warns of an address that deliveries may not reach', async () => {
+    const inside = { name: 'private', webhookUrl: 'http://10.0.0.1/' };
+    const path = await fileOf(JSON.stringify({ queues: [inside, queueOf('reachable')] }));
+    const { text, json } = await cli.run('apply', path);
+    expect(text).toMatch(
+      /^private: created\n.*\n {2}warning: 10\.0\.0\.1 is not a public address.*\nreachable: created\n.*$/,
+    );
+    expect(json).toMatchObject({ warnings: { private: expect.stringMatching(/WEBHOOK_ALLOW_CIDRS$/) } });
+    const changed = await fileOf(JSON.stringify({ queues: [{ ...inside, concurrency: 2 }] }));
+    expect(await cli.text('apply', changed)).toMatch(
+      /^private: changed: concurrency 5 → 2\n {2}warning: 10\.0\.0\.1 is/,
+    );
+    expect(await cli.text('queue', 'update', 'private', '--concurrency', '3')).toMatch(/^warning: 10\.0\.0\.1 is/m);
   });
 
   it('says of each queue once that it was created, when two processes apply a file', async () => {

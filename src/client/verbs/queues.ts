@@ -15,6 +15,8 @@ export interface EnsuredQueue {
   queue: Queue;
   /** Signs the deliveries. Jobferry shows it once, so it is null unless the queue was created by this call. */
   signingSecret: string | null;
+  /** Why all deliveries will be refused; null if nothing is known against the address of the webhook, or if nothing was changed. */
+  warning: string | null;
 }
 
 /** A queue as `queues.ensure` takes it. */
@@ -162,6 +164,9 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
   };
 }
 
+/** Header of an accepted queue whose deliveries will all be refused. */
+const WARNING = 'x-jobferry-warning';
+
 /** An id that no queue has: the refusal of the mutation is that of REST. */
 const NO_QUEUE = '0'.repeat(24);
 
@@ -214,11 +219,12 @@ async function ensure(
   try {
     if (given !== undefined || tags !== undefined) {
       const declared = { ...settings, signingSecret: given, tags };
-      const { queue, signingSecret } = await createQueue(ask, `queues.ensure(${settings.name})`, declared, options);
-      return { outcome: 'created', queue, signingSecret };
+      const created = await createQueue(ask, `queues.ensure(${settings.name})`, declared, options);
+      return { outcome: 'created', ...created };
     }
-    const { signingSecret, ...queue } = await unwrap(queues.create({ body: settings, ...options }));
-    return { outcome: 'created', queue, signingSecret };
+    const answer = await queues.create({ body: settings, ...options });
+    const { signingSecret, ...queue } = await unwrap(answer);
+    return { outcome: 'created', queue, signingSecret, warning: answer.headers.get(WARNING) };
   } catch (error) {
     if (!(error instanceof JobferryApiError) || error.status !== 400) throw error;
     // Two programs may start at once.
@@ -235,8 +241,7 @@ async function copy(ask: Ask, of: string, settings: QueueCopy, { signal }: CallO
   const { queue: other } = await ask.document<Data>(call, query, { of }, { signal, isRepeatable: true });
   if (other === null) throw new JobferryApiError({ status: 404, body: { error: 'queue not found' } }, call);
   const input = { ...settings, webhookUrl: settings.webhookUrl ?? other.webhookUrl, copyOf: other.id };
-  const { queue, signingSecret } = await createQueue(ask, call, input, { signal });
-  return { outcome: 'created', queue, signingSecret };
+  return { outcome: 'created', ...(await createQueue(ask, call, input, { signal })) };
 }
 
 /** @returns whether the queue had other tags */
@@ -262,9 +267,11 @@ async function adjust(
   options: CallOptions,
 ): Promise<EnsuredQueue> {
   const body = differences(present, settings);
-  if (Object.keys(body).length === 0) return { outcome: 'unchanged', queue: present, signingSecret: null };
-  const queue = await unwrap(queues.update({ params: { id: present.id }, body, ...options }));
-  return { outcome: 'updated', queue, signingSecret: null };
+  if (Object.keys(body).length === 0)
+    return { outcome: 'unchanged', queue: present, signingSecret: null, warning: null };
+  const answer = await queues.update({ params: { id: present.id }, body, ...options });
+  const queue = await unwrap(answer);
+  return { outcome: 'updated', queue, signingSecret: null, warning: answer.headers.get(WARNING) };
 }
 
 /** Returns the settings that are not those of the queue. */
