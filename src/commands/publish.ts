@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import { JobferryApiError, type JobferryClient, unwrap } from '../client/index.ts';
 import { adviceOn } from '../domain/outcome.ts';
+import { ANY, formatPath, type PathStep, parsePath } from '../domain/payload-path.ts';
 import { withApi, withMeantQueue } from './api.ts';
 import { CommandError, command, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
@@ -22,17 +23,23 @@ export const PUBLISH = command({
     delay: { value: 'TIME', help: 'time until the first delivery, such as 30s or 2h' },
     key: { value: 'KEY', help: 'idempotency key: a second publish with it returns the first job' },
     lines: { help: 'publish each line of the standard input as a payload' },
+    'key-path': {
+      value: 'PATH',
+      help: 'with --lines: where each payload has its idempotency key, such as order.id, so that a second run publishes no line again',
+    },
     wait: { help: 'wait until the job is completed or dead; its id is on stderr at once; exit code 1 if it is dead' },
   },
   argument: { name: 'QUEUE', what: 'name of the queue' },
   run: ({ argument: queueName, options }, environment) => {
-    const { payload, key, lines, wait } = options;
+    const { payload, key, lines, wait, 'key-path': keyPath } = options;
     if (lines && (payload ?? key) !== undefined) throw new UsageError('--lines takes no --payload and no --key');
     if (key === '') throw new UsageError('--key must have 1 to 255 characters');
     if (lines && wait) throw new UsageError('--lines takes no --wait');
+    if (keyPath !== undefined && !lines) throw new UsageError('--key-path needs --lines');
     const delay = options.delay === undefined ? {} : { delay: secondsOf(options.delay, '--delay') };
+    const keyAt = keyPath === undefined ? undefined : stepsOf(keyPath);
     return withApi(environment, async (client) => {
-      if (lines) return publishLines(client, queueName, delay);
+      if (lines) return publishLines(client, queueName, { keyAt, ...delay });
       const body = {
         ...{ payload: payloadOf(payload ?? (await piped('--payload'))), ...delay },
         ...(key === undefined ? {} : { idempotencyKey: key }),
@@ -74,23 +81,36 @@ function batchOf(jobs: readonly { characters: number }[]): number {
   return count === -1 ? jobs.length : count;
 }
 
+interface LinesOptions {
+  /** The steps to the key in each payload; without them, each job has a key of this run. */
+  keyAt: readonly string[] | undefined;
+  delay?: number;
+}
+
 /**
- * Nothing is published unless each line can be. Each job has a key of this run, so a request whose answer was lost is repeated, and
- * makes no job twice.
+ * Nothing is published unless each line can be. Each job has a key, so a request whose answer was lost is repeated, and makes no
+ * job twice.
  */
-async function publishLines(client: JobferryClient, queue: string, options: { delay?: number }): Promise<Result> {
+async function publishLines(
+  client: JobferryClient,
+  queue: string,
+  { keyAt, ...options }: LinesOptions,
+): Promise<Result> {
   const run = randomUUID();
   const jobs = (await piped('--lines')).split('\n').flatMap((text, at) => {
     const line = text.trim();
     const number = at + 1;
     if (line === '') return [];
-    const job = { payload: payloadOfLine(line, number), idempotencyKey: `${run}-${number}`, ...options };
-    return [{ number, characters: line.length, job }];
+    const payload = payloadOfLine(line, number);
+    const idempotencyKey = keyAt === undefined ? `${run}-${number}` : keyOfLine(line, keyAt, number);
+    return [{ number, characters: line.length, job: { payload, idempotencyKey, ...options } }];
   });
   const ids: string[] = [];
+  let earlier = 0;
   const refused: { line: number; error: string }[] = [];
   const soFar = () => [
     ...[`published ${ids.length} of ${jobs.length}`],
+    ...(earlier === 0 ? [] : [`${earlier} had been published before`]),
     ...refused.map(({ line, error }) => `line ${line}: ${printable(error)}`),
   ];
   for (let rest = jobs; rest.length > 0; ) {
@@ -107,11 +127,45 @@ async function publishLines(client: JobferryClient, queue: string, options: { de
       throw new CommandError(`${messageOf(error)}; lines from ${from} on may be missing\n${soFar().join('\n')}`);
     });
     for (const [n, answer] of answers.entries()) {
-      if (answer.status === 200 || answer.status === 201) ids.push(answer.body.id);
-      else refused.push({ line: batch[n]?.number ?? 0, error: new JobferryApiError(answer).message });
+      const line = batch[n]?.number ?? 0;
+      if (answer.status !== 200 && answer.status !== 201)
+        refused.push({ line, error: new JobferryApiError(answer).message });
+      else if (answer.payloadDiffers)
+        refused.push({ line, error: `the key belongs to job ${answer.body.id}, which has another payload` });
+      else if (answer.status === 200 && keyAt !== undefined) earlier += 1;
+      else ids.push(answer.body.id);
     }
   }
-  return { json: { ids, refused }, text: soFar().join('\n'), isFailure: refused.length > 0 };
+  return { json: { ids, earlier, refused }, text: soFar().join('\n'), isFailure: refused.length > 0 };
+}
+
+/** @throws UsageError for a path that can lead to several values */
+function stepsOf(path: string): string[] {
+  let steps: PathStep[];
+  try {
+    steps = parsePath(path);
+  } catch (error) {
+    throw new UsageError(`--key-path: ${messageOf(error)}`);
+  }
+  return steps.map((step) => {
+    if (step === ANY) throw new UsageError('--key-path must lead to one value, so it takes no *');
+    return step;
+  });
+}
+
+/** @throws UsageError unless the payload has a text or a whole number there */
+function keyOfLine(text: string, steps: readonly string[], line: number): string {
+  let value: unknown = JSON.parse(text);
+  for (const step of steps) {
+    const isInside = typeof value === 'object' && value !== null && Object.hasOwn(value, step);
+    value = isInside ? (value as Record<string, unknown>)[step] : undefined;
+  }
+  // A larger number would be rounded, so two of them could become one key.
+  if (Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'string' && value !== '') return value;
+  throw new UsageError(
+    `line ${line}: ${formatPath(steps)} must be a text, or a whole number below 2^53; nothing was published`,
+  );
 }
 
 function payloadOfLine(text: string, line: number): object {

@@ -162,6 +162,12 @@ describe('publish', () => {
     [['publish', 'bytes', '--payload', '@file'], /< FILE$/],
     [['publish', 'bytes', '--payload', '{}', '--key', ''], /^--key must have 1 to 255 characters$/],
     [['publish', 'bytes', '--lines', '--payload', '{}'], /--lines takes no --payload/],
+    [['publish', 'bytes', '--key-path', 'id'], /--key-path needs --lines/],
+    [['publish', 'bytes', '--lines', '--key-path', 'items.*.id'], /--key-path must lead to one value/],
+    [
+      ['publish', 'bytes', '--lines', '--key-path', 'items..id'],
+      /^--key-path: the payload path items\.\.id has an empty/,
+    ],
   ])('%j is refused', async (argv, said) => {
     await expect(cli.run(...argv)).rejects.toThrow(said);
   });

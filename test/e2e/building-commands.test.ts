@@ -160,6 +160,23 @@ describe('publish', () => {
       ...{ code: 2, out: expect.stringContaining('line 3: the payload must be a JSON object; nothing was published') },
     });
     expect((await pipe('', 'publish', 'piped')).out).toMatch(/the payload is not JSON/);
+
+    const withKeys = ['publish', 'piped', '--lines', '--key-path', 'order.ids.0', '--delay', '1h'];
+    const line = (id: unknown, n: number) => `${JSON.stringify({ order: { ids: [id] }, n })}\n`;
+    const half = await pipe(line('a', 1) + line(17, 2), ...withKeys);
+    expect(half).toEqual({ code: 0, out: 'published 2 of 2\n' });
+    const whole = await pipe(line('a', 1) + line(17, 2) + line('c', 3) + line('a', 4), ...withKeys);
+    expect(whole).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^published 1 of 4\n2 had been published before\n/),
+    });
+    expect(whole.out).toMatch(/\nline 4: the key belongs to job [0-9a-f]{24}, which has another payload\n$/);
+    expect(await pipe(line('d', 1) + line(1.5, 2), ...withKeys)).toEqual({
+      ...{
+        code: 2,
+        out: expect.stringContaining('line 2: order.ids.0 must be a text, or a whole number below 2^53; nothing'),
+      },
+    });
     expect(await pipe('{}\n', 'publish', 'none', '--lines')).toEqual({
       ...{ code: 1, out: expect.stringContaining('line 1: queue not found') },
     });
