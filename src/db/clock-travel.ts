@@ -5,12 +5,22 @@ import type { Database, Statement } from './connection/database.ts';
  * time from `jobferry_now()`, so this function is replaced.
  */
 
+/** How far ahead this process has last seen or set the clock. It moves by this process only. */
+const known = new WeakMap<Database, number>();
+
+/** @returns how far the clock is ahead, as far as this process knows, in milliseconds */
+export function knownAheadMs(db: Database): number {
+  return known.get(db) ?? 0;
+}
+
 /** @returns how far the clock is ahead, in milliseconds */
 export async function clockAheadMs(db: Database): Promise<number> {
   const row = await db.one<{ source: string }>(
     `select prosrc as source from pg_proc where oid = 'jobferry_now()'::regprocedure`,
   );
-  return Number(/interval '(-?\d+) ms'/.exec(row?.source ?? '')?.[1] ?? 0);
+  const ms = Number(/interval '(-?\d+) ms'/.exec(row?.source ?? '')?.[1] ?? 0);
+  known.set(db, ms);
+  return ms;
 }
 
 /** Sets how far the clock is ahead. The server plans its statements again. */
@@ -20,6 +30,7 @@ export async function setClockAhead(db: Database, ms: number): Promise<void> {
   await db.query(`create or replace function jobferry_now() returns timestamptz
     language sql volatile parallel safe
     as $$ select date_trunc('milliseconds', clock_timestamp()${ahead}) $$`);
+  known.set(db, ms);
 }
 
 /** The next moments at which something happens to a job of the account, and the jobs for which something happens already. */

@@ -2,6 +2,7 @@ import type { Sender } from '../delivery/send.ts';
 
 /** An attempt of a delivery that has ended. */
 export interface AttemptSeen {
+  /** By the clock that decides what is due. */
   at: Date;
   accountId: string;
   jobId: string;
@@ -18,6 +19,7 @@ export interface AttemptSeen {
 }
 
 interface Watcher {
+  now(): Date;
   onAttempt(attempt: AttemptSeen): void;
   /**
    * Called when nothing listens where the deliveries of a queue go. Nothing was sent.
@@ -29,7 +31,7 @@ interface Watcher {
 const NOTHING_SENT: ReadonlySet<string> = new Set(['connection_refused', 'dns_error']);
 
 /** Wraps the sender of a worker. */
-export function watchSender(sender: Sender, { onAttempt, onUnreachable }: Watcher): Sender {
+export function watchSender(sender: Sender, { now, onAttempt, onUnreachable }: Watcher): Sender {
   return {
     ...sender,
     async send(request) {
@@ -43,7 +45,7 @@ export function watchSender(sender: Sender, { onAttempt, onUnreachable }: Watche
       }
       onAttempt({
         ...{
-          at: new Date(),
+          at: now(),
           accountId: request.accountId ?? '',
           jobId: job.id,
           queue: job.queue,

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { clockAheadMs } from '../db/clock-travel.ts';
+import { clockAheadMs, knownAheadMs } from '../db/clock-travel.ts';
 import type { Database } from '../db/connection/database.ts';
 import { findCluster, removeDataDir } from '../db/embedded/cluster.ts';
 import { lockFolder } from '../db/embedded/folder-lock.ts';
@@ -169,11 +169,15 @@ function createWatch(print: Print) {
   return {
     wrapSender(sender: Sender, db: Database): Sender {
       database = db;
+      // It may be ahead from an earlier run.
+      clockAheadMs(db).catch(() => undefined);
       const onAttempt = (attempt: AttemptSeen) => {
         if (attempt.statusCode === null || attempt.statusCode > 299) lastFailed = attempt.jobId;
         print.attempt(attempt, attemptLine(attempt, width));
       };
-      return watchSender(sender, { onAttempt, onUnreachable });
+      // As the history of the job has it, also after `jobferry time`.
+      const now = () => new Date(Date.now() + knownAheadMs(db));
+      return watchSender(sender, { now, onAttempt, onUnreachable });
     },
     database(): Database {
       if (database === null) throw new Error('the service started without a worker');
