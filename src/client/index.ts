@@ -76,7 +76,8 @@ export interface ClientOptions {
  * A call of REST returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap` turns
  * refusals into errors. A call rejects only with a `JobferryConnectionError`, with the reason of its `signal`, or with
  * a `TypeError` for an input that cannot be sent. Where `NODE_ENV` can be read and is not `production`, that includes
- * names that Jobferry would ignore, such as `scheduledFor` in a publish.
+ * names that Jobferry would ignore, such as `scheduledFor` in a publish, and a Map, Set or Promise in a payload, which JSON
+ * writes as `{}`.
  *
  * The client retries network errors and the answers 429, 502, 503 and 504, with an exponential back-off and not before
  * `Retry-After`. It retries only requests that are safe to repeat: GET, PUT, DELETE, and a publish with an

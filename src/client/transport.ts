@@ -5,6 +5,7 @@ import { writeJson } from '../contract/verbatim-json.ts';
 import { JobferryApiError } from './errors.ts';
 import { exchange } from './exchange.ts';
 import type { Fetch } from './fetch-function.ts';
+import { checksForMistakes, refuseLostParts } from './mistakes.ts';
 import { sendRepeatedly } from './retries.ts';
 
 export interface TransportOptions {
@@ -19,7 +20,7 @@ const PAYLOAD_DIFFERS = 'the idempotency key belongs to an earlier job with anot
 /** Sends the requests that ts-rest builds, and retries those that are safe to repeat. */
 export function createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }: TransportOptions): ApiFetcher {
   return async (args) => {
-    refuseUnknownNames(args);
+    refuseMistakes(args);
     const outcome = await sendRepeatedly(() => send(fetch, args, timeoutMs), {
       name: `${args.method} ${args.path}`,
       maxAttempts: isRepeatable(args) ? retries + 1 : 1,
@@ -32,10 +33,10 @@ export function createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffe
   };
 }
 
-/** @throws TypeError outside production, for a name that Jobferry would ignore: it is a mistake in the program */
-function refuseUnknownNames({ route, rawBody: body, rawQuery: query }: ApiFetcherArgs): void {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  if (process?.env === undefined || process.env.NODE_ENV === 'production') return;
+/** @throws TypeError outside production, for a name that Jobferry would ignore, and for a payload of which a part would be lost */
+function refuseMistakes({ route, rawBody: body, rawQuery: query }: ApiFetcherArgs): void {
+  if (!checksForMistakes()) return;
+  if (typeof body === 'object' && body !== null && 'payload' in body) refuseLostParts(body.payload);
   const ignored = ignoredIn(route, { body, query });
   if (ignored !== null) throw new TypeError(`${route.method} ${route.path} would ignore ${ignored}`);
 }

@@ -202,6 +202,21 @@ describe('what is refused', () => {
     expect(await publish().finally(() => vi.unstubAllEnvs())).toMatchObject({ status: 201 });
   });
 
+  it('is a payload that JSON writes without a part of it, except in production', async () => {
+    const queue = await unwrap(client.queues.create({ body: { name: 'whole', webhookUrl: receiver.url } }));
+    const publish = (payload: object) => client.jobs.publish({ params: { queueName: queue.name }, body: { payload } });
+    const items = [new Map([['sku', 1]])];
+    await expect(publish({ order: { items } })).rejects.toThrow('0 in the payload is a Map, which JSON writes as {}');
+    await expect(publish(Promise.resolve({}))).rejects.toThrow('the payload is a Promise, which JSON writes as {}');
+    const many = client.jobs.publishMany(queue.name, [{ payload: {} }, { payload: { tags: new Set() } }]);
+    await expect(many).rejects.toThrow('tags in the payload is a Set, which JSON writes as {}');
+    await expect(publish({ n: 1n })).rejects.toThrow(TypeError);
+    const written = { toJSON: () => ({ n: 1 }) };
+    expect(await publish({ at: new Date(), written, raw: rawJson('{"n":1e400}') })).toMatchObject({ status: 201 });
+    vi.stubEnv('NODE_ENV', 'production');
+    expect(await publish({ order: { items } }).finally(() => vi.unstubAllEnvs())).toMatchObject({ status: 201 });
+  });
+
   it('is another payload for an idempotency key, if the client is told to', async () => {
     const queue = await unwrap(client.queues.create({ body: { name: 'keyed', webhookUrl: receiver.url } }));
     const strict = createClient({ baseUrl, apiKey, throwIfPayloadDiffers: true });

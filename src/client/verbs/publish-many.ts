@@ -2,6 +2,7 @@ import { writeJson } from '../../contract/verbatim-json.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, ofCall } from '../errors.ts';
 import { refusalIn } from '../graphql-answer.ts';
+import { refuseLostParts } from '../mistakes.ts';
 import type { PublishedJob, PublishInput } from '../models.ts';
 import { type Ask, ERROR, FIELDS } from './ask.ts';
 
@@ -82,6 +83,7 @@ const OF_ONE_JOB: ReadonlySet<number> = new Set([400, 402, 404, 413, 503]);
 /** GraphQL would read numbers of a payload as JavaScript does; a text keeps every byte. */
 function prepare(queue: string, job: PublishInput): Prepared {
   const { payload, ...rest } = job;
+  refuseLostParts(payload);
   const wire = { queue, job: { ...rest, payloadText: writeJson(payload) } };
   return { job, wire, bytes: encoder.encode(JSON.stringify(wire)).length + 1 };
 }
