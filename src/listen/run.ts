@@ -117,11 +117,14 @@ class Session {
   }
 
   async #follow(queue: ListenedQueue, secret: string | null, forwarder: Forwarder): Promise<void> {
-    this.#stream = new AbortController();
-    const signal = AbortSignal.any([this.#stopping.signal, this.#stream.signal]);
+    if (this.#stopping.signal.aborted) return;
+    const stream = new AbortController();
+    this.#stream = stream;
+    const stop = () => stream.abort(this.#stopping.signal.reason);
+    this.#stopping.signal.addEventListener('abort', stop, { once: true });
     let open: Open | null = null;
     try {
-      for await (const { tunnelId, more, deliveries } of this.#events(queue.id, signal)) {
+      for await (const { tunnelId, more, deliveries } of this.#events(queue.id, stream.signal)) {
         open ??= this.#opened(tunnelId, queue, secret);
         if (this.#wasSuspended()) break;
         if (more > 0) this.#options.print.note({ type: 'missed' }, `${more} further jobs changed, too many for copies`);
@@ -131,6 +134,7 @@ class Session {
       if (this.#stopping.signal.aborted) return;
       throw error;
     } finally {
+      this.#stopping.signal.removeEventListener('abort', stop);
       open?.answers?.end();
     }
     if (!this.#stopping.signal.aborted) throw new Error('the stream has ended');

@@ -75,21 +75,39 @@ interface GraphQLResult<T> {
 /** Codes that another try may change. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['UNAVAILABLE', 'INTERNAL_SERVER_ERROR']);
 
-/** @param stopping ends the requests, except the one that ends a tunnel */
-export function createServer(url: string, apiKey: string, stopping: AbortSignal): Server {
+/**
+ * @param stopping ends the requests, except the one that ends a tunnel
+ * @param answerMs time for a whole answer, and for the head of a stream
+ */
+export function createServer(url: string, apiKey: string, stopping: AbortSignal, answerMs = ANSWER_MS): Server {
   const endpoint = `${url.replace(/\/+$/, '')}/graphql`;
   const post = (query: string, variables: object, accept: string, signal: AbortSignal) =>
     request(endpoint, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept },
       body: JSON.stringify({ query, variables }),
-      ...{ signal, headersTimeout: ANSWER_MS, bodyTimeout: SILENT_MS },
+      ...{ signal, headersTimeout: answerMs, bodyTimeout: SILENT_MS },
     });
 
-  async function ask<T>(query: string, variables: object, signal = within(ANSWER_MS, stopping)): Promise<T> {
+  async function ask<T>(query: string, variables: object, signal: AbortSignal): Promise<T> {
     const answer = await post(query, variables, 'application/json', signal);
     const text = await answer.body.text();
     return dataOf<T>(answer.statusCode, text);
+  }
+
+  /** Not with `AbortSignal.any`: Node.js 20 keeps an entry in `stopping` for each call, and loses the time-out in a garbage collection. */
+  async function askInTime<T>(query: string, variables: object): Promise<T> {
+    const limit = new AbortController();
+    const stop = () => limit.abort(stopping.reason);
+    const timer = setTimeout(() => limit.abort(new Error(`no answer within ${answerMs} ms`)), answerMs);
+    if (stopping.aborted) stop();
+    else stopping.addEventListener('abort', stop, { once: true });
+    try {
+      return await ask(query, variables, limit.signal);
+    } finally {
+      clearTimeout(timer);
+      stopping.removeEventListener('abort', stop);
+    }
   }
 
   async function* events<Field extends string>(query: string, field: Field, variables: object, signal: AbortSignal) {
@@ -109,7 +127,7 @@ export function createServer(url: string, apiKey: string, stopping: AbortSignal)
       const byId = { id: nameOrId };
       const isId = /^[0-9a-f]{24}$/.test(nameOrId);
       for (const variables of isId ? [byId, byName] : [byName]) {
-        const { queue } = await ask<{ queue: ListenedQueue | null }>(QUEUE, variables);
+        const { queue } = await askInTime<{ queue: ListenedQueue | null }>(QUEUE, variables);
         if (queue !== null) return queue;
       }
       throw new Refused(`there is no queue ${nameOrId}`);
@@ -117,16 +135,12 @@ export function createServer(url: string, apiKey: string, stopping: AbortSignal)
     tunnel: (queueId, force, signal) => events(TUNNEL, 'tunnel', { queueId, force }, signal),
     tap: (queueId, signal) => events(TAP, 'deliveryCopies', { queueId }, signal),
     async answer(tunnelId, answers) {
-      await ask(ANSWER, { tunnelId, answers });
+      await askInTime(ANSWER, { tunnelId, answers });
     },
     async end(tunnelId) {
       await ask(END, { tunnelId }, AbortSignal.timeout(END_MS));
     },
   };
-}
-
-function within(ms: number, stopping: AbortSignal): AbortSignal {
-  return AbortSignal.any([AbortSignal.timeout(ms), stopping]);
 }
 
 /** @throws Refused for an error that stays */
