@@ -7,7 +7,7 @@ import type { Hosts } from './db/connection/hosts.ts';
 import { checkPooling } from './db/connection/pooler.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
-import { chooseKey, encryptStored } from './db/queues/encrypt-stored.ts';
+import { chooseKey, encryptPlain, encryptStored } from './db/queues/encrypt-stored.ts';
 import { assertOwnSchema, migrate, schemaReport } from './db/schema/migrate.ts';
 import { assertNotMoved } from './db/schema/moved.ts';
 import type { Logger } from './log.ts';
@@ -151,6 +151,17 @@ export async function encryptLater(config: Config, { db, runsBeside }: OpenDatab
   const queues = await encryptStored(db, periodsOf(config));
   const { keyId } = db.cipher;
   if (keyId !== before) log.info({ keyId, newlyEncrypted: queues }, 'encrypting at rest');
+}
+
+/** Encrypts what processes without a key have stored meanwhile. */
+export async function encryptOthers({ db, runsBeside }: OpenDatabase, log: Logger): Promise<void> {
+  if (runsBeside) return;
+  const queues = await encryptPlain(db);
+  if (queues > 0)
+    log.warn(
+      { newlyEncrypted: queues },
+      'signing secrets were stored without encryption: a process lacks ENCRYPTION_KEY',
+    );
 }
 
 async function bootstrap(config: Config, db: Database): Promise<string | null> {

@@ -3,7 +3,7 @@ import type { Database } from '../db/connection/database.ts';
 import { futureJobs } from '../db/operator/future-jobs.ts';
 import { futureJobsInWords } from '../domain/doctor-clock.ts';
 import type { Logger } from '../log.ts';
-import { encryptLater } from '../open-database.ts';
+import { encryptLater, encryptOthers } from '../open-database.ts';
 import { repeat } from '../pacing/repeat.ts';
 import { ReleaseWatch } from '../services/server/release-watch.ts';
 import type { Foundations } from './foundations.ts';
@@ -14,6 +14,8 @@ const CLOCK_CHECK_MS = 2000;
 const RELEASE_CHECK_MS = 5000;
 /** How often a process whose first key does not encrypt yet looks whether every running process has it. */
 const KEY_CHECK_MS = 5000;
+/** How often a process with a key looks for secrets that one without it has stored. It reads all queues. */
+const PLAIN_CHECK_MS = 60_000;
 
 export function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
   const clock = new ClockWatch({
@@ -43,4 +45,7 @@ export function watchRelease({ log, database: { db, runsBeside }, started }: Fou
 export function watchKeys({ config, log, database, started }: Foundations): void {
   const checks = repeat(KEY_CHECK_MS, log, 'encrypting with a new key', () => encryptLater(config, database, log));
   started.add(() => checks.stop());
+  if (config.encryptionKeys.length === 0) return;
+  const ofOthers = repeat(PLAIN_CHECK_MS, log, 'encrypting secrets', () => encryptOthers(database, log));
+  started.add(() => ofOthers.stop());
 }

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Cipher, keyIdOf } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { encryptStored } from '../../src/db/queues/encrypt-stored.ts';
+import type { Foundations } from '../../src/start/foundations.ts';
+import { watchKeys } from '../../src/start/watches.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { PERIODS, patient } from '../support/database-fixture.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
 
@@ -195,6 +198,33 @@ describe('the signing secrets', () => {
     );
     expect(await encryptStored(opened.openWith(keys[1], keys[0]), PERIODS)).toBe(3);
     expect(opened.warnings).toMatchObject([{ queueId: 'q1', err: { name: 'UnreadableError' } }]);
+  });
+});
+
+describe('a running process', () => {
+  it('encrypts what a process without a key stores beside it, and leaves what has another key', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(3);
+    await encryptStored(opened.openWith(keys[0]), PERIODS);
+    const [first, ...others] = await opened.secrets();
+    // As in a rotation of keys: this process encrypts with the new key, and another one still with the old key.
+    const db = opened.openWith(keys[1], keys[0]);
+    await opened.plain.query(`update queue set signing_secret = 'whsec_2', next_signing_secret = null where id = 'q2'`);
+    await opened.plain.query(`update queue set next_signing_secret = 'whsec_new' where id = 'q3'`);
+    const stops: (() => Promise<unknown>)[] = [];
+    onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
+    watchKeys({
+      config: { encryptionKeys: keys.slice(0, 2) },
+      log: { warn: () => undefined },
+      database: { db, runsBeside: false },
+      started: { add: (stop: () => Promise<unknown>) => stops.push(stop) },
+    } as unknown as Foundations);
+    await waitFor(async () => !JSON.stringify(await opened.secrets()).includes('whsec'));
+    const stored = await opened.secrets();
+    expect(stored[0]).toEqual(first);
+    expect(stored[2]?.signing_secret).toBe(others[1]?.signing_secret);
+    expect(keyIdOf(stored[2]?.next_signing_secret ?? '')).toBe(idOf(keys[1]));
+    expect((await readSecrets(opened, db)).texts).toEqual(['whsec_1', 'whsec_2', 'whsec_3', 'whsec_new']);
   });
 });
 

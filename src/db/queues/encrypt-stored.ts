@@ -1,5 +1,5 @@
 import type { Periods } from '../../domain/periods.ts';
-import { keyIdOf, UnreadableError } from '../connection/cipher.ts';
+import { UnreadableError } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { assertKeys, keysOfProcesses } from './needed-keys.ts';
 
@@ -16,9 +16,23 @@ const BATCH = 100;
  */
 export async function encryptStored(db: Database, periods: Periods): Promise<number> {
   await chooseKey(db, periods);
+  return encryptTables(db, `enc:v1:${db.cipher.keyId}:`);
+}
+
+/**
+ * Encrypts the signing secrets that a process without a key has stored since. Those with another key stay as they are: during a
+ * rotation of keys two processes would encrypt them again and again, each with its own first key.
+ * @returns the number of updated queues
+ */
+export function encryptPlain(db: Database): Promise<number> {
+  return encryptTables(db, 'enc:');
+}
+
+/** @param prefix of secrets that stay as they are */
+async function encryptTables(db: Database, prefix: string): Promise<number> {
   if (db.cipher.keyId === null) return 0;
-  await encryptTable(db, ALERT_RULES);
-  return encryptTable(db, QUEUES);
+  await encryptTable(db, ALERT_RULES, prefix);
+  return encryptTable(db, QUEUES, prefix);
 }
 
 /**
@@ -36,12 +50,12 @@ export async function chooseKey(db: Database, periods: Periods): Promise<void> {
   cipher.encryptWith(cipher.keyIds.find(isEverywhere) ?? null);
 }
 
-async function encryptTable(db: Database, table: SecretTable): Promise<number> {
+async function encryptTable(db: Database, table: SecretTable, prefix: string): Promise<number> {
   let written = 0;
   let after = '';
   for (;;) {
-    const batch = await db.query<SecretRow>(table.otherwiseStored, [`enc:v1:${db.cipher.keyId}:`, after, BATCH]);
-    written += await rewrite(db, table, batch);
+    const batch = await db.query<SecretRow>(table.otherwiseStored, [prefix, after, BATCH]);
+    written += await rewrite(db, table, batch, prefix);
     const last = batch.at(-1);
     if (last === undefined || batch.length < BATCH) return written;
     after = last.id;
@@ -104,10 +118,10 @@ const ALERT_RULES: SecretTable = {
   },
 };
 
-async function rewrite(db: Database, table: SecretTable, rows: readonly SecretRow[]): Promise<number> {
+async function rewrite(db: Database, table: SecretTable, rows: readonly SecretRow[], prefix: string): Promise<number> {
   const items = rows.flatMap((row) => {
     const stored = [row.signing_secret, row.next_signing_secret].filter((secret) => secret !== null);
-    const outdated = stored.filter((secret) => keyIdOf(secret) !== db.cipher.keyId);
+    const outdated = stored.filter((secret) => !secret.startsWith(prefix));
     try {
       const replacements = outdated.map((secret): [string, string] => {
         const scope = `signing-secret:${row.id}` as const;
