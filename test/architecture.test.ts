@@ -61,6 +61,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'domain/parsed-url',
     'domain/queue',
     'domain/report-url',
+    'domain/webhook-url',
   ],
   declared: ['client/models', 'client/verbs/queues', 'contract', 'domain'],
   demo: ['config'],

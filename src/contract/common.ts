@@ -169,8 +169,9 @@ class CountedString extends z.ZodString {
   }
 }
 
-export function storableText(length: { readonly min: number; readonly max: number }) {
-  const text: z.ZodString = new CountedString(z.string().min(length.min).max(length.max)._def);
+export function storableText({ min, max }: Bounds) {
+  const message = min === 0 ? `must have at most ${max} characters` : `must have ${min} to ${max} characters`;
+  const text: z.ZodString = new CountedString(z.string().min(min, message).max(max, message)._def);
   return lean(text.refine(isStorableText, { message: 'must not contain NUL or lone surrogates' }));
 }
 

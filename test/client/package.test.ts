@@ -133,6 +133,31 @@ describe('the package', () => {
     expect(await runInProject('use.cjs', `${requires}(async () => {${USE}})();`)).toEqual(USED);
   });
 
+  it('has a fake client that refuses what the service refuses', async () => {
+    const text = `import { createFakeClient } from '@jobferry/client/testing';
+      const { client, published } = createFakeClient();
+      const params = { queueName: 'q' };
+      const statuses = [];
+      const note = async (call) => statuses.push((await call).status);
+      for (const body of [
+        { payload: {}, delay: 86_401 }, { payload: {}, idempotencyKey: '' }, { payload: {}, idempotencyKey: 'x'.repeat(256) },
+        { payload: [] }, { payload: {}, delay: 86_400, idempotencyKey: '\u{1f600}'.repeat(255) },
+      ]) await note(client.jobs.publish({ params, body }));
+      await note(client.jobs.publish({ params: { queueName: 'No Such' }, body: { payload: {} } }));
+      const webhookUrl = 'http://127.0.0.1:9001';
+      for (const body of [
+        { name: 'Q', webhookUrl }, { name: 'q', webhookUrl: 'ftp://x' }, { name: 'q', webhookUrl, concurrency: 501 },
+        { name: 'q', webhookUrl, maxAttempts: 1.5 }, { name: 'q', webhookUrl, mode: 'fast' }, { name: 'q', webhookUrl },
+      ]) await note(client.queues.create({ body }));
+      const { outcome, queue } = await client.queues.ensure({ name: 'q', webhookUrl });
+      await note(client.queues.update({ params: { id: queue.id }, body: { name: 'r' } }));
+      console.log(JSON.stringify({ statuses, outcome, published: published.length }));`;
+    expect(await runInProject('fake.mjs', text)).toEqual({
+      statuses: [400, 400, 400, 400, 201, 404, 400, 400, 400, 400, 400, 201, 400],
+      ...{ outcome: 'unchanged', published: 1 },
+    });
+  });
+
   it.each([
     ['nodenext, as ESM', 'use.mts', { module: 'nodenext', types: ['node'] }],
     ['nodenext, as CommonJS', 'use.cts', { module: 'nodenext', types: ['node'] }],

@@ -1,8 +1,11 @@
 import express from 'express';
 import { describe, expect, it } from 'vitest';
+import type { AnyZodObject, ZodTypeAny } from 'zod';
 import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
+import { problemsIn } from '../../src/client/testing/bounds.ts';
 import { createFakeClient, signedDelivery } from '../../src/client/testing/index.ts';
 import { type DeliveredJob, expressHandler, fetchHandler } from '../../src/client/webhook/index.ts';
+import { contract } from '../../src/contract/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
 import { listen } from '../support/listen.ts';
@@ -135,7 +138,14 @@ describe('the fake client', () => {
   it('refuses a publish that the service refuses, and reads a published job as completed', async () => {
     const { client, published } = createFakeClient();
     const body = (given: object) => given as { payload: object };
-    for (const refused of [{ payload: [1] }, { payload: {}, delay: 1e9 }, { payload: {}, idempotencyKey: '' }]) {
+    const deep = JSON.parse(`${'{"a":'.repeat(101)}1${'}'.repeat(101)}`) as object;
+    const bodies = [
+      { payload: [1] },
+      { payload: {}, delay: 1e9 },
+      { payload: {}, idempotencyKey: '' },
+      { payload: deep },
+    ];
+    for (const refused of bodies) {
       const answer = await client.jobs.publish({ params: { queueName: 'emails' }, body: body(refused) });
       expect(answer).toMatchObject({ status: 400, body: { error: { fieldErrors: expect.anything() } } });
     }
@@ -155,6 +165,45 @@ describe('the fake client', () => {
     expect(published).toMatchObject([{ queue: 'emails', payload: { n: 1 }, options: { idempotencyKey: 'a' } }]);
     const done = await client.jobs.waitForOutcome(published[0]?.jobId ?? '');
     expect(done).toMatchObject({ status: 'completed', payload: { n: 1 }, idempotencyKey: 'a' });
+  });
+
+  it.each([
+    ['publish', contract.jobs.publish.body],
+    ['create', contract.queues.create.body],
+    ['update', contract.queues.update.body],
+  ])('has the bounds of the contract for each member of %s', (_route, body) => {
+    const numbers = [
+      -1, -0.001, 0, 0.0009, 0.001, 0.5, 1, 1.5, 25, 26, 500, 501, 1000, 1001, 3600, 3600.5, 86_400, 86_401, 1e10,
+    ];
+    const urls = [
+      'http://h',
+      'https://h/?q#f',
+      'ftp://h',
+      'h',
+      'http://u@h',
+      'http://h:0',
+      'http://h\n',
+      `http://h/${'é'.repeat(400)}`,
+    ];
+    const texts = ['', 'a', 'A', 'a b', 'a\0', '\ud800', ...[64, 65, 255, 256].map((length) => 'x'.repeat(length))];
+    const faces = [200, 255, 256].map((length) => '😀'.repeat(length));
+    const ofType = new Set(['invalid_type', 'invalid_enum_value']);
+    const different: unknown[] = [];
+    let refused = 0;
+    for (const [name, schema] of Object.entries(
+      (body as unknown as AnyZodObject).shape as Record<string, ZodTypeAny>,
+    )) {
+      if (name === 'payload') continue;
+      for (const value of [...numbers, ...urls, ...texts, ...faces, null]) {
+        const { error } = schema.safeParse(value);
+        if (error?.issues.some(({ code }) => ofType.has(code))) continue;
+        if (error !== undefined) refused += 1;
+        const isRefused = Object.keys(problemsIn({ [name]: value })).length > 0;
+        if (isRefused !== (error !== undefined)) different.push([name, value]);
+      }
+    }
+    expect(different).toEqual([]);
+    expect(refused).toBeGreaterThan(5);
   });
 
   it('answers each job of publishMany as it is told', async () => {

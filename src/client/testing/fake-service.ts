@@ -3,6 +3,7 @@ import { contract } from '../../contract/index.ts';
 import { type JsonObject, VerbatimJson } from '../../contract/verbatim-json.ts';
 import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
 import type { Job, PublishInput, Queue } from '../models.ts';
+import { problemsIn } from './bounds.ts';
 import { newId } from './signed-delivery.ts';
 
 type PublishOptions = Omit<PublishInput, 'payload'>;
@@ -70,8 +71,8 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
     const given = respond(`POST /v1/queues/${queue}/jobs`, body);
     if (given !== undefined) return given;
     const { payload, ...options } = body as { payload: JsonObject } & PublishOptions;
-    if (!contract.jobs.publish.pathParams.safeParse({ queueName: queue }).success) return NO_QUEUE;
-    const problem = problemOf(contract.jobs.publish.body, { ...options, payload: asSource(payload) });
+    if (Object.keys(problemsIn({ name: queue })).length > 0) return NO_QUEUE;
+    const problem = problemOf(contract.jobs.publish.body, body, { ...options, payload: asSource(payload) });
     if (problem !== null) return problem;
     const { idempotencyKey } = options;
     const isRepeat = (one: FakePublish) => one.queue === queue && one.options.idempotencyKey === idempotencyKey;
@@ -87,7 +88,7 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
   function create(body: unknown): FakeAnswer {
     const problem = problemOf(contract.queues.create.body, body);
     if (problem !== null) return problem;
-    const { template: _, ...settings } = contract.queues.create.body.parse(body);
+    const { template: _, ...settings } = withParsedUrl(contract.queues.create.body.parse(body));
     if (queues.some(({ name }) => name === settings.name)) return refusal({ name: ['already exists'] });
     const queue: FakeQueue = {
       ...({ ...QUEUE_DEFAULTS, ...settings } as Omit<Queue, 'id' | 'createdAt'>),
@@ -107,7 +108,9 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
     if (method === 'PUT') {
       const problem = problemOf(contract.queues.update.body, body);
       if (problem !== null) return problem;
-      Object.assign(queue, contract.queues.update.body.parse(body));
+      const { name = queue.name } = body as { name?: string };
+      if (name !== queue.name) return refusal({ name: ['cannot be changed'] });
+      Object.assign(queue, withParsedUrl(contract.queues.update.body.parse(body)));
     }
     return { status: 200, body: shown(queue) };
   }
@@ -189,9 +192,20 @@ function asSource(payload: unknown): unknown {
   return isObject ? new VerbatimJson(JSON.stringify(payload)) : payload;
 }
 
-function problemOf(schema: ZodTypeAny, body: unknown): FakeAnswer | null {
-  const result = schema.safeParse(body);
-  return result.success ? null : { status: 400, body: { error: result.error.flatten() } };
+/** @param parsed the body as the schema takes it */
+function problemOf(schema: ZodTypeAny, body: unknown, parsed: unknown = body): FakeAnswer | null {
+  const result = schema.safeParse(parsed);
+  const error = result.success ? { formErrors: [], fieldErrors: {} } : result.error.flatten();
+  // The package's contract has no bounds.
+  const fieldErrors = { ...problemsIn(Object(body)), ...error.fieldErrors };
+  const isFine = result.success && Object.keys(fieldErrors).length === 0;
+  return isFine ? null : { status: 400, body: { error: { ...error, fieldErrors } } };
+}
+
+/** The package's contract takes the URL as it is, and the service stores it as it parses it. */
+function withParsedUrl<Settings extends { webhookUrl?: string | undefined }>(settings: Settings): Settings {
+  const { webhookUrl } = settings;
+  return webhookUrl === undefined ? settings : { ...settings, webhookUrl: new URL(webhookUrl).href };
 }
 
 function refusal(fieldErrors: Record<string, string[]>): FakeAnswer {
