@@ -91,5 +91,7 @@ function readError(body: unknown): { message: string; fieldErrors: Record<string
 /** The message of `fetch` is only "fetch failed"; the reason is in its `cause`, or in the cause of that. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // A host with several addresses, such as `localhost`, has an error for each, and no message of its own.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ');
   return error.cause instanceof Error ? `${error.message} (${describe(error.cause)})` : error.message;
 }

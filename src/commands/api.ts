@@ -60,8 +60,15 @@ export async function withApi<T>(environment: Environment, work: (client: Jobfer
     if (error instanceof JobferryApiError && error.status === 401 && isOwnKey)
       error.message += ` (JOBFERRY_API_KEY, at ${url})`;
     if (!(error instanceof JobferryConnectionError)) throw error;
-    throw new Error(`no Jobferry answers at ${url}: ${error.message}`, { cause: error });
+    throw new Error(`no Jobferry answers at ${url}: ${whyNot(error)}`, { cause: error });
   }
+}
+
+/** Without the name of the client's function, and in words where the cause is that of OpenSSL. */
+function whyNot({ message }: JobferryConnectionError): string {
+  if (/wrong version number|packet length too long/.test(message))
+    return 'it does not speak TLS: try http:// in place of https://';
+  return message.replace(/^.* failed after \d+ attempts?: /s, '');
 }
 
 /** The name of the client's function says nothing to people who typed a command; the queue or job that it was about does. */

@@ -52,7 +52,7 @@ export const CANCEL = command({
 
 export const RUN = command({
   name: 'job run',
-  summary: 'Make a job due now that waits for a time.',
+  summary: 'Run a waiting job now.',
   reach: 'api',
   options: {},
   argument: JOB_ARGUMENT,

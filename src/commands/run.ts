@@ -130,9 +130,9 @@ function overview(): string {
     '',
     ...rowsOf(OPERATING),
     '',
-    'Commands print for people, and with --json for programs. They end with 1 when they fail, and with 2 when they are not used',
-    'as they should be. `jobferry COMMAND --help` explains one command, `jobferry --version` prints the version. All other',
-    'settings are environment variables, see docs/configuration.md.',
+    'Commands print for people, and with --json for programs. Exit codes: 1 for failure, 2 for wrong usage.',
+    '`jobferry COMMAND --help` explains one command, `jobferry --version` prints the version. All other settings are',
+    'environment variables, see docs/configuration.md.',
   ].join('\n');
 }
 

@@ -130,7 +130,7 @@ export function createServer(url: string, apiKey: string, stopping: AbortSignal,
         const { queue } = await askInTime<{ queue: ListenedQueue | null }>(QUEUE, variables);
         if (queue !== null) return queue;
       }
-      throw new Refused(`there is no queue ${nameOrId}`);
+      throw new Refused(`queue ${nameOrId} does not exist`);
     },
     tunnel: (queueId, force, signal) => events(TUNNEL, 'tunnel', { queueId, force }, signal),
     tap: (queueId, signal) => events(TAP, 'deliveryCopies', { queueId }, signal),

@@ -76,6 +76,14 @@ describe('a request', () => {
     expect(inits[1]).not.toHaveProperty('cache');
   });
 
+  it('names the failure at each address of a host', async () => {
+    const refused = ['::1', '127.0.0.1'].map((address) => new Error(`connect ECONNREFUSED ${address}`));
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: new AggregateError(refused) }));
+    await expect(clientOf(fetch).queues.list()).rejects.toThrow(
+      'fetch failed (connect ECONNREFUSED ::1; connect ECONNREFUSED 127.0.0.1)',
+    );
+  });
+
   it('a mistake of the program is not repeated', async () => {
     const fetch = vi.fn(() => Promise.reject(new RangeError('out of range')));
     const client = createClient({ baseUrl: 'http://jobferry.test', apiKey: 'k', fetch });

@@ -408,7 +408,10 @@ describe('apply', () => {
 
 describe('the API of a command', () => {
   it.each<[Record<string, string>, RegExp]>([
-    [{ JOBFERRY_URL: 'http://127.0.0.1:9', JOBFERRY_API_KEY: 'k' }, /no Jobferry answers at http:\/\/127\.0\.0\.1:9: /],
+    [
+      { JOBFERRY_URL: 'http://127.0.0.1:9', JOBFERRY_API_KEY: 'k' },
+      /^no Jobferry answers at http:\/\/127\.0\.0\.1:9: fetch failed \(/,
+    ],
     [{ JOBFERRY_URL: 'http://127.0.0.1:9' }, /set both JOBFERRY_URL and JOBFERRY_API_KEY/],
     [{ JOBFERRY_URL: 'jobs', JOBFERRY_API_KEY: 'k' }, /JOBFERRY_URL must be a URL/],
     [{ JOBFERRY_URL: 'http://127.0.0.1:9/v1/', JOBFERRY_API_KEY: 'k' }, /JOBFERRY_URL must be given without \/v1/],
@@ -416,6 +419,12 @@ describe('the API of a command', () => {
   ])('a command says why it has no API with %j', async (variables, said) => {
     const other = openCommands(service.databaseUrl, variables);
     await expect(other.run('job', 'cancel', UNKNOWN_ID)).rejects.toThrow(said);
+  });
+
+  it('a command says of an address without TLS what to write', async () => {
+    const url = service.jobferry.baseUrl.replace('http:', 'https:');
+    const other = openCommands(service.databaseUrl, { JOBFERRY_URL: url, JOBFERRY_API_KEY: 'k' });
+    await expect(other.run('job', 'cancel', UNKNOWN_ID)).rejects.toThrow(/: it does not speak TLS: try http:\/\//);
   });
 });
 

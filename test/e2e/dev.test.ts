@@ -145,7 +145,8 @@ describe('jobferry dev', () => {
     const guide = await fetch(`${url}/guide/ack-mode.html`);
     expect([guide.status, guide.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
     expect(await guide.text()).toContain('<title>Ack mode');
-    expect((await fetch(`${url}/guide/nothing`)).status).toBe(404);
+    const nothing = await fetch(`${url}/guide/nothing`);
+    expect([nothing.status, await nothing.text()]).toEqual([404, expect.stringContaining('<a href="/guide/">')]);
     const { id } = await createApi(url, apiKey).publish('dev');
     expect(await dev.event('attempt')).toMatchObject({ jobId: id, queue: 'dev', statusCode: 200, answer: 'received' });
 
@@ -220,7 +221,7 @@ describe('jobferry dev', () => {
     );
     expect(await dev.event('attempt')).toMatchObject({ jobId: id, statusCode: 200 });
     expect((await time('drain')).stdout).toContain('Nothing happened.');
-    expect((await time('2020-01-01T00:00Z')).stderr).toContain('time goes back by a reset only');
+    expect((await time('2020-01-01T00:00Z')).stderr).toContain('only a reset moves it back');
     expect((await time('soon')).stderr).toContain('WHAT must be next, drain, reset, a duration');
     expect((await time('--data', 'elsewhere')).stderr).toContain('no jobferry dev runs with its data in elsewhere');
     expect(await dev.stop()).toBe(0);

@@ -55,7 +55,7 @@ it('is said by the answer, the log, the metrics and /readyz, and is over with th
   await allow();
   expect((await publish()).status).toBe(201);
   await expect.poll(async () => (await readyz()).body.checks).not.toHaveProperty('writes');
-  expect(process?.logs.some(({ msg }) => msg === 'the database takes writes again')).toBe(true);
+  expect(process?.logs.some(({ msg }) => msg === 'a write to the database has succeeded again')).toBe(true);
   await refuse('53100');
   await publish();
   expect(said(), 'the next time is told at once').toHaveLength(2);

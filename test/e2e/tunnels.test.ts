@@ -268,7 +268,7 @@ describe('a tunnel', () => {
     await ask(api, mark, { id: other.id, on: true });
     await expect(open.client.done).rejects.toThrow('marked as production');
 
-    await expect(listening(jobferry.baseUrl, 'nowhere', local.url)).rejects.toThrow('there is no queue nowhere');
+    await expect(listening(jobferry.baseUrl, 'nowhere', local.url)).rejects.toThrow('queue nowhere does not exist');
     await expect(listening(jobferry.baseUrl, queue.name, local.url, { apiKey: 'wrong' })).rejects.toThrow('API key');
     const create = 'mutation { createApiKey(scopes: [READ, REPORT]) { ... on CreateApiKeyPayload { key } } }';
     const { createApiKey } = await ask<{ createApiKey: { key: string } }>(api, create);
@@ -438,7 +438,7 @@ describe('jobferry listen', () => {
     expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('--forward must be a URL') });
     const env = { JOBFERRY_URL: jobferry.baseUrl, JOBFERRY_API_KEY: KEY };
     const unknown = await runJobferry(['listen', 'nowhere', '--forward', 'http://127.0.0.1:9/'], env);
-    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no queue nowhere') });
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('queue nowhere does not exist') });
     const running = beginJobferry(['listen', queue.name, '--forward', 'http://127.0.0.1:9/'], env);
     await waitFor(async () => (await tunnelsOf(api, queue.name)) === 1, { message: 'the tunnel is open' });
     running.kill('SIGINT');

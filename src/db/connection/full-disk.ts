@@ -40,7 +40,7 @@ export class FullDisk {
     this.#refusedAt = Number.NEGATIVE_INFINITY;
     // The next time is told at once.
     this.#loggedAt = Number.NEGATIVE_INFINITY;
-    this.#log.warn({}, 'the database takes writes again');
+    this.#log.warn({}, 'a write to the database has succeeded again');
   }
 
   /** Whether a write was refused lately, and none has succeeded since. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 
 /** The pages load everything from this server, and have neither scripts nor styles in the document. */
 const CONTENT_SECURITY_POLICY =
@@ -13,8 +13,15 @@ export function mountGuide(app: Express, folder: string): void {
   app.use('/guide', (req, res, next) => {
     res.locals.route = 'guide';
     res.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
-    files(req, res, next);
+    files(req, res, (error?: unknown) => (error === undefined ? notFound(req, res) : next(error)));
   });
+}
+
+function notFound(req: Request, res: Response): void {
+  res
+    .status(404)
+    .type('html')
+    .send(`<!doctype html><title>Not found</title><p>No page. <a href="${req.baseUrl}/">All pages</a>`);
 }
 
 /** Where the build puts it; the same relative path from `src` and from `dist`. */

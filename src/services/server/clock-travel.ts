@@ -181,6 +181,6 @@ function endOf({ byMs, to }: Travel, now: Date): Date | null {
   const ms = byMs ?? (to === undefined ? null : to.getTime() - now.getTime());
   if (ms === null) return null;
   if (ms >= 0 && ms <= MAX_TRAVEL_MS) return new Date(now.getTime() + ms);
-  const why = ms < 0 ? `it is ${now.toISOString()} already, and time goes back by a reset only` : 'ten years at most';
-  throw new JobferryError('invalid_request', `time cannot pass so far: ${why}`);
+  const isPast = `the clock is already at ${now.toISOString()}; only a reset moves it back`;
+  throw new JobferryError('invalid_request', ms < 0 ? isPast : 'the clock moves by ten years at most');
 }
