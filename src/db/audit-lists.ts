@@ -70,7 +70,13 @@ export interface TargetAt {
 
 const HOUR_MS = 3_600_000;
 
-/** The newest change of one of the kinds in the hour up to a moment, for each target and its moment; null where there is none. */
+/** Changes of a target that are compared, the newest ones: more would only cost time. */
+const MOST_COMPARED = 100;
+
+/**
+ * The newest change of one of the kinds in the hour up to a moment, for each target and its moment; null where there is none.
+ * A change of tags alone does not count, because tags have no effect on deliveries.
+ */
 export async function lastChangesBefore(
   prisma: PrismaClient,
   accountId: string,
@@ -84,9 +90,12 @@ export async function lastChangesBefore(
                   ${targets.map(({ at }) => firstIdAt(at.getTime() + 1))}::text[])
            with ordinality as wanted (target_id, first_id, below, ordinal)
      cross join lateral (
-       select ${ENTRY} from audit_entry e
-        where e.account_id = ${accountId} and e.target_id = wanted.target_id and e.id >= wanted.first_id
-          and e.id < wanted.below and e.action = any(${[...actions]}::text[])
+       select ${ENTRY} from (
+         select e.* from audit_entry e
+          where e.account_id = ${accountId} and e.target_id = wanted.target_id and e.id >= wanted.first_id
+            and e.id < wanted.below and e.action = any(${[...actions]}::text[])
+          order by e.id desc limit ${MOST_COMPARED}) e
+        where e.action <> 'queue.update' or e.after is distinct from jsonb_build_object('tags', e.after -> 'tags')
         order by e.id desc limit 1) found`;
   const byOrdinal = new Map(rows.map(({ ordinal, ...entry }) => [ordinal - 1, entry]));
   return targets.map((_, n): AuditEntry | null => byOrdinal.get(n) ?? null);

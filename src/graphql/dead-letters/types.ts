@@ -140,7 +140,7 @@ export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').imple
       type: AuditEntry,
       nullable: true,
       description:
-        'The newest change of settings of the queue in the hour before `firstSeen`; null if there was none, or the group has several queues.',
+        'The newest change of settings of the queue in the hour before `firstSeen`, except changes of tags; null if there was none, or the group has several queues.',
       resolve: ({ queues, queueCount, firstSeen }, _args, { loaders }) =>
         queues[0] === undefined || queueCount > 1
           ? null
