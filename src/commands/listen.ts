@@ -13,7 +13,7 @@ export const LISTEN = command({
     'Forward the deliveries of a queue to a URL on this machine, signed and retried as always. The key needs the scope `manage`.',
   reach: 'api',
   options: {
-    forward: { value: 'URL', help: 'where deliveries go, such as http://localhost:3000/jobs' },
+    forward: { value: 'URL', required: true, help: 'where deliveries go, such as http://localhost:3000/jobs' },
     tap: { help: 'get copies of deliveries, which go to the webhook as before; nothing is answered' },
     once: { help: 'exit after the first delivery, with code 1 unless the answer is a 2xx' },
     force: { help: 'take the deliveries of a queue that is marked as production' },
@@ -25,7 +25,7 @@ export const LISTEN = command({
   argument: QUEUE_ARGUMENT,
   isService: true,
   run: async ({ argument, options }, environment) => {
-    const forward = urlOf(options.forward ?? '', '--forward');
+    const forward = urlOf(options.forward, '--forward');
     const listening = listen({
       ...(await apiAddress(environment)),
       ...{ queue: argument, forward, isTap: options.tap, isOnce: options.once, isForced: options.force },

@@ -301,6 +301,7 @@ describe('send and pull', () => {
     [['send', 'http://127.0.0.1:9/', '--payload', '{}', '--id', 'x'], /--id must have/],
     [['pull', UNKNOWN_ID, '--forward', 'http://127.0.0.1:9/'], /does not exist/],
     [['pull', 'x', '--forward', 'http://127.0.0.1:9/'], /JOB must be the id/],
+    [['listen', 'mails', '--tap'], /^--forward is missing\n/],
   ])('%j is refused', async (argv, said) => {
     await expect(cli.run(...argv)).rejects.toThrow(said);
   });
