@@ -63,12 +63,18 @@ function refuser(dataDir: string): (error: Error) => never {
   };
 }
 
+/** @throws Error if this process may not write to the cluster of a data directory, or may not create one there */
+export async function assertWritable(dataDir: string): Promise<void> {
+  const refuse = refuser(dataDir);
+  const present = await findCluster(dataDir).catch(refuse);
+  await access(present ?? dataDir, constants.W_OK | constants.X_OK).catch(refuse);
+}
+
 /** Opens the cluster of a data directory, and creates it if there is none. */
 export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cluster> {
   const refuse = refuser(dataDir);
   await makeDataDir(dataDir);
   const present = await findCluster(dataDir).catch(refuse);
-  await access(present ?? dataDir, constants.W_OK | constants.X_OK).catch(refuse);
   const user = await chooseServerUser(present ?? resolve(dataDir, CLUSTER_NAME));
   const home = present === null ? await findHome(await realpath(dataDir), user, log) : dirname(present);
   const installed = await findBinaries();

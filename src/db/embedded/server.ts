@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { untilSuccess } from '../../pacing/retry.ts';
 import {
+  assertWritable,
   type Cluster,
   type EmbeddedLog,
   findCluster,
@@ -71,6 +72,8 @@ export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 
 
 /** Starts the server under the lock of the folder, which is held until the server has stopped. */
 async function startLocked({ dataDir, log }: EmbeddedOptions, role: OwnerRole) {
+  // Before the lock: its warning would only hide why the start is refused.
+  await assertWritable(dataDir);
   const lock = await lockFolder(dataDir, role, log);
   try {
     const cluster = { ...(await openCluster(dataDir, log)), hasSocket: lock.isShared };
