@@ -56,6 +56,7 @@ const LANGUAGES: Language[] = [
   {
     ...{ name: 'Ruby', page: 'ruby', blocks: ['rb'], files: ['receive.rb', 'publish.rb'], listening: /^listening$/m },
     check: 'ruby -rwebrick -ropenssl -e ""',
+    isStrict: true,
   },
   {
     ...{ name: 'PHP', page: 'php', blocks: ['php'], files: ['receive.php', 'publish.php'] },
