@@ -73,22 +73,32 @@ describe('what needs a look', () => {
     queue: { ...queue, webhookUrl: `https://${host}/in` },
   });
 
-  it('has the queues of one receiver in one condition as one, at the place of the worst', () => {
+  it('has the queues of one receiver in one condition as one', () => {
     const troubles = troublesOf([
       at('a.example', state('z', 'failing')),
       at('b.example:8443', state('one', 'failing')),
       at('a.example', state('b', 'failing')),
-      at('a.example', state('late', 'behind')),
       at('b.example', state('port', 'failing')),
+      at('a.example', state('late', 'behind')),
     ]);
     expect(troubles.map(({ host, states }) => [host, ...states.map(({ queue }) => queue.name)])).toEqual([
       ['a.example', 'z', 'b'],
       ['b.example:8443', 'one'],
-      ['a.example', 'late'],
       ['b.example', 'port'],
+      ['a.example', 'late'],
     ]);
     // Its id does not change with the order of its queues.
-    expect(troubles.map(({ id }) => id)).toEqual(['b', 'one', 'late', 'port']);
+    expect(troubles.map(({ id }) => id)).toEqual(['b', 'one', 'port', 'late']);
+  });
+
+  it('has first what costs most, counted for all queues of a receiver together', () => {
+    const troubles = troublesOf([
+      at('one.example', state('big', 'behind', { due: 500 })),
+      at('many.example', state('a', 'behind', { due: 300 })),
+      at('many.example', state('b', 'behind', { due: 300 })),
+      at('held.example', state('held', 'held', { due: 9000 })),
+    ]);
+    expect(troubles.map(({ host }) => host)).toEqual(['many.example', 'one.example', 'held.example']);
   });
 });
 

@@ -5,8 +5,10 @@ import {
   CONDITIONS,
   type Condition,
   compareTrouble,
+  costOf,
   needsLook,
   type QueueNow,
+  rankOf,
   spanOf,
   waitingJobs,
 } from './queue-condition.ts';
@@ -60,7 +62,7 @@ export interface Trouble<State> {
   states: State[];
 }
 
-/** The queues in the given order; those of one receiver in one condition together, at the place of the first. */
+/** The queues in the given order; those of one receiver in one condition together, by what they cost together. */
 export function troublesOf<State extends QueueState & { queue: { webhookUrl: string } }>(
   states: readonly State[],
 ): Trouble<State>[] {
@@ -74,7 +76,9 @@ export function troublesOf<State extends QueueState & { queue: { webhookUrl: str
     if (trouble === undefined) troubles.set(key, { id, host, states: [state] });
     else if (id < trouble.id) trouble.id = id;
   }
-  return [...troubles.values()];
+  const rank = ({ states: [first] }: Trouble<State>) => (first === undefined ? 0 : rankOf(first.condition));
+  const cost = (trouble: Trouble<State>) => trouble.states.reduce((sum, { queue }) => sum + costOf(queue), 0);
+  return [...troubles.values()].sort((a, b) => rank(a) - rank(b) || cost(b) - cost(a));
 }
 
 export interface Summary {

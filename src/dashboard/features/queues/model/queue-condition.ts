@@ -205,11 +205,18 @@ export function compareTrouble(
   a: { condition: Condition; queue: QueueNow },
   b: { condition: Condition; queue: QueueNow },
 ): number {
-  const rank = ({ condition }: { condition: Condition }) => ORDER_OF_SIGNALS.indexOf(CONDITIONS[condition].signal);
-  const cost = ({ queue }: { queue: QueueNow }) =>
-    (queue.health?.past?.failed ?? queue.health?.failed ?? 0) + waitingJobs(queue);
-  return rank(a) - rank(b) || cost(b) - cost(a) || (b.queue.oldestDueSeconds ?? 0) - (a.queue.oldestDueSeconds ?? 0);
+  return (
+    rankOf(a.condition) - rankOf(b.condition) ||
+    costOf(b.queue) - costOf(a.queue) ||
+    (b.queue.oldestDueSeconds ?? 0) - (a.queue.oldestDueSeconds ?? 0)
+  );
 }
+
+export const rankOf = (condition: Condition) => ORDER_OF_SIGNALS.indexOf(CONDITIONS[condition].signal);
+
+/** The number of attempts that failed, and of jobs that wait. */
+export const costOf = (queue: QueueNow) =>
+  (queue.health?.past?.failed ?? queue.health?.failed ?? 0) + waitingJobs(queue);
 
 export const momentOf = (at: number, view: View): TimePiece => ({ at, text: time(at, view) });
 
