@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { insertJob } from './history.ts';
+import { insertJob, insertWaiting } from './history.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
@@ -112,6 +112,38 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await page.keyboard.press('z');
     await page.getByText('paused paused').waitFor();
     await says(page, /^2 of 4 queues need attention\./);
+  });
+
+  it('says exactly since when no report has come, also when the last attempt is older than the minutes it reads', async () => {
+    const account = await service.openAccount();
+    const settings = { mode: 'ACK', concurrency: 1, ackTimeout: 7200 };
+    const reports = await account.createQueue('reports', await openReceiver(), settings);
+    await account.publishUntil('AWAITING_ACK', 'reports');
+    const lastAt = await service.inDatabase(async (db) => {
+      await insertJob(db, {
+        ...{ queueId: reports, payload: '{}', created: 2000, status: 'completed' },
+        history: [{ attempt: 1, status: 'success', at: 1990, code: 202 }],
+      });
+      await db.query(
+        `insert into queue_stats (queue_id, bucket, success, durations, waits)
+         values ($1, jobferry_bucket(jobferry_now() - interval '1990 s'), 1, array_fill(0, array[32]), array_fill(0, array[32]))`,
+        [reports],
+      );
+      await db.query(
+        `update job set claimed_at = claimed_at - interval '1900 s', deadline = deadline - interval '1900 s'
+          where queue_id = $1 and status = 'awaiting_ack'`,
+        [reports],
+      );
+      await insertWaiting(db, { queueId: reports, from: 30, to: 29, count: 1, payload: `'{}'` });
+      const { rows } = await db.query('select max("timestamp") as at from attempt where queue_id = $1', [reports]);
+      return (rows[0].at as Date).toISOString().slice(11, 19);
+    });
+    const watched = await openPage(account.session);
+    const { page } = watched;
+    await page.goto('/');
+    await settled(watched);
+    await page.locator('.needs .what', { hasText: `1 of 1 slots wait for a report, none has come since` }).waitFor();
+    await expect.poll(async () => textOf(await page.locator('.needs .what').innerText())).toContain(`${lastAt};`);
   });
 
   /** Four queues: one is held, one is paused, two have nothing to do. Of these, one has a receiver that refuses all. */

@@ -49,6 +49,11 @@ export const QueueTimelines = graphql(`
 `);
 export type DeathGroup = NonNullable<ResultOf<typeof QueueTimelines>['deaths']>[number];
 
+/** When the last attempt of a queue ended: too dear for all queues of a page. */
+export const LastOfQueue = graphql(`
+  query LastOfQueue($name: String!) { queue(name: $name) { id lastDeliveryAt } }
+`);
+
 export const LastDelivery = graphql(`
   query LastDelivery { account { lastDeliveryAt } }
 `);

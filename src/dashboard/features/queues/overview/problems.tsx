@@ -1,6 +1,8 @@
 import { queuePath, receiverPath } from '../../../filter/links.ts';
 import './problems.css';
+import { useQuery } from '@tanstack/preact-query';
 import { Link, useLocation } from 'wouter-preact';
+import { query } from '../../../api/query.ts';
 import { useRights } from '../../../api/rights.ts';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
@@ -15,6 +17,7 @@ import { MAX_PROBLEMS, type Trouble } from '../model/overview.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { problemOf, problemOfSeveral, type WayOut, wayOutOf } from '../model/queue-problem.ts';
+import { LastOfQueue } from '../operations/queues.ts';
 
 /** The queues that need attention, the worst first, each with its sentence and one button; those of one receiver together. */
 export function Problems({ troubles, hidden }: { troubles: readonly Trouble<ListedQueue>[]; hidden: number }) {
@@ -63,11 +66,15 @@ function shownOf({ id, host, states }: Trouble<ListedQueue>) {
 
 function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf> & { place: number }) {
   const view = useView();
+  // The sentence of these says since when no attempt has ended, which the minutes of the list tell only roughly.
+  const isQuiet = queues.length === 1 && (first?.condition === 'awaiting' || first?.condition === 'stuck');
+  const last = useQuery({ ...query(LastOfQueue, { name }), enabled: isQuiet, refetchInterval: 60_000 });
   if (first === undefined) return null;
+  const lastAt = (isQuiet && last.data?.queue?.lastDeliveryAt) || null;
   const { queue, condition, flow } = first;
   const isOne = queues.length === 1;
   const { icon, signal } = CONDITIONS[condition];
-  const { lead, rest } = isOne ? problemOf(queue, flow, view) : problemOfSeveral(condition, queues);
+  const { lead, rest } = isOne ? problemOf(queue, { ...flow, lastAt }, view) : problemOfSeveral(condition, queues);
   const alert = alertOfCondition(condition, queue);
   return (
     <li>
