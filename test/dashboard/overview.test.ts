@@ -130,6 +130,16 @@ describe('the headline of Overview', () => {
     expect(headline([idle], 1, undefined)).toBe('All is quiet.');
   });
 
+  it('does not call idle queues quiet or healthy while no worker is running', () => {
+    const said = (states: QueueState[]) =>
+      textOfPhrase(headlineOf(summaryOf(states, states.length), null, view, false).strong);
+    expect([said([idle]), said([moving])]).toEqual(
+      Array.from({ length: 2 }, () => 'Nothing is delivered: no worker is running.'),
+    );
+    expect(said([bad])).toBe('The queue needs attention.');
+    expect(signOf(summaryOf([idle], 1), false)).toEqual({ icon: 'failing', signal: 'bad' });
+  });
+
   it('has the sign of the worst queue', () => {
     expect(signOf(summaryOf([state('a', 'held'), state('b', 'behind')], 2))).toEqual({
       icon: 'failing',

@@ -113,6 +113,7 @@ export function headlineOf(
   { shown, total, problems, moves }: Summary,
   lastDeliveryAt: string | null | undefined,
   view: View,
+  hasWorker = true,
 ): Headline {
   // The server lists those that need a look first, of all queues.
   if (problems > 0) {
@@ -127,6 +128,7 @@ export function headlineOf(
     const soft = well === 0 ? null : phrase`The other ${well === 1 ? 'one is' : `${number(well)} are`} healthy.`;
     return { strong, soft };
   }
+  if (!hasWorker) return { strong: phrase`Nothing is delivered: no worker is running.`, soft: null };
   const all = allQueues(total);
   if (moves) return { strong: phrase`${all} healthy.`, soft: null };
   if (lastDeliveryAt === undefined) return { strong: phrase`All is quiet.`, soft: null };
@@ -142,8 +144,9 @@ export function headlineOf(
 
 const allQueues = (count: number) => (count === 1 ? 'The queue is' : `All ${number(count)} queues are`);
 
-export function signOf({ worst, moves }: Summary): { icon: IconName; signal: Signal } {
+export function signOf({ worst, moves }: Summary, hasWorker = true): { icon: IconName; signal: Signal } {
   if (worst !== null) return { icon: 'failing', signal: CONDITIONS[worst].signal };
+  if (!hasWorker) return { icon: 'failing', signal: 'bad' };
   return moves ? { icon: 'done', signal: 'ok' } : { icon: 'idle', signal: 'idle' };
 }
 

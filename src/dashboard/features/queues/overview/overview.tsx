@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { Suspense, useState } from 'preact/compat';
 import { query } from '../../../api/query.ts';
+import { useServer } from '../../../api/server.ts';
 import { Only } from '../../../parts/page/only.tsx';
 import { Page } from '../../../parts/page/page.tsx';
 import { useWalk } from '../../../parts/page/walk.ts';
@@ -86,7 +87,8 @@ function WithQueues({
   const summary = summaryOf(states, page.totalCount);
   const isQuiet = summary.worst === null && !summary.moves;
   const last = useQuery({ ...query(LastDelivery, {}), enabled: isQuiet });
-  const headline = headlineOf(summary, last.data?.account.lastDeliveryAt, view);
+  const hasWorker = useServer()?.hasWorker;
+  const headline = headlineOf(summary, last.data?.account.lastDeliveryAt, view, hasWorker);
 
   const troubles = troublesOf(problemsOf(sorted));
   const shown = useCalmOrder(
@@ -107,7 +109,7 @@ function WithQueues({
     <Page
       title={textOfPhrase(headline.strong).replace(/[.:].*$/, '')}
       crumbs={CRUMBS}
-      sign={signOf(summary)}
+      sign={signOf(summary, hasWorker)}
       h1={
         <>
           <Phrase pieces={headline.strong} />
