@@ -53,6 +53,23 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await says(page, /^Paused since /);
     await page.keyboard.press('p');
     await says(page, /^Running|^Idle/);
+
+    // Words for what is on no screen, or on another one.
+    await openPalette(page);
+    await page.keyboard.type('dark');
+    await page.getByRole('option', { name: 'Dark theme' }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark');
+    for (const [word, path] of [
+      ['replay', '/dead'],
+      ['why', '/jobs'],
+    ] as const) {
+      await openPalette(page);
+      await page.keyboard.type(word);
+      await page.getByRole('option', { name: /^(Replay dead letters|Why do jobs wait)/ }).waitFor();
+      await page.keyboard.press('Enter');
+      await expect.poll(() => new URL(page.url()).pathname).toBe(path);
+    }
   });
 
   it('gives no key to the page while the palette is still loaded, and the palette what was typed', async () => {

@@ -60,12 +60,14 @@ describe('the palette', () => {
 
   it('offers the queues in a condition by words of people', () => {
     const paths = (text: string) => offers(text).flatMap((item) => ('path' in item ? [[item.label, item.path]] : []));
-    expect(paths('stuck')).toContainEqual(['Queues: stuck', '/queues?q=is:stuck']);
+    expect(paths('stuck')).toContainEqual(['Queues: stuck', '/queues?q=is:stuck,awaiting,paused']);
     expect(paths('broken')).toContainEqual(['Queues: broken', '/queues?q=is:failing,breaker,signature']);
     expect(paths('slow')).toContainEqual(['Attempts: longer than 5 s', '/jobs/attempts?took=5s']);
     expect(paths('is:stuck')).toEqual([]);
-    expect(conditionsOf('mail is:stuck,behind')).toEqual(['stuck', 'behind']);
+    expect(conditionsOf('mail is:failing,behind')).toEqual(['failing', 'behind']);
     expect(conditionsOf('is:late')).toEqual(['behind', 'catching-up', 'stuck']);
+    // All slots wait for reports, or a person has paused it: jobs stand still as well.
+    expect(conditionsOf('is:stuck')).toEqual(['stuck', 'awaiting', 'paused']);
     expect(conditionsOf('is:constructor')).toEqual(['constructor']);
     expect(conditionsOf('stuck')).toBeNull();
     for (const [search] of conditionsInWords()) {

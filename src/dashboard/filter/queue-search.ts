@@ -44,9 +44,9 @@ export function meantQueues<Queue extends { name: string }>(search: string, queu
 }
 
 /** Words of people for conditions of queues, and conditions themselves. */
-const IN_WORDS = new Map(
-  ['stuck', 'failing', 'held', 'paused', 'slow', 'behind', 'idle', 'moving'].map((word) => [word, word]),
-)
+const IN_WORDS = new Map(['failing', 'held', 'paused', 'slow', 'behind', 'idle', 'moving'].map((word) => [word, word]))
+  // Jobs stand still in all of these.
+  .set('stuck', 'stuck,awaiting,paused')
   .set('broken', 'failing,breaker,signature')
   .set('errors', 'failing,breaker,signature')
   .set('late', 'behind,catching-up,stuck')

@@ -5,6 +5,7 @@ import { followed } from '../api/followed-actions.ts';
 import { togglePause } from '../api/live/live.ts';
 import { closeOverlay, openPalette, overlay } from '../base/overlay.ts';
 import { usePlaces } from '../base/place.ts';
+import { setPreference } from '../base/preferences.ts';
 import { useStore } from '../base/store.ts';
 import { listenForKeys, useCommands } from '../parts/page/keys.ts';
 import { late } from '../parts/page/late.tsx';
@@ -104,6 +105,10 @@ function useGlobalKeys(): void {
   useCommands([
     { key: '?', label: 'Keys of this screen', run: () => overlay.set('help'), isOnlyKey: true },
     { key: '.', label: 'Pause or resume updates', icon: 'paused', run: togglePause },
+    { label: 'Replay dead letters', icon: 'undo', run: () => navigate('/dead'), deed: 'replayDeadLetters' },
+    { label: 'Why do jobs wait?', icon: 'jobs', run: () => navigate('/jobs?q=state:due') },
+    { label: 'Dark theme', icon: 'theme', run: () => setPreference({ theme: 'dark' }) },
+    { label: 'Light theme', icon: 'theme', run: () => setPreference({ theme: 'light' }) },
     { label: 'Sign out', icon: 'user', run: signOut },
     ...[...MAIN, ...SERVICE].map(({ path, label, key }) => ({
       key: `g ${key}`,
