@@ -40,5 +40,6 @@ export async function setDismissed(
   } catch (error) {
     toastFailure(`Not ${isDismissed ? 'dismissed' : 'restored'}: ${(error as Error).message}`);
   }
-  void queryClient.invalidateQueries({ queryKey: ['Causes'] });
+  // Dead letters are counted apart, too, for the number of those that the list leaves out.
+  for (const name of ['Causes', 'DeadLetters']) void queryClient.invalidateQueries({ queryKey: [name] });
 }
