@@ -131,7 +131,7 @@ describe('an entry of the audit log', () => {
       icon: 'edit',
     });
     const holds = undo.map((one) => ({ ...one, action: 'queue.end_hold' }));
-    expect(plain(lineOfRun(holds, VIEW, true).what)).toBe('sam ended the hold of at least 3 queues');
+    expect(plain(lineOfRun(holds, VIEW, true).what)).toBe('sam ended the hold of 3+ queues');
     const probes = holds.map((one) => ({ ...one, after: { nextProbeAt: '2026-11-12T11:42:10Z' } }));
     expect(plain(lineOfRun(probes, VIEW, false).what)).toBe('sam asked for an early probe of 3 queues');
   });

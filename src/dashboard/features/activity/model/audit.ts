@@ -1,6 +1,6 @@
 import { queuePath } from '../../../filter/links.ts';
 import { type Entry, nameOfTarget, verbOfEntry, wordsOfDeed } from '../../../words/audit.ts';
-import { many, minute, time, type View } from '../../../words/format.ts';
+import { count, many, minute, time, type View } from '../../../words/format.ts';
 
 /** The list of changes: where each leads to, and sign-ins and deeds on many queues folded into lines. */
 
@@ -86,7 +86,7 @@ export function lineOfRun(run: readonly ListedEntry[], view: View, isCut: boolea
   const [first] = run;
   if (first === undefined || isSignIn(first)) return { ...runOfSignIns(run, view, isCut), icon: 'user' as const };
   const { icon } = wordsOfDeed(first.action);
-  const queues = `${isCut ? 'at least ' : ''}${many(run.length, 'queue')}`;
+  const queues = `${count(run.length, !isCut)}\u00a0queues`;
   return {
     what: `${first.actor} ${verbOfEntry(first).replace(/ the queue$/, '')} ${queues}`,
     when: time(Date.parse(first.at), view),
