@@ -433,6 +433,8 @@ describe('what limits it', () => {
     expect(limit({ inFlight: 20 }, { in: 200 })).toBe(
       'All 20 slots are busy and half of the deliveries take longer than 200 ms, so about 100 per second is all it can do. 44 slots would keep up, if the receiver can take them.',
     );
+    const slow = { concurrency: 1, inFlight: 1, health: { ...health, duration: { p50: 12_000, p95: 14_000 } } };
+    expect(limit(slow, { in: 0.2, out: 0.1 })).toMatch(/, so fewer than 0\.1 per second is all it can do\. 3.slots/);
     expect(
       limit(
         { inFlight: 20, depth: { ...depth, due: 18_204 }, health: { ...health, duration: { p50: 640, p95: 900 } } },

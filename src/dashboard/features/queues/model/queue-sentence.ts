@@ -164,12 +164,11 @@ function slotsBind(queue: QueueNow, flow: Flow): Phrase {
   const p50 = health?.duration.p50 ?? null;
   const needed = slotsNeeded(flow.in, p50);
   const all = concurrency === 1 ? phrase`The only slot is busy` : phrase`All ${number(concurrency)} slots are busy`;
-  if (needed === null || needed <= concurrency)
+  if (needed === null || p50 === null || needed <= concurrency)
     return phrase`${all}. More slots, or a faster receiver, would deliver more.`;
   // Slots and duration say what the queue can do; the pace of the last minutes also has what did not come in.
-  return p50 === null
-    ? phrase`${all}. At this rate it needs about ${number(needed)}.`
-    : phrase`${all} and half of the deliveries take longer than ${took(p50)}, so about ${rate((concurrency * 1000) / p50)} per second is all it can do. ${many(needed, 'slot')} would keep up, if the receiver can take them.`;
+  const most = rate((concurrency * 1000) / p50);
+  return phrase`${all} and half of the deliveries take longer than ${took(p50)}, so ${/^\d/.test(most) ? 'about ' : ''}${most} per second is all it can do. ${many(needed, 'slot')} would keep up, if the receiver can take them.`;
 }
 
 /** Slots that the incoming jobs keep busy, with 10 % to spare. */
