@@ -117,9 +117,14 @@ describe('the crossing', () => {
     const attempts = [first, held, attempt(2, '12:02:41')];
     const labels = crossing({ createdAt: at('11:59:59'), attempts }).filter((part) => /backoff|held/.test(part));
     expect(labels.slice(0, 2)).toEqual([
-      'backoff 4 s, then 2 min 6 s for its queue (warn wait)',
+      'backoff 4 s, then 2 min 6 s waiting for the queue (warn wait)',
       'held 30.8 s (hold wait)',
     ]);
+    const [soon] = crossing({
+      createdAt: at('11:59:59'),
+      attempts: [attempt(1, '12:00:00', { retryAt: at('12:00:01') }), attempt(2, '12:00:04')],
+    }).filter((part) => /backoff/.test(part));
+    expect(soon).toMatch(/^backoff 1 s, then 2\.\d s waiting for the queue/);
   });
 
   it('the crossing of a running job shows how long its attempt may still take', () => {

@@ -36,9 +36,8 @@ export interface Leg {
 
 export type Part = Stop | Leg | { kind: 'now' } | { kind: 'more'; count: number };
 
+/** A delivery or a report of more than this is drawn thick; an attempt so late after its backoff or hold waited for something else. */
 const SLOW_MS = 1000;
-/** So late after its backoff or hold, an attempt waited for something else. */
-const LATE_MS = 5000;
 const CUT_MS = 10 * 60_000;
 const MAX_STOPS = 7;
 const LAST_SHOWN = 4;
@@ -121,7 +120,7 @@ function waitBefore(ms: number, lateMs: number | null, before: AttemptNow | unde
   const planned = until === null ? ms : Date.parse(until) - Date.parse(before.at);
   const late = ms - planned;
   // Paused, held or without a free slot: the rest of the time it waited for its queue.
-  const label = late > LATE_MS ? `${took(planned)}, then ${took(late)} for its queue` : took(ms);
+  const label = late > SLOW_MS ? `${took(planned)}, then ${took(late)} waiting for the queue` : took(ms);
   return leg(ms, `${isHeld ? 'held' : 'backoff'} ${label}`, { isWait: true, signal: isHeld ? 'hold' : 'warn' });
 }
 
