@@ -54,8 +54,8 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     const figures = await legend(page);
     expect(figures).toEqual({
       replayed: bulkAction.succeeded,
-      'left out': 0,
-      'not reached': LETTERS - bulkAction.processed,
+      skipped: 0,
+      'not processed': LETTERS - bulkAction.processed,
     });
     await page.reload();
     expect(await says(page, /^Stopped by/)).toBe(stopped);
@@ -64,7 +64,7 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await page.waitForURL('**/actions');
   });
 
-  it('say how many they left out', async () => {
+  it('say how many they skipped', async () => {
     const { account, queueId } = await openWithLetters(6);
     const { deadLetters } = await account.graphql.query('{ deadLetters(first: 50) { nodes { id } } }');
     const id = await account.operate.replayAll(queueId, 1);
@@ -75,14 +75,14 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await change('resumeBulkAction');
     const watched = await openPage(account.session);
     await watched.page.goto(`/actions/${id}`);
-    await says(watched.page, /^Done: 5 dead letters were replayed, 1 left out\.$/);
-    expect(await legend(watched.page)).toEqual({ replayed: 5, 'left out': 1, 'not reached': 0 });
-    await watched.page.getByText('had been replayed or removed meanwhile').waitFor();
+    await says(watched.page, /^Done: 5 dead letters were replayed, 1 skipped\.$/);
+    expect(await legend(watched.page)).toEqual({ replayed: 5, skipped: 1, 'not processed': 0 });
+    await watched.page.getByText('replayed or removed meanwhile').waitFor();
   });
 
   it('are explained where there was none, and where there is none with an id', async () => {
     const page = await showActions(await service.openAccount());
-    await page.getByText('No action was started yet').waitFor();
+    await page.getByText('No actions yet').waitFor();
     await page.goto(`/actions/${'0'.repeat(24)}`);
     await says(page, /^No action has this id\.$/);
   });

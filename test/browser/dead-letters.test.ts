@@ -23,7 +23,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
 
   it('stand by cause, and one cause leads to its letters', async () => {
     const { page } = await showDead([...of(500, 3), ...of(404, 2)]);
-    await says(page, /^5 jobs died and were not replayed, of 2 causes\. One cause is 60 ?% of them, last one .+\.$/);
+    await says(page, /^5 dead jobs have not been replayed\. One of 2 causes accounts for 60 ?%, most recently .+\.$/);
     const titles = await page.locator('ol.causes .rowlink').allInnerTexts();
     expect(titles.map(textOf)).toEqual(['Receiver answered 500', 'Receiver answered 404']);
     const tags = await page.locator('ol.causes .tag').allInnerTexts();
@@ -32,7 +32,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('code:404');
     await page.keyboard.press('Enter');
-    await says(page, /^2 dead letters match, of one cause\./);
+    await says(page, /^2 dead letters match \(1 cause\)\./);
     expect(new URL(page.url()).searchParams.get('q')).toContain('code:404');
     await page.keyboard.press('Escape');
     await page.locator('h1').focus();
@@ -43,12 +43,12 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     expect(await page.locator('tbody tr').count()).toBe(2);
     // The name of the queue is misspelt, and the time is in words.
     await page.goto('/dead?q=queue:odrers died:>yesterday');
-    await page.getByText('There is no queue odrers. Take one away:').waitFor();
+    await page.getByText('There is no queue odrers. Remove one:').waitFor();
     await page.getByRole('link', { name: 'Did you mean orders?' }).click();
     await says(page, /^5 dead letters match/);
   });
 
-  it('are replayed when the one that was sent ahead has completed, as many as the button said', async () => {
+  it('are replayed when the canary has completed, as many as the button said', async () => {
     const { page, receiver } = await showDead(of(500, 4));
     const gate = createGate();
     receiver.respondWith(async () => {
@@ -57,12 +57,12 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     });
     await page.keyboard.press('j');
     await page.keyboard.press('r');
-    const question = page.getByRole('dialog', { name: 'Replay 4 jobs of orders?' });
+    const question = page.getByRole('dialog', { name: 'Replay 4 jobs in orders?' });
     expect(await question.getByLabel(/^Send 1 first/).isChecked()).toBe(true);
-    await question.getByLabel('50 a second').check();
+    await question.getByLabel('50 per second').check();
     await question.getByRole('button', { name: 'Send 1, then 3' }).click();
     await page.waitForURL('**/actions/**');
-    await says(page, /^The first one was sent ahead\. The other 3 dead letters follow when it has completed\.$/);
+    await says(page, /^The canary was sent\. The other 3 dead letters follow when it completes\.$/);
     await page.goBack();
     await page.locator('h1:focus').waitFor();
     // The end is told on any screen.
@@ -74,26 +74,26 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await toast.waitFor();
     await toast.getByRole('button', { name: 'Show' }).click();
     await says(page, /^Done: 4 dead letters were replayed\.$/);
-    await page.getByText('The first one completed, so the rest began').waitFor();
+    await page.getByText('The canary completed, so the rest started').waitFor();
     await receiver.waitFor(8);
     await page.goto('/dead');
-    await says(page, /^Every job that died was replayed\. The last job died at .+\.$/);
+    await says(page, /^All clear: every dead job has been replayed\. The last job died at .+\.$/);
   });
 
-  it('are left alone when the one that was sent ahead dies, and the page says so', async () => {
+  it('are left alone when the canary dies, and the page says so', async () => {
     const { page, receiver } = await showDead(of(500, 4));
     await page.getByRole('button', { name: /^Replay…/ }).click();
     await page.getByText('If it dies, nothing more is sent.').waitFor();
     await page.getByRole('button', { name: 'Send 1, then 3' }).click();
     await page.waitForURL('**/actions/**');
-    await says(page, /^Failed: the one that was sent ahead died \(HTTP 500\), so nothing more was sent\.$/);
+    await says(page, /^Failed: the canary died \(HTTP 500\), so nothing more was sent\.$/);
     expect(receiver.requests.slice(4).length).toBe(1);
     // The facts may be a moment behind the first line.
     const facts = page.getByRole('region', { name: 'Facts' });
-    await facts.filter({ hasText: /Sent ahead\s*Dead/ }).waitFor();
+    await facts.filter({ hasText: /Canary\s*Dead/ }).waitFor();
     await page.goto('/dead');
     // Three that were not touched, and the one that died again.
-    await says(page, /^4 jobs died and were not replayed, of one cause\./);
+    await says(page, /^4 dead jobs have not been replayed \(1 cause\)\./);
   });
 
   it('are counted again before the deed: a number that has changed is asked about', async () => {
@@ -105,9 +105,9 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await account.letDie('orders', of(500, 1));
     receiver.respondWith({});
     await deed.click();
-    await page.getByText('The number has changed from 2 to 3. Look again before you send them.').waitFor();
+    await page.getByText('The number has changed from 2 to 3. Check it before you send them.').waitFor();
     expect(receiver.requests.length).toBe(3);
-    await page.getByRole('dialog', { name: 'Replay 3 jobs of orders?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Replay 3 jobs in orders?' }).waitFor();
     await page.keyboard.press('Control+Enter');
     await page.waitForURL('**/actions/**');
     await says(page, /^Done: 3 dead letters were replayed\.$/);
@@ -156,10 +156,10 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     // Would dismiss the cause.
     await page.keyboard.press('d');
     gate.open();
-    await page.getByRole('dialog', { name: 'Replay 2 jobs of orders?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Replay 2 jobs in orders?' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await says(page, /^2 jobs died and were not replayed/);
+    await says(page, /^2 dead jobs have not been replayed/);
     expect(await page.getByText(/^Dismissed/).count()).toBe(0);
   });
 
@@ -192,7 +192,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     // The row stays where it was, so that a second press does not replay the next one.
     const successor = rows.first().getByRole('link', { name: /^as …/ });
     await successor.waitFor();
-    await says(page, /^1 job died and was not replayed, of one cause\./);
+    await says(page, /^1 dead job has not been replayed \(1 cause\)\./);
     expect(await rows.count()).toBe(2);
     expect(await rows.nth(1).getByRole('button', { name: 'Replay', exact: true }).isVisible()).toBe(true);
     // The button goes; the focus stays in its row.
@@ -200,7 +200,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await rows.nth(1).getByRole('link', { name: /^as …/ }).waitFor();
     await rows.nth(1).locator('.rowlink:focus').waitFor();
     // The list stays as it is, although nothing waits any more.
-    await says(page, /^Every job that died was replayed/);
+    await says(page, /^All clear: every dead job has been replayed/);
     await successor.click();
     await says(page, /^Completed at .+: the receiver answered 200/);
   });

@@ -58,9 +58,9 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     }
     const deaths = await page.locator('ol.deaths li').allInnerTexts();
     expect(deaths.map((one) => textOf(one)).sort()).toEqual([
-      expect.stringMatching(/^1 Receiver answered 404 orders at .+ last one/),
-      expect.stringMatching(/^1 Receiver answered 500 orders at .+ last one/),
-      expect.stringMatching(/^1 Worker refused it: “out of stock” reports at .+ last one/),
+      expect.stringMatching(/^1 Receiver answered 404 orders at .+ most recently/),
+      expect.stringMatching(/^1 Receiver answered 500 orders at .+ most recently/),
+      expect.stringMatching(/^1 Worker refused it: “out of stock” reports at .+ most recently/),
     ]);
   });
 
@@ -94,7 +94,7 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
   });
 
   it('is counted in Dead letters, without what was replayed, and with what was dismissed apart', async () => {
-    await show('/dead', /^2 jobs died and were not replayed, of 2 causes\. .*1 more is dismissed\.$/);
+    await show('/dead', /^2 dead jobs have not been replayed\. One of 2 causes .*1 more is dismissed\.$/);
     const titles = await page.locator('ol.causes li').allInnerTexts();
     expect(titles.map((title) => textOf(title).slice(0, 30)).sort()).toEqual([
       '1 dead letters Receiver answer',
@@ -104,11 +104,11 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
       .locator('ol.causes li', { hasText: 'Receiver answered 500' })
       .getByRole('button', { name: /Replay/ })
       .click();
-    const dialog = page.getByRole('dialog', { name: 'Replay 1 job of orders?' });
+    const dialog = page.getByRole('dialog', { name: 'Replay 1 job in orders?' });
     // It counts again before it asks.
     await expect
       .poll(async () => textOf(await dialog.innerText()))
-      .toMatch(/job sent again 1 .*replayed before, left out 1 .*7 attempts ended in the last hour/);
+      .toMatch(/job sent again 1 .*skipped: replayed before 1 .*7 attempts ended in the last hour/);
   });
 
   it.each([
@@ -127,7 +127,7 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
 
   it('is counted on the page of the purge', async () => {
     expect(await show(`/actions/${actionId}`, /^Done: 5 jobs were cancelled\.$/)).toMatch(
-      /cancelled 5 left out 0 not reached 0/,
+      /cancelled 5 skipped 0 not processed 0/,
     );
   });
 });

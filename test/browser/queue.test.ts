@@ -166,7 +166,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
       await says(page, /^3 are scheduled, the first at/);
     }
     await page.getByRole('link', { name: 'Dead letters of orders' }).click();
-    await says(page, /^2 dead letters match, of one cause\./);
+    await says(page, /^2 dead letters match \(1 cause\)\./);
   });
 
   it('says who holds it, and ends the hold', async () => {

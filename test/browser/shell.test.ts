@@ -133,7 +133,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     expect(await keysOf(page)).toMatchObject({ p: 'Pause this queue', s: 'Send a test job', 'g j': 'Go to Jobs' });
     await page.keyboard.press('g');
     await page.keyboard.press('d');
-    await says(page, /^No dead letter is kept\.$/);
+    await says(page, /^No dead letters\.$/);
     expect(await keysOf(page)).not.toHaveProperty('p');
     expect(await keysOf(page)).toHaveProperty('/', 'Filter');
 

@@ -51,17 +51,17 @@ describe('the first line of an action', () => {
 
   it('says why a step is repeated', () => {
     const repeatedStep = 'the search for its next jobs took too long; it is repeated after 1 s';
-    expect(sentence({ repeatedStep })).toBe(`1 198 of 1 998 dead letters are replayed. Waits: ${repeatedStep}.`);
+    expect(sentence({ repeatedStep })).toBe(`1 198 of 1 998 dead letters are replayed. Waiting: ${repeatedStep}.`);
   });
 
-  it('says that the rest waits for the one that was sent ahead', () => {
+  it('says that the rest waits for the canary', () => {
     expect(sentence({ processed: 1 })).toBe(
-      'The first one was sent ahead. The other 1 997 dead letters follow when it has completed.',
+      'The canary was sent. The other 1 997 dead letters follow when it completes.',
     );
-    expect(sentence({ processed: 0, canaryJobId: null })).toMatch(/^The first one is about to be sent\./);
+    expect(sentence({ processed: 0, canaryJobId: null })).toMatch(/^The canary is about to be sent\./);
   });
 
-  it('says that jobs of it wait for a paused queue, the one that was sent ahead as well', () => {
+  it('says that jobs of it wait for a paused queue, the canary as well', () => {
     const paused = { count: 3, isExact: true, queue: { id: '1', name: 'orders' } };
     const said = (change: Partial<ActionState>, count = 3, isExact = true) =>
       plain(
@@ -71,9 +71,9 @@ describe('the first line of an action', () => {
         ),
       );
     expect(said({ processed: 1 }, 1)).toBe(
-      'Waits: queue orders is paused. The one that was sent ahead is delivered when the queue is resumed, and then the other 1 997 follow.',
+      'Waiting: queue orders is paused. The canary is delivered when the queue is resumed, and the other 1 997 follow when it completes.',
     );
-    expect(titleOfAction({ ...RUNNING, processed: 1 }, paused)).toBe('Waits');
+    expect(titleOfAction({ ...RUNNING, processed: 1 }, paused)).toBe('Waiting');
     expect(titleOfAction(RUNNING, paused)).toMatch(/done$/);
     expect(said({})).toMatch(/replayed\. About .* to go\. 3 of its jobs wait: queue orders is paused\.$/);
     expect(said({ status: 'COMPLETED' }, 1)).toMatch(/^Done: .* 1 of its jobs waits: queue orders is paused\.$/);
@@ -96,7 +96,7 @@ describe('the first line of an action', () => {
   });
 
   it('says how it ended', () => {
-    expect(sentence({ status: 'COMPLETED' })).toBe('Done: 1 198 dead letters were replayed, 6 left out.');
+    expect(sentence({ status: 'COMPLETED' })).toBe('Done: 1 198 dead letters were replayed, 6 skipped.');
     expect(sentence({ status: 'COMPLETED', succeeded: 1, skipped: 0 })).toBe('Done: 1 dead letter was replayed.');
     expect(sentence({ status: 'COMPLETED', succeeded: 0, skipped: 0 })).toBe('Done: no dead letter was replayed.');
     expect(sentence({ status: 'CANCELLED' }, null, 'jf_4kQ…x7Pd')).toBe(
@@ -106,14 +106,10 @@ describe('the first line of an action', () => {
     const failed = (error: string) =>
       sentence({ status: 'FAILED', error: `the canary job 01a203417bf51c39b0e78a73 ${error}` });
     expect(failed('died (attempts_exhausted): HTTP 413')).toBe(
-      'Failed: the one that was sent ahead died (HTTP 413), so nothing more was sent.',
+      'Failed: the canary died (HTTP 413), so nothing more was sent.',
     );
-    expect(failed('was cancelled')).toBe(
-      'Failed: the one that was sent ahead was cancelled, so nothing more was sent.',
-    );
-    expect(failed('was removed before it had completed')).toMatch(
-      /sent ahead was removed, so nothing more was sent\.$/,
-    );
+    expect(failed('was cancelled')).toBe('Failed: the canary was cancelled, so nothing more was sent.');
+    expect(failed('was removed before it had completed')).toMatch(/canary was removed, so nothing more was sent\.$/);
   });
 
   it('is short in the tab', () => {
@@ -147,36 +143,37 @@ describe('the rate', () => {
     expect(timeLeft({ ...RUNNING, ratePerSecond: null }, 0)).toBeNull();
   });
 
-  it('is said with the limit that was asked for', () => {
-    expect(paceOfAction(RUNNING, 9.96)).toBe('10.0 a second, the limit that was asked for');
-    expect(paceOfAction(RUNNING, 4)).toBe('4.0 a second, of 10 that were asked for');
-    expect(plain(paceOfAction({ ...RUNNING, ratePerSecond: null }, 1234.4))).toBe('1 234 a second');
+  it('is said with the requested limit', () => {
+    expect(paceOfAction(RUNNING, 9.96)).toBe('10.0 per second, the requested limit');
+    expect(paceOfAction(RUNNING, 4)).toBe('4.0 per second of the requested 10');
+    expect(plain(paceOfAction({ ...RUNNING, ratePerSecond: null }, 1234.4))).toBe('1 234 per second');
     expect(paceOfAction({ ...RUNNING, status: 'COMPLETED' }, 4)).toBe('');
   });
 });
 
-describe('the course of an action', () => {
+describe('the timeline of an action', () => {
   const canary = { id: 'c', status: 'COMPLETED', createdAt: START, endedAt: '2026-11-12T12:04:30Z' } as const;
 
-  it('is told by the action and the job that was sent ahead, the newest first', () => {
+  it('has the steps of the action and of the canary, the newest first', () => {
     expect(stepsOf(RUNNING, canary, null).map(({ text }) => plain(text))).toEqual([
-      '1 204 looked at, 794 to go',
-      'The first one completed, so the rest began',
-      'One was sent ahead:',
-      'Asked for by jf_4kQ…x7Pd: 1 998 matched, 10 a second, one first',
+      '1 204 processed, 794 to go',
+      'The canary completed, so the rest started',
+      'The canary was sent:',
+      'Started by jf_4kQ…x7Pd: 1 998 matched, 10 per second, 1 first',
     ]);
     const failed = stepsOf({ ...RUNNING, status: 'FAILED', error: 'the canary job died', processed: 1 }, null, null);
     expect(failed[0]).toMatchObject({ text: 'Failed: the canary job died', signal: 'bad' });
   });
 
-  it('has who asked, and that one may leave', () => {
+  it('says who started it, and that it continues without the page', () => {
     expect(plain(textOfPhrase(leadOfAction(RUNNING, VIEW)))).toBe(
-      'Of order-events. Asked for by jf_4kQ…x7Pd at 12:04:29. You can leave this page: it goes on.',
+      'Queue order-events, started by jf_4kQ…x7Pd at 12:04:29. It continues if you leave this page.',
     );
+    expect(textOfPhrase(leadOfAction({ ...RUNNING, queue: null }, VIEW))).toMatch(/^Started by /);
   });
 });
 
-describe('what was asked for', () => {
+describe('the request of an action', () => {
   it('has a word for each member that narrows it', () => {
     expect(
       pairsOfSelection({

@@ -161,7 +161,7 @@ describe('the condition of a cause', () => {
     expect(plain(state)).toBe('none for 2 h 23 min');
     const fresh = spanOfDeath(cause({ lastSeen: '2026-11-12T12:03:51Z' }), VIEW);
     expect(plain(textOfPhrase(fresh.when))).toBe('09:12 to 12:03');
-    expect(plain(fresh.state)).toBe('last one 20 s ago');
+    expect(plain(fresh.state)).toBe('most recently 20 s ago');
     const short = spanOfDeath(cause({ lastSeen: '2026-11-12T09:12:59Z' }), VIEW);
     expect(plain(textOfPhrase(short.when))).toBe('at 09:12');
   });
@@ -176,11 +176,11 @@ describe('the first line of Dead letters', () => {
   it('has the number, the causes, and the one that is most of them', () => {
     const small = cause({ count: 228, lastSeen: '2026-11-12T12:04:00Z' });
     expect(head([cause(), small])).toBe(
-      '2 226 jobs died and were not replayed, of 2 causes. One cause is 90 % of them, none for 2 h 23 min.',
+      '2 226 dead jobs have not been replayed. One of 2 causes accounts for 90 %, none for 2 h 23 min.',
     );
-    expect(head([small, small, small])).toBe('684 jobs died and were not replayed, of 3 causes.');
-    expect(head([small])).toBe('228 jobs died and were not replayed, of one cause. Last one 11 s ago.');
-    expect(head([cause({ count: 1 })], false)).toBe('1 dead letter matches, of one cause. None for 2 h 23 min.');
+    expect(head([small, small, small])).toBe('684 dead jobs have not been replayed (3 causes).');
+    expect(head([small])).toBe('228 dead jobs have not been replayed (1 cause). Most recently 11 s ago.');
+    expect(head([cause({ count: 1 })], false)).toBe('1 dead letter matches (1 cause). None for 2 h 23 min.');
   });
 
   it('is a lower bound only if a queue has more than 20 causes, or all of them are 100', () => {
@@ -190,20 +190,20 @@ describe('the first line of Dead letters', () => {
       const { causes, isAll } = causesToShow(returned as (CauseNow & { queue: { id: string } })[]);
       return plain(headOfCauses(causes, { isAll, isDefault: true, view: VIEW }).first);
     };
-    expect(said([...of('a', 20), ...of('b', 15)])).toBe('245 jobs died and were not replayed, of 35 causes.');
-    expect(said([...of('a', 21), ...of('b', 15)])).toBe('245+ jobs died and were not replayed, of 35+ causes.');
-    expect(said('abcdefghij'.split('').flatMap((id) => of(id, 10)))).toMatch(/^700\+ jobs .* of 100\+ causes\.$/);
+    expect(said([...of('a', 20), ...of('b', 15)])).toBe('245 dead jobs have not been replayed (35 causes).');
+    expect(said([...of('a', 21), ...of('b', 15)])).toBe('245+ dead jobs have not been replayed (35+ causes).');
+    expect(said('abcdefghij'.split('').flatMap((id) => of(id, 10)))).toMatch(/^700\+ dead jobs .* \(100\+ causes\)\.$/);
   });
 
   it('does not say the share of a cause more exactly than it is known', () => {
     const { more } = headOfCauses([cause(), cause({ count: 228 })], { isAll: false, isDefault: true, view: VIEW });
-    expect(plain(more)).toBe('One cause is at most 90 % of them, none for 2 h 23 min.');
+    expect(plain(more)).toBe('One of 2+ causes accounts for at most 90 %, none for 2 h 23 min.');
   });
 
   it('says what happened, and how the receiver is now', () => {
     const lead = (change: Partial<CauseNow>) => plain(textOfPhrase(leadOfCause(cause(change), 15, VIEW) ?? []));
-    const now = 'In the last hour it answered 2xx to 99 % of its deliveries.';
-    expect(lead({})).toBe(`order-events answered 500 from 09:12 to 09:41. ${now}`);
+    const now = 'It accepted 99 % of its deliveries in the last hour.';
+    expect(lead({})).toBe(`The receiver of order-events answered 500 from 09:12 to 09:41. ${now}`);
     expect(lead({ reason: 'ACK_TIMEOUT' })).toBe(
       `order-events: worker did not report within 5 min from 09:12 to 09:41.`,
     );
@@ -220,27 +220,29 @@ describe('the price of a replay', () => {
   it('takes as long as the lower of speed and rate limit', () => {
     const duration = (speed: 1 | 10 | null, change: Partial<ReplayQueue> = {}) =>
       durationOfReplay(1998, speed, { ...queue, ...change }).map(plain);
-    expect(duration(10)).toEqual(['3 min 20 s', 'at 10 a second']);
+    expect(duration(10)).toEqual(['3 min 20 s', 'at 10 per second']);
     expect(duration(10, { rateLimitMax: 60 })).toEqual(['33 min 18 s', 'at the queue’s rate limit']);
     expect(duration(null, { rateLimitMax: 60 })).toEqual(['33 min 18 s', 'at the queue’s rate limit']);
-    expect(duration(null)).toEqual(['–', 'no ceiling: as fast as limits allow']);
+    expect(duration(null)).toEqual(['–', 'as fast as limits allow']);
   });
 
   it('says whether the jobs would die again', () => {
     const strong = (change: Partial<ReplayQueue>) => safetyOfReplay({ ...queue, ...change }).strong;
-    expect(strong({})).toBe('The receiver was well in the last hour.');
-    expect(strong({ health: health(2, 98) })).toBe('The receiver was not well in the last hour.');
-    expect(strong({ health: health(80, 20) })).toBe('The receiver was not well in the last hour.');
-    // Jobs that are put off do not die of it.
-    expect(strong({ health: health(40, 0, 60) })).toBe('The receiver puts jobs off.');
-    expect(strong({ health: health(0, 0) })).toMatch(/not known/);
+    expect(strong({})).toBe('The receiver was healthy in the last hour:');
+    expect(strong({ health: health(2, 98) })).toBe('The receiver was failing in the last hour:');
+    expect(strong({ health: health(80, 20) })).toBe('The receiver was unreliable in the last hour:');
+    // Jobs that are deferred do not die of it.
+    expect(strong({ health: health(40, 0, 60) })).toBe('The receiver deferred jobs in the last hour:');
+    expect(strong({ health: health(0, 0) })).toMatch(/unknown/);
     const since = (succeededSince: number) => ({ health: { ...health(80, 240), lastFailure: { succeededSince } } });
     expect(strong(since(80))).toBe('The receiver works again.');
-    expect(safetyOfReplay({ ...queue, ...since(9) }).text).toMatch(/The last 9 succeeded: send 1 first\.$/);
-    expect(safetyOfReplay({ ...queue, ...since(0) }).text).toMatch(/The jobs may die again: send 1 first\.$/);
-    expect(strong({ health: health(5, 0) })).toMatch(/not known/);
+    expect(safetyOfReplay({ ...queue, ...since(9) }).text).toMatch(/The last 9 succeeded, so send 1 first\.$/);
+    expect(plain(safetyOfReplay({ ...queue, ...since(0) }).text)).toBe(
+      'only 25 % of 320 attempts succeeded. These jobs may die again, so send 1 first.',
+    );
+    expect(strong({ health: health(5, 0) })).toMatch(/unknown/);
     expect(strong({ paused: true })).toBe('The queue is paused.');
-    expect(plain(safetyOfReplay(queue).text)).toBe('99 % of 100 attempts of the last hour succeeded.');
+    expect(plain(safetyOfReplay(queue).text)).toBe('99 % of 100 attempts succeeded.');
   });
 
   it('a replay of several queues is as safe as the worst of them', () => {
@@ -251,38 +253,38 @@ describe('the price of a replay', () => {
     const quiet = receiver('c', health(1, 0));
     expect(safetyOfReplays([well, well])).toMatchObject({
       signal: 'ok',
-      strong: 'Of 2 queues, all were well in the last hour.',
+      strong: 'Of 2 queues, all were healthy in the last hour.',
     });
     expect(safetyOfReplays([well, well], false)?.strong).toBe(
-      'Of the 2 queues with the most jobs, all were well in the last hour.',
+      'Of the 2 queues with the most jobs, all were healthy in the last hour.',
     );
     expect(safetyOfReplays([well, ill, quiet])).toMatchObject({
       signal: 'bad',
-      strong: 'Of 3 queues, 1\u00a0was failing in the last hour.',
+      strong: 'Of 3 queues, 1\u00a0was unhealthy in the last hour.',
       text: 'Jobs in b may die again. Replay the others by their cause, or send 1 first.',
     });
     expect(safetyOfReplays([well, quiet, receiver('d', null, { paused: true })])).toMatchObject({
-      strong: 'Of 3 queues, 1\u00a0was well in the last hour.',
-      text: 'Not known: c and d. They are paused, held or put jobs off, or too few attempts ended in the last hour.',
+      strong: 'Of 3 queues, 1\u00a0was healthy in the last hour.',
+      text: 'Unknown: c and d. They are paused, held or defer jobs, or had too few attempts in the last hour.',
     });
     expect(safetyOfReplays([well])).toEqual(safetyOfReplay(well));
     expect(safetyOfReplays([])).toBeNull();
   });
 
   it('a replay of several queues knows no common limit or settings', () => {
-    expect(durationOfReplay(1998, 10, null).map(plain)).toEqual(['3 min 20 s', 'at 10 a second']);
+    expect(durationOfReplay(1998, 10, null).map(plain)).toEqual(['3 min 20 s', 'at 10 per second']);
     expect(plain(termsOfReplay(1998, null))).toBe(
-      'Each becomes a new job with a new id and the present settings of its queue. Uses at least 1 998 attempts of the month.',
+      'Each becomes a new job with a new id and the current settings of its queue. Uses at least 1 998 attempts of this month’s allowance.',
     );
     expect(limitsOfQueue(null)).toBe('Each queue’s own limits still apply.');
   });
 
   it('names what it uses of the month, and where the plan ends it', () => {
     expect(plain(termsOfReplay(1998, queue))).toBe(
-      'Each becomes a new job with a new id and the queue’s present settings: 5 attempts, backoff from 4 s. Uses at least 1 998 and at most 9 990 attempts of the month.',
+      'Each becomes a new job with a new id and the queue’s current settings: 5 attempts, backoff from 4 s. Uses 1 998 to 9 990 attempts of this month’s allowance.',
     );
     expect(plain(termsOfReplay(1, { ...queue, maxAttempts: 1 }))).toMatch(
-      /one attempt\. Uses 1 attempt of the month\.$/,
+      /: 1 attempt\. Uses 1 attempt of this month’s allowance\.$/,
     );
     expect(planRefusal(10, 90, 100)).toBeNull();
     expect(planRefusal(10, 90, null)).toBeNull();

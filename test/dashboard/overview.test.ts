@@ -206,7 +206,7 @@ describe('a cause of death', () => {
     const { when, state: past } = spanOfDeath(death, view);
     expect([textOfPhrase(when), plain(past)]).toEqual(['09:12 to 09:41', 'none for 2 h 23 min']);
     const present = spanOfDeath({ ...death, lastSeen: '2026-11-12T12:00:00Z' }, view);
-    expect([textOfPhrase(present.when), plain(present.state)]).toEqual(['09:12 to 12:00', 'last one 4 min ago']);
+    expect([textOfPhrase(present.when), plain(present.state)]).toEqual(['09:12 to 12:00', 'most recently 4 min ago']);
     const single = spanOfDeath({ firstSeen: death.lastSeen, lastSeen: death.lastSeen }, view);
     expect(textOfPhrase(single.when)).toBe('at 09:41');
   });

@@ -101,6 +101,9 @@ export function removeChip<T extends Table>(table: T, filter: Filter<T>, chip: C
   return none === undefined ? rest : [{ word: chip.word, value: none } as Chip<T>, ...rest];
 }
 
+/** The first line of a list whose filter is not valid. */
+export const INVALID_FILTER = 'A condition is invalid, so nothing was searched.';
+
 /** Whether every chip is a condition that the server knows. */
 export function isValid(filter: Filter): boolean {
   return filter.every((chip) => !('problem' in chip));

@@ -13,7 +13,7 @@ export function spanOfDeath(
   const since = view.now - last;
   const at = (ms: number) => ({ at: ms, text: minute(ms, view) });
   const state =
-    since < RECENT_MS ? `last one ${ago(last, view)}` : `none for ${span(Math.floor(since / 60_000) * 60_000)}`;
+    since < RECENT_MS ? `most recently ${ago(last, view)}` : `none for ${span(Math.floor(since / 60_000) * 60_000)}`;
   const isOneMinute = minute(first, view) === minute(last, view);
   return { when: isOneMinute ? phrase`at ${at(last)}` : phrase`${at(first)} to ${at(last)}`, state };
 }

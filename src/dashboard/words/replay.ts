@@ -4,13 +4,13 @@ import type { IconName, Signal } from './words.ts';
 
 /** The texts of the replay dialog: its price, and whether it is safe. */
 
-/** Replays a second; null for no ceiling. */
+/** Replays per second; null for no limit. */
 export const SPEEDS = [1, 10, 50, null] as const;
 export type Speed = (typeof SPEEDS)[number];
 export const DEFAULT_SPEED: Speed = 10;
 
 export const wordOfSpeed = (speed: number | null) =>
-  speed === null ? 'As fast as limits allow' : `${number(speed)} a second`;
+  speed === null ? 'As fast as limits allow' : `${number(speed)} per second`;
 
 /** Whether no condition is left: what every replay implies, and the queue of one queue's replay, are none to the API. */
 export const isEverything = (filter: object, isOfOneQueue: boolean) =>
@@ -52,7 +52,7 @@ export function durationOfReplay(
   queue: RateLimit | null,
 ): readonly [figure: string, label: string] {
   const ms = replayMs(jobs, speed, queue);
-  if (ms === null) return [NONE, 'no ceiling: as fast as limits allow'];
+  if (ms === null) return [NONE, 'as fast as limits allow'];
   const isBySpeed = speed !== null && ms === replayMs(jobs, speed, null);
   return [span(ms), isBySpeed ? `at ${wordOfSpeed(speed)}` : 'at the queue’s rate limit'];
 }
@@ -61,7 +61,7 @@ export function limitsOfQueue(queue: ReplayQueue | null): string {
   if (queue === null) return 'Each queue’s own limits still apply.';
   const { concurrency, rateLimitMax, rateLimitWindow } = queue;
   const rate = rateLimitMax === null ? 'no rate limit' : `${number(rateLimitMax)} per ${seconds(rateLimitWindow)}`;
-  return `The queue’s own limits still hold: ${number(concurrency)} at once, ${rate}.`;
+  return `The queue’s own limits still apply: ${number(concurrency)} at once, ${rate}.`;
 }
 
 export interface Safety {
@@ -97,7 +97,7 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
     return {
       signal: 'idle',
       icon: 'info',
-      strong: 'Whether the receiver works is not known.',
+      strong: 'It is unknown whether the receiver works.',
       text:
         all === 0
           ? 'No attempt ended in the last hour. Send 1 first.'
@@ -111,17 +111,18 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
   }
   const { failed, deferred } = health;
   const good = all - failed - deferred;
-  const ended = `${percent(good, all)} of ${many(all, 'attempt')} of the last hour succeeded.`;
+  const ended = `${percent(good, all)} of ${many(all, 'attempt')} succeeded`;
   if (good >= all * WELL_SHARE) {
-    return { signal: 'ok', icon: 'done', strong: 'The receiver was well in the last hour.', text: ended };
+    return { signal: 'ok', icon: 'done', strong: 'The receiver was healthy in the last hour:', text: `${ended}.` };
   }
   const isBad = failed * 2 > all;
   if (!isBad && deferred > all * DEFERRED_SHARE) {
-    return { signal: 'hold', icon: 'pressure', strong: 'The receiver puts jobs off.', text: ended };
+    const strong = 'The receiver deferred jobs in the last hour:';
+    return { signal: 'hold', icon: 'pressure', strong, text: `${ended}.` };
   }
-  const then = since > 0 ? `The last ${number(since)} succeeded` : 'The jobs may die again';
-  const strong = 'The receiver was not well in the last hour.';
-  return { signal: isBad ? 'bad' : 'warn', icon: 'failing', strong, text: `${ended} ${then}: send 1 first.` };
+  const then = since > 0 ? `The last ${number(since)} succeeded` : 'These jobs may die again';
+  const strong = `The receiver was ${isBad ? 'failing' : 'unreliable'} in the last hour:`;
+  return { signal: isBad ? 'bad' : 'warn', icon: 'failing', strong, text: `only ${ended}. ${then}, so send 1 first.` };
 }
 
 /** Decides for several queues: the worst of them counts. `isAll` is false if only those with the most jobs are known. */
@@ -135,14 +136,14 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
   const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} queues${isAll ? '' : ' with the most jobs'}`;
   if (ill.length > 0) {
     const text = `Jobs in ${namesText(ill)} may die again. Replay the others by their cause, or send 1 first.`;
-    const strong = `${all}, ${many(ill.length, 'was', 'were')} failing in the last hour.`;
+    const strong = `${all}, ${many(ill.length, 'was', 'were')} unhealthy in the last hour.`;
     return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
   }
   if (unknown.length === 0)
-    return { signal: 'ok', icon: 'done', strong: `${all}, all were well in the last hour.`, text: '' };
-  const text = `Not known: ${namesText(unknown)}. They are paused, held or put jobs off, or too few attempts ended in the last hour.`;
+    return { signal: 'ok', icon: 'done', strong: `${all}, all were healthy in the last hour.`, text: '' };
+  const text = `Unknown: ${namesText(unknown)}. They are paused, held or defer jobs, or had too few attempts in the last hour.`;
   const well = receivers.length - unknown.length;
-  const strong = `${all}, ${many(well, 'was', 'were')} well in the last hour.`;
+  const strong = `${all}, ${many(well, 'was', 'were')} healthy in the last hour.`;
   return { signal: 'idle', icon: 'info', strong, text };
 }
 
@@ -156,18 +157,18 @@ function namesText(names: readonly string[]): string {
 /** The settings of a replayed job, and its use of the month's attempts. */
 export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
   if (queue === null) {
-    const use = `Uses at least ${many(jobs, 'attempt')} of the month.`;
-    return `Each becomes a new job with a new id and the present settings of its queue. ${use}`;
+    const use = `Uses at least ${many(jobs, 'attempt')} of this month’s allowance.`;
+    return `Each becomes a new job with a new id and the current settings of its queue. ${use}`;
   }
   const { maxAttempts, backoffType, backoffDelay } = queue;
   const backoff = backoffType === 'FIXED' ? `${seconds(backoffDelay)} apart` : `backoff from ${seconds(backoffDelay)}`;
-  const settings = maxAttempts === 1 ? 'one attempt' : `${many(maxAttempts, 'attempt')}, ${backoff}`;
+  const settings = `${many(maxAttempts, 'attempt')}${maxAttempts === 1 ? '' : `, ${backoff}`}`;
   const most = jobs * maxAttempts;
   const use =
     most === jobs
-      ? `Uses ${many(jobs, 'attempt')} of the month.`
-      : `Uses at least ${number(jobs)} and at most ${many(most, 'attempt')} of the month.`;
-  return `Each becomes a new job with a new id and the queue’s present settings: ${settings}. ${use}`;
+      ? `Uses ${many(jobs, 'attempt')} of this month’s allowance.`
+      : `Uses ${number(jobs)} to ${many(most, 'attempt')} of this month’s allowance.`;
+  return `Each becomes a new job with a new id and the queue’s current settings: ${settings}. ${use}`;
 }
 
 /** Says that the plan would refuse a part of the replay; null if it would not. */
@@ -175,7 +176,7 @@ export function planRefusal(jobs: number, used: number, monthly: number | null):
   if (monthly === null || used + jobs <= monthly) return null;
   const left = Math.max(0, monthly - used);
   return left === 0
-    ? `All ${number(monthly)} attempts of the month are used, so the replay will be refused.`
+    ? `All ${number(monthly)} attempts of this month are used, so the replay will be refused.`
     : `Only ${many(left, 'attempt is', 'attempts are')} left of this month’s ${number(monthly)}: the replay will stop there.`;
 }
 

@@ -9,7 +9,7 @@ import { useServer, useWebhookTimeout } from '../../api/server.ts';
 import { useView } from '../../base/time.ts';
 import type { ListToExport } from '../../export/run.ts';
 import { DEAD_LETTERS, isReplayable } from '../../filter/dead-letters.ts';
-import { isValid } from '../../filter/engine.ts';
+import { INVALID_FILTER, isValid } from '../../filter/engine.ts';
 import type { ReplayTarget } from '../../parts/bulk/replay-target.ts';
 import { copy } from '../../parts/copy.tsx';
 import { ExportButton } from '../../parts/export/export-button.tsx';
@@ -179,8 +179,8 @@ function List({ isDismissed }: { isDismissed: boolean }) {
 
 const dismissedSentence = (causes: number, isAll: boolean) =>
   causes === 0
-    ? 'No dead letter of a dismissed cause is left.'
-    : `${count(causes, isAll)} ${causes === 1 ? 'cause is' : 'causes are'} dismissed. Each returns when another job dies of it.`;
+    ? 'No dead letters of dismissed causes are left.'
+    : `${count(causes, isAll)} ${causes === 1 ? 'cause is dismissed. It' : 'causes are dismissed. Each'} returns when another job dies of it.`;
 
 const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
 
@@ -223,7 +223,7 @@ function Head({
   const timeout = useWebhookTimeout();
   const { first, more, lead } = headOf(causes);
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
-    if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
+    if (!isReadable) return { first: INVALID_FILTER, more: '', lead: null };
     if (all === undefined) return { first: isLate ? 'Searching…' : 'Dead letters', more: '', lead: null };
     if (isDismissed) return { first: dismissedSentence(all.length, isAll), more: '', lead: null };
     if (all.length > 0) {
@@ -236,8 +236,8 @@ function Head({
     return {
       first:
         newestAt === null
-          ? 'No dead letter is kept.'
-          : `Every job that died was replayed${hasDismissed ? ', or its cause dismissed' : ''}.`,
+          ? 'No dead letters.'
+          : `All clear: every dead job has been replayed${hasDismissed ? ' or dismissed' : ''}.`,
       more: since,
       lead: null,
     };
@@ -307,7 +307,7 @@ function Retention({ createdAt }: { createdAt: string | undefined }) {
     <p className="pager">
       <span>
         Dead letters are kept for {days === 1 ? 'a day' : `${days} days`} after the job was published.
-        {goesAt !== null && ` The one that died first goes at ${time(goesAt, view)}.`}
+        {goesAt !== null && ` The oldest is deleted at ${time(goesAt, view)}.`}
       </span>
     </p>
   );

@@ -25,7 +25,7 @@ export function NoCauses({
     const why = unknown === undefined ? hint : `there is no queue ${unknown}`;
     return (
       <Empty title="No dead letter matches all of these">
-        <p>{why !== null && `${asSentence(why)} `}Take one away:</p>
+        <p>{why !== null && `${asSentence(why)} `}Remove one:</p>
         <div className="toolbar">
           {unknown !== undefined && (
             <MeantQueues
@@ -50,9 +50,9 @@ export function NoCauses({
     );
   }
   return (
-    <Empty title="Nothing waits for you here" icon="done" signal="ok">
+    <Empty title="Nothing to do here" icon="done" signal="ok">
       <p>
-        A job whose last attempt fails becomes a dead letter. Here they stand by cause, and can be replayed.
+        A job whose last attempt fails becomes a dead letter. They appear here by cause, and can be replayed.
         {newestAt !== null && (
           <>
             {' '}

@@ -16,7 +16,7 @@ export function targetOfCause(
     queue: { id: queue.id, name: queue.name },
     filter: { ...rest, fingerprints: [fingerprint], ...(isByAnswer && { answers: [answer ?? ''] }) },
     ...{ jobs: null, receivers: null, chosen: null },
-    lead: `All that died of “${titleOfDeath(cause, webhookTimeoutSeconds)}”.`,
+    lead: `All dead letters with the cause “${titleOfDeath(cause, webhookTimeoutSeconds)}”.`,
   };
 }
 

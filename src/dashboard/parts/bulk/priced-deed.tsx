@@ -84,7 +84,7 @@ export function DeedNotes({
     <>
       {changedFrom !== null && matched !== null && (
         <Note signal="warn" icon="failing">
-          <b>The number has changed</b> from {number(changedFrom)} to {number(matched)}. Look again before {before}.
+          <b>The number has changed</b> from {number(changedFrom)} to {number(matched)}. Check it before {before}.
         </Note>
       )}
       {failure !== null && (

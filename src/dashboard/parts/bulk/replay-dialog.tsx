@@ -84,7 +84,7 @@ export default function ReplayDialog({
         figures={[
           [jobs === null ? '…' : number(jobs), jobs === 1 ? 'job sent again' : 'jobs sent again'],
           [isNone ? NONE : duration, pace],
-          [leftOut, target.jobs === null ? 'replayed before, left out' : 'left out: not dead, or replayed'],
+          [leftOut, target.jobs === null ? 'skipped: replayed before' : 'skipped: not dead, or replayed'],
         ]}
       />
       <DeedNotes priced={priced} refused="Not replayed" before="you send them" />
@@ -109,7 +109,7 @@ export default function ReplayDialog({
           <input type="checkbox" checked={isCanary} onChange={({ currentTarget: { checked } }) => setCanary(checked)} />
           <span>
             <b className="strong">Send 1 first</b>
-            <small>The other {number(jobs - 1)} follow when it has completed. If it dies, nothing more is sent.</small>
+            <small>The other {number(jobs - 1)} follow when it completes. If it dies, nothing more is sent.</small>
           </span>
         </label>
       )}
@@ -155,7 +155,7 @@ function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, 
 }
 
 function titleOf(jobs: number | null, queue: string | null): string {
-  const of = queue === null ? '' : ` of ${queue}`;
+  const of = queue === null ? '' : ` in ${queue}`;
   if (jobs === null) return `Replay jobs${of}?`;
   if (jobs === 0) return `Nothing${of} is left to replay`;
   return `Replay ${number(jobs)} ${jobs === 1 ? 'job' : 'jobs'}${of}?`;

@@ -57,7 +57,7 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
     jobIds: canaryId === null ? [] : [canaryId],
   });
   useCommands([
-    { key: 'Escape', label: 'Leave: the action goes on', run: () => navigate('/actions'), isOnlyKey: true },
+    { key: 'Escape', label: 'Leave: the action continues', run: () => navigate('/actions'), isOnlyKey: true },
   ]);
   if (action === null) {
     return (
@@ -223,9 +223,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
   return (
     <Dialog
       title={
-        isOver
-          ? 'It has ended meanwhile'
-          : `Stop after ${number(action.processed)} of ${matchedText(action.matched)} ${others}?`
+        isOver ? 'It has ended' : `Stop after ${number(action.processed)} of ${matchedText(action.matched)} ${others}?`
       }
       deed={{
         label: 'Stop',
@@ -234,7 +232,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
         run: stop,
         start: (
           <span className="lo1">
-            <kbd>Esc</kbd> leaves it as it is
+            <kbd>Esc</kbd> closes
           </span>
         ),
       }}

@@ -43,11 +43,11 @@ export function Progress({ action }: { action: ActionOfPage }) {
         </span>
         <span>
           <i className="dot warn" />
-          left out <b>{number(action.skipped)}</b>
+          skipped <b>{number(action.skipped)}</b>
         </span>
         <span>
           <i className="dot to-go" />
-          {isOpen(action) ? 'to go' : 'not reached'} <b>{number(toGo(action))}</b>
+          {isOpen(action) ? 'to go' : 'not processed'} <b>{number(toGo(action))}</b>
         </span>
         {pace !== '' && <span className="end">{pace}</span>}
       </div>
@@ -63,7 +63,7 @@ export function Facts({ action, canary }: { action: ActionOfPage; canary: Canary
         <Lasted action={action} />
         {action.queue !== null && <QueueMeanwhile queue={action.queue} />}
         <div>
-          <dt>Left out</dt>
+          <dt>Skipped</dt>
           <dd>{number(action.skipped)}</dd>
           <dd className="sub">{action.skipped > 0 ? leftOut : isOpen(action) ? 'none so far' : 'none'}</dd>
         </div>
@@ -112,7 +112,7 @@ function SentAhead({ id, job }: { id: string | null; job: CanaryJob | null }) {
   const figure = job?.status === 'COMPLETED' ? 'ok-figure' : job?.status === 'DEAD' ? 'bad-figure' : undefined;
   return (
     <div>
-      <dt>Sent ahead</dt>
+      <dt>Canary</dt>
       <dd className={figure}>{word?.word ?? (id === null ? 'not yet' : '…')}</dd>
       {id !== null && (
         <dd className="sub">
@@ -139,7 +139,7 @@ export function Course({
   return (
     <section aria-labelledby="course">
       <div className="sec-head">
-        <h2 id="course">Course</h2>
+        <h2 id="course">Timeline</h2>
       </div>
       <ol className="ticks">
         {stepsOf(action, canary, stoppedBy).map(({ at, icon, signal, text, jobId }) => (
@@ -182,7 +182,7 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
   return (
     <section aria-labelledby="asked">
       <div className="sec-head">
-        <h2 id="asked">What was asked for</h2>
+        <h2 id="asked">Request</h2>
         <span className="end">
           <Link className="btn tiny" href={jobsPath([{ word: 'action', value: action.id }])}>
             <Icon name="jobs" />
@@ -224,7 +224,7 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
         {kind === 'PURGE_QUEUE' && (
           <>
             <dt>Jobs</dt>
-            <dd>all that were pending when it was asked for</dd>
+            <dd>all that were pending at the start</dd>
           </>
         )}
       </dl>

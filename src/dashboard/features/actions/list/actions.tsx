@@ -73,7 +73,7 @@ function Head({
       h1={
         actions === undefined ? 'Actions' : <Phrase pieces={sentenceOfActions(actions, isFirstPage, view, elsewhere)} />
       }
-      lead="An action works on many jobs at once: a replay, a cancellation, a purge. It goes on without this page."
+      lead="An action changes many jobs at once: a replay, a cancellation, a purge. It continues without this page."
     >
       {children}
     </Page>
@@ -82,7 +82,7 @@ function Head({
 
 function NoActions() {
   return (
-    <Empty title="No action was started yet" icon="actions">
+    <Empty title="No actions yet" icon="actions">
       <p>
         Replay a cause of dead letters, or cancel all jobs that match a filter. You see what it affects before it
         starts, and can stop it at any time.

@@ -34,19 +34,19 @@ const KINDS: Readonly<Record<ActionKind, KindWords>> = {
       others: 'dead letters',
       done: 'replayed',
     },
-    leftOut: 'had been replayed or removed meanwhile',
+    leftOut: 'replayed or removed meanwhile',
   },
   CANCEL_JOBS: {
     ...{ name: 'Cancel jobs', noun: 'cancellation', icon: 'cancelled', one: 'job', others: 'jobs', done: 'cancelled' },
-    leftOut: 'had ended or were being delivered',
+    leftOut: 'finished or in progress',
   },
   PURGE_QUEUE: {
     ...{ name: 'Purge of queue', noun: 'purge', icon: 'deleted', one: 'job', others: 'jobs', done: 'cancelled' },
-    leftOut: 'had ended or were being delivered',
+    leftOut: 'finished or in progress',
   },
   RUN_JOBS_NOW: {
     ...{ name: 'Run jobs now', noun: 'run', icon: 'play', one: 'job', others: 'jobs', done: 'made due' },
-    leftOut: 'had ended, were being delivered or were due meanwhile',
+    leftOut: 'finished, in progress or due meanwhile',
   },
 };
 
@@ -56,7 +56,7 @@ export function wordsOfKind(kind: string): KindWords {
   return (
     KINDS[kind as ActionKind] ?? {
       ...{ name, noun: 'work', icon: 'actions', one: 'job', others: 'jobs', done: 'done' },
-      leftOut: 'had changed meanwhile',
+      leftOut: 'changed meanwhile',
     }
   );
 }
@@ -88,7 +88,7 @@ export function addSample(samples: readonly Sample[], sample: Sample): readonly 
 }
 
 /**
- * Items a second over the last 10 s. Until the page has seen 2 s of it, as after a reload, the average since the start.
+ * Items per second over the last 10 s. Until the page has seen 2 s of it, as after a reload, the average since the start.
  * Null before anything was processed.
  */
 export function rateOfAction(action: ActionState, samples: readonly Sample[], now: number): number | null {
@@ -135,7 +135,7 @@ export function sentenceOfAction(
   if (!waitsForCanary(action))
     return `${text} ${paused.isExact ? '' : 'More than '}${many(paused.count, 'of its jobs waits', 'of its jobs wait')}: ${pause}.`;
   const rest = number(action.matched - 1);
-  return `Waits: ${pause}. The one that was sent ahead is delivered when the queue is resumed, and then the other ${rest} follow.`;
+  return `Waiting: ${pause}. The canary is delivered when the queue is resumed, and the other ${rest} follow when it completes.`;
 }
 
 function progressOfAction(
@@ -147,12 +147,12 @@ function progressOfAction(
   const verb = action.matched === 1 ? 'is' : 'are';
   switch (action.status) {
     case 'RUNNING': {
-      const repeats = action.repeatedStep === null ? '' : ` Waits: ${action.repeatedStep}.`;
+      const repeats = action.repeatedStep === null ? '' : ` Waiting: ${action.repeatedStep}.`;
       if (waitsForCanary(action)) {
         const rest = many(action.matched - 1, one, others);
         return action.canaryJobId === null
-          ? `The first one is about to be sent. The other ${rest} follow when it has completed.${repeats}`
-          : `The first one was sent ahead. The other ${rest} follow when it has completed.`;
+          ? `The canary is about to be sent. The other ${rest} follow when it completes.${repeats}`
+          : `The canary was sent. The other ${rest} follow when it completes.`;
       }
       const left = timeLeft(action, rate);
       const progress = `${number(action.succeeded)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.${repeats}`;
@@ -163,7 +163,7 @@ function progressOfAction(
     case 'COMPLETED': {
       const count =
         action.succeeded === 0 ? `no ${one} was` : `${many(action.succeeded, `${one} was`, `${others} were`)}`;
-      return `Done: ${count} ${done}${action.skipped === 0 ? '' : `, ${number(action.skipped)} left out`}.`;
+      return `Done: ${count} ${done}${action.skipped === 0 ? '' : `, ${number(action.skipped)} skipped`}.`;
     }
     case 'CANCELLED':
       return `Stopped${stoppedBy === null ? '' : ` by ${stoppedBy}`} after ${number(action.processed)} of ${matchedText(action.matched)} ${things}.`;
@@ -174,32 +174,30 @@ function progressOfAction(
 
 /** `the canary job … died (attempts_exhausted): HTTP 413` in words: the page shows the job itself. */
 function causeOfFailure(error: string | null): string {
-  if (error === null) return 'the reason is not known';
+  if (error === null) return 'the reason is unknown';
   const [, what, last] = error.match(/^the canary job \w+ (died|was cancelled|was removed)[^:]*(?:: (.*))?$/s) ?? [];
   if (what === undefined) return error;
-  return `the one that was sent ahead ${what}${last === undefined ? '' : ` (${last})`}, so nothing more was sent`;
+  return `the canary ${what}${last === undefined ? '' : ` (${last})`}, so nothing more was sent`;
 }
 
 const withStop = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** For the tab: short, and it does not change more than it has to. */
 export function titleOfAction(action: ActionState, paused: PausedJobs | null = null): string {
-  if (paused !== null && waitsForCanary(action)) return 'Waits';
+  if (paused !== null && waitsForCanary(action)) return 'Waiting';
   if (action.status !== 'RUNNING') {
     return { PAUSED: 'Paused', COMPLETED: 'Done', CANCELLED: 'Stopped', FAILED: 'Failed' }[action.status];
   }
   return `${action.matched === 0 ? 0 : Math.floor((action.processed / action.matched) * 100)}\u00a0% done`;
 }
 
-/** "10.0 a second, the limit that was asked for" */
+/** "10.0 per second, the requested limit" */
 export function paceOfAction(action: ActionState, rate: number | null): string {
   if (action.status !== 'RUNNING' || rate === null || waitsForCanary(action)) return '';
   const limit = action.ratePerSecond;
-  const text = `${rate < 100 ? rate.toFixed(1) : number(Math.round(rate))} a second`;
+  const text = `${rate < 100 ? rate.toFixed(1) : number(Math.round(rate))} per second`;
   if (limit === null) return text;
-  return rate > limit * 0.9
-    ? `${text}, the limit that was asked for`
-    : `${text}, of ${number(limit)} that were asked for`;
+  return rate > limit * 0.9 ? `${text}, the requested limit` : `${text} of the requested ${number(limit)}`;
 }
 
 export const SIGNALS: Readonly<Record<ActionState['status'], Signal>> = {
@@ -230,25 +228,25 @@ export interface CanaryJob {
 /** The events so far, as far as the action and the job that was sent ahead tell them. */
 export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy: string | null): Step[] {
   const words = wordsOfKind(action.kind);
-  const rate = action.ratePerSecond === null ? '' : `, ${number(action.ratePerSecond)} a second`;
-  const ofOne = action.canary ? ', one first' : '';
+  const rate = action.ratePerSecond === null ? '' : `, ${number(action.ratePerSecond)} per second`;
+  const ofOne = action.canary ? ', 1 first' : '';
   const steps: Step[] = [
     {
       ...{ at: Date.parse(action.createdAt), icon: 'actions', signal: 'idle' },
-      text: `Asked for by ${action.requestedBy}: ${matchedText(action.matched)} matched${rate}${ofOne}`,
+      text: `Started by ${action.requestedBy}: ${matchedText(action.matched)} matched${rate}${ofOne}`,
     },
   ];
   if (action.canaryJobId !== null) {
     const at = canary === null ? Date.parse(action.createdAt) : Date.parse(canary.createdAt);
-    steps.push({ at, icon: 'send', signal: 'idle', text: 'One was sent ahead:', jobId: action.canaryJobId });
+    steps.push({ at, icon: 'send', signal: 'idle', text: 'The canary was sent:', jobId: action.canaryJobId });
   }
   if (canary?.status === 'COMPLETED' && canary.endedAt !== null) {
-    const text = action.matched > 1 ? 'The first one completed, so the rest began' : 'It completed';
+    const text = action.matched > 1 ? 'The canary completed, so the rest started' : 'It completed';
     steps.push({ at: Date.parse(canary.endedAt), icon: 'done', signal: 'ok', text });
   }
   if (action.status === 'RUNNING') {
     if (action.processed > 0 && !waitsForCanary(action)) {
-      const text = `${number(action.processed)} looked at, ${number(toGo(action))} to go`;
+      const text = `${number(action.processed)} processed, ${number(toGo(action))} to go`;
       steps.push({ at: Date.parse(action.updatedAt), icon: words.icon, signal: 'run', text });
     }
   } else {
@@ -260,13 +258,12 @@ export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy
   return steps.reverse();
 }
 
-/** "Of order-events. Asked for by jf_4kQ…x7Pd at 12:04:29. You can leave this page: it goes on." */
+/** "Queue order-events, started by jf_4kQ…x7Pd at 12:04:29. It continues if you leave this page." */
 export function leadOfAction(action: ActionState & { queue: { name: string } | null }, view: View): Phrase {
   const at = Date.parse(action.createdAt);
   return sentences(
-    action.queue === null ? null : `Of ${action.queue.name}.`,
-    phrase`Asked for by ${action.requestedBy} at ${{ at, text: time(at, view) }}.`,
-    action.status === 'RUNNING' ? 'You can leave this page: it goes on.' : null,
+    phrase`${action.queue === null ? 'Started' : `Queue ${action.queue.name}, started`} by ${action.requestedBy} at ${{ at, text: time(at, view) }}.`,
+    action.status === 'RUNNING' ? 'It continues if you leave this page.' : null,
     action.status === 'PAUSED' ? `The other ${number(toGo(action))} wait until it is resumed.` : null,
   );
 }

@@ -59,7 +59,7 @@ export function conditionOfCause(
 
 export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal: Signal } | null>> = {
   mended: { word: 'receiver works again', signal: 'ok' },
-  over: { word: 'receiver well in the last hour', signal: 'ok' },
+  over: { word: 'receiver healthy in the last hour', signal: 'ok' },
   recent: { word: 'recent', signal: 'bad' },
   unknown: null,
 };
@@ -106,21 +106,25 @@ export function causesToShow<Of extends { queue: { id: string } | null }>(
   return { causes, isAll: causes.length === returned.length && returned.length < MOST_CAUSES };
 }
 
-/** "2 226 jobs died and were not replayed, of 6 causes." and what is to know of the largest of them. */
+/** "2 226 dead jobs have not been replayed (6 causes)." and, of the largest, its share and its newest death. */
 export function headOfCauses(
   causes: readonly CauseNow[],
   { isAll = true, isDefault, view }: { isAll?: boolean; isDefault: boolean; view: View },
 ): { first: string; more: string } {
   const sum = causes.reduce((total, cause) => total + cause.count, 0);
   const [largest] = [...causes].sort((a, b) => b.count - a.count);
-  const of = causes.length === 1 ? 'one cause' : `${count(causes.length, isAll)} causes`;
-  const first = isDefault
-    ? `${count(sum, isAll)} ${sum === 1 ? 'job died and was' : 'jobs died and were'} not replayed, of ${of}.`
-    : `${count(sum, isAll)} dead ${sum === 1 ? 'letter matches' : 'letters match'}, of ${of}.`;
-  if (largest === undefined || largest.count * 2 < sum) return { first, more: '' };
+  const of = count(causes.length, isAll);
+  const isOne = causes.length === 1;
+  const isLed = largest !== undefined && largest.count * 2 >= sum;
+  const what = isDefault
+    ? `dead ${sum === 1 ? 'job has' : 'jobs have'} not been replayed`
+    : `dead ${sum === 1 ? 'letter matches' : 'letters match'}`;
+  const first = `${count(sum, isAll)} ${what}${isLed && !isOne ? '' : ` (${of} ${isOne ? 'cause' : 'causes'})`}.`;
+  if (!isLed) return { first, more: '' };
   const { state } = spanOfDeath(largest, view);
-  if (causes.length === 1) return { first, more: `${upperFirst(state)}.` };
-  return { first, more: `One cause is ${isAll ? '' : 'at most '}${percent(largest.count, sum)} of them, ${state}.` };
+  if (isOne) return { first, more: `${upperFirst(state)}.` };
+  const share = `${isAll ? '' : 'at most '}${percent(largest.count, sum)}`;
+  return { first, more: `One of ${of} causes accounts for ${share}, ${state}.` };
 }
 
 /** The lead of the largest cause: what happened when, and how the receiver is now. It is null without a queue. */
@@ -131,7 +135,9 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   const when = range[0] === 'at ' ? range : phrase`from ${range}`;
   const title = titleOfDeath(cause, webhookTimeoutSeconds).replace(/^Receiver |, [0-9\u202f]+\u00a0times$/g, '');
   const isOfReceiver = /^(answered|refused|did|cut|rejected|asked)/.test(title);
-  const what = isOfReceiver ? phrase`${queue.name} ${title}` : phrase`${queue.name}: ${lowerFirst(title)}`;
+  const what = isOfReceiver
+    ? phrase`The receiver of ${queue.name} ${title}`
+    : phrase`${queue.name}: ${lowerFirst(title)}`;
   return sentences(
     phrase`${what} ${when}.`,
     isOfWorker(cause.reason, { error: cause.error, code: cause.webhookStatusCode })
@@ -144,5 +150,5 @@ function answersNow(answers: Answers | null): string | null {
   if (answers === null) return null;
   const all = sumOfAnswers(answers);
   if (all === 0) return null;
-  return `In the last hour it answered 2xx to ${percent(answers.answered2xx, all)} of its deliveries.`;
+  return `It accepted ${percent(answers.answered2xx, all)} of its deliveries in the last hour.`;
 }

@@ -18,15 +18,15 @@ export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
   run: {
     ...{ isDanger: false, refused: 'Not run' },
     question: (matched) => `Run ${many(matched, 'job')} now?`,
-    lead: 'Jobs become due that are scheduled, retry or are held.',
-    figures: ['jobs become due', 'left out: not waiting for a time'],
+    lead: 'Scheduled, retrying and held jobs become due now.',
+    figures: ['jobs become due', 'skipped: not waiting for a time'],
     third: ['kept', 'pauses, holds and limits of queues'],
   },
   cancel: {
     ...{ isDanger: true, refused: 'Not cancelled' },
     question: (matched) => `Cancel ${many(matched, 'job')}?`,
     lead: 'Only jobs that are pending or awaiting an ack can be cancelled. This cannot be undone.',
-    figures: ['jobs die', 'left out: ended or under way'],
-    third: ['0', 'dead letters are left'],
+    figures: ['will be cancelled', 'skipped: finished or in progress'],
+    third: ['0', 'dead letters created'],
   },
 };
