@@ -53,7 +53,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await page.getByRole('button', { name: 'Make the rule' }).click();
     await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
     await page.getByRole('button', { name: 'I have copied it: close' }).click();
-    await says(page, /^No alert fires\.$/);
+    await says(page, /^No alert is firing\.$/);
     let row = page.getByRole('row', { name: /A job of orders is due for more than 2.min\./ });
     await row.getByText('nothing sent yet').waitFor();
 
@@ -172,7 +172,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     const watched = await openPage(account.session);
     await watched.page.goto('/alerts');
     await settled(watched);
-    await says(watched.page, /^One alert fires\.$/);
+    await says(watched.page, /^1 alert is firing\.$/);
     await watched.page.getByRole('link', { name: /^Alerts.*1$/ }).waitFor();
     await watched.page.getByRole('region', { name: 'Firing now' }).getByText('No worker has been seen').waitFor();
     const narrow = await openPage(account.session, NARROW);

@@ -59,7 +59,7 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     await page.getByRole('button', { name: 'Hide it' }).click();
     expect(await placesOf(page, secret)).toEqual([]);
     await page.getByRole('button', { name: 'To Overview' }).click();
-    await says(page, /^(The queue is well|All is quiet)\b/);
+    await says(page, /^(The queue is healthy|All is quiet)\b/);
     expect(await placesOf(page, secret)).toEqual([]);
   });
 

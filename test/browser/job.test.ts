@@ -33,7 +33,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     ['awaitingAck', /^Received\. The worker has .+ more to report, until .+\.$/],
     ['completed', /^Completed at .+: the receiver answered 200 in 48 ms\.$/],
     ['acked', /^Completed at .+: the worker reported success\.$/],
-    ['attemptsExhausted', /^Dead since .+: the receiver answered 500 five times\. All 5 attempts are used\.$/],
+    ['attemptsExhausted', /^Dead since .+: the receiver answered 500 on all 5 attempts\.$/],
     ['ackTimeout', /^Dead since .+: the worker did not report within .+\.$/],
     ['nacked', /^Dead since .+: the worker refused it for good: “unsupported colour profile: CMYK”\.$/],
     ['deferCapExhausted', /^Dead since .+: all 50 holds are used; the receiver last answered 429\.$/],

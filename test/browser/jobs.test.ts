@@ -158,7 +158,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     expect(await page.locator('tbody tr').count()).toBe(50);
   });
 
-  it('ticks and cancels by mouse', async () => {
+  it('selects and cancels by mouse', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;
     const [first = '', second = '', third = ''] = await publishDelayed(3);
@@ -167,8 +167,8 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     const box = (id: string) => page.locator('tr', { has: page.locator(`a[data-job="${id}"]`) }).getByRole('checkbox');
     await box(first).click();
     await box(third).click({ modifiers: ['Shift'] });
-    await page.getByText('3 ticked.').waitFor();
-    // The end of a range stays ticked, to the eye as well.
+    await page.getByText('3 selected.').waitFor();
+    // The end of a range stays selected, to the eye as well.
     await box(second).click({ modifiers: ['Shift'] });
     expect(await Promise.all([first, second, third].map((id) => box(id).isChecked()))).toEqual([true, true, true]);
     await page.getByRole('button', { name: 'Cancel 3…' }).click();
@@ -208,7 +208,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await tabTo(page, /^Skip to content$/);
     await tabTo(page, /Find or do anything/);
     await tabTo(page, /Add a condition/);
-    await tabTo(page, /^Tick job/);
+    await tabTo(page, /^Select job/);
   });
 
   it('can be exported at 320 px, where long words of a queue do not overlap', async () => {

@@ -18,7 +18,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     service = await startSmallService();
   });
 
-  it('says that all is quiet, that all is well, and what is not, as it changes', async () => {
+  it('says that all is quiet, that all are healthy, and what is not, as it changes', async () => {
     const account = await service.openAccount();
     const receiver = await openReceiver();
     const orders = await account.createQueue('orders', receiver);
@@ -41,14 +41,14 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await settled(watched);
     await says(page, /^All is quiet\. The last attempt ended at .+\.$/);
     await account.operate.publish('orders', ['{}'], 3600);
-    await says(page, /^All 2 queues are well\b/);
+    await says(page, /^All 2 queues are healthy\b/);
     await account.operate.change('pauseQueue', mails);
     await says(page, /^1 of 2 queues needs attention\. The other one is healthy\.$/);
     expect(textOf(await page.locator('.needs .what').innerText())).toMatch(
       /^Paused since .+ by jf_.+\. 0 jobs wait; nothing is lost\.$/,
     );
     await account.operate.change('resumeQueue', mails);
-    await says(page, /^All 2 queues are well\b/);
+    await says(page, /^All 2 queues are healthy\b/);
   });
 
   it('puts the worst queue first when it becomes so, and opens each problem by its key', async () => {
@@ -71,7 +71,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await says(page, /^3 of 4 queues/);
     await page.keyboard.press('1');
     await page.waitForURL('**/queues/failing');
-    await says(page, /^10 of 10 attempts of the last hour failed\.$/);
+    await says(page, /^The receiver answered 500: all 10 attempts of the last hour failed, the last at .+\.$/);
   });
 
   it('does not change its order while the pointer is in the list', async () => {
@@ -87,7 +87,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     // The numbers and words change in place.
     await says(page, /^3 of 4 queues need attention\./);
     await page.locator('tr', { hasText: 'failing' }).getByText('Failing', { exact: true }).waitFor();
-    await page.getByText('Another order by now. It waits while you are in the list.').waitFor();
+    await page.getByText('The order has changed. It updates when you leave the list.').waitFor();
     expect(await rows(page)).toEqual(before);
     expect(await problems(page)).toEqual(['held', 'paused']);
     await page.mouse.move(2, 2);
@@ -162,6 +162,6 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
   }
 });
 
-/** Names of the queues that need a look, and of all queues, in their order on the page. */
+/** Names of the queues that need attention, and of all queues, in their order on the page. */
 const problems = async (page: Page) => (await page.locator('.needs .rowlink').allInnerTexts()).map(textOf);
 const rows = async (page: Page) => (await page.locator('tbody .rowlink').allInnerTexts()).map(textOf);

@@ -22,7 +22,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await account.operate.publish('orders', ['{}'], 3600);
     const [mine, other] = [await showQueue(account), await showQueue(account)];
     await other.goto('/');
-    await says(other, /^The queue is well\b/);
+    await says(other, /^The queue is healthy\b/);
     await mine.keyboard.press('p');
     await mine.getByText('orders paused').waitFor();
     await says(mine, /^Paused since .+ by jf_.+\. 1 job waits, nothing is lost\.$/);
@@ -71,7 +71,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     // The chart has three hours in spans of five minutes; this leaves out the last half-hour.
     for (let n = 0; n < 5; n += 1) await page.keyboard.press('Shift+ArrowRight');
     await page.waitForURL(/[?&]from=.+&to=/);
-    const jobs = page.getByRole('link', { name: '6 jobs of this time' });
+    const jobs = page.getByRole('link', { name: '6 jobs in this period' });
     await jobs.waitFor();
     await page.keyboard.press('Escape');
     await jobs.waitFor({ state: 'detached' });

@@ -58,12 +58,12 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await overview.getByText('The worst 90 of 103 queues.').waitFor();
   });
 
-  it('pauses ticked queues, and undoes it; then all of a receiver', async () => {
+  it('pauses selected queues, and undoes it; then all of a receiver', async () => {
     const account = await service.openAccount();
     await createQueues(account, ['one', 'three', 'two']);
     const page = await showQueues(account, '/queues');
-    await page.getByLabel('Tick one').check();
-    await page.getByLabel('Tick two').check();
+    await page.getByLabel('Select one').check();
+    await page.getByLabel('Select two').check();
     await page.getByRole('button', { name: 'Pause…' }).click();
     await page.getByRole('button', { name: 'Pause 2 queues' }).click();
     await page.getByText('2 queues paused').waitFor();
@@ -102,7 +102,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.keyboard.press('o');
     await says(page, /^All 3 queues need attention\.$/);
     expect(textOf(await page.locator('.needs li').innerText())).toMatch(
-      /3 queues: paused\. one, three and two\. 0 jobs wait\./,
+      /Paused: 3 queues\. one, three and two\. 0 jobs wait\./,
     );
     await page.keyboard.press('1');
     await page.waitForURL('**/receivers/127.0.0.1:*');
@@ -126,8 +126,8 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
       });
       await route.abort();
     });
-    await page.getByLabel('Tick one').check();
-    await page.getByLabel('Tick two').check();
+    await page.getByLabel('Select one').check();
+    await page.getByLabel('Select two').check();
     await page.getByRole('button', { name: 'Pause…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Pause 2 queues' }).click();
@@ -137,31 +137,31 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await says(page, /^2 queues: 2 need attention/);
     expect(await dialog.isVisible()).toBe(true);
     answer();
-    await dialog.getByText('No answer came. It may be done all the same.').waitFor();
+    await dialog.getByText('No answer came. The change may have been applied.').waitFor();
     await expect.poll(async () => textOf(await dialog.locator('.price').innerText())).toMatch(/paused already 2/);
   });
 
-  it('ticks the rows that are seen by keys, and names them before the deed', async () => {
+  it('selects the rows that are seen by keys, and names them before the deed', async () => {
     const account = await service.openAccount();
     await createQueues(account, ['order-events', 'order-mails', 'images']);
     const page = await showQueues(account, '/queues');
-    const ticked = page.locator('.bulk');
+    const bar = page.locator('.bulk');
     for (const key of ['j', 'x', 'j', 'j', 'X']) await page.keyboard.press(key);
-    await ticked.getByText('3 ticked.').waitFor();
+    await bar.getByText('3 selected.').waitFor();
     await page.keyboard.press('Escape');
-    await ticked.waitFor({ state: 'detached' });
+    await bar.waitFor({ state: 'detached' });
     await page.keyboard.press('?');
-    await page.getByRole('dialog').getByText('Tick the queue').waitFor();
+    await page.getByRole('dialog').getByText('Select the queue').waitFor();
     await page.keyboard.press('Escape');
 
-    await page.getByLabel('Tick order-events').check();
-    await page.getByLabel('Tick order-mails').check();
+    await page.getByLabel('Select order-events').check();
+    await page.getByLabel('Select order-mails').check();
     await page.getByRole('button', { name: 'Pause…' }).click();
     await page.getByRole('dialog').getByText('order-events and order-mails').waitFor();
     await page.keyboard.press('Escape');
     await page.getByLabel(/^Search queues/).fill('images');
     await says(page, /^1 queue matches: /);
-    await ticked.waitFor({ state: 'detached' });
+    await bar.waitFor({ state: 'detached' });
   });
 
   it('asks about the receiver of the palette, also on the page of another one', async () => {
@@ -182,7 +182,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     const account = await service.openAccount();
     await createQueues(account, ['one']);
     const page = await showQueues(account, '/queues');
-    await page.getByLabel('Tick one').check();
+    await page.getByLabel('Select one').check();
     await page.getByRole('button', { name: 'Limit…' }).click();
     const field = page.getByLabel('Jobs in flight at once');
     for (const wrong of ['-1', '0']) {

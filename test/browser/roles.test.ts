@@ -71,7 +71,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     for (const [path, sentence] of [
       ['/queues/order-events/send', 'Only an operator or an admin may send jobs. You are a viewer.'],
       ['/queues/order-events/edit', 'Only an admin may change the settings of order-events. You are a viewer.'],
-      ['/queues?new=1', 'Only an admin may make a queue. You are a viewer.'],
+      ['/queues?new=1', 'Only an admin may create a queue. You are a viewer.'],
       ['/settings/members', 'Only an admin may see the members. You are a viewer.'],
     ] as const) {
       await page.goto(path);

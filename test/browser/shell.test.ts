@@ -98,7 +98,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await page.keyboard.type('a/x');
     await page.keyboard.press('Escape');
     await page.keyboard.press('a');
-    await page.getByText(/that match are ticked/).waitFor();
+    await page.getByText(/matches are selected/).waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Escape');
     loadScripts();

@@ -60,7 +60,7 @@ describe.skipIf(NO_BROWSER !== null)('a screen that changes', () => {
     expect(await layoutShift(page)).toBeLessThan(limit);
   });
 
-  it('moves no row when one is ticked, or when new ones match, and shows them in an empty list', async () => {
+  it('moves no row when one is selected, or when new ones match, and shows them in an empty list', async () => {
     const account = await service.openAccount();
     await account.createQueue('orders', await openReceiver());
     await account.operate.publish('orders', ['{}', '{}', '{}'], 3600);
@@ -69,7 +69,7 @@ describe.skipIf(NO_BROWSER !== null)('a screen that changes', () => {
     await says(empty, /^No job matches\.$/);
     const before = await rowTops(page);
     await page.locator('tbody').getByRole('checkbox').nth(1).click();
-    await page.getByText('1 ticked.').waitFor();
+    await page.getByText('1 selected.').waitFor();
     expect(await rowTops(page)).toEqual(before);
     await page.keyboard.press('Escape');
     await account.operate.publish('orders', ['{}'], 3600);
@@ -81,7 +81,7 @@ describe.skipIf(NO_BROWSER !== null)('a screen that changes', () => {
     await news.waitFor();
     expect(await rowTops(page)).toEqual(before);
     await news.click();
-    await says(page, /^5 jobs are kept, and all are scheduled\.$/);
+    await says(page, /^5 jobs: all are scheduled\.$/);
     await page.locator('tbody tr').nth(4).waitFor();
     // Nothing can move there.
     await says(empty, /^1 job matches/);

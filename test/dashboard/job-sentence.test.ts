@@ -140,7 +140,7 @@ const ROWS: Row[] = [
   [
     'DUE with others before it',
     { waiting: { reason: 'DUE', earliestAt: null, ahead: 812 } },
-    'Waits for its turn: 812 jobs of its queue are before it.',
+    'Waits for its turn: 812 jobs in its queue are before it.',
     'next in line',
   ],
   [

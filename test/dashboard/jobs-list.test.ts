@@ -48,6 +48,8 @@ describe('the sentence of a list', () => {
     expect(sentence({ count: 3, exact: true }, null, true)).toBe('3 jobs match.');
     expect(sentence({ count: 3, exact: true }, { DEAD: 3 }, true)).toBe('3 jobs match, and all are dead.');
     expect(sentence({ count: 1, exact: true }, { DEAD: 1 }, true)).toBe('1 job matches, and is dead.');
+    expect(sentence({ count: 3, exact: true }, { DEAD: 3 }, false)).toBe('3 jobs: all are dead.');
+    expect(sentence({ count: 1, exact: true }, { DEAD: 1 }, false)).toBe('1 job: it is dead.');
     expect(sentence({ count: 0, exact: true }, null, true)).toBe('No job matches.');
     expect(sentence({ count: 0, exact: true }, null, false)).toBe('No jobs yet.');
   });

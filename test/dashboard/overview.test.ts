@@ -67,7 +67,7 @@ describe('the order of queues', () => {
   });
 });
 
-describe('what needs a look', () => {
+describe('what needs attention', () => {
   const at = (host: string, { queue, ...rest }: QueueState) => ({
     ...rest,
     queue: { ...queue, webhookUrl: `https://${host}/in` },
@@ -109,7 +109,7 @@ describe('the headline of Overview', () => {
   };
   const [bad, moving, idle] = [state('a', 'failing'), state('b', 'moving', { out: 3.25 }), state('c', 'idle')];
 
-  it('counts the queues that need a look', () => {
+  it('counts the queues that need attention', () => {
     expect(headline([bad, moving, idle])).toBe('1 of 3 queues needs attention. The other 2 are healthy.');
     expect(headline([bad, bad, idle])).toBe('2 of 3 queues need attention. The other one is healthy.');
     expect(headline([bad, bad])).toBe('All 2 queues need attention.');
@@ -118,7 +118,7 @@ describe('the headline of Overview', () => {
     expect(headline([bad, idle], 240)).toBe('1 of 240 queues needs attention. The other 239 are healthy.');
   });
 
-  it('says that all is well', () => {
+  it('says that all are healthy', () => {
     expect(headline([moving, idle])).toBe('All 2 queues are healthy.');
     expect(headline([state('a', 'moving')])).toBe('The queue is healthy.');
     expect(headline([moving], 101)).toBe('All 101 queues are healthy.');
@@ -161,10 +161,10 @@ describe('the line below', () => {
   it('says how much is delivered and fails, what waits, and where', () => {
     const states = [state('search', 'behind', { out: 31, due: 950 }), state('mail', 'moving', { out: 26, due: 50 })];
     expect(lead(states, { all: 34_200, failed: 137 })).toBe(
-      '57 deliveries per second from 11:50 to 12:00: 0.4 % of the attempts failed. 1 000 jobs are waiting, nearly all of them in search.',
+      '57 deliveries per second from 11:50 to 12:00: 0.4 % of attempts failed. 1 000 jobs are waiting, nearly all of them in search.',
     );
     expect(lead([state('a', 'idle')], { all: 60, failed: 0, putOff: 6 })).toBe(
-      '0 deliveries per second from 11:50 to 12:00: none of the attempts failed, 10 % were deferred. No job is waiting.',
+      '0 deliveries per second from 11:50 to 12:00: no attempts failed, 10 % were deferred. No job is waiting.',
     );
   });
 

@@ -172,7 +172,7 @@ const ROWS: Row[] = [
     'Catching up: 600 are due; at 12 per second until about 12:05.',
     { in: 2, out: 12, accepted: 12, span: SPAN },
   ],
-  ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty of the last hour took about 4.2 s or longer.'],
+  ['slow', warned('SLOW_RECEIVER'), '5 % of deliveries in the last hour took about 4.2 s or longer.'],
   [
     'pressure',
     warned('BACKPRESSURE', { answered2xx: 60, backpressure: 40, deferred: 40 }),

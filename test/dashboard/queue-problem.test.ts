@@ -75,7 +75,7 @@ const ROWS: [change: Partial<QueueNow>, lead: string, rest: string, flow?: Parti
   [{}, 'Idle.', 'Nothing waits.'],
 ];
 
-describe('a queue that needs a look', () => {
+describe('a queue that needs attention', () => {
   it.each(ROWS)('%j: says its condition first, and then what its page says', (change, lead, rest, flow = {}) => {
     const problem = problemOf({ ...queue, ...change }, { ...NO_FLOW, ...flow }, view);
     expect([problem.lead, problem.rest].map((pieces) => plain(textOfPhrase(pieces)).trim())).toEqual([lead, rest]);

@@ -47,11 +47,11 @@ describe('a deed', () => {
   });
 
   it('a deed without its right is refused in a sentence', () => {
-    expect(refusal(VIEWER, 'ADMIN', 'make a queue')).toBe('Only an admin may make a queue. You are a viewer.');
+    expect(refusal(VIEWER, 'ADMIN', 'create a queue')).toBe('Only an admin may create a queue. You are a viewer.');
     expect(refusal(VIEWER, 'OPERATOR', 'send jobs')).toBe(
       'Only an operator or an admin may send jobs. You are a viewer.',
     );
-    expect(refusal(rightsOf('OPERATOR'), 'ADMIN', 'make a queue')).toMatch(/You are an operator\.$/);
+    expect(refusal(rightsOf('OPERATOR'), 'ADMIN', 'create a queue')).toMatch(/You are an operator\.$/);
   });
 });
 

@@ -110,7 +110,7 @@ describe('the sentence of a sparkline', () => {
     expect(said([])).toBe('No attempt in 3 h.');
     expect(said([point('11:00', { success: 1 })])).toBe('1 attempt in 3 h, none failed.');
     expect(said([point('11:00', { success: 990, failed: 7, nacked: 1, deferred: 2 })])).toBe(
-      '1 000 attempts in 3 h, 8 failed, 2 put off.',
+      '1 000 attempts in 3 h, 8 failed, 2 deferred.',
     );
   });
 });

@@ -6,7 +6,7 @@
 export type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network' | 'version';
 
 /** The answer to a deed did not come. */
-export const LOST = 'No answer came. It may be done all the same.';
+export const LOST = 'No answer came. The change may have been applied.';
 
 /** Without a "Not saved: " before it: that is not known. */
 export const trueText = (text: string) => (text.endsWith(LOST) ? LOST : text);

@@ -23,8 +23,8 @@ export const tickCommands = (
   ids: readonly string[],
   { what, atRow }: { what: string; atRow: (run: (id: string) => void) => () => void },
 ): Command[] => [
-  { key: 'x', label: `Tick the ${what}`, run: atRow(toggle), isOnlyKey: true },
-  { key: 'X', label: 'Tick up to here', run: atRow((id) => toggleRange(id, ids)), isOnlyKey: true },
+  { key: 'x', label: `Select the ${what}`, run: atRow(toggle), isOnlyKey: true },
+  { key: 'X', label: 'Select up to here', run: atRow((id) => toggleRange(id, ids)), isOnlyKey: true },
 ];
 
 /** `x` ticks the row that has the focus, by its `data-row`, `X` those up to it, and `Esc` unticks all. @param what "queue" */
@@ -39,7 +39,9 @@ export function useTickKeys(ticks: Ticks | undefined, ids: readonly string[], wh
       ? []
       : [
           ...tickCommands(ticks, ids, { what, atRow }),
-          ...(ticks.ids.size > 0 ? [{ key: 'Escape', label: 'Untick', run: ticks.clear, isOnlyKey: true }] : []),
+          ...(ticks.ids.size > 0
+            ? [{ key: 'Escape', label: 'Clear selection', run: ticks.clear, isOnlyKey: true }]
+            : []),
         ],
   );
 }
@@ -58,7 +60,7 @@ export function TickAll({ ticks, ids }: { ticks: Ticks; ids: readonly string[] }
         }}
         onChange={() => (isAllTicked ? ticks.clear() : ticks.setPage(ids))}
       />
-      <span className="sr">Tick this page</span>
+      <span className="sr">Select this page</span>
     </label>
   );
 }

@@ -101,8 +101,8 @@ function useIsOtherVersion(): boolean {
 function OtherVersion() {
   return (
     <Note signal="warn" icon="info" action={RELOAD}>
-      <b>Another version of Jobferry answered,</b> which does not know all that this page asks for, as during an
-      upgrade. What you see stays, and is asked for again.
+      <b>Another version of Jobferry answered,</b> which does not know everything that this page requests, as during an
+      upgrade. The page keeps what it shows, and retries.
     </Note>
   );
 }

@@ -3,7 +3,7 @@ import { minute, NONE, quote, seconds, span, took, type View } from './format.ts
 import type { JobNow, QueueOfJob } from './job.ts';
 import { shortId } from './job-id.ts';
 
-/** The cell "What next, or why" of a list. */
+/** The cell "Next step or reason" of a list. */
 
 /** A list may know less of the queue than the job's page; the text then leaves out its numbers. */
 export interface JobInList extends JobNow {

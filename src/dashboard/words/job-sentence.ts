@@ -204,8 +204,8 @@ export function receiptOf({ receipt }: Pick<JobWhole, 'receipt'>): string | null
 }
 
 function aheadText(ahead: number | null): string {
-  if (ahead === null) return 'more than 1\u202f000 jobs of its queue are before it';
-  return `${many(ahead, 'job of its queue is', 'jobs of its queue are')} before it`;
+  if (ahead === null) return 'more than 1\u202f000 jobs in its queue are before it';
+  return `${many(ahead, 'job in its queue is', 'jobs in its queue are')} before it`;
 }
 
 function attemptsUsed(job: JobWhole): string {

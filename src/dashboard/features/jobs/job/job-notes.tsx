@@ -46,13 +46,13 @@ export function JobNotes({ job }: { job: JobOfPage }) {
       >
         {isWellNow ? (
           <>
-            <b>The receiver was well in the last hour:</b> it answered 2xx to{' '}
-            {percent(health.answered2xx, sumOfAnswers(health))} of {number(sumOfAnswers(health))} deliveries, and none
-            died of this since {last}.
+            <b>The receiver was healthy in the last hour:</b> it accepted{' '}
+            {percent(health.answered2xx, sumOfAnswers(health))} of {number(sumOfAnswers(health))} deliveries, and no job
+            has died of this since {last}.
           </>
         ) : (
           <>
-            {many(others, 'other job', 'other jobs')} of {queue.name} died of the same{' '}
+            {many(others, 'other job', 'other jobs')} in {queue.name} died of the same cause{' '}
             {first === last ? `at ${first}` : `between ${first} and ${last}`}.
           </>
         )}

@@ -111,7 +111,7 @@ function FoundJob({
       <Failure asked={asked} what="This job" />
       <section aria-labelledby="course">
         <h2 className="sr" id="course">
-          Course of the job
+          Timeline of the job
         </h2>
         <Crossing job={job} webhookTimeoutSeconds={webhookTimeoutSeconds} />
       </section>

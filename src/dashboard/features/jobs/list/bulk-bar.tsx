@@ -61,11 +61,11 @@ function TickedBar({ ticks, rows, all }: Props) {
       start={
         <>
           <span>
-            <b>{number(ticked.length)} ticked.</b> The list stands still.
+            <b>{number(ticked.length)} selected.</b> Rows stay in place.
           </span>
           {canTickAll && all !== null && all.count > ticked.length && (
             <button type="button" className="btn quiet tiny accent" onClick={ticks.tickAll}>
-              Tick all {total} that match
+              Select all {total} matches
             </button>
           )}
         </>
@@ -97,7 +97,7 @@ function AllBar({ ticks, all, byState, filter, url }: Props) {
       })}
       start={
         <span>
-          <b>All {total} that match are ticked,</b> on every page.
+          <b>All {total} matches are selected,</b> on every page.
         </span>
       }
     />
@@ -148,7 +148,7 @@ function Bar({
           </button>
         ))}
         {children}
-        <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={ticks.clear}>
+        <button type="button" className="btn quiet icon tiny" aria-label="Clear selection" onClick={ticks.clear}>
           <Icon name="x" />
         </button>
       </span>
@@ -163,7 +163,7 @@ function Bar({
               jobs: asked.selection.filter,
               chosen: asked.selection.chosen,
             },
-            lead: 'All of them that are dead and were not replayed.',
+            lead: 'All selected jobs that are dead and were not replayed.',
           }}
           {...props}
         />

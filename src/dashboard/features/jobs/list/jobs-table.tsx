@@ -36,7 +36,7 @@ export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...
         ['State', 'c1'],
         ['Job', 'c3'],
         ['Queue', 'c4'],
-        'What next, or why',
+        'Next step or reason',
         {
           label: (
             <button
@@ -99,7 +99,7 @@ const Row = memo(function Row({ job, isGone, isCursor, isTicked, onTick, from, w
   const classes = [isTicked ? 'on' : '', isCursor ? 'cursor' : '', isGone ? 'gone' : ''].filter(Boolean).join(' ');
   return (
     <tr className={classes === '' ? undefined : classes}>
-      <TickCell id={job.id} isTicked={isTicked} onTick={onTick} label={`Tick job ${job.id.slice(-5)}`} />
+      <TickCell id={job.id} isTicked={isTicked} onTick={onTick} label={`Select job ${job.id.slice(-5)}`} />
       <td className="c1">
         <JobStatusWord job={job} />
       </td>

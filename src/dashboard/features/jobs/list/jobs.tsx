@@ -7,7 +7,7 @@ import { preferences } from '../../../base/preferences.ts';
 import { useStore } from '../../../base/store.ts';
 import { PHONE, useMedia } from '../../../base/use-media.ts';
 import type { ListToExport } from '../../../export/run.ts';
-import { formatFilter, isValid } from '../../../filter/engine.ts';
+import { formatFilter, INVALID_FILTER, isValid } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter, stillMatches } from '../../../filter/jobs.ts';
 import { attemptsPath } from '../../../filter/links.ts';
 import { CompareChoice } from '../../../parts/compare-choice.tsx';
@@ -97,7 +97,7 @@ export default function Jobs() {
         isLate,
         isUncounted: !jobs.isCounting,
       })
-    : 'This filter has a condition that cannot be used.';
+    : INVALID_FILTER;
   return (
     <Page
       title={sentence.split(/[:.]/, 1)[0] ?? 'Jobs'}
@@ -192,7 +192,7 @@ function goneOf(rows: readonly JobRow[], gone: ReadonlySet<string>, filter: Jobs
 function Lead({ filter, url }: { filter: JobsFilter; url: ListUrl }) {
   const zone = useStore(preferences, (all) => all.zone);
   const unknown = filter.find((chip) => chip.word === 'unknown');
-  if (unknown !== undefined) return `${unknown.problem} Nothing is shown until it is changed or removed.`;
+  if (unknown !== undefined) return `${unknown.problem} Change or remove it.`;
   if (url.from !== null && url.to !== null) {
     const [from, to] = [url.from, url.to].map((at) => exactTime(Date.parse(at), zone).replace(/\.\d+$/, ''));
     return `Published between ${from} and ${to}. Esc shows all times.`;

@@ -4,7 +4,7 @@ import { query } from '../../../api/query.ts';
 import { formatFilter, labelOf, removeChip } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter } from '../../../filter/jobs.ts';
 import { Empty } from '../../../parts/states.tsx';
-import { asSentence, count } from '../../../words/format.ts';
+import { asSentence, number } from '../../../words/format.ts';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 
 /** At most so many counts are asked for. */
@@ -41,11 +41,12 @@ export default function NothingMatches({
   if (best === null) return <Empty title="No matches.">{why}</Empty>;
   const { key, value } = labelOf(JOBS, best.chip);
   const label = `${key} ${value}`.trim();
+  const others = `${best.found.exact ? '' : 'more than '}${number(best.found.count)}`;
   return (
     <Empty title="No matches.">
       {why}
       <span>
-        Without <strong>{label}</strong> there are {count(best.found.count, best.found.exact)}.
+        Without <strong>{label}</strong> there {best.found.count === 1 ? 'is' : 'are'} {others}.
       </span>
       <button type="button" className="btn tiny" onClick={() => onFilter(best.without)}>
         Remove {label}

@@ -31,8 +31,10 @@ export function sentenceOfJobs(
     .sort(([, a], [, b]) => a - b);
   const [only] = states;
   if (only === undefined) return `${start}.`;
-  if (states.length === 1)
-    return one ? `${start}, and ${VERBS[only[0]][0]}.` : `${start}, and all ${VERBS[only[0]][1]}.`;
+  if (states.length === 1) {
+    const verb = VERBS[only[0]][one ? 0 : 1];
+    return hasFilter ? `${start}, and ${one ? '' : 'all '}${verb}.` : `${start}: ${one ? 'it' : 'all'} ${verb}.`;
+  }
   return `${start}: ${states.map(([state, jobs]) => `${number(jobs)} ${VERBS[state][jobs === 1 ? 0 : 1]}`).join(', ')}.`;
 }
 

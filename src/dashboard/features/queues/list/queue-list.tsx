@@ -164,8 +164,10 @@ function NoQueue({ search }: { search: string }) {
   const [params] = useSearchParams();
   if (search === '') {
     return (
-      <Empty title="No queue yet" icon="queues">
-        <p>A queue knows where its jobs go, how many at once, and what happens when the receiver fails.</p>
+      <Empty title="No queues yet" icon="queues">
+        <p>
+          A queue defines where its jobs are delivered, how many at a time, and what happens when the receiver fails.
+        </p>
         <May deed="createQueue">
           <Link className="btn primary" href={NEW_QUEUE}>
             <Icon name="plus" />

@@ -117,7 +117,7 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
   return (
     <tr data-row={queue.id} className={rest.isTicked === true ? 'on' : undefined}>
       {rest.isTicked !== null && (
-        <TickCell id={queue.id} isTicked={rest.isTicked} onTick={rest.onTick} label={`Tick ${queue.name}`} />
+        <TickCell id={queue.id} isTicked={rest.isTicked} onTick={rest.onTick} label={`Select ${queue.name}`} />
       )}
       <td className="c1 first">
         <span>

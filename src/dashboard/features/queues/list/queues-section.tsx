@@ -39,7 +39,7 @@ export function QueuesSection({
       <div className="sec-head">
         <h2 id="queues-h">{title}</h2>
         <span className="small q">
-          {calm.isLate ? 'Another order by now. It waits while you are in the list.' : 'Worst first'}
+          {calm.isLate ? 'The order has changed. It updates when you leave the list.' : 'Worst first'}
         </span>
         <DepthLegend className="end lo2" />
       </div>

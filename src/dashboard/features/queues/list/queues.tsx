@@ -11,7 +11,7 @@ export default function Queues({ FirstRun }: { FirstRun: FirstRunSteps }) {
   const [params] = useSearchParams();
   if (!params.has('new')) return <QueueList />;
   return (
-    <Only needs={ROLE_OF.createQueue} what="make a queue" title="New queue" crumbs={CRUMBS}>
+    <Only needs={ROLE_OF.createQueue} what="create a queue" title="New queue" crumbs={CRUMBS}>
       <Suspense fallback={null}>
         <FirstRun crumbs={CRUMBS} />
       </Suspense>

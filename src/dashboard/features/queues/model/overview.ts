@@ -160,16 +160,17 @@ export function leadOfOverview(
   const pace =
     recent.all === 0 || recent.span === null
       ? null
-      : phrase`${upperFirst(deliveries(out))} per second from ${spanOf(recent.span, view)}: ${share(recent.failed, recent.all)} of the attempts failed${putOffText(recent)}.`;
+      : phrase`${upperFirst(deliveries(out))} per second from ${spanOf(recent.span, view)}: ${attempts(recent.failed, recent.all)} failed${putOffText(recent)}.`;
   const lead = sentences(pace, waitingOf(states));
   return total > shown ? sentences(phrase`Of the ${many(shown, 'queue')} below:`, lead) : lead;
 }
 
-const share = (failed: number, all: number) => (failed === 0 ? 'none' : failed === all ? 'all' : percent(failed, all));
+const attempts = (some: number, all: number) =>
+  some === 0 ? 'no attempts' : some === all ? 'all attempts' : `${percent(some, all)} of attempts`;
 
 /** Probes that failed put their jobs off, too, so that "none failed" alone would be false while a receiver is down. */
 const putOffText = ({ putOff, all }: { putOff: number; all: number }) =>
-  putOff === 0 ? '' : `, ${share(putOff, all)} were deferred`;
+  putOff === 0 ? '' : `, ${putOff === all ? 'all' : percent(putOff, all)} were deferred`;
 
 function waitingOf(states: readonly QueueState[]): Phrase | null {
   const waiting = states

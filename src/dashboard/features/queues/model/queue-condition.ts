@@ -249,7 +249,7 @@ export function slowText({ health }: Pick<QueueNow, 'health'>): string {
   const p95 = took(health?.duration.p95 ?? 0);
   return (health?.attempts ?? 0) < TWENTY
     ? `The slowest delivery of the last hour took about ${p95}.`
-    : `One delivery in twenty of the last hour took about ${p95} or longer.`;
+    : `5\u00a0% of deliveries in the last hour took about ${p95} or longer.`;
 }
 
 export const oldestText = ({ oldestDueSeconds }: QueueNow) => `the oldest for ${span((oldestDueSeconds ?? 0) * 1000)}`;

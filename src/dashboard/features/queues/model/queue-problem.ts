@@ -63,7 +63,7 @@ export function wayOutOf(condition: Condition, queue: QueueNow & { name: string 
       { word: 'state', value: states },
       { word: 'queue', value: [name] },
     ]);
-  const awaited = { label: 'See what is awaited', path: jobs('awaiting-ack') };
+  const awaited = { label: 'See these jobs', path: jobs('awaiting-ack') };
   switch (condition) {
     case 'paused':
       return { label: 'Resume', deed: 'resumeQueue' };
@@ -71,7 +71,7 @@ export function wayOutOf(condition: Condition, queue: QueueNow & { name: string 
       return { label: 'What to check', path: page };
     case 'held':
       return hold?.askedBy == null
-        ? { label: 'See what waits', path: jobs('held', 'due') }
+        ? { label: 'See waiting jobs', path: jobs('held', 'due') }
         : { label: 'See the job', path: `/jobs/${hold.askedBy.id}` };
     case 'probing':
       return hold?.probe == null

@@ -12,7 +12,7 @@ export function sparkSentence(points: readonly Point[], span: string): string {
   if (all === 0) return `No attempt in ${span}.${end}`;
   const parts = [
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),
-    ...(deferred === 0 ? [] : [`${number(deferred)} put off`]),
+    ...(deferred === 0 ? [] : [`${number(deferred)} deferred`]),
   ];
   return `${many(all, 'attempt')} in ${span}, ${parts.length === 0 ? 'none failed' : parts.join(', ')}.${end}`;
 }

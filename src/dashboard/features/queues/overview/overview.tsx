@@ -30,7 +30,7 @@ import { MostFrequentDeaths } from './deaths.tsx';
 import { Problems } from './problems.tsx';
 
 const CRUMBS = [{ label: 'Overview' }];
-const NO_QUEUE = 'There is no queue yet. Once there is one, this page says how it is.';
+const NO_QUEUE = 'Once there is a queue, this page shows its state.';
 const WHOLE_ACCOUNT = { search: '', after: null };
 
 /** Is anything wrong now, and where? An account without a queue sees how to make the first one instead. */
@@ -55,8 +55,8 @@ export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
     return (
       <Only
         needs={ROLE_OF.createQueue}
-        what="make the first queue"
-        title="No queue yet"
+        what="create the first queue"
+        title="No queues yet"
         crumbs={CRUMBS}
         lead={NO_QUEUE}
       >

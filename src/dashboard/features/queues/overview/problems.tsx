@@ -10,10 +10,10 @@ import { useCommands } from '../../../parts/page/keys.ts';
 import { setQueuePaused } from '../../../parts/pause-queue.ts';
 import { TellMe } from '../../../parts/tell-me.tsx';
 import { Phrase } from '../../../parts/time.tsx';
-import { number } from '../../../words/format.ts';
+import { many } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import type { ListedQueue } from '../list/use-queues.ts';
-import { MAX_PROBLEMS, type Trouble } from '../model/overview.ts';
+import type { Trouble } from '../model/overview.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
 import { problemOf, problemOfSeveral, type WayOut, wayOutOf } from '../model/queue-problem.ts';
@@ -43,13 +43,7 @@ export function Problems({ troubles, hidden }: { troubles: readonly Trouble<List
         ))}
       </ol>
       {hidden > 0 && (
-        <p className="needs-more">
-          The {MAX_PROBLEMS} worst are here;{' '}
-          {hidden === 1
-            ? 'one more queue that needs attention is'
-            : `${number(hidden)} more queues that need attention are`}{' '}
-          in the table.
-        </p>
+        <p className="needs-more">{many(hidden, 'more queue needs', 'more queues need')} attention: see the table.</p>
       )}
     </section>
   );

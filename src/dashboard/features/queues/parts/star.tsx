@@ -10,7 +10,7 @@ export function Star({ name }: { name: string }) {
   const isFavourite = useFavourites().includes(name);
   const toggle = () => toggleFavourite(name);
   useCommands([
-    { key: 'f', label: isFavourite ? 'No favourite any more' : 'Make it a favourite', icon: 'star', run: toggle },
+    { key: 'f', label: isFavourite ? 'Remove from favourites' : 'Add to favourites', icon: 'star', run: toggle },
   ]);
   return (
     <button

@@ -26,7 +26,7 @@ import { useMarks } from './use-changes.ts';
 import { useGhost } from './use-comparison.ts';
 import type { useQueue } from './use-queue.ts';
 
-const NOTHING = 'No delivery ended in this time.';
+const NOTHING = 'No deliveries finished in this period.';
 
 const NO_TIMES: readonly number[] = [];
 
@@ -136,8 +136,8 @@ function FlowChart({
   const colour = grows ? '--warn-mark' : '--ink-3';
   return (
     <Chart
-      title={`In and out, a ${word}`}
-      sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, put off ${last(putOff)} a ${word}.${
+      title={`In and out, per ${word}`}
+      sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, deferred ${last(putOff)} per ${word}.${
         ghost === null
           ? ''
           : ` At this time ${ghost.word}: published ${last(ghost.published)}, accepted ${last(ghost.accepted)}.`
@@ -150,7 +150,7 @@ function FlowChart({
         { label: 'published', colour, isDashed: true, width: 2, values: shownIn(published) },
         { label: 'accepted', colour: '--run-mark', width: 2, values: shownIn(accepted) },
         { label: 'failed', colour: '--bad-mark', hidesZero: true, values: shownIn(failed) },
-        { label: 'put off', colour: '--hold-mark', isDashed: true, hidesZero: true, values: shownIn(putOff) },
+        { label: 'deferred', colour: '--hold-mark', isDashed: true, hidesZero: true, values: shownIn(putOff) },
         ...ghostLine(ghost, 'published', (of) => shownIn(of.published), { isDashed: true }),
         ...ghostLine(ghost, 'accepted', (of) => shownIn(of.accepted), { colour: '--run-mark' }),
       ]}

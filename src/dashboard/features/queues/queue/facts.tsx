@@ -72,7 +72,7 @@ function RateLimit({ queue: { rateLimitMax, rateLimitWindow, rateWindow } }: { q
   const { now } = useView();
   if (rateLimitMax === null) {
     return (
-      <Fact label="Rate limit" sub="slots alone limit it">
+      <Fact label="Rate limit" sub="only concurrency applies">
         None
       </Fact>
     );

@@ -31,7 +31,7 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
       <div className="sec-head">
         <h2 id="latest">Latest jobs</h2>
         <Link className="link small" href={jobsPath(jobsOfQueue(name))}>
-          All jobs of {name}
+          All jobs in {name}
         </Link>
         <kbd>j</kbd>
         {news > 0 && (
@@ -83,12 +83,12 @@ function JobTable({ jobs, queue }: { jobs: readonly LatestJob[]; queue: QueueOfP
   return (
     <Table
       className="cards fixed latest"
-      caption={<>The newest jobs of {queue.name}</>}
+      caption={<>The newest jobs in {queue.name}</>}
       columns={[
         'State',
         'Job',
         ...(hasPayloads ? [['Payload', 'lo2 payload'] as const] : []),
-        'What next, or why',
+        'Next step or reason',
         ['Attempts', 'n lo1'],
         ['Published', 'n'],
       ]}

@@ -114,7 +114,7 @@ function WayOut({ queue, warning }: { queue: QueueOfPage; warning: Warning }) {
   if (warning === 'SIGNATURE_REJECTED') return <SettingsLink name={name} secret />;
   if (warning === 'FAILING') return <JobsLink name={name} states={['retrying', 'dead']} label="Jobs that fail" />;
   return warning === 'SLOW_RECEIVER' && allSlotsAwait(queue) ? (
-    <JobsLink name={name} states={['awaiting-ack']} label="See what is awaited" />
+    <JobsLink name={name} states={['awaiting-ack']} label="See these jobs" />
   ) : (
     <SettingsLink name={name} />
   );

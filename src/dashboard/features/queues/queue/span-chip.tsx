@@ -31,8 +31,8 @@ export function SpanChip({ name, span, onClear }: { name: string; span: Span; on
         </button>
       </span>
       <Link href={jobsPath(filter)} className="btn tiny">
-        {data === undefined ? 'Jobs' : `${count(Math.min(data.count.count, MOST_COUNTED), data.count.exact)} jobs`} of
-        this time
+        {data === undefined ? 'Jobs' : `${count(Math.min(data.count.count, MOST_COUNTED), data.count.exact)} jobs`} in
+        this period
       </Link>
     </>
   );

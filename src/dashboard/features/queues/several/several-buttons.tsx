@@ -90,7 +90,7 @@ export function QueuesBar({ ticks, queues }: { ticks: Ticks; queues: readonly { 
   return (
     <div className="bulk">
       <span>
-        <b>{number(ticks.ids.size)} ticked.</b> The list stands still.
+        <b>{number(ticks.ids.size)} selected.</b> Rows stay in place.
       </span>
       <span className="end">
         <SeveralButtons
@@ -100,7 +100,7 @@ export function QueuesBar({ ticks, queues }: { ticks: Ticks; queues: readonly { 
           size="tiny"
           onDone={ticks.clear}
         />
-        <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={ticks.clear}>
+        <button type="button" className="btn quiet icon tiny" aria-label="Clear selection" onClick={ticks.clear}>
           <Icon name="x" />
         </button>
       </span>
