@@ -274,14 +274,14 @@ describe('the price of a replay', () => {
   it('a replay of several queues knows no common limit or settings', () => {
     expect(durationOfReplay(1998, 10, null).map(plain)).toEqual(['3 min 20 s', 'at 10 per second']);
     expect(plain(termsOfReplay(1998, null))).toBe(
-      'Each becomes a new job with a new id and the current settings of its queue. Uses at least 1 998 attempts of this month’s allowance.',
+      'Each becomes a new job with a new id and its queue’s current settings. Uses at least 1 998 attempts of this month’s allowance.',
     );
     expect(limitsOfQueue(null)).toBe('Each queue’s own limits still apply.');
   });
 
   it('names what it uses of the month, and where the plan ends it', () => {
     expect(plain(termsOfReplay(1998, queue))).toBe(
-      'Each becomes a new job with a new id and the queue’s current settings: 5 attempts, backoff from 4 s. Uses 1 998 to 9 990 attempts of this month’s allowance.',
+      'Each becomes a new job with a new id and its queue’s current settings: 5 attempts, backoff from 4 s. Uses 1 998 to 9 990 attempts of this month’s allowance.',
     );
     expect(plain(termsOfReplay(1, { ...queue, maxAttempts: 1 }))).toMatch(
       /: 1 attempt\. Uses 1 attempt of this month’s allowance\.$/,

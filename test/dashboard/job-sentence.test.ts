@@ -269,7 +269,7 @@ const ROWS: Row[] = [
   [
     'DEAD without a dead letter',
     { ...dies('ATTEMPTS_EXHAUSTED'), maxAttempts: 1, attemptsMade: 1, lastError: 'timeout' },
-    'Dead since 09:41:52: the receiver did not answer within 15 s. Its only attempt is used.',
+    'Dead since 09:41:52: the receiver did not answer within 15 s on the only attempt.',
     'timeout, 1 attempt',
   ],
 ];

@@ -101,8 +101,7 @@ function useIsOtherVersion(): boolean {
 function OtherVersion() {
   return (
     <Note signal="warn" icon="info" action={RELOAD}>
-      <b>Another version of Jobferry answered,</b> which does not know everything that this page requests, as during an
-      upgrade. The page keeps what it shows, and retries.
+      <b>Another version of Jobferry answered,</b> as during an upgrade. The page keeps what it shows, and retries.
     </Note>
   );
 }

@@ -6,7 +6,7 @@ import { useStore } from '../base/store.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
 import { COMMAND_KEY } from '../parts/page/keys.ts';
 import { preload } from '../routes.ts';
-import { count } from '../words/format.ts';
+import { count, upperFirst } from '../words/format.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { LiveButton, LiveLabel } from './live-dot.tsx';
 import { type Destination, isCurrent, MAIN, SERVICE } from './navigation.ts';
@@ -99,7 +99,6 @@ function Count({ path, shell }: { path: string; shell: ShellData }) {
 }
 
 const NEXT_THEME = { system: 'light', light: 'dark', dark: 'system' } as const;
-const THEME_WORDS = { system: 'System', light: 'Light', dark: 'Dark' } as const;
 
 function ThemeButton() {
   const theme = useStore(preferences, (all) => all.theme);
@@ -107,7 +106,7 @@ function ThemeButton() {
     <button type="button" onClick={() => setPreference({ theme: NEXT_THEME[theme] })}>
       <Icon name="theme" />
       Theme
-      <span className="end q3">{THEME_WORDS[theme]}</span>
+      <span className="end q3">{upperFirst(theme)}</span>
     </button>
   );
 }

@@ -125,16 +125,15 @@ function exhausted(job: JobWhole, context: JobContext): string {
   const failures = job.attempts.filter(({ status }) => status === 'FAILED' || status === 'NACKED');
   const [first] = failures;
   const cause = causeOf(failures.at(-1)?.error ?? job.lastError, context.webhookTimeoutSeconds);
-  if (job.maxAttempts === 1) return `${cause}. Its only attempt is used.`;
-  return failures.length > 0 && failures.every(({ error }) => error === first?.error)
+  return (failures.length > 0 || job.maxAttempts === 1) && failures.every(({ error }) => error === first?.error)
     ? `${cause} ${onAll(failures.length, cause.includes(' not '))}.`
     : `the last of ${job.maxAttempts} attempts failed because ${cause}.`;
 }
 
 /** "on both attempts", "on all 5 attempts"; after "not" "on either attempt", "on any of 5 attempts". */
 const onAll = (count: number, isNegative: boolean) =>
-  count === 1
-    ? 'on its last attempt'
+  count < 2
+    ? 'on the only attempt'
     : count === 2
       ? `on ${isNegative ? 'either attempt' : 'both attempts'}`
       : `on ${isNegative ? 'any of' : 'all'} ${count} attempts`;

@@ -156,19 +156,16 @@ function namesText(names: readonly string[]): string {
 
 /** The settings of a replayed job, and its use of the month's attempts. */
 export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
-  if (queue === null) {
-    const use = `Uses at least ${many(jobs, 'attempt')} of this month’s allowance.`;
-    return `Each becomes a new job with a new id and the current settings of its queue. ${use}`;
-  }
+  const text = (settings: string, attempts: string) =>
+    `Each becomes a new job with a new id and its queue’s current settings${settings}. Uses ${attempts} of this month’s allowance.`;
+  if (queue === null) return text('', `at least ${many(jobs, 'attempt')}`);
   const { maxAttempts, backoffType, backoffDelay } = queue;
   const backoff = backoffType === 'FIXED' ? `${seconds(backoffDelay)} apart` : `backoff from ${seconds(backoffDelay)}`;
-  const settings = `${many(maxAttempts, 'attempt')}${maxAttempts === 1 ? '' : `, ${backoff}`}`;
-  const most = jobs * maxAttempts;
-  const use =
-    most === jobs
-      ? `Uses ${many(jobs, 'attempt')} of this month’s allowance.`
-      : `Uses ${number(jobs)} to ${many(most, 'attempt')} of this month’s allowance.`;
-  return `Each becomes a new job with a new id and the queue’s current settings: ${settings}. ${use}`;
+  const most = many(jobs * maxAttempts, 'attempt');
+  return text(
+    `: ${many(maxAttempts, 'attempt')}${maxAttempts === 1 ? '' : `, ${backoff}`}`,
+    maxAttempts === 1 ? most : `${number(jobs)} to ${most}`,
+  );
 }
 
 /** Says that the plan would refuse a part of the replay; null if it would not. */

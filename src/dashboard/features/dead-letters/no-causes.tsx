@@ -52,7 +52,7 @@ export function NoCauses({
   return (
     <Empty title="Nothing to do here" icon="done" signal="ok">
       <p>
-        A job whose last attempt fails becomes a dead letter. They appear here by cause, and can be replayed.
+        Jobs whose last attempt fails appear here by cause, and can be replayed.
         {newestAt !== null && (
           <>
             {' '}

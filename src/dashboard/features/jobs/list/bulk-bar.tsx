@@ -163,7 +163,7 @@ function Bar({
               jobs: asked.selection.filter,
               chosen: asked.selection.chosen,
             },
-            lead: 'All selected jobs that are dead and were not replayed.',
+            lead: 'All selected dead jobs that were not replayed.',
           }}
           {...props}
         />

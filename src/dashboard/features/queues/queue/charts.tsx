@@ -137,11 +137,9 @@ function FlowChart({
   return (
     <Chart
       title={`In and out, per ${word}`}
-      sentence={`In the newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, deferred ${last(putOff)} per ${word}.${
-        ghost === null
-          ? ''
-          : ` At this time ${ghost.word}: published ${last(ghost.published)}, accepted ${last(ghost.accepted)}.`
-      }`}
+      sentence={`Newest ${took(bucketMs)}: published ${last(published)}, accepted ${last(accepted)}, failed ${last(failed)}, deferred ${last(putOff)} per ${word}${
+        ghost === null ? '' : `; ${ghost.word} published ${last(ghost.published)}, accepted ${last(ghost.accepted)}`
+      }.`}
       times={times}
       bucketMs={bucketMs}
       unit="number"
@@ -184,9 +182,9 @@ function Outcomes({ charts: { times, outcomes }, bucketMs, ghost, marks }: Besid
   return (
     <Chart
       title={`Attempts in ${took(bucketMs)}`}
-      sentence={`In this time ${sumShown(success)} attempts succeeded, ${sumShown(failed)} failed, ${sumShown(nacked)} were nacked and ${sumShown(deferred)} were deferred.${
-        ghost === null ? '' : ` In this time ${ghost.word} the number that succeeded is ${sumShown(ghost.success)}.`
-      }`}
+      sentence={`${sumShown(success)} attempts succeeded, ${sumShown(failed)} failed, ${sumShown(nacked)} were nacked and ${sumShown(deferred)} were deferred${
+        ghost === null ? '' : `; ${sumShown(ghost.success)} succeeded ${ghost.word}`
+      }.`}
       unit="number"
       format={(value) => number(Math.round(value))}
       heightRem={7.5}
@@ -221,9 +219,9 @@ function Percentiles({
       sentence={
         isEmpty
           ? NOTHING
-          : `Of the newest ${took(bucketMs)} with a delivery: half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.${
-              ghost === null ? '' : ` The 95th percentile at this time ${ghost.word}: ${last(then ?? [])}.`
-            }`
+          : `Newest ${took(bucketMs)} with a delivery: p50 ${last(p50)}, p95 ${last(p95)}, p99 ${last(p99)}${
+              ghost === null ? '' : `; p95 ${ghost.word} ${last(then ?? [])}`
+            }.`
       }
       unit="duration"
       format={took}
