@@ -62,6 +62,14 @@ describe('the client', () => {
     const graphql = createGraphQLClient(baseUrl, apiKey);
     const query = 'query ($id: ID!) { queue(id: $id) { addressWarning } }';
     expect((await graphql.query(query, { id })).queue.addressWarning).toMatch(warning);
+    // A form asks before it creates the queue.
+    const asked = 'query ($url: String!) { addressWarning(webhookUrl: $url) }';
+    const warnings = ['http://192.168.1.10:8000/hook', receiver.url, 'http'].map((url) =>
+      graphql.query(asked, { url }),
+    );
+    expect((await Promise.all(warnings)).map(({ addressWarning }) => addressWarning)).toEqual([
+      ...[expect.stringMatching(warning), null, null],
+    ]);
     // Loopback is allowed outside production, and a name is not looked up.
     for (const webhookUrl of [receiver.url, 'http://localhost:8000/', 'https://inside.example/']) {
       const changed = await client.queues.update({ params: { id }, body: { webhookUrl } });

@@ -42,7 +42,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   PageInfo: ['endCursor', 'startCursor'],
   Person: ['email', 'name'],
   Plan: ['name'],
-  Query: ['queueTags'],
+  Query: ['addressWarning', 'queueTags'],
   Queue: ['addressWarning', 'name', 'tags', 'webhookUrl'],
   QueueOutcome: ['name'],
   QueuePause: ['by'],
@@ -113,6 +113,7 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   // The client that publishes a payload knows it.
   PublishInput: ['idempotencyKey', 'payload', 'payloadText'],
   PublishJobsInput: ['queue'],
+  'Query.addressWarning': ['webhookUrl'],
   'Query.auditLog': ['action', 'actor'],
   'Query.queue': ['name'],
   'Query.queues': ['receivers', 'search', 'tags'],

@@ -42,6 +42,12 @@ builder.queryFields((t) => ({
       return queue;
     },
   }),
+  addressWarning: t.string({
+    nullable: true,
+    description: '`Queue.addressWarning` of a queue that would deliver to this URL.',
+    args: { webhookUrl: t.arg.string({ required: true, description: 'URL of a webhook.' }) },
+    resolve: (_root, { webhookUrl }, { services }) => services.queues.addressWarning(webhookUrl),
+  }),
   queueTags: t.stringList({
     complexity: PRICE.usage,
     description: 'Tags of the live queues, in alphabetical order, at most 100; for suggestions.',

@@ -4,7 +4,7 @@ import { upperFirst } from '../../words/format.ts';
 /** The server's problems of fields begin with a small letter, as a clause after the field's name. */
 const sentence = (problem: string) => `${upperFirst(problem)}.`.replace('..', '.');
 
-/** A text of the form, with its hint or its problem. */
+/** A text of the form, with its hint, its warning or its problem. */
 export function Field({
   name,
   label,
@@ -12,6 +12,7 @@ export function Field({
   hint,
   placeholder,
   problem,
+  warning = null,
   list,
   onText,
 }: {
@@ -21,6 +22,7 @@ export function Field({
   hint: string;
   placeholder?: string | undefined;
   problem: string | undefined;
+  warning?: string | null;
   /** Id of the list of offers. */
   list?: string;
   onText?: (text: string) => void;
@@ -43,8 +45,8 @@ export function Field({
         aria-invalid={problem !== undefined}
         aria-describedby={`${id}-hint`}
       />
-      <small id={`${id}-hint`} className={problem === undefined ? undefined : 'bad'}>
-        {problem === undefined ? hint : sentence(problem)}
+      <small id={`${id}-hint`} className={problem !== undefined ? 'bad' : warning === null ? undefined : 'worry'}>
+        {problem === undefined ? (warning ?? hint) : sentence(problem)}
       </small>
     </div>
   );

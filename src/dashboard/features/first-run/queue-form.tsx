@@ -8,6 +8,7 @@ import { type Outcome, outcomeOf } from '../../api/outcome.ts';
 import { query } from '../../api/query.ts';
 import { useServer } from '../../api/server.ts';
 import { Note } from '../../parts/note.tsx';
+import { useAddressWarning } from '../../parts/use-address-warning.ts';
 import { LIMITS, newQueueInput, type Start, startOf, textOfTemplate, valueText } from './model/new-queue.ts';
 import { CopiedQueue, CreateQueue, Templates } from './operations.ts';
 import { Field } from './queue-field.tsx';
@@ -31,7 +32,7 @@ const FIELDS: readonly string[] = ['name', 'webhookUrl', 'copyOf', ...LIMITS.map
 /** The typed texts, by the queue that is copied. They outlive the page, so that leaving it loses nothing; closing the tab forgets them. */
 const drafts = new Map<string, Readonly<Record<string, string>>>();
 
-/** Three answers make a queue; everything else has a value of the defaults, of a template or of another queue. */
+/** Three answers define a queue; everything else has a value of the defaults, of a template or of another queue. */
 export function QueueForm({
   isFirst,
   onCreated,
@@ -48,6 +49,7 @@ export function QueueForm({
   const [start, setStart] = useState((draft.start ?? (copyOf === '' ? 'defaults' : 'copy')) as Start);
   // Chosen by hand, it stays whatever the settings come from; without a choice it is that of the settings.
   const [mode, setMode] = useState(draft.mode ?? '');
+  const [url, setUrl] = useState(draft.webhookUrl ?? (isFirst ? 'http://127.0.0.1:9000/' : ''));
   const isProduction = useServer()?.environment === 'production';
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -100,20 +102,22 @@ export function QueueForm({
           name="name"
           label="Name"
           value={draft.name ?? (isFirst ? 'hello' : '')}
-          hint="Small letters, digits, - and _. It cannot be changed."
+          hint="Lowercase letters, digits, - and _. It cannot be changed later."
           problem={problems.get('name')}
         />
         <Field
           name="webhookUrl"
           label="Deliver to"
-          value={draft.webhookUrl ?? (isFirst ? 'http://127.0.0.1:9000/' : '')}
+          value={url}
           placeholder={isCopy ? 'as the other queue' : undefined}
           hint={
             isProduction
-              ? 'Your receiver’s address, with https. Private ones need WEBHOOK_ALLOW_CIDRS on the server.'
-              : 'Your receiver’s address. For a try, one on the server’s own computer.'
+              ? 'Your receiver’s address, with https.'
+              : 'Your receiver’s address. To try it out, use an address on this server.'
           }
           problem={problems.get('webhookUrl')}
+          warning={useAddressWarning(url)}
+          onText={setUrl}
         />
       </div>
       {!isFirst && (
@@ -140,7 +144,7 @@ export function QueueForm({
           </label>
           <label>
             <input {...radioOf('ACK', mode === 'ACK')} />
-            received; the worker reports later (ack)
+            received; a worker reports later (ack)
           </label>
         </div>
       </fieldset>
@@ -172,7 +176,7 @@ export function QueueForm({
           Create queue
         </button>
         {isFirst && chosen !== undefined && (
-          <span className="small q">{textOfTemplate(chosen)} All of it can be changed later.</span>
+          <span className="small q">{textOfTemplate(chosen)} You can change all of it later.</span>
         )}
       </div>
     </form>
@@ -181,7 +185,7 @@ export function QueueForm({
 
 type Made = Outcome<{ queue: { id: string; name: string; webhookUrl: string }; signingSecret: string }>;
 
-/** Makes the queue of the answers. A queue that is copied is looked for first. */
+/** Creates the queue of the answers. A queue that is copied is looked for first. */
 async function made(start: Start, answers: Readonly<Record<string, string>>): Promise<Made> {
   const name = (answers.copyOf ?? '').trim();
   const copied = start === 'copy' && name !== '' ? (await request(CopiedQueue, { name })).queue : null;

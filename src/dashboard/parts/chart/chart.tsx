@@ -1,5 +1,6 @@
 import './chart.css';
 import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from 'preact/compat';
+import { serverNow } from '../../base/clock.ts';
 import { preferences } from '../../base/preferences.ts';
 import { useStore } from '../../base/store.ts';
 import { useView } from '../../base/time.ts';
@@ -28,7 +29,7 @@ interface ChartProps extends PlotProps {
 
 /** A figure: title, legend with present values (those of a bucket under the pointer), and the lines or a table. */
 export function Chart(props: ChartProps) {
-  const { title, sentence, times, series, format, end, heightRem = 11 } = props;
+  const { title, sentence, times, bucketMs, series, format, end, heightRem = 11 } = props;
   const id = useId();
   const [isTable, setTable] = useState(false);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -38,6 +39,10 @@ export function Chart(props: ChartProps) {
   // All values of the legend are of one bucket, whose start it says: of one there may be none.
   const said = index ?? times.findLastIndex((_, n) => series.some(({ values }) => values[n] != null));
   const from = times[said];
+  const last = times.at(-1);
+  // The bucket under way is left out at first, so the newest attempts may not be there yet.
+  const until = last === undefined ? 0 : Math.min(last + bucketMs, serverNow());
+  const asOf = until > 0 && ` Data until ${minute(until, { now: until, zone })}.`;
   return (
     <figure className="chart" aria-labelledby={id}>
       <div className="sec-head">
@@ -64,6 +69,7 @@ export function Chart(props: ChartProps) {
       </div>
       <figcaption className="sr">
         {sentence}
+        {asOf}
         {props.marks !== undefined &&
           props.marks.list.length > 0 &&
           ` ${many(props.marks.list.length, 'change')} in this time.`}
@@ -75,7 +81,10 @@ export function Chart(props: ChartProps) {
           {hasValues || props.empty === undefined ? (
             <PlotArea {...props} hovered={index} onHover={setHovered} />
           ) : (
-            <p className="nothing">{props.empty}</p>
+            <p className="nothing">
+              {props.empty}
+              {asOf}
+            </p>
           )}
         </div>
       )}

@@ -1,3 +1,4 @@
+import { useAddressWarning } from '../../../parts/use-address-warning.ts';
 import { number, upperFirst } from '../../../words/format.ts';
 import { type Edits, type Field, type FieldName, GROUPS, textOf, WHEN } from '../model/queue-settings.ts';
 import type { QueueOfSettings } from '../operations/queue-settings.ts';
@@ -19,6 +20,7 @@ interface FormProps {
 /** Every setting, with the time at which a change takes effect. */
 export function SettingsForm(props: FormProps) {
   const { id, queue, isReadOnly, onSave } = props;
+  const warning = useAddressWarning(props.edits.webhookUrl ?? queue.webhookUrl);
   return (
     <form
       id={id}
@@ -43,7 +45,8 @@ export function SettingsForm(props: FormProps) {
               <SettingField
                 key={field.name}
                 field={field}
-                isOff={isWithoutEffect(field, queue, props.edits)}
+                isOff={isUnused(field, queue, props.edits)}
+                warning={field.kind === 'url' ? warning : null}
                 {...props}
               />
             ))}
@@ -54,8 +57,8 @@ export function SettingsForm(props: FormProps) {
   );
 }
 
-/** Whether the setting counts only together with another one, which is not chosen. It can be set all the same. */
-function isWithoutEffect({ name }: Field, queue: QueueOfSettings, edits: Edits): boolean {
+/** Whether the setting is used only together with another one, which is not chosen. It can be set all the same. */
+function isUnused({ name }: Field, queue: QueueOfSettings, edits: Edits): boolean {
   if (name === 'ackTimeout' || name === 'ackTimeoutAction') return (edits.mode ?? queue.mode) !== 'ACK';
   return name === 'rateLimitWindow' && (edits.rateLimitMax ?? textOf(queue.rateLimitMax)) === '';
 }
@@ -68,8 +71,9 @@ function SettingField({
   problems,
   refused,
   isOff,
+  warning,
   onEdit,
-}: FormProps & { field: Field; isOff: boolean }) {
+}: FormProps & { field: Field; isOff: boolean; warning: string | null }) {
   const { name, label, when } = field;
   const problem = problems.get(name) ?? refused.get(name);
   const text = edits[name] ?? textOf(queue[name]);
@@ -113,8 +117,8 @@ function SettingField({
           spellcheck={false}
         />
       )}
-      <small id={`${name}-note`} className={problem === undefined ? undefined : 'bad'}>
-        {problem ?? noteOf(hints, when, isOff)}
+      <small id={`${name}-note`} className={problem !== undefined ? 'bad' : warning === null ? undefined : 'worry'}>
+        {problem ?? warning ?? noteOf(hints, when, isOff)}
       </small>
     </div>
   );
@@ -122,6 +126,6 @@ function SettingField({
 
 function noteOf(hints: readonly (string | undefined)[], when: Field['when'], isOff: boolean): string {
   const known = hints.filter((hint) => hint !== undefined).join(', ');
-  const effect = isOff ? 'No effect as it is now' : `Changes ${WHEN[when]}`;
+  const effect = isOff ? 'Not used with these settings' : `Takes effect ${WHEN[when]}`;
   return known === '' ? effect : `${upperFirst(known)}. ${effect}`;
 }
