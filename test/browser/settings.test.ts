@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver } from '../support/service.ts';
 import { placesOf } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, type Session, useBrowser } from './page.ts';
@@ -18,18 +19,21 @@ describe.skipIf(NO_BROWSER !== null)('the settings', () => {
 
   it('make a key that is shown once, and works', async () => {
     const account = await service.openAccount();
+    await account.createQueue('mails', await openReceiver());
     const page = await showKeys(account.session);
     await says(page, /^1 active key\.$/);
     await page.keyboard.press('n');
-    await page.getByRole('dialog', { name: 'Make an API key?' }).waitFor();
+    await page.getByRole('dialog', { name: 'New API key' }).waitFor();
     await page.keyboard.type('shop backend');
-    const question = page.getByRole('dialog', { name: 'Make an API key?' });
+    const question = page.getByRole('dialog', { name: 'New API key' });
     // The least is chosen: more takes a tick.
     expect(await question.getByRole('checkbox', { checked: true }).count()).toBe(1);
     await question.getByLabel('Read queues and jobs').check();
-    // It may be made later, so it is no refusal.
-    await question.getByLabel('Only in these queues').fill('nope');
-    await question.getByText('There is no queue nope yet.').waitFor();
+    // It may be created later, so it is no refusal.
+    await question.getByLabel('Only in these queues').fill('nope mail');
+    await question.getByText('There is no queue nope.').waitFor();
+    await question.getByText('There is no queue mail. Did you mean mails?').waitFor();
+    await question.locator('datalist option[value="nope mails"]').waitFor({ state: 'attached' });
     await question.getByLabel('Only in these queues').fill('');
     await page.keyboard.press('Control+Enter');
     await says(page, /^2 active keys\.$/);

@@ -8,6 +8,8 @@ import {
   headOfAlerts,
   inputOfChange,
   inputOfRule,
+  problemsOfRule,
+  secondsIn,
   sentenceOfRule,
   silenceOf,
   wordOfNotification,
@@ -42,19 +44,20 @@ describe('a kind of alert rule', () => {
     const words = ALERT_KINDS[kind.toUpperCase() as AlertKind];
     expect(words.ofQueues).toBe(KINDS[kind].ofQueues);
     expect(words.hasWindow ?? false).toBe(KINDS[kind].hasWindow);
-    expect(words.threshold?.byDefault ?? null).toBe(KINDS[kind].threshold?.byDefault.toString() ?? null);
+    expect(words.threshold?.byDefault ?? null).toBe(KINDS[kind].threshold?.byDefault ?? null);
+    expect(words.threshold?.unit === 's').toBe(KINDS[kind].threshold?.unit === 'seconds');
   });
 
   it.each<[AlertKind, number | null, string | null, string]>([
-    ['OLDEST_DUE', 300, 'orders', 'A job of orders is due for more than 5 min.'],
-    ['DEAD_LETTERS', 1, null, '1 job of any queue dies within 15 min.'],
-    ['DEAD_LETTERS', 3, 'orders', '3 jobs of orders die within 15 min.'],
-    ['FAILURE_SHARE', 50, 'orders', '50 % of the attempts of orders fail within 15 min.'],
-    ['HOLD', 600, null, 'Any queue is held for more than 10 min.'],
-    ['SIGNATURE_REJECTED', 5, 'orders', '5 % of the answers to orders are 401 within 15 min.'],
-    ['SLOW_RECEIVER', 5, 'orders', 'One delivery in twenty of orders takes more than 5 s, within 15 min.'],
-    ['NO_WORKER', null, null, 'No worker runs.'],
-    ['USAGE', 80, null, '80 % of the attempts of the plan are used this month.'],
+    ['OLDEST_DUE', 300, 'orders', 'A due job in orders waits longer than 5 min.'],
+    ['DEAD_LETTERS', 1, null, 'At least 1 job in any queue dies within 15 min.'],
+    ['DEAD_LETTERS', 3, 'orders', 'At least 3 jobs in orders die within 15 min.'],
+    ['FAILURE_SHARE', 50, 'orders', 'At least 50 % of attempts in orders fail within 15 min.'],
+    ['HOLD', 600, null, 'Any queue is held for longer than 10 min.'],
+    ['SIGNATURE_REJECTED', 5, 'orders', 'At least 5 % of answers to orders are 401 within 15 min.'],
+    ['SLOW_RECEIVER', 5, 'orders', '5 % of deliveries in orders take longer than 5 s within 15 min.'],
+    ['NO_WORKER', null, null, 'No worker is running.'],
+    ['USAGE', 80, null, 'At least 80 % of the plan’s attempts are used this month.'],
   ])('%s is a sentence', (kind, threshold, name, sentence) => {
     const queue = name === null ? null : { name };
     expect(plain(sentenceOfRule({ kind, threshold, windowSeconds: 900, queue }))).toBe(sentence);
@@ -68,7 +71,7 @@ describe('the page of alerts', () => {
     });
     const head = (...rules: ReturnType<typeof rule>[]) => headOfAlerts(rules, VIEW);
     expect(headOfAlerts(null, VIEW).h1).toBe('Alerts');
-    expect(head().h1).toBe('Nothing is watched yet.');
+    expect(head().h1).toBe('No alert rules yet.');
     expect(head(rule([]))).toMatchObject({ h1: 'No alert is firing.', signal: 'ok' });
     expect(head(rule([1]))).toMatchObject({ h1: '1\u00a0alert is firing.', signal: 'bad' });
     expect(head(rule([1]), rule([2])).h1).toBe('2\u00a0alerts are firing.');
@@ -108,7 +111,7 @@ describe('the page of alerts', () => {
     const draft = {
       kind: 'OLDEST_DUE',
       queueId: 'q',
-      threshold: ' 60 ',
+      threshold: ' 1 min ',
       windowSeconds: 600,
       forSeconds: '0',
       ...{ ...FIRST_TARGET, webhookUrl: ' http://a/ ', isSlack: true },
@@ -117,17 +120,54 @@ describe('the page of alerts', () => {
       ...{ kind: 'OLDEST_DUE', queueId: 'q', threshold: 60, windowSeconds: null, forSeconds: 0 },
       target: { webhook: { url: 'http://a/', format: 'SLACK' } },
     });
-    expect(inputOfRule({ ...draft, kind: 'DEAD_LETTERS', forSeconds: ' 90 ' })).toMatchObject({
-      ...{ windowSeconds: 600, forSeconds: 90 },
+    expect(inputOfRule({ ...draft, kind: 'DEAD_LETTERS', forSeconds: ' 90 s ', threshold: '3' })).toMatchObject({
+      ...{ windowSeconds: 600, forSeconds: 90, threshold: 3 },
     });
-    expect(['', 'x', '1.5', '1e300'].map((forSeconds) => inputOfRule({ ...draft, forSeconds }).forSeconds)).toEqual([
-      ...[null, -1, -1, -1],
+    // The server refuses what is too long.
+    expect(['', `${'9'.repeat(99)} d`].map((forSeconds) => inputOfRule({ ...draft, forSeconds }).forSeconds)).toEqual([
+      ...[null, 1e9],
     ]);
     expect(inputOfRule({ ...draft, kind: 'NO_WORKER', isSlack: false })).toMatchObject({
       ...{ queueId: null, threshold: null, target: { webhook: { format: 'JOBFERRY' } } },
     });
-    expect(inputOfRule({ ...draft, queueId: '', threshold: 'x' })).toMatchObject({ queueId: null, threshold: 0 });
-    expect(inputOfRule({ ...draft, threshold: '' }).threshold).toBeNull();
+    const share = { ...draft, kind: 'FAILURE_SHARE', queueId: '' } as const;
+    expect(inputOfRule({ ...share, threshold: '12.5 %' })).toMatchObject({ queueId: null, threshold: 12.5 });
+    expect(inputOfRule({ ...share, threshold: 'x' }).threshold).toBe(0);
+    expect([draft, share].map((one) => inputOfRule({ ...one, threshold: '' }).threshold)).toEqual([null, null]);
+  });
+
+  it.each([
+    ['0', 0],
+    ['90 s', 90],
+    ['5min', 300],
+    ['5 m', 300],
+    [' 5 MIN ', 300],
+    ['1h 30m', 5400],
+    ['1h30m', 5400],
+    ['1.5\u00a0h', 5400],
+    ['2 d', 172_800],
+    ['500 ms', Number.NaN],
+    ['300', Number.NaN],
+    ['5 months', Number.NaN],
+    ['-5 min', Number.NaN],
+    ['5 min or so', Number.NaN],
+    ['1.2.3 s', Number.NaN],
+  ])('takes the time %j for %d s', (text, value) => {
+    expect(secondsIn(text)).toBe(value);
+  });
+
+  it('says of a time without a unit what is missing, and shows each time so that it is read as the same', () => {
+    const draft = draftOfAlert({ kind: 'HOLD', queue: null, threshold: null });
+    expect([...problemsOfRule(draft).keys()]).toEqual([]);
+    expect([...problemsOfRule({ ...draft, threshold: '300', forSeconds: 'x' }).keys()]).toEqual([
+      'threshold',
+      'forSeconds',
+    ]);
+    expect([...problemsOfRule({ ...draft, forSeconds: '1.5 s' }).keys()]).toEqual(['forSeconds']);
+    expect([...problemsOfRule({ ...draft, kind: 'DEAD_LETTERS', threshold: '300' }).keys()]).toEqual([]);
+    for (const threshold of [1, 59, 60, 61, 90.5, 3600, 3661, 86_400, 0.25, 1e9]) {
+      expect(inputOfRule(draftOfAlert({ kind: 'HOLD', queue: null, threshold })).threshold).toBe(threshold);
+    }
   });
 
   it('is changed from what it is, and not in what it watches', () => {
@@ -142,8 +182,8 @@ describe('the page of alerts', () => {
     const draft = draftOfRule(rule);
     expect(draft).toEqual({
       ...FIRST_TARGET,
-      ...{ kind: 'HOLD', queueId: 'q', threshold: '90.5', webhookUrl: 'http://a/', isSlack: true },
-      ...{ windowSeconds: 900, forSeconds: '120' },
+      ...{ kind: 'HOLD', queueId: 'q', threshold: '90.5\u00a0s', webhookUrl: 'http://a/', isSlack: true },
+      ...{ windowSeconds: 900, forSeconds: '2\u00a0min' },
     });
     expect(inputOfChange(draft)).toEqual({
       ...{ threshold: 90.5, windowSeconds: null, forSeconds: 120 },
@@ -201,7 +241,8 @@ describe('a rule that another page proposes', () => {
     if (alert === null) return;
     const search = new URLSearchParams(toSearch(paramsOfAlert(alert)));
     expect(alertOfParams(search, KIND_NAMES)).toEqual(alert);
-    expect(draftOfAlert(alert)).toMatchObject({ kind, queueId: queue.id, threshold: String(threshold) });
+    expect(draftOfAlert(alert)).toMatchObject({ kind, queueId: queue.id });
+    expect(inputOfRule(draftOfAlert(alert)).threshold).toBe(threshold);
   });
 
   it('leads back to the page that proposed it, and nowhere from an address that was sent', () => {
@@ -215,7 +256,7 @@ describe('a rule that another page proposes', () => {
     expect(read('new=HOLD&threshold=-1&queue=a')).toEqual({ kind: 'HOLD', queue: null, threshold: null });
     expect(draftOfAlert({ kind: 'HOLD', queue: null, threshold: null })).toMatchObject({
       queueId: '',
-      threshold: '600',
+      threshold: '10\u00a0min',
     });
   });
 });

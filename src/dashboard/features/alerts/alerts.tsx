@@ -71,7 +71,7 @@ export default function Alerts() {
       crumbs={[{ label: 'Alerts' }]}
       sign={{ icon, signal }}
       h1={h1}
-      lead="A rule watches a condition, and tells a webhook, people or PagerDuty once when it begins and once when it is over."
+      lead="A rule notifies a webhook, people or PagerDuty when a condition starts, and again when it ends."
       actions={
         <May deed="createAlertRule">
           <button type="button" className="btn" onClick={make}>
@@ -128,7 +128,7 @@ function Firing({ data: { alertRules } }: { data: AlertsData }) {
             </span>{' '}
             <span className="q small">
               {firedAt !== null && <Ago at={firedAt} />}
-              {firingNotificationId === null && ', not told yet'}
+              {firingNotificationId === null && ', not notified yet'}
             </span>
           </li>
         ))}
@@ -142,8 +142,8 @@ function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rul
   const [deleting, setDeleting] = useState<AlertRuleRow | null>(null);
   if (rules.length === 0) {
     return (
-      <Empty title="No rule" icon="failing">
-        <p>Make one for what should wake you: no worker runs, jobs wait, or jobs die.</p>
+      <Empty title="Nothing is watched yet" icon="failing">
+        <p>Create a rule for what should wake you: no worker is running, jobs wait, or jobs die.</p>
       </Empty>
     );
   }
@@ -152,10 +152,7 @@ function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rul
       <div className="sec-head">
         <h2 id="rules">Rules</h2>
       </div>
-      <Table
-        className="cards alert-rules"
-        columns={['Tells when', 'Whom', 'Last notification', unseen('What you can do')]}
-      >
+      <Table className="cards alert-rules" columns={['Condition', 'Notifies', 'Last notification', unseen('Actions')]}>
         {rules.map((rule) => (
           <Rule key={rule.id} {...{ rule, onEdit, onSilence: setSilencing, onDelete: setDeleting }} />
         ))}
@@ -252,7 +249,7 @@ function DeleteDialog({ rule, onClose }: { rule: AlertRuleRow; onClose: () => vo
       deed={{ label: 'Delete', isDanger: true, run: remove }}
       onClose={onClose}
     >
-      <p className="q">Its alerts go with it. Nothing tells that those that fire have ended.</p>
+      <p className="q">Its alerts are deleted, too. If one is firing, no notification says that it has ended.</p>
     </Dialog>
   );
 }
@@ -262,13 +259,13 @@ function Ended({ data: { ended } }: { data: AlertsData }) {
   return (
     <section className="sec" aria-labelledby="ended">
       <div className="sec-head">
-        <h2 id="ended">Over</h2>
-        <span className="small q">the last ten</span>
+        <h2 id="ended">Ended</h2>
+        <span className="small q">the last 10</span>
       </div>
       <ul className="alerts">
         {ended.nodes.map(({ id, cause, resolvedAt }) => (
           <li key={id}>
-            {cause} <span className="q small">over {resolvedAt !== null && <Ago at={resolvedAt} />}</span>
+            {cause} <span className="q small">ended {resolvedAt !== null && <Ago at={resolvedAt} />}</span>
           </li>
         ))}
       </ul>

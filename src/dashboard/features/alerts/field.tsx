@@ -1,6 +1,7 @@
 import { type ReactNode, useId } from 'preact/compat';
+import { asSentence } from '../../words/format.ts';
 
-/** A field of the dialog, with its label and its problem. */
+/** A field of the dialog, with its label and its problem, which the server begins with a small letter. */
 export function Field({
   label,
   problem,
@@ -17,7 +18,7 @@ export function Field({
       {children(id)}
       {problem !== undefined && (
         <small className="bad" role="alert">
-          {problem}
+          {asSentence(problem)}
         </small>
       )}
     </div>

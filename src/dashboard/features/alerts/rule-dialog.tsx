@@ -16,8 +16,10 @@ import {
   FIRST_RULE,
   inputOfChange,
   inputOfRule,
+  problemsOfRule,
   type RuleDraft,
   sentenceOfRule,
+  textOfThreshold,
   WINDOWS,
 } from './model/alerts.ts';
 import { type AlertRuleRow, ChangeAlertRule, NewAlertRule, RotateAlertSecret } from './operations.ts';
@@ -50,6 +52,9 @@ export default function RuleDialog({
   const mustRotate = isWebhook && rule !== null && rule.target.__typename !== 'AlertWebhook';
   const edit = (change: Partial<RuleDraft>) => setDraft({ ...draft, ...change });
   const save = async () => {
+    const wrong = problemsOfRule(draft);
+    setProblems(wrong);
+    if (wrong.size > 0) return null;
     const queueId = rule === null && ALERT_KINDS[draft.kind].ofQueues ? await idOfQueue(queueName.trim()) : '';
     if (queueId === null) {
       setProblems(new Map([['queueId', 'No queue has this name. Leave it empty for any queue.']]));
@@ -78,59 +83,44 @@ export default function RuleDialog({
   };
   return (
     <Dialog
-      title={rule === null ? 'Make an alert rule?' : 'Change this rule?'}
+      title={rule === null ? 'New alert rule' : 'Change this rule?'}
       lead={rule === null ? undefined : sentenceOfRule(rule)}
-      deed={{ label: rule === null ? 'Make the rule' : 'Save', run: save }}
+      deed={{ label: rule === null ? 'Create rule' : 'Save', run: save }}
       onClose={onClose}
     >
-      {rule === null && <Watched {...{ draft, problems, edit, queueName, setQueueName }} />}
-      {threshold !== null && (
-        <Field label={threshold.label} problem={problems.get('threshold')}>
-          {(id) => (
-            <input
-              id={id}
-              className="input"
-              inputMode="decimal"
-              autoComplete="off"
-              value={draft.threshold}
-              onChange={({ currentTarget }) => edit({ threshold: currentTarget.value })}
-            />
-          )}
-        </Field>
-      )}
-      {hasWindow && (
-        <Field label="Within" problem={problems.get('windowSeconds')}>
-          {(id) => (
-            <select
-              id={id}
-              className="input"
-              value={draft.windowSeconds}
-              onChange={({ currentTarget }) => edit({ windowSeconds: Number(currentTarget.value) })}
-            >
-              {WINDOWS.map((window) => (
-                <option key={window} value={window}>
-                  {seconds(window)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-      )}
-      <Field label="Seconds until it fires" problem={problems.get('forSeconds')}>
-        {(id) => (
-          <>
-            <input
-              id={id}
-              className="input"
-              inputMode="numeric"
-              autoComplete="off"
-              value={draft.forSeconds}
-              onChange={({ currentTarget }) => edit({ forSeconds: currentTarget.value })}
-            />
-            <small>The condition must last this long before the alert fires or clears: at least a minute.</small>
-          </>
+      <div className="blanks">
+        {rule === null && <Watched {...{ draft, problems, edit, queueName, setQueueName }} />}
+        {threshold !== null && (
+          <Field label={threshold.label} problem={problems.get('threshold')}>
+            {(id) => <Blank id={id} value={draft.threshold} onText={(text) => edit({ threshold: text })} />}
+          </Field>
         )}
-      </Field>
+        {hasWindow && (
+          <Field label="within" problem={problems.get('windowSeconds')}>
+            {(id) => (
+              <select
+                id={id}
+                className="input"
+                value={draft.windowSeconds}
+                onChange={({ currentTarget }) => edit({ windowSeconds: Number(currentTarget.value) })}
+              >
+                {WINDOWS.map((window) => (
+                  <option key={window} value={window}>
+                    {seconds(window)}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
+        <Field label="for at least" problem={problems.get('forSeconds')}>
+          {(id) => <Blank id={id} value={draft.forSeconds} onText={(text) => edit({ forSeconds: text })} />}
+        </Field>
+      </div>
+      <p className="small q">
+        The condition must last this long before the alert fires, and be over this long (at least 1 min) before it
+        clears.
+      </p>
       <TargetFields {...{ draft, keyEnd, problems, edit }} />
       {rule !== null && isWebhook && !mustRotate && (
         <May deed="rotateAlertRuleSecret">
@@ -141,8 +131,8 @@ export default function RuleDialog({
               onChange={({ currentTarget }) => setRotated(currentTarget.checked)}
             />
             <span>
-              Make a new signing secret
-              <small>The present one ends at once.</small>
+              Create a new signing secret
+              <small>The present one stops working immediately.</small>
             </span>
           </label>
         </May>
@@ -177,7 +167,7 @@ function Watched({
   const offers = useId();
   return (
     <>
-      <Field label="Tell when">
+      <Field label="Alert when">
         {(id) => (
           <select
             id={id}
@@ -185,7 +175,7 @@ function Watched({
             value={draft.kind}
             onChange={({ currentTarget }) => {
               const kind = currentTarget.value as AlertKind;
-              edit({ kind, threshold: ALERT_KINDS[kind].threshold?.byDefault ?? '' });
+              edit({ kind, threshold: textOfThreshold(kind) });
             }}
           >
             {KIND_NAMES.map((kind) => (
@@ -197,7 +187,7 @@ function Watched({
         )}
       </Field>
       {ALERT_KINDS[draft.kind].ofQueues && (
-        <Field label="In" problem={problems.get('queueId')}>
+        <Field label="in" problem={problems.get('queueId')}>
           {(id) => (
             <>
               <input
@@ -213,5 +203,16 @@ function Watched({
         </Field>
       )}
     </>
+  );
+}
+
+/** A number or a time, within the sentence. */
+function Blank({ id, value, onText }: { id: string; value: string; onText: (text: string) => void }) {
+  return (
+    <input
+      {...{ id, value, className: 'input', size: 7 }}
+      autoComplete="off"
+      onChange={({ currentTarget }) => onText(currentTarget.value)}
+    />
   );
 }

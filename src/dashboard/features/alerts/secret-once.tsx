@@ -1,6 +1,6 @@
 import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 
-/** A secret that was just made. It is nowhere but in the state of one component, and gone when that is closed. */
+/** A secret that was just created. It is nowhere but in the state of one component, and gone when that is closed. */
 export interface MadeSecret {
   secret: string;
   isSlack: boolean;
@@ -9,7 +9,7 @@ export interface MadeSecret {
 }
 
 export function SecretOnce({ made: { secret, isSlack, isNext }, onClose }: { made: MadeSecret; onClose: () => void }) {
-  const what = isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret';
+  const what = isNext ? 'The secret is replaced. The new one' : 'The rule is created. Its signing secret';
   return (
     <ShownOnce
       title={<>{what} is shown only this once.</>}

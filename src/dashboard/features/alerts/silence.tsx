@@ -22,7 +22,7 @@ export function SilenceDialog({
     const outcome = outcomeOf((await request(SilenceAlertRule, { id: rule.id, until })).silenceAlertRule);
     if (!outcome.ok) return `Not silenced: ${outcome.message}`;
     onClose();
-    toast({ text: 'The rule is silenced, for everyone.' });
+    toast({ text: 'The rule is silenced for everyone.' });
     onDone();
     return null;
   };
@@ -44,7 +44,7 @@ export function SilenceDialog({
           ))}
         </div>
       </fieldset>
-      <p className="q">Its alerts are shown here as ever. What still fires afterwards is told then.</p>
+      <p className="q">Its alerts are still shown here. Those that fire when the silence ends are sent then.</p>
     </Dialog>
   );
 }
@@ -53,7 +53,7 @@ export async function endSilence({ id }: AlertRuleRow, onDone: () => void): Prom
   try {
     const outcome = outcomeOf((await request(SilenceAlertRule, { id, until: null })).silenceAlertRule);
     if (!outcome.ok) throw new Error(outcome.message);
-    toast({ text: 'The rule tells what fires again.' });
+    toast({ text: 'The rule notifies again.' });
     onDone();
   } catch (error) {
     toastFailure(`Still silenced: ${(error as Error).message}`);

@@ -1,7 +1,7 @@
 import { Field } from './field.tsx';
 import { SEVERITIES, TARGETS, type TargetDraft } from './model/target.ts';
 
-/** The choice of who is told, and the fields of that target. */
+/** The choice of who is notified, and the fields of that target. */
 export function TargetFields({
   draft,
   keyEnd,
@@ -18,7 +18,7 @@ export function TargetFields({
   return (
     <>
       <fieldset className="field">
-        <legend>Tell</legend>
+        <legend>Notify</legend>
         <div className="seg">
           {TARGETS.map(([value, label]) => (
             <label key={value}>
@@ -101,7 +101,7 @@ function PagerDutyFields({ draft, keyEnd, problems, edit }: Parameters<typeof Ta
               value={draft.routingKey}
               onChange={({ currentTarget: { value } }) => edit({ routingKey: value })}
             />
-            <small>{keyEnd === null ? 'Of the Events API v2.' : `Left empty, ${keyEnd} stays.`}</small>
+            <small>{keyEnd === null ? 'For the Events API v2.' : `Leave it empty to keep ${keyEnd}.`}</small>
           </>
         )}
       </Field>

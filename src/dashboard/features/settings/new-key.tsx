@@ -1,19 +1,16 @@
-import { useQueries } from '@tanstack/preact-query';
 import { useId, useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
-import { QueueOfName } from '../../api/operations/shell.ts';
 import { outcomeOf } from '../../api/outcome.ts';
-import { query, queryClient } from '../../api/query.ts';
+import { queryClient } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
-import { useSettled } from '../../base/use-settled.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { QueueOffers } from '../../parts/queue-offers.tsx';
 import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 import {
   ENDS,
   type End,
   inputOf,
   type KeyDraft,
-  missingText,
   NEW_KEY,
   namesIn,
   problemOf,
@@ -32,32 +29,25 @@ export interface MadeKey {
 export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => void; onClose: () => void }) {
   const id = useId();
   const [draft, setDraft] = useState(NEW_KEY);
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const edit = (change: Partial<KeyDraft>) => setDraft({ ...draft, ...change });
-  const missing = missingText(useMissing(draft.queues));
-  const problem = refusal ?? problemOf(draft);
-  const make = async () => {
+  const problem = problemOf(draft);
+  // The last name is being typed.
+  const [typed = ''] = /[^\s,]*$/.exec(draft.queues) ?? [];
+  const before = draft.queues.slice(0, draft.queues.length - typed.length);
+  const create = async () => {
     const outcome = outcomeOf((await request(NewKey, inputOf(draft, serverNow()))).createApiKey);
-    if (!outcome.ok) return setRefusal([...outcome.fieldErrors.values()][0] ?? outcome.message);
+    if (!outcome.ok) return `Not created: ${[...outcome.fieldErrors.values()][0] ?? outcome.message}`;
     const { key, apiKey } = outcome.value;
     onMade({ ...apiKey, key });
     onClose();
     void queryClient.invalidateQueries({ queryKey: ['Keys'] });
-  };
-  const run = () => {
-    if (isBusy || problemOf(draft) !== null) return;
-    setBusy(true);
-    setRefusal(null);
-    make()
-      .catch((error: Error) => setRefusal(error.message))
-      .finally(() => setBusy(false));
+    return null;
   };
   return (
     <Dialog
-      title="Make an API key?"
-      lead="One for each program, with no more rights than it needs. It is shown once."
-      deed={{ label: isBusy ? 'Making…' : 'Make the key', run, isDisabled: isBusy || problemOf(draft) !== null }}
+      title="New API key"
+      lead="Create one for each program, with no more rights than it needs. It is shown once."
+      deed={{ label: 'Create key', run: create, isDisabled: problem !== null }}
       onClose={onClose}
     >
       <div className="field">
@@ -95,14 +85,16 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
           className="input"
           value={draft.queues}
           placeholder="all queues"
+          list={`${id}-offers`}
           autoComplete="off"
           spellcheck={false}
           onChange={({ currentTarget }) => edit({ queues: currentTarget.value })}
         />
         <small>Names, with spaces between them. Such a key uses REST only.</small>
-        <small className="worry" role="status">
-          {missing}
-        </small>
+        <QueueOffers id={`${id}-offers`} text={typed} before={before} />
+        {[...new Set(namesIn(before))].slice(-MOST_CHECKED).map((name) => (
+          <QueueOffers key={name} id={`${id}-${name}`} text={name} />
+        ))}
       </div>
       <div className="field">
         <label htmlFor={`${id}-end`}>Expires</label>
@@ -131,13 +123,6 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
 /** Each name is a request, and a person may paste a hundred. */
 const MOST_CHECKED = 20;
 
-/** The names of a text that no queue has, as far as it is known. */
-function useMissing(text: string): string[] {
-  const names = [...new Set(namesIn(useSettled(text)))].slice(0, MOST_CHECKED);
-  const asked = useQueries({ queries: names.map((name) => query(QueueOfName, { name })) });
-  return names.filter((_, at) => asked[at]?.data?.queue === null);
-}
-
 export function KeyOnce({ made: { name, key }, onClose }: { made: MadeKey; onClose: () => void }) {
   const line = `JOBFERRY_API_KEY=${key}`;
   return (
@@ -148,7 +133,7 @@ export function KeyOnce({ made: { name, key }, onClose }: { made: MadeKey; onClo
     >
       <ToCopy text={key} what="Key" />
       <ToCopy text={line} what="Line for .env" />
-      <p className="small q">Only its hash is kept. If it is lost, make a new one and revoke this one.</p>
+      <p className="small q">Only its hash is stored. If you lose the key, create another one and revoke this one.</p>
     </ShownOnce>
   );
 }

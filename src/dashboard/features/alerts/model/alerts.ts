@@ -9,48 +9,29 @@ import { draftOfTarget, FIRST_TARGET, inputOfTarget, type Target, type TargetDra
 export type AlertKind = SchemaType<'AlertKind'>;
 
 interface KindWords {
+  /** The condition, as it goes on after "Alert when". */
   label: string;
   /** Whether it watches queues, and whether it counts what was of late. */
   ofQueues: boolean;
   hasWindow?: boolean;
-  /** The meaning of its number, and the default; null for a kind without a number. */
-  threshold: { label: string; byDefault: string } | null;
+  /** The words before its number, its unit and its default; null for a kind without a number. */
+  threshold: { label: string; unit: 's' | '\u00a0%' | ''; byDefault: number } | null;
 }
 
-const SECONDS = 'Seconds';
-const PERCENT = 'Percent';
+const longerThan = (byDefault: number) => ({ label: 'longer than', unit: 's', byDefault }) as const;
+const atLeast = (byDefault: number, unit: '\u00a0%' | '' = '\u00a0%') => ({ label: 'at least', unit, byDefault });
 
 /** In the order of the list. */
 export const ALERT_KINDS: Readonly<Record<AlertKind, KindWords>> = {
-  OLDEST_DUE: { label: 'A job waits too long', ofQueues: true, threshold: { label: SECONDS, byDefault: '300' } },
-  DEAD_LETTERS: {
-    label: 'Jobs die',
-    ofQueues: true,
-    hasWindow: true,
-    threshold: { label: 'Dead letters', byDefault: '1' },
-  },
-  FAILURE_SHARE: {
-    label: 'Attempts fail',
-    ofQueues: true,
-    hasWindow: true,
-    threshold: { label: PERCENT, byDefault: '50' },
-  },
-  HOLD: { label: 'A hold lasts', ofQueues: true, threshold: { label: SECONDS, byDefault: '600' } },
-  BREAKER: { label: 'A breaker is open', ofQueues: true, threshold: { label: SECONDS, byDefault: '60' } },
-  SIGNATURE_REJECTED: {
-    label: 'Signatures are rejected',
-    ofQueues: true,
-    hasWindow: true,
-    threshold: { label: PERCENT, byDefault: '5' },
-  },
-  SLOW_RECEIVER: {
-    label: 'A receiver is slow',
-    ofQueues: true,
-    hasWindow: true,
-    threshold: { label: SECONDS, byDefault: '5' },
-  },
-  NO_WORKER: { label: 'No worker runs', ofQueues: false, threshold: null },
-  USAGE: { label: 'The plan is used up', ofQueues: false, threshold: { label: PERCENT, byDefault: '80' } },
+  OLDEST_DUE: { label: 'a due job waits', ofQueues: true, threshold: longerThan(300) },
+  DEAD_LETTERS: { label: 'jobs die', ofQueues: true, hasWindow: true, threshold: atLeast(1, '') },
+  FAILURE_SHARE: { label: 'attempts fail', ofQueues: true, hasWindow: true, threshold: atLeast(50) },
+  HOLD: { label: 'a hold lasts', ofQueues: true, threshold: longerThan(600) },
+  BREAKER: { label: 'a breaker is open', ofQueues: true, threshold: longerThan(60) },
+  SIGNATURE_REJECTED: { label: 'signatures are rejected', ofQueues: true, hasWindow: true, threshold: atLeast(5) },
+  SLOW_RECEIVER: { label: '5\u00a0% of deliveries take', ofQueues: true, hasWindow: true, threshold: longerThan(5) },
+  NO_WORKER: { label: 'no worker is running', ofQueues: false, threshold: null },
+  USAGE: { label: 'usage of the plan is', ofQueues: false, threshold: atLeast(80) },
 };
 
 export interface RuleFacts {
@@ -60,30 +41,32 @@ export interface RuleFacts {
   queue: { name: string } | null;
 }
 
-/** "A job of orders is due for more than 5 min." */
+/** "A due job in orders waits longer than 5 min." */
 export function sentenceOfRule({ kind, threshold, windowSeconds, queue }: RuleFacts): string {
   const limit = threshold ?? 0;
   const name = queue?.name ?? 'any queue';
-  const within = seconds(windowSeconds ?? 0);
+  const within = `within ${seconds(windowSeconds ?? 0)}.`;
+  const longer = `longer than ${seconds(limit)}`;
+  const share = `At least ${limit}\u00a0% of`;
   switch (kind) {
     case 'OLDEST_DUE':
-      return `A job of ${name} is due for more than ${seconds(limit)}.`;
+      return `A due job in ${name} waits ${longer}.`;
     case 'DEAD_LETTERS':
-      return `${upperFirst(many(limit, 'job'))} of ${name} ${limit === 1 ? 'dies' : 'die'} within ${within}.`;
+      return `At least ${many(limit, 'job')} in ${name} ${limit === 1 ? 'dies' : 'die'} ${within}`;
     case 'FAILURE_SHARE':
-      return `${limit} % of the attempts of ${name} fail within ${within}.`;
+      return `${share} attempts in ${name} fail ${within}`;
     case 'HOLD':
-      return `${upperFirst(name)} is held for more than ${seconds(limit)}.`;
+      return `${upperFirst(name)} is held for ${longer}.`;
     case 'BREAKER':
-      return `The breaker of ${name} is open for more than ${seconds(limit)}.`;
+      return `The breaker of ${name} is open for ${longer}.`;
     case 'SIGNATURE_REJECTED':
-      return `${limit} % of the answers to ${name} are 401 within ${within}.`;
+      return `${share} answers to ${name} are 401 ${within}`;
     case 'SLOW_RECEIVER':
-      return `One delivery in twenty of ${name} takes more than ${seconds(limit)}, within ${within}.`;
+      return `5\u00a0% of deliveries in ${name} take ${longer} ${within}`;
     case 'NO_WORKER':
-      return 'No worker runs.';
+      return 'No worker is running.';
     default:
-      return `${limit} % of the attempts of the plan are used this month.`;
+      return `${share} the plan’s attempts are used this month.`;
   }
 }
 
@@ -104,7 +87,7 @@ export function headOfAlerts(
     const h1 = `${many(firing, 'alert is', 'alerts are')} firing.`;
     return { h1, icon: 'failing', signal: 'bad' };
   }
-  if (rules.length === 0) return { h1: 'Nothing is watched yet.', icon: 'info', signal: 'idle' };
+  if (rules.length === 0) return { h1: 'No alert rules yet.', icon: 'info', signal: 'idle' };
   // A rule that is not evaluated cannot fire.
   const doubtful = rules.filter((rule) => doubtOfRule(rule, view) !== null).length;
   if (doubtful > 0) {
@@ -164,15 +147,39 @@ export function silenceOf(silencedUntil: string | null, view: View): string | nu
 /** Windows in seconds. Statistics have a resolution of five minutes. */
 export const WINDOWS = Array.from({ length: 12 }, (_, n) => 300 * (n + 1));
 
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Seconds of a text with units, such as "90 s", "5 min" or "1h 30m"; NaN for other texts. 0 needs no unit. */
+export function secondsIn(text: string): number {
+  if (Number(text) === 0) return 0;
+  let sum = 0;
+  // One time, or else a character that belongs to none.
+  for (const [, value, unit = ''] of text.matchAll(/([\d.]+)\s*([smhd])(?:in|ec)?(?![a-z])|\S/gi)) {
+    sum += Number(value) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+  }
+  // What is too long for a number is too long for the server, which returns the limit.
+  return Math.min(sum, 1e9);
+}
+
+/** A time as the dialog shows it. The two largest units are not always all of it. */
+const textOfTime = (value: number) => (secondsIn(seconds(value)) === value ? seconds(value) : `${value}\u00a0s`);
+
+/** The number of a rule as the dialog shows it. */
+export function textOfThreshold(kind: AlertKind, value?: number | null): string {
+  const { threshold } = ALERT_KINDS[kind];
+  if (threshold === null) return '';
+  const shown = value ?? threshold.byDefault;
+  return threshold.unit === 's' ? textOfTime(shown) : shown + threshold.unit;
+}
+
 export const FIRST_RULE: RuleDraft = {
-  ...{ kind: 'OLDEST_DUE', queueId: '', threshold: '300', windowSeconds: 900, forSeconds: '60' },
-  ...FIRST_TARGET,
+  ...{ kind: 'OLDEST_DUE', queueId: '', threshold: textOfThreshold('OLDEST_DUE'), windowSeconds: 900 },
+  ...{ forSeconds: textOfTime(60), ...FIRST_TARGET },
 };
 
 /** The rule that another page proposes. */
 export function draftOfAlert({ kind, queue, threshold }: NewAlert): RuleDraft {
-  const byDefault = ALERT_KINDS[kind].threshold?.byDefault ?? '';
-  return { ...FIRST_RULE, kind, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? byDefault };
+  return { ...FIRST_RULE, kind, queueId: queue?.id ?? '', threshold: textOfThreshold(kind, threshold) };
 }
 
 /** A rule as the dialog shows it. */
@@ -187,8 +194,8 @@ export function draftOfRule(rule: {
   const { kind, queue, threshold, windowSeconds, forSeconds, target } = rule;
   return {
     ...draftOfTarget(target),
-    ...{ kind, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? '' },
-    ...{ windowSeconds: windowSeconds ?? FIRST_RULE.windowSeconds, forSeconds: String(forSeconds) },
+    ...{ kind, queueId: queue?.id ?? '', threshold: textOfThreshold(kind, threshold) },
+    ...{ windowSeconds: windowSeconds ?? FIRST_RULE.windowSeconds, forSeconds: textOfTime(forSeconds) },
   };
 }
 
@@ -211,16 +218,26 @@ export function inputOfChange(draft: RuleDraft) {
   const { kind, threshold, windowSeconds, forSeconds } = draft;
   const { threshold: has, hasWindow } = ALERT_KINDS[kind];
   return {
-    // The server refuses text that is not a number, and explains the limits.
-    threshold: has === null || threshold.trim() === '' ? null : Number(threshold) || 0,
+    threshold: has === null ? null : numberIn(threshold, has.unit === 's'),
     windowSeconds: hasWindow === true ? windowSeconds : null,
-    forSeconds: forSeconds.trim() === '' ? null : wholeOf(forSeconds),
+    forSeconds: numberIn(forSeconds, true),
     target: inputOfTarget(draft),
   };
 }
 
-/** Returns -1 for text that is not an integer; the server then explains the limits. */
-function wholeOf(text: string): number {
-  const number = Number(text);
-  return Number.isInteger(number) && Math.abs(number) < 1e9 ? number : -1;
+/** Null for an empty text, and NaN for a time that is none. For other texts the server returns the limits. */
+function numberIn(text: string, isTime: boolean): number | null {
+  if (text.trim() === '') return null;
+  return isTime ? secondsIn(text) : Number(text.replace('%', '')) || 0;
+}
+
+/** Times that are none, by field: the server would not get what was typed. */
+export function problemsOfRule(draft: RuleDraft): ReadonlyMap<string, string> {
+  const { threshold, forSeconds } = inputOfChange(draft);
+  const problems = new Map<string, string>();
+  const problem = 'Write a time with its unit, such as 90 s, 5 min or 1 h.';
+  if (Number.isNaN(threshold)) problems.set('threshold', problem);
+  // The server takes whole seconds.
+  if ((forSeconds ?? 0) % 1 !== 0) problems.set('forSeconds', problem);
+  return problems;
 }

@@ -1,4 +1,3 @@
-import { listed } from '../../../words/format.ts';
 import { DAY_MS } from './api-keys.ts';
 
 /** The form of a new API key, with the least rights first. */
@@ -13,7 +12,7 @@ export const SCOPES = [
   },
   { name: 'REPORT', label: 'Report on jobs', hint: 'for receivers in ack mode' },
   { name: 'MANAGE', label: 'Change queues, jobs and dead letters', hint: '' },
-  { name: 'ADMIN', label: 'Everything, also keys and people', hint: '' },
+  { name: 'ADMIN', label: 'Everything, including keys and members', hint: '' },
 ] as const;
 export type Scope = (typeof SCOPES)[number]['name'];
 
@@ -41,11 +40,11 @@ export function withScope(draft: KeyDraft, scope: Scope, isOn: boolean): KeyDraf
   return { ...draft, scopes: scope === 'ADMIN' ? ['ADMIN'] : [...others.filter((one) => one !== 'ADMIN'), scope] };
 }
 
-/** The reason why the server would refuse the key; null if it can be made. */
+/** The reason why the server would refuse the key; null if it can be created. */
 export function problemOf({ scopes, queues }: KeyDraft): string | null {
-  if (scopes.length === 0) return 'A key without a right cannot be used: choose one.';
+  if (scopes.length === 0) return 'Select at least 1 permission.';
   if (scopes.includes('ADMIN') && namesIn(queues).length > 0)
-    return 'A key that may do everything cannot be limited to queues.';
+    return 'A key for everything cannot be limited to queues.';
   return null;
 }
 
@@ -58,13 +57,6 @@ export function inputOf({ name, scopes, queues, end }: KeyDraft, now: number) {
     queues: names.length === 0 ? null : names,
     expiresAt: end === '' ? null : new Date(now + Number(end) * DAY_MS).toISOString(),
   };
-}
-
-/** Queues that a key names may be made later. A misspelt name is seen here; empty if all of them exist. */
-export function missingText(names: readonly string[]): string {
-  if (names.length === 0) return '';
-  if (names.length === 1) return `There is no queue ${names[0]} yet.`;
-  return `There are no queues ${listed(names)} yet.`;
 }
 
 export function namesIn(text: string): string[] {
