@@ -52,7 +52,7 @@ function fromOwnPage({ address }: SignIn): RequestHandler {
       next(
         new HttpRefusal(
           403,
-          'the request comes from a page of another address: set PUBLIC_URL to the address in the browser',
+          'the address of this page is not that of the server. Set PUBLIC_URL to the address in the browser',
         ),
       );
   };

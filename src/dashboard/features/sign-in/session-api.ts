@@ -27,11 +27,11 @@ export async function openSession(secret: { apiKey: string } | { link: string })
     if (response.ok) return null;
     if (response.status === 429) return 'Too many attempts. Wait a minute, and try again.';
     // The server says which setting is wrong: PUBLIC_URL, or OIDC_ONLY.
-    if (response.status === 403) return `Not possible here: ${await reasonOf(response)}.`;
+    if (response.status === 403) return `Blocked: ${await reasonOf(response)}.`;
     if (response.status !== 401) return `The server answered ${response.status}. Try again in a moment.`;
     return 'link' in secret
-      ? 'This link was used before, or is too old. Start Jobferry again for a new one, or sign in below.'
-      : 'This key is not valid: it may be misspelt, or revoked.';
+      ? 'This link was used before or has expired. Print a new one on the server, or sign in below.'
+      : 'This key is not valid: it may be mistyped or revoked.';
   } catch {
     return 'The server could not be reached.';
   }

@@ -50,7 +50,7 @@ export default function SignIn() {
     if (asked.data?.signedIn === true) {
       // Any page can lead here with a link, so it does not replace a session.
       if (link === '') enter();
-      else setProblem('This browser is signed in already: sign out first.');
+      else setProblem('This browser is already signed in: sign out first.');
     } else if (link !== '' && !asked.isPending) {
       setLink('');
       void open({ link });
@@ -109,7 +109,7 @@ function KeyField({ isBusy, isPrimary }: { isBusy: boolean; isPrimary: boolean }
           spellcheck={false}
           aria-describedby="key-hint"
         />
-        <small id="key-hint">It stays on the server; this browser gets a session.</small>
+        <small id="key-hint">The key is exchanged for a session and not kept in this browser.</small>
       </div>
       <button
         // A button that becomes secondary would be of both colours for a moment.
@@ -121,9 +121,12 @@ function KeyField({ isBusy, isPrimary }: { isBusy: boolean; isPrimary: boolean }
         Sign in with the key
       </button>
       <p className="more">
-        No key yet? Make one on the server:
+        No key? This command prints a link on the server:
         <br />
-        <code className="nb">jobferry key create --account ID</code>
+        <code className="nb">jobferry sign-in-link</code>
+        <br />
+        In a clone, jobferry is <code className="nb">node dist/main.js</code>. The first key of an embedded database is
+        in <code className="nb">.data/api-key</code>.
       </p>
     </>
   );

@@ -5,28 +5,11 @@ const LINES = Array.from({ length: 7 }, (_, n) => {
   return { path, isDashed: n % 2 === 1, isShore: n === 0 };
 });
 
-const DEPTHS: readonly (readonly [x: number, y: number, depth: number])[] = [
-  ...([
-    [120, 96, 3],
-    [402, 132, 5],
-    [700, 78, 4],
-    [1010, 140, 7],
-    [1310, 88, 2],
-  ] as const),
-  ...([
-    [250, 224, 11],
-    [590, 236, 14],
-    [905, 250, 16],
-    [1190, 232, 12],
-  ] as const),
-  ...([
-    [90, 330, 21],
-    [440, 344, 26],
-    [770, 352, 31],
-    [1080, 338, 24],
-    [1370, 330, 19],
-  ] as const),
-];
+/** Shoals above, deep water below. */
+const DEPTHS = Array.from({ length: 14 }, (_, n) => {
+  const row = n % 3;
+  return { x: 90 + n * 97, y: 92 + row * 124 + ((n * 13) % 40), depth: 3 + row * 10 + ((n * 5) % 8) };
+});
 
 export function Soundings() {
   return (
@@ -34,7 +17,7 @@ export function Soundings() {
       {LINES.map(({ path, isDashed, isShore }) => (
         <path key={path} d={path} strokeWidth={isShore ? 1.5 : 1} {...(isDashed && { strokeDasharray: '2 6' })} />
       ))}
-      {DEPTHS.map(([x, y, depth]) => (
+      {DEPTHS.map(({ x, y, depth }) => (
         <text key={x} x={x} y={y}>
           {depth}
         </text>
