@@ -77,15 +77,15 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
       .waitFor();
   });
 
-  it('a receiver is examined, and its flaws are named with what to change', async () => {
+  it('a receiver is tested, and its flaws are named with what to change', async () => {
     const watched = await openPage(service.session);
     await showScreen(watched, 'queue', service);
     const { page } = watched;
     await page.getByRole('button', { name: 'More', exact: true }).click();
-    await page.getByRole('button', { name: 'Examine the receiver…' }).click();
-    const question = page.getByRole('dialog', { name: /^Examine the receiver of .+\?$/ });
-    await question.getByRole('button', { name: 'Examine', exact: true }).click();
-    const verdict = page.getByRole('dialog', { name: /has to be changed|have to be changed/ });
+    await page.getByRole('button', { name: 'Test the receiver…' }).click();
+    const question = page.getByRole('dialog', { name: /^Test the receiver of .+\?$/ });
+    await question.getByRole('button', { name: 'Start the test' }).click();
+    const verdict = page.getByRole('dialog', { name: /tests? failed$/ });
     await verdict
       .getByRole('listitem')
       .filter({ hasText: /^Failed/ })

@@ -5,7 +5,7 @@ import { lastingPort } from '../support/lasting-port.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { placesOf, widerThanWindow } from './checks.ts';
+import { axeViolations, placesOf, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, PHONE, useBrowser, type View } from './page.ts';
 import { settled } from './screens.ts';
@@ -29,23 +29,23 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
   it('leads to a delivered job without leaving the page, by the commands that it shows', async () => {
     const port = await lastingPort();
     const { page } = await showFirstRun();
-    await says(page, /^No queue yet\. Make one, send it a job, and see it arrive\.$/);
+    await says(page, /^No queues yet\. Create one, send it a job and watch it arrive\.$/);
     // An account without jobs has no tiles that are all zero.
     expect(await page.getByText('All queues').count()).toBe(0);
     await page.getByLabel('Name', { exact: true }).fill('greetings');
     await page.getByLabel('Deliver to').fill(`http://127.0.0.1:${port}/`);
     await page.keyboard.press('Enter');
-    await says(page, /^greetings is ready and waits for its first job\.$/);
+    await says(page, /^greetings is ready and waiting for its first job\.$/);
 
     const [secretCommand = '', receiverCommand = ''] = await page.locator('.steps .term pre').allInnerTexts();
-    const settings = page.getByRole('link', { name: 'Make an API key' });
+    const settings = page.getByRole('link', { name: 'Create an API key' });
     expect(await settings.getAttribute('href')).toMatch(/\/settings$/);
     const secret = /'(.+)'/.exec(secretCommand)?.[1] ?? '';
     expect(secret.length).toBeGreaterThan(20);
     const output = runInTerminal(`${secretCommand}\n${receiverCommand}\n`);
     await waitFor(() => output.text.includes('waiting for jobs'), { message: 'the receiver of the page' });
     await page.getByRole('button', { name: 'Or send it from here' }).click();
-    await says(page, /^It works: the first job of greetings arrived\.$/);
+    await says(page, /^It works: the first job in greetings arrived\.$/);
     await page.locator('h1:focus').waitFor();
     await waitFor(() => output.text.includes('"payload":{"hello":"world"}'), { message: 'a genuine delivery' });
     await page.getByText(/^Completed at .+: the receiver answered 200 in .+\.$/).waitFor();
@@ -63,14 +63,23 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     expect(await placesOf(page, secret)).toEqual([]);
   });
 
-  it('says at its field why a queue cannot be made', async () => {
+  it('says at its field why a queue cannot be created, and that its deliveries will be refused', async () => {
     const { page } = await showFirstRun();
     await page.getByLabel('Name', { exact: true }).fill('Not A Name');
     await page.keyboard.press('Enter');
     const field = page.getByLabel('Name', { exact: true });
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
     await expect.poll(() => field.evaluate((input) => input === document.activeElement)).toBe(true);
-    await says(page, /^No queue yet\./);
+    await says(page, /^No queues yet\./);
+    const address = page.getByLabel('Deliver to');
+    const note = page.locator(`#${await address.getAttribute('aria-describedby')}`);
+    await address.fill('http://10.0.0.7/hook');
+    await expect
+      .poll(() => note.innerText())
+      .toMatch(/^10\.0\.0\.7 is not a public address, .+ WEBHOOK_ALLOW_CIDRS\.$/);
+    expect(await axeViolations(page)).toEqual([]);
+    await address.fill('http://127.0.0.1:9000/');
+    await expect.poll(() => note.innerText()).toMatch(/^Your receiver’s address\./);
   });
 
   it('keeps the mode that was chosen when the settings come from elsewhere', async () => {
@@ -93,7 +102,7 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     // The typed texts are still there after a look at another page.
     const name = page.getByLabel('Name', { exact: true });
     await name.fill('mails');
-    await page.getByLabel('received; the worker reports later (ack)').click();
+    await page.getByLabel('received; a worker reports later (ack)').click();
     await page.getByRole('link', { name: 'Alerts' }).first().click();
     await page.waitForURL('**/alerts');
     await page.goBack();
@@ -107,13 +116,13 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     expect(await widerThanWindow(page)).toEqual([]);
     await page.getByLabel('Deliver to').fill(receiver.url);
     await page.getByRole('button', { name: 'Create queue' }).tap();
-    await says(page, /^hello is ready and waits for its first job\.$/);
+    await says(page, /^hello is ready and waiting for its first job\.$/);
     expect(await widerThanWindow(page)).toEqual([]);
     // It waits for its second attempt until the page was read.
     const { queue } = await account.graphql.query('{ queue(name: "hello") { id } }');
     await account.operate.updateQueue(queue.id, { backoffDelay: 3600 });
     await page.getByRole('button', { name: 'Or send it from here' }).tap();
-    await says(page, /^The first job of hello is on its way\.$/);
+    await says(page, /^The first job in hello is on its way\.$/);
     await page.getByText(/^Retries in .+ because the receiver answered 500\.$/).waitFor();
     await receiver.close();
   });

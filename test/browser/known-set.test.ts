@@ -116,10 +116,10 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     ['/jobs/attempts', /^13 attempts match\./, /./],
     ['/jobs/attempts?queue=orders&code=5xx', /^2 attempts match\./, /./],
     ['/actions', /^No action is running\. The last one, the purge of purged, ended at/, /\b5\b/],
-    ['/alerts', /^Nothing is watched yet\.$/, /./],
+    ['/alerts', /^No alert rules yet\.$/, /./],
     [
       '/settings/plan',
-      /^(under )?0(\.1)? % of the attempts of \w+ are used\.$/,
+      /^(under )?0(\.1)? % of \w+’s attempts used\.$/,
       new RegExp(`Attempts ${ATTEMPTS + JOBS.awaiting} of`),
     ],
   ])('is counted at %s', async (path, sentence, numbers) => {

@@ -24,14 +24,14 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     const account = await service.openAccount();
     const id = await account.createQueue('orders', await openReceiver(), { concurrency: 5, maxAttempts: 3 });
     const page = await showSettings(account);
-    await says(page, /^Change a setting to see what it does, and when\.$/);
+    await says(page, /^Change a setting to see when it takes effect\.$/);
     await page.getByLabel('Concurrency', { exact: true }).fill('9');
-    await says(page, /^One setting changes at once\.$/);
+    await says(page, /^1 setting changes immediately\.$/);
     await page.getByLabel('Attempts', { exact: true }).fill('4');
-    await says(page, /^2 settings change: 1 at once, 1 for jobs published from now on\.$/);
-    const changes = page.getByRole('region', { name: 'What changes' }).getByRole('listitem');
+    await says(page, /^2 settings change: 1 immediately, 1 for jobs published from now on\.$/);
+    const changes = page.getByRole('region', { name: 'Changes' }).getByRole('listitem');
     expect((await changes.allInnerTexts()).map(textOf)).toEqual([
-      expect.stringMatching(/^Concurrency 5 .*9 at once$/),
+      expect.stringMatching(/^Concurrency 5 .*9 immediately$/),
       expect.stringMatching(/^Attempts 3 .*4 for jobs published from now on$/),
     ]);
     // The comparison of jobs draws signs before what changed.
@@ -41,13 +41,13 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     expect(signs).toEqual(Array(4).fill('none'));
     // Another person changes other fields meanwhile, also one that the stream does not tell.
     await account.operate.updateQueue(id, { concurrency: 7, backoffDelay: 77 });
-    await expect.poll(async () => textOf(await changes.first().innerText())).toMatch(/^Concurrency 7 .*9 at once$/);
+    await expect.poll(async () => textOf(await changes.first().innerText())).toMatch(/^Concurrency 7 .*9 immediately$/);
     await expect.poll(() => page.getByLabel('First back-off, in seconds').inputValue()).toBe('77');
     expect((await settingsOf(account)).concurrency).toBe(7);
     await page.keyboard.press('Control+Enter');
     await page.getByText('2 settings of orders changed').waitFor();
     expect(await settingsOf(account)).toMatchObject({ concurrency: 9, maxAttempts: 4, backoffDelay: 77 });
-    await says(page, /^Change a setting to see what it does, and when\.$/);
+    await says(page, /^Change a setting to see when it takes effect\.$/);
   });
 
   it('put what is wrong at its field: what the page knows, and what only the server knows', async () => {
@@ -59,13 +59,15 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     const noteOf = async (field: typeof url) =>
       textOf(await page.locator(`#${await field.getAttribute('aria-describedby')}`).innerText());
     await slots.fill('0');
-    await says(page, /^One setting has to be corrected first\.$/);
+    await says(page, /^1 setting is invalid\.$/);
     expect(await noteOf(slots)).toBe('A whole number from 1 to 500.');
     await page.getByLabel('Attempts', { exact: true }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => slots.evaluate((field) => field === document.activeElement)).toBe(true);
     await slots.fill(String(before.concurrency));
 
+    await url.fill('http://[fe80::1]/hooks');
+    await expect.poll(() => noteOf(url)).toMatch(/^fe80::1 is not a public address, .+ WEBHOOK_ALLOW_CIDRS\.$/);
     await url.fill('https://user:secret@example.com/hooks');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').filter({ hasText: 'Not saved: ' }).waitFor();
@@ -174,7 +176,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await account.operate.publish('orders', ['{}', '{}', '{}'], 3600);
     const page = await showSettings(account);
     await page.getByRole('button', { name: 'Purge…' }).click();
-    const question = page.getByRole('dialog', { name: 'Cancel 3 waiting jobs of orders?' });
+    const question = page.getByRole('dialog', { name: 'Cancel 3 waiting jobs in orders?' });
     await typeName(page, question, 'orders');
     await page.waitForURL('**/actions/**');
     await says(page, /^Done: 3 jobs were cancelled\.$/);
@@ -190,14 +192,14 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await settled(watched);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('link', { name: 'Purge…' }).click();
-    await page.getByRole('dialog', { name: 'Cancel 3 waiting jobs of orders?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Cancel 3 waiting jobs in orders?' }).waitFor();
     await account.operate.publish('orders', ['{}'], 3600);
     await page.keyboard.type('orders');
     await page.keyboard.press('Control+Enter');
     await page.getByText('The number has changed').waitFor();
-    const question = page.getByRole('dialog', { name: 'Cancel 4 waiting jobs of orders?' });
+    const question = page.getByRole('dialog', { name: 'Cancel 4 waiting jobs in orders?' });
     expect(await axeViolations(page)).toEqual([]);
-    await question.getByRole('button', { name: 'Purge 4 jobs of orders' }).click();
+    await question.getByRole('button', { name: 'Purge 4 jobs in orders' }).click();
     await page.waitForURL('**/actions/**');
     await says(page, /^Done: 4 jobs were cancelled\.$/);
   });
@@ -207,7 +209,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await account.createQueue('orders', await openReceiver());
     const page = await showSettings(account);
     await page.getByRole('button', { name: 'Purge…' }).click();
-    const question = page.getByRole('dialog', { name: 'Nothing waits in orders' });
+    const question = page.getByRole('dialog', { name: 'No job is waiting in orders' });
     await question.waitFor();
     await page.keyboard.type('orders');
     await page.keyboard.press('Control+Enter');

@@ -77,7 +77,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.locator('tbody .rowlink').click();
     await page.getByRole('button', { name: 'Pause…' }).click();
     await page.getByRole('button', { name: 'Pause 3 queues' }).click();
-    await says(page, /^All 3 queues to 127\.0\.0\.1:\d+ are paused\.$/);
+    await says(page, /^All 3 queues that deliver to 127\.0\.0\.1:\d+ are paused\.$/);
 
     // The palette opens the question, on this page and from another one.
     for (const from of ['', 's']) {
@@ -184,7 +184,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     const page = await showQueues(account, '/queues');
     await page.getByLabel('Select one').check();
     await page.getByRole('button', { name: 'Limit…' }).click();
-    const field = page.getByLabel('Jobs in flight at once');
+    const field = page.getByLabel('Concurrency');
     for (const wrong of ['-1', '0']) {
       await field.fill(wrong);
       await page.getByText('Concurrency must be a whole number from 1 to 500.').waitFor();

@@ -159,7 +159,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     await page.getByRole('button', { name: /^Resume/ }).click();
     await page.getByRole('button', { name: /^Pause/ }).waitFor();
     await page.getByRole('button', { name: 'More' }).click();
-    expect(await page.locator('.menu:popover-open a').allInnerTexts()).toEqual(['Changes of this queue', 'Purge…']);
+    expect(await page.locator('.menu:popover-open a').allInnerTexts()).toEqual(['Change history', 'Purge…']);
 
     await page.goto('/queues/push-notify/edit');
     await settled(watched);

@@ -131,7 +131,7 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     const { page } = watched;
     await page.goto('/settings/sessions');
     await settled(watched);
-    expect(await page.locator('h1').innerText()).toBe('You have one open session.');
+    expect(await page.locator('h1').innerText()).toBe('You have 1 open session.');
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
@@ -229,12 +229,13 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     const link = `/sign-in#jfl_${'x'.repeat(43)}`;
     const signedIn = await openPage((await people.signIn('viewer')).session, DESKTOP);
     await signedIn.page.goto(link);
-    await signedIn.page.getByRole('alert').filter({ hasText: 'signed in already: sign out first' }).waitFor();
+    await signedIn.page.getByRole('alert').filter({ hasText: 'already signed in: sign out first' }).waitFor();
     expect(new URL(signedIn.page.url()).hash).toBe('');
 
     const other = await openPage({ url: people.url, cookie: null });
     other.announce(ENDED);
     await other.page.goto(link);
     await other.page.getByRole('alert').filter({ hasText: 'This link was used before' }).waitFor();
+    await other.page.getByText('jobferry sign-in-link').waitFor();
   });
 });

@@ -31,7 +31,7 @@ describe.skipIf(NO_BROWSER !== null)('the system', () => {
     const { page } = watched;
     await page.goto('/system');
     await settled(watched);
-    await says(page, /^2 processes are running, all of version .+\.$/);
+    await says(page, /^2 processes are running, all version .+\.$/);
     const roles = page.getByRole('table').locator('tbody td.c3');
     expect((await roles.allInnerTexts()).sort()).toEqual(['API', 'Worker']);
     const bar = page.locator('.bar').getByText('No worker is running.');

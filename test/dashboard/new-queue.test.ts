@@ -31,10 +31,10 @@ describe('the settings of a template in words', () => {
 
   it('say what limits a job, and what ends it', () => {
     expect(text()).toBe(
-      'A report within 10 min, else the attempt has failed. 5 at once, no rate limit. 3 attempts, exponential back-off from 2 s. At most 50 holds for backpressure. Dead letters are kept.',
+      'A report within 10 min, else the attempt has failed. 5 at a time, no rate limit. 3 attempts, exponential back-off from 2 s. At most 50 holds for backpressure. Dead letters are kept.',
     );
     expect(text({ mode: 'STANDARD', rateLimitMax: 1, maxAttempts: 1, backoffType: 'FIXED', dlqEnabled: false })).toBe(
-      '5 at once, 1 delivery in 1 min. 1 attempt, a fixed back-off of 2 s. At most 50 holds for backpressure. No dead letters.',
+      '5 at a time, 1 delivery in 1 min. 1 attempt, a fixed back-off of 2 s. At most 50 holds for backpressure. No dead letters.',
     );
   });
 });

@@ -15,7 +15,7 @@ const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 describe('members', () => {
   it.each([
-    [0, [], 'No person has signed in yet.'],
+    [0, [], 'No member has signed in yet.'],
     [1, [1], '1 person has signed in. 1 is signed in now.'],
     [3, [0, 0, 0], '3 people have signed in. None are signed in now.'],
     [3, [2, 1, 0], '3 people have signed in. 2 are signed in now.'],
@@ -43,8 +43,8 @@ describe('members', () => {
 describe('sessions', () => {
   it.each([
     [0, true, 'No session is open.'],
-    [1, true, 'One session is open.'],
-    [1, false, 'You have one open session.'],
+    [1, true, '1 session is open.'],
+    [1, false, 'You have 1 open session.'],
     [5, true, '5 sessions are open.'],
     [2, false, 'You have 2 open sessions.'],
   ])('%i, all of the account: %s', (count, isAll, text) => {

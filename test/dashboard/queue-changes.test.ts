@@ -24,15 +24,15 @@ describe('a change of a queue', () => {
   it('is in the words of its settings', () => {
     expect(words(entry({ mode: 'standard', rateLimitMax: 5 }, { mode: 'ack', rateLimitMax: null }))).toEqual([
       ['A 2xx answer means', 'the job is completed', 'received; a worker reports later'],
-      ['Rate limit, deliveries', '5', 'no limit'],
+      ['Rate limit', '5', 'no limit'],
     ]);
     expect(words(entry({ dlqEnabled: true }, { dlqEnabled: false }))).toEqual([
-      ['A dead job leaves', 'a dead letter', 'nothing to replay'],
+      ['When a job dies', 'keep a dead letter', 'keep nothing'],
     ]);
     expect(words(entry({ pausedBy: null }, { pausedBy: 'sam' }, 'queue.pause'))).toEqual([]);
     expect(words(entry({}, { takesOverAt: '2026-11-12T17:11:27.076Z', enabled: true }, 'queue.rotate_secret'))).toEqual(
       [
-        ['The new secret signs from', null, '2026-11-12 17:11:27 UTC'],
+        ['The new secret signs alone from', null, '2026-11-12 17:11:27 UTC'],
         ['enabled', null, 'on'],
       ],
     );

@@ -24,7 +24,7 @@ describe('the review', () => {
       { name: 'concurrency', from: '20', to: '30', when: 'now', value: 30 },
       { name: 'rateLimitMax', from: 'no limit', to: '100', when: 'now', value: 100 },
       { name: 'backoffDelay', from: '2\u00a0s', to: '5\u00a0min', when: 'published', value: 300 },
-      { name: 'dlqEnabled', from: 'a dead letter', to: 'nothing to replay', when: 'now', value: false },
+      { name: 'dlqEnabled', from: 'keep a dead letter', to: 'keep nothing', when: 'now', value: false },
     ]);
   });
 
@@ -70,16 +70,16 @@ describe('the review', () => {
 
 describe('the first line', () => {
   it.each<[string, Edits]>([
-    ['Change a setting to see what it does, and when.', {}],
-    ['One setting changes at once.', { concurrency: '30' }],
+    ['Change a setting to see when it takes effect.', {}],
+    ['1 setting changes immediately.', { concurrency: '30' }],
     ['2 settings change for jobs published from now on.', { maxAttempts: '5', backoffDelay: '4' }],
     [
-      '3 settings change: 1 at once, 1 from the next delivery on, 1 for jobs published from now on.',
+      '3 settings change: 1 immediately, 1 with the next delivery, 1 for jobs published from now on.',
       { concurrency: '30', mode: 'ACK', maxAttempts: '5' },
     ],
-    ['One setting has to be corrected first.', { concurrency: '0', maxAttempts: '5' }],
-    ['2 settings have to be corrected first.', { concurrency: '0', maxAttempts: '99' }],
+    ['1 setting is invalid.', { concurrency: '0', maxAttempts: '5' }],
+    ['2 settings are invalid.', { concurrency: '0', maxAttempts: '99' }],
   ])('says %j', (expected, edits) => {
-    expect(sentence(edits)).toBe(expected);
+    expect(sentence(edits).replaceAll('\u00a0', ' ')).toBe(expected);
   });
 });

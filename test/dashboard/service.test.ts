@@ -8,12 +8,7 @@ import {
   revokeLead,
 } from '../../src/dashboard/features/settings/model/api-keys.ts';
 import { displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
-import {
-  inputOf,
-  NEW_KEY,
-  problemOf,
-  withScope,
-} from '../../src/dashboard/features/settings/model/new-key.ts';
+import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
 import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
 import {
@@ -22,6 +17,7 @@ import {
   type Entry,
   fieldChanges,
   isMoment,
+  labelOfDeed,
   labelOfField,
   sentenceOfEntry,
   wordsOfDeed,
@@ -46,7 +42,7 @@ describe('an entry of the audit log', () => {
     );
     const many = entry({ action: 'jobs.cancel', targetType: 'bulk_action', targetName: null });
     expect(textOfPhrase(sentenceOfEntry({ ...many, ...at }, VIEW))).toBe(
-      'jf_4kQ…x7Pd cancelled many jobs …cf7d6 at 11:42:10.',
+      'jf_4kQ…x7Pd cancelled jobs in …cf7d6 at 11:42:10.',
     );
     const probe = entry({ action: 'queue.end_hold', after: { nextProbeAt: '2026-11-12T11:42:10Z', jobs: 0 } });
     expect(textOfPhrase(sentenceOfEntry({ ...probe, ...at }, VIEW))).toBe(
@@ -141,7 +137,7 @@ describe('an entry of the audit log', () => {
     const address = { before: { webhookUrl: 'https://a.example' }, after: { webhookUrl: 'https://b.example' } };
     expect(before(address)).toBe('aaron changed the webhook address 4 min before');
     expect(before({}, '2026-11-12T11:42:10Z')).toBe('aaron changed the concurrency 1 s before');
-    expect(before({ action: 'queue.rotate_secret' })).toBe('aaron began to rotate the secret 4 min before');
+    expect(before({ action: 'queue.rotate_secret' })).toBe('aaron started the secret rotation 4 min before');
   });
 
   it('names the browser of a sign-in, and not its whole text', () => {
@@ -154,6 +150,13 @@ describe('an entry of the audit log', () => {
   it('has words for each deed of the service, and a name for others', () => {
     expect(Object.keys(DEEDS)).toHaveLength(59);
     expect(wordsOfDeed('member.remove').verb).toBe('member: remove');
+    const actions = ['queue.pause', 'account.set_operator', 'api_key.create', 'dead_letter.replay', 'jobs.publish'];
+    expect(
+      [...actions, 'queue.rotate_secret', 'jobs.run_now'].map((action) => labelOfDeed(wordsOfDeed(action))),
+    ).toEqual([
+      ...['queue paused', 'operator’s role changed', 'API key created', 'dead letter replayed', 'jobs published'],
+      ...['secret rotation started', 'jobs run now (bulk)'],
+    ]);
   });
 });
 
@@ -189,14 +192,14 @@ describe('the first line of System', () => {
   const h1 = (...all: Instance[]) => headOfSystem(all, NOW).h1;
 
   it('is the worst that holds', () => {
-    expect(plain(h1(one(), one()))).toBe('2 processes are running, all of version 1.0.0.');
+    expect(plain(h1(one(), one()))).toBe('2 processes are running, all version 1.0.0.');
     expect(h1(one({ role: 'api' }), one({ lastSeenAt: silent }))).toBe(
       'No worker is running: jobs are accepted and wait.',
     );
     expect(h1(one(), one({ version: '1.1.0' }))).toBe('Processes of 2 versions are running: 1.0.0, 1.1.0.');
     expect(plain(h1(one({ inFlight: 950 })))).toBe('Workers are nearly full: 950 of 1 000 deliveries.');
     expect(headOfSystem([one(), one({ lastSeenAt: silent })], NOW)).toMatchObject({ signal: 'warn' });
-    expect(h1()).toBe('Jobferry answers.');
+    expect(h1()).toBe('Jobferry is up.');
   });
 
   it('knows the queue that is the latest, not the paused ones', () => {
@@ -219,11 +222,11 @@ describe('the first line of the settings', () => {
   it('counts the active keys, and names those that are unused', () => {
     expect(plain(headOfKeys([used, used, key(null, '2026-05-01T00:00:00Z')], NOW))).toBe('2 active keys.');
     expect(plain(headOfKeys([used, key('2026-06-11T00:00:00Z')], NOW))).toBe(
-      '2 active keys. One has not been used for 5 months.',
+      '2 active keys. 1 has not been used for 5 months.',
     );
     expect(plain(headOfKeys([key(null), key(null)], NOW))).toBe('2 active keys. 2 have not been used for 3 months.');
-    expect(headOfKeys([], NOW)).toBe('No active key.');
-    expect(headOfKeys([key(null, null, '2026-11-01T00:00:00Z')], NOW)).toBe('No active key.');
+    expect(headOfKeys([], NOW)).toBe('No active keys.');
+    expect(headOfKeys([key(null, null, '2026-11-01T00:00:00Z')], NOW)).toBe('No active keys.');
     const ends = (at: string) => endsSoon(key(null, null, at), NOW);
     expect([ends('2026-11-20T00:00:00Z'), ends('2027-01-01T00:00:00Z')]).toEqual([true, false]);
     expect([isUnused(used, NOW), isUnused(key(null), NOW)]).toEqual([false, true]);
@@ -252,9 +255,9 @@ describe('the first line of the settings', () => {
   it('says how much of the month is used', () => {
     const plan = { includedAttempts: 200_000_000, monthlyAttempts: null };
     expect(plain(headOfPlan({ attempts: 56_604_118, month: '2026-11' }, plan))).toBe(
-      '28 % of the attempts of November are used.',
+      '28 % of November’s attempts used.',
     );
-    expect(headOfPlan({ attempts: 300_000_000, month: '2026-11' }, plan)).toMatch(/more than included/);
+    expect(headOfPlan({ attempts: 300_000_000, month: '2026-11' }, plan)).toMatch(/more attempts than included/);
     expect(headOfPlan({ attempts: 100, month: '2026-11' }, { ...plan, monthlyAttempts: 100 })).toMatch(/are refused/);
     expect(projectedAttempts(56_604_118, '2026-11', 0, NOW)).toBe(148_000_000);
     // From the day on which the account was made: 1000 in two of the last five days.

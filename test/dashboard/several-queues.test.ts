@@ -71,12 +71,8 @@ describe('deeds with several queues', () => {
       ['0', '-1', '501', '2.5', 'abc', '1e3', '5,5', 'none'],
       'Concurrency must be a whole number from 1 to 500.',
     ],
-    [
-      'rateLimitMax',
-      ['0', '-1', '1.5', '2147483648'],
-      'Deliveries per window must be a whole number of at least 1, or none.',
-    ],
-    ['rateLimitWindow', ['0', '5,5', '3601', 'none'], 'The window must be from 0.001 to 3600 seconds.'],
+    ['rateLimitMax', ['0', '-1', '1.5', '2147483648'], 'Rate limit must be a whole number of at least 1, or none.'],
+    ['rateLimitWindow', ['0', '5,5', '3601', 'none'], 'Window must be from 0.001 to 3600 seconds.'],
   ] as const)('limits of a wrong %s say what it may be', (name, texts, text) => {
     for (const typed of texts) {
       expect(limitsOf({ ...NO_LIMITS, [name]: typed })).toEqual({ limits: null, problem: { name, text } });
@@ -144,12 +140,16 @@ describe('a receiver', () => {
       '3 of 1 500 attempts to a.example failed in the last hour.',
       'ok',
     ],
-    [receiver({ pausedQueues: 3 }, { attempts: 9 }), 'All 3 queues to a.example are paused.', 'idle'],
-    [receiver({ queueCount: 1, pausedQueues: 1 }), 'The queue to a.example is paused.', 'idle'],
-    [receiver({ pausedQueues: 2, heldQueues: 1 }), '1 of 3 queues to a.example is held. 2 queues are paused.', 'hold'],
+    [receiver({ pausedQueues: 3 }, { attempts: 9 }), 'All 3 queues that deliver to a.example are paused.', 'idle'],
+    [receiver({ queueCount: 1, pausedQueues: 1 }), 'The queue that delivers to a.example is paused.', 'idle'],
+    [
+      receiver({ pausedQueues: 2, heldQueues: 1 }),
+      '1 of 3 queues that deliver to a.example is held. 2 queues are paused.',
+      'hold',
+    ],
     [
       receiver({}, { attempts: 40, failed: 30, refused: 30, failingQueues: 2 }),
-      '2 of 3 queues to a.example fail: 30 of 40 attempts of the last hour failed.',
+      '2 of 3 queues that deliver to a.example are failing: 30 of 40 attempts in the last hour failed.',
       'bad',
     ],
     [
@@ -157,7 +157,7 @@ describe('a receiver', () => {
         { pausedQueues: 3 },
         { attempts: 40, failed: 30, refused: 30, failingQueues: 2, lastFailure: failedUntil(0) },
       ),
-      'All 3 queues to a.example are paused. Before, 30 of 40 attempts of the last hour failed.',
+      'All 3 queues that deliver to a.example are paused. Before, 30 of 40 attempts in the last hour failed.',
       'idle',
     ],
     [
@@ -165,7 +165,7 @@ describe('a receiver', () => {
         { pausedQueues: 2 },
         { attempts: 40, failed: 30, refused: 30, failingQueues: 3, lastFailure: failedUntil(4) },
       ),
-      'All 3 queues to a.example fail: 30 of 40 attempts of the last hour failed. It failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
+      'All 3 queues that deliver to a.example are failing: 30 of 40 attempts in the last hour failed. It failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
       'bad',
     ],
     [
@@ -178,32 +178,32 @@ describe('a receiver', () => {
     ],
     [
       receiver({ queueCount: 8 }, { attempts: 560, refused: 500, untriedQueues: 5, lastFailure: failedUntil(60) }),
-      'a.example failed until 11:59:30; since then 60 attempts succeeded, and none failed. 5 of 8 queues were not tried enough since.',
+      'a.example failed until 11:59:30; since then 60 attempts succeeded, and none failed. 5 queues have had too few attempts since.',
       'warn',
     ],
     [
       receiver({ pausedQueues: 3 }, { attempts: 560, refused: 500, untriedQueues: 2, lastFailure: failedUntil(60) }),
-      'All 3 queues to a.example are paused. It failed until 11:59:30; since then 60 attempts succeeded, and none failed.',
+      'All 3 queues that deliver to a.example are paused. It failed until 11:59:30; since then 60 attempts succeeded, and none failed.',
       'idle',
     ],
     [
       receiver({}, { attempts: 10, failed: 10, answered2xx: 10 }),
-      'a.example refused none of 10 attempts of the last hour; 10 failed later, without a good report of the worker.',
+      'a.example refused none of 10 attempts in the last hour; 10 failed later, without a report of success from the worker.',
       'ok',
     ],
     [
       receiver({ heldQueues: 3 }, { attempts: 1120, backpressure: 1120 }),
-      'a.example takes nothing: 1 120 of 1 120 attempts of the last hour were put off.',
+      'a.example accepts nothing: 1 120 of 1 120 attempts in the last hour were deferred.',
       'warn',
     ],
     [
       receiver({}, { attempts: 5, backpressure: 1, failed: 4, refused: 4 }),
-      'a.example takes nothing: 1 of 5 attempts of the last hour was put off, 4 failed.',
+      'a.example accepts nothing: 1 of 5 attempts in the last hour was deferred, 4 failed.',
       'warn',
     ],
     [
       receiver({}, { attempts: 10, backpressure: 3, answered2xx: 7 }),
-      'a.example put off 3 of 10 attempts of the last hour.',
+      'a.example deferred 3 of 10 attempts in the last hour.',
       'hold',
     ],
   ])('%j is told so: %s', (shown, sentence, signal) => {
@@ -213,9 +213,9 @@ describe('a receiver', () => {
 
   it('comes before others when its queues fail, and is counted', () => {
     const failing = receiver({ host: 'z.example' }, { failingQueues: 1, failed: 5, refused: 5, attempts: 9 });
-    const putOff = receiver({ host: 'p.example' }, { attempts: 9, backpressure: 9 });
+    const deferring = receiver({ host: 'p.example' }, { attempts: 9, backpressure: 9 });
     const all = [
-      putOff,
+      deferring,
       receiver({ host: 'b.example' }),
       receiver(),
       receiver({ host: 'h.example', heldQueues: 1 }),
@@ -223,9 +223,11 @@ describe('a receiver', () => {
     ];
     const order = ['z.example', 'p.example', 'h.example', 'a.example', 'b.example'];
     expect(worstReceivers(all).map(({ host }) => host)).toEqual(order);
-    expect([putOff, failing].map(({ health }) => plain(notTakenText(health)))).toEqual(['100 %', '56 %']);
-    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers has failing queues, 1 takes nothing.');
-    expect(plain(headlineOfReceivers([putOff], true))).toBe('None of 1 receiver has failing queues, 1 takes nothing.');
+    expect([deferring, failing].map(({ health }) => plain(notTakenText(health)))).toEqual(['100 %', '56 %']);
+    expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers has failing queues, 1 accepts nothing.');
+    expect(plain(headlineOfReceivers([deferring], true))).toBe(
+      'None of 1 receiver has failing queues, 1 accepts nothing.',
+    );
     expect(plain(headlineOfReceivers([receiver()], false))).toBe(
       'None of the 1 receivers on this page has failing queues.',
     );
@@ -233,10 +235,10 @@ describe('a receiver', () => {
     const paused = receiver({ pausedQueues: 3 }, { attempts: 9, refused: 9, failingQueues: 3 });
     const back = receiver({}, { attempts: 90, refused: 50, untriedQueues: 2, lastFailure: failedUntil(40) });
     expect(plain(headlineOfReceivers([paused, receiver()], true))).toBe('1 of 2 receivers has failing queues.');
-    expect(plain(headlineOfReceivers([paused, back, failing, putOff], true))).toBe(
-      '3 of 4 receivers have failing queues, 1 takes nothing.',
+    expect(plain(headlineOfReceivers([paused, back, failing, deferring], true))).toBe(
+      '3 of 4 receivers have failing queues, 1 accepts nothing.',
     );
-    expect(headlineOfReceivers([], true)).toBe('No queue delivers anywhere yet.');
+    expect(headlineOfReceivers([], true)).toBe('No receivers yet.');
   });
 
   it('is asked for again when the state of a queue is another one', () => {
@@ -260,7 +262,7 @@ describe('a receiver', () => {
   it('has times to five minutes, and none in the future', () => {
     expect(spanText('2026-11-26T11:50:00.000Z', view)).toBe('11:50 to 11:55');
     expect(spanText('2026-11-26T12:00:00.000Z', view)).toBe('12:00 to 12:03');
-    expect(spanText(null, view)).toBe('None in a day');
+    expect(spanText(null, view)).toBe('None in 24\u00a0h');
   });
 
   it('claims no last 2xx answer of queues in ack mode', () => {
@@ -268,7 +270,7 @@ describe('a receiver', () => {
       const { text, sub } = lastAccepted(receiver({ ackQueues }, { acceptedAt }), view);
       return [text, plain(sub)];
     };
-    expect(last(0)).toEqual(['None in a day', 'to five minutes']);
+    expect(last(0)).toEqual(['None in 24\u00a0h', 'within 5 min']);
     expect(last(1, '2026-11-26T11:50:00.000Z')).toEqual(['11:50 to 11:55', 'of 2 queues without ack mode']);
     expect(last(3)).toEqual(['–', 'not known in ack mode']);
   });

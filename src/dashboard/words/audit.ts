@@ -17,67 +17,66 @@ export type { Entry, FieldChange } from './queue-deeds.ts';
 /** The audit log in words: what was done, to what, and which fields changed. */
 
 export const DEEDS: Readonly<Record<string, DeedWords>> = {
-  'account.create': { verb: 'created the account', label: 'account created', icon: 'plus' },
-  'account.set_plan': { verb: 'changed the plan of', label: 'plan changed', icon: 'settings' },
-  'account.set_limits': { verb: 'changed the limits of', label: 'limits changed', icon: 'settings' },
+  'account.create': { verb: 'created the account', icon: 'plus' },
+  'account.set_plan': { verb: 'changed the plan of', icon: 'settings' },
+  'account.set_limits': { verb: 'changed the limits of', icon: 'settings' },
   'account.set_operator': {
     verb: 'changed the operator’s role of',
-    label: 'operator’s role changed',
     icon: 'settings',
   },
-  'account.suspend': { verb: 'suspended the account', label: 'account suspended', icon: 'paused' },
-  'account.resume': { verb: 'resumed the account', label: 'account resumed', icon: 'play' },
-  'account.restore': { verb: 'restored the account', label: 'account restored', icon: 'undo' },
-  'account.delete': { verb: 'deleted the account', label: 'account deleted', icon: 'deleted' },
-  'api_key.create': { verb: 'made the API key', label: 'API key made', icon: 'key' },
-  'api_key.revoke': { verb: 'revoked the API key', label: 'API key revoked', icon: 'key' },
+  'account.suspend': { verb: 'suspended the account', icon: 'paused' },
+  'account.resume': { verb: 'resumed the account', icon: 'play' },
+  'account.restore': { verb: 'restored the account', icon: 'undo' },
+  'account.delete': { verb: 'deleted the account', icon: 'deleted' },
+  'api_key.create': { verb: 'created the API key', icon: 'key' },
+  'api_key.revoke': { verb: 'revoked the API key', icon: 'key' },
   ...QUEUE_DEEDS,
-  'job.publish': { verb: 'published the job', label: 'job published', icon: 'plus' },
-  'jobs.publish': { verb: 'published jobs in', label: 'jobs published', icon: 'plus' },
-  'job.ack': { verb: 'acked the job', label: 'job acked', icon: 'check' },
-  'job.nack': { verb: 'nacked the job', label: 'job nacked', icon: 'nacked' },
-  'job.defer': { verb: 'deferred the job', label: 'job deferred', icon: 'held' },
-  'job.extend_ack': { verb: 'extended the ack deadline of', label: 'ack deadline extended', icon: 'edit' },
-  'job.cancel': { verb: 'cancelled the job', label: 'job cancelled', icon: 'cancelled' },
-  'job.run_now': { verb: 'ran at once the job', label: 'job run at once', icon: 'play' },
-  'jobs.run_now': { verb: 'ran many jobs at once', label: 'many jobs run at once', icon: 'play' },
-  'jobs.cancel': { verb: 'cancelled many jobs', label: 'many jobs cancelled', icon: 'cancelled' },
-  'dead_letter.replay': { verb: 'replayed a dead letter', label: 'dead letter replayed', icon: 'undo' },
-  'dead_letters.replay': { verb: 'replayed dead letters of', label: 'dead letters replayed', icon: 'undo' },
-  'member.create': { verb: 'signed in for the first time', label: 'first sign-in of a person', icon: 'user' },
+  'job.publish': { verb: 'published the job', icon: 'plus' },
+  'jobs.publish': { verb: 'published jobs in', icon: 'plus' },
+  'job.ack': { verb: 'acked the job', icon: 'check' },
+  'job.nack': { verb: 'nacked the job', icon: 'nacked' },
+  'job.defer': { verb: 'deferred the job', icon: 'held' },
+  'job.extend_ack': { verb: 'extended the ack deadline of', icon: 'edit' },
+  'job.cancel': { verb: 'cancelled the job', icon: 'cancelled' },
+  'job.run_now': { verb: 'ran the job', label: 'job run now', icon: 'play' },
+  'jobs.run_now': { verb: 'ran jobs in', label: 'jobs run now (bulk)', icon: 'play' },
+  'jobs.cancel': { verb: 'cancelled jobs in', label: 'jobs cancelled (bulk)', icon: 'cancelled' },
+  'dead_letter.replay': { verb: 'replayed a dead letter', icon: 'undo' },
+  'dead_letters.replay': { verb: 'replayed dead letters in', icon: 'undo' },
+  'member.create': { verb: 'signed in for the first time', label: 'first sign-in of a member', icon: 'user' },
   'member.change_access': { verb: 'got another role', label: 'role changed', icon: 'user' },
   'session.create': { verb: 'signed in', label: 'sign-in', icon: 'user' },
-  'session.end': { verb: 'ended a session of', label: 'session ended', icon: 'user' },
-  'sessions.end': { verb: 'ended all sessions of', label: 'all sessions of a person ended', icon: 'user' },
-  'bulk_action.cancel': { verb: 'stopped the action', label: 'action stopped', icon: 'stop' },
-  'bulk_action.pause': { verb: 'paused the action', label: 'action paused', icon: 'paused' },
-  'bulk_action.resume': { verb: 'resumed the action', label: 'action resumed', icon: 'play' },
-  'error_group.dismiss': { verb: 'dismissed a cause of dead letters', label: 'cause dismissed', icon: 'cancelled' },
-  'alert_rule.create': { verb: 'made the alert rule', label: 'alert rule made', icon: 'plus' },
-  'alert_rule.update': { verb: 'changed the alert rule', label: 'alert rule changed', icon: 'edit' },
-  'alert_rule.delete': { verb: 'deleted the alert rule', label: 'alert rule deleted', icon: 'deleted' },
-  'alert_rule.rotate_secret': {
-    verb: 'replaced the secret of',
-    label: 'secret of an alert rule replaced',
-    icon: 'key',
-  },
-  'alert_rule.silence': { verb: 'changed the silence of', label: 'alert rule silenced', icon: 'paused' },
-  'alert_rule.test': { verb: 'tried the alert rule', label: 'alert rule tried', icon: 'send' },
-  'saved_view.save': { verb: 'saved the view', label: 'view saved', icon: 'plus' },
-  'saved_view.delete': { verb: 'deleted the view', label: 'view deleted', icon: 'deleted' },
-  'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },
+  'session.end': { verb: 'ended a session of', icon: 'user' },
+  'sessions.end': { verb: 'ended all sessions of', icon: 'user' },
+  'bulk_action.cancel': { verb: 'stopped the action', icon: 'stop' },
+  'bulk_action.pause': { verb: 'paused the action', icon: 'paused' },
+  'bulk_action.resume': { verb: 'resumed the action', icon: 'play' },
+  'error_group.dismiss': { verb: 'dismissed a cause of dead letters', icon: 'cancelled' },
+  'alert_rule.create': { verb: 'created the alert rule', icon: 'plus' },
+  'alert_rule.update': { verb: 'changed the alert rule', icon: 'edit' },
+  'alert_rule.delete': { verb: 'deleted the alert rule', icon: 'deleted' },
+  'alert_rule.rotate_secret': { verb: 'replaced the alert secret of', icon: 'key' },
+  'alert_rule.silence': { verb: 'changed the alert silence of', icon: 'paused' },
+  'alert_rule.test': { verb: 'tested the alert rule', icon: 'send' },
+  'saved_view.save': { verb: 'saved the view', icon: 'plus' },
+  'saved_view.delete': { verb: 'deleted the view', icon: 'deleted' },
+  'error_group.restore': { verb: 'restored a cause of dead letters', icon: 'undo' },
 };
 
 /** An action without words here is shown by its name. */
 export function wordsOfDeed(action: string): DeedWords {
   const name = nameOfAction(action);
-  return DEEDS[action] ?? { verb: name, label: name, icon: 'activity' };
+  return DEEDS[action] ?? { verb: name, icon: 'activity' };
 }
+
+/** For the list of filters: "queue paused" for "paused the queue". */
+export const labelOfDeed = ({ verb, label }: DeedWords): string =>
+  label ?? verb.replace(/^(\w+) (?:the |an? )?(.+?)(?: of| in)?$/, '$2 $1');
 
 export const verbOfEntry = (entry: Pick<Entry, 'action' | 'after'>): string =>
   probeVerb(entry) ?? wordsOfDeed(entry.action).verb;
 
-/** The name of what was changed; null when the words of the deed say it all. */
+/** The name of what was changed; null when the words of the action say it all. */
 export function nameOfTarget({ action, targetType, targetId, targetName, after }: Entry): string | null {
   // The person who signs in is the actor.
   if (/^(session\.create|member\.)/.test(action)) return null;

@@ -6,8 +6,8 @@ import type { IconName } from './words.ts';
 export interface DeedWords {
   /** "paused", before the name of the target. */
   verb: string;
-  /** In the list of filters. */
-  label: string;
+  /** In the list of filters, unless the verb has all of its words. */
+  label?: string;
   icon: IconName;
 }
 
@@ -22,33 +22,31 @@ export interface Entry {
 
 /** In the order of the list of filters. */
 export const QUEUE_DEEDS: Readonly<Record<string, DeedWords>> = {
-  'queue.create': { verb: 'created the queue', label: 'queue created', icon: 'plus' },
-  'queue.update': { verb: 'changed the queue', label: 'queue changed', icon: 'edit' },
-  'queue.delete': { verb: 'deleted the queue', label: 'queue deleted', icon: 'deleted' },
-  'queue.pause': { verb: 'paused the queue', label: 'queue paused', icon: 'paused' },
-  'queue.resume': { verb: 'resumed the queue', label: 'queue resumed', icon: 'play' },
-  'queue.end_hold': { verb: 'ended the hold of', label: 'hold ended', icon: 'held' },
-  'queue.rotate_secret': { verb: 'began to rotate the secret of', label: 'rotation of a secret begun', icon: 'key' },
-  'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
-  'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
+  'queue.create': { verb: 'created the queue', icon: 'plus' },
+  'queue.update': { verb: 'changed the queue', icon: 'edit' },
+  'queue.delete': { verb: 'deleted the queue', icon: 'deleted' },
+  'queue.pause': { verb: 'paused the queue', icon: 'paused' },
+  'queue.resume': { verb: 'resumed the queue', icon: 'play' },
+  'queue.end_hold': { verb: 'ended the hold of', icon: 'held' },
+  'queue.rotate_secret': { verb: 'started the secret rotation of', icon: 'key' },
+  'queue.finish_rotation': { verb: 'finished the secret rotation of', icon: 'key' },
+  'queue.encrypt_payloads': { verb: 'changed the encryption of', icon: 'settings' },
   'queue.set_standard_webhooks': {
     verb: 'changed the Standard Webhooks headers of',
-    label: 'Standard Webhooks headers changed',
     icon: 'settings',
   },
-  'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
-  'queue.examine_receiver': { verb: 'examined the receiver of', label: 'receiver examined', icon: 'list' },
-  'queue.open_tunnel': { verb: 'took the deliveries of', label: 'deliveries taken', icon: 'send' },
-  'queue.end_tunnel': { verb: 'ended a tunnel of', label: 'tunnel ended', icon: 'send' },
+  'queue.check_receiver': { verb: 'checked the receiver of', icon: 'send' },
+  'queue.examine_receiver': { verb: 'tested the receiver of', icon: 'list' },
+  'queue.open_tunnel': { verb: 'redirected the deliveries of', icon: 'send' },
+  'queue.end_tunnel': { verb: 'ended a tunnel of', icon: 'send' },
   'queue.mark_production': {
     verb: 'changed the production mark of',
-    label: 'production mark changed',
     icon: 'settings',
   },
-  'queue.set_breaker': { verb: 'changed the breaker of', label: 'breaker changed', icon: 'settings' },
-  'queue.open_breaker': { verb: 'opened the breaker of', label: 'breaker opened', icon: 'failing' },
-  'queue.close_breaker': { verb: 'closed the breaker of', label: 'breaker closed', icon: 'play' },
-  'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
+  'queue.set_breaker': { verb: 'changed the breaker of', icon: 'settings' },
+  'queue.open_breaker': { verb: 'opened the breaker of', icon: 'failing' },
+  'queue.close_breaker': { verb: 'closed the breaker of', icon: 'play' },
+  'queue.purge': { verb: 'purged the queue', icon: 'deleted' },
 };
 
 /** A release that took over, as an entry among the changes: it is of all queues, and of no person. */
@@ -80,7 +78,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   dlqEnabled: 'keeping of dead letters',
 };
 
-/** The deed on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
+/** The action on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
 export function deedOnQueue(entry: Entry): string {
   if (entry.action === RELEASE) return `took over from ${entry.targetName}`;
   if (entry.action !== 'queue.update') return (probeVerb(entry) ?? verbOf(entry.action)).replace(/ of$/, '');

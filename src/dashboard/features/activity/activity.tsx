@@ -23,7 +23,7 @@ import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
-import { DEEDS, sentenceOfEntry, wordsOfDeed } from '../../words/audit.ts';
+import { DEEDS, labelOfDeed, sentenceOfEntry, wordsOfDeed } from '../../words/audit.ts';
 import { phrase } from '../../words/phrase.ts';
 import { RELEASE } from '../../words/queue-deeds.ts';
 import { Entries } from './entries.tsx';
@@ -69,9 +69,9 @@ export default function Activity() {
 }
 
 function noneOf(isFiltered: boolean, between: readonly ActivityEntry[]): string {
-  if (between.some(({ action }) => action === RELEASE)) return 'Another release, and no change by people.';
-  if (between.length > 0) return 'No change, only sign-ins.';
-  return isFiltered ? 'No change matches.' : 'Activity';
+  if (between.some(({ action }) => action === RELEASE)) return 'Another release, but no change by people.';
+  if (between.length > 0) return 'No changes, only sign-ins.';
+  return isFiltered ? 'No changes match.' : 'Activity';
 }
 
 function Head({
@@ -105,7 +105,7 @@ function Head({
           'Earlier changes.'
         )
       }
-      lead="Every change of settings and every deed on jobs, by key or person. Publishing and reports of workers are in the jobs themselves."
+      lead="Every change of settings and every action on jobs, by key or person. Publishes and worker reports are shown on each job."
       actions={
         <ExportButton
           list={() => {
@@ -124,7 +124,7 @@ function Head({
   );
 }
 
-/** The newest change: of many queues, if it is one deed. */
+/** The newest change: of many queues, if it is one action. */
 function Newest({ list: { nodes, pageInfo }, entry }: { list: ActivityPage; entry: ActivityEntry }) {
   const view = useView();
   const [run] = folded(nodes, false);
@@ -151,7 +151,10 @@ function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEn
         label="What"
         value={action}
         onChange={(next) => set({ action: next, group: null })}
-        options={[['', 'every change'], ...Object.entries(DEEDS).map(([one, { label }]) => [one, label] as const)]}
+        options={[
+          ['', 'every change'],
+          ...Object.entries(DEEDS).map(([one, words]) => [one, labelOfDeed(words)] as const),
+        ]}
       />
       <Choice
         label="When"
@@ -169,9 +172,9 @@ function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEn
 function Nothing({ isFiltered }: { isFiltered: boolean }) {
   if (!isFiltered) return <Empty title="Nothing has been changed yet" icon="activity" />;
   return (
-    <Empty title="No change matches" icon="activity">
+    <Empty title="No changes match" icon="activity">
       <Link className="btn tiny" href="/activity">
-        Every change
+        Show all changes
       </Link>
     </Empty>
   );

@@ -20,7 +20,7 @@ import { deedOnQueue, RELEASE } from '../../words/queue-deeds.ts';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
 import type { ActivityEntry } from './operations.ts';
 
-/** So many fields stand in the row; more are behind a click. */
+/** Fields shown in a row; the rest are expandable. */
 const SHOWN = 3;
 
 export function Entries({
@@ -60,7 +60,7 @@ export function Entries({
   );
 }
 
-/** Sign-ins without a change between them, or a deed on many queues: one line, which opens. */
+/** Sign-ins without a change between them, or an action on many queues: one line, which opens. */
 function Run({ run, filter, isCut }: { run: readonly ActivityEntry[]; filter: ActivityFilter; isCut: boolean }) {
   const view = useView();
   const [isOpen, setOpen] = useState(false);

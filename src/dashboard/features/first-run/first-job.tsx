@@ -46,7 +46,7 @@ export function WaitForJob({ queue, asked, job }: { queue: NewQueue; asked: Aske
             </button>
             <span className="st idle q first-job" role="status">
               <Icon name="scheduled" />
-              Waiting for the first job. It shows up here by itself.
+              Waiting for the first job. It appears here by itself.
             </span>
           </>
         ) : (
@@ -85,21 +85,21 @@ async function publish(name: string): Promise<void> {
   if (!outcome.ok) toastFailure(`The job was not published: ${outcome.message}`);
 }
 
-/** The course of the first job; until there is one, of an example. */
+/** The timeline of the first job; until there is one, of an example. */
 export function FirstJobPanel({ job }: { job: FirstJobNow | undefined }) {
   const [example] = useState(() => exampleJob(serverNow()));
   const timeout = useWebhookTimeout();
   return (
     <section className="panel" aria-labelledby="course-h">
       <header>
-        <h2 id="course-h">{job === undefined ? 'What you will see' : 'The course of the job'}</h2>
+        <h2 id="course-h">{job === undefined ? 'What you will see' : 'Timeline of the job'}</h2>
         {job === undefined && <span className="tag">example</span>}
       </header>
       <div className="in">
         <Crossing job={job ?? example} webhookTimeoutSeconds={timeout} isDown />
         {job === undefined && (
           <p className="small q">
-            Every job has this course, its answers and its exact payload. A hold uses up no attempt.
+            Every job has this timeline, its answers and its exact payload. A hold uses no attempt.
           </p>
         )}
       </div>

@@ -15,7 +15,7 @@ import { useFirstJob } from './use-first-job.ts';
 
 const SUGGESTED_PORT = 9000;
 
-/** Three steps from no queue to a delivered job, on one page. Also the way to make every further queue. */
+/** Three steps from no queue to a delivered job, on one page. Also the way to create every further queue. */
 export default function FirstRun({
   crumbs,
   isFirst = false,
@@ -33,14 +33,18 @@ export default function FirstRun({
   if (queue !== null) return <AfterCreation queue={queue} crumbs={crumbs} onLeave={onLeave} />;
   return (
     <Page
-      title={isFirst ? 'No queue yet' : 'New queue'}
+      title={isFirst ? 'No queues yet' : 'New queue'}
       crumbs={crumbs}
-      h1={isFirst ? 'No queue yet. Make one, send it a job, and see it arrive.' : 'Where do the jobs of this queue go?'}
-      lead="A queue knows where its jobs go, how many at once, and what happens when the receiver fails. This takes two minutes."
+      h1={
+        isFirst
+          ? 'No queues yet. Create one, send it a job and watch it arrive.'
+          : 'Where should this queue deliver its jobs?'
+      }
+      lead="A queue defines where its jobs are delivered, how many at a time, and what happens when the receiver fails. This takes 2 minutes."
     >
       <div className="cols first-run">
         <ol className="steps">
-          <Step state="here" title="Make a queue">
+          <Step state="here" title="Create a queue">
             <QueueForm
               isFirst={isFirst}
               onCreated={(made) => {
@@ -51,13 +55,13 @@ export default function FirstRun({
             />
           </Step>
           <Step state="later" title="Start a receiver that checks the signature">
-            <p className="small q">Its command is here as soon as the queue has its signing secret.</p>
+            <p className="small q">The command appears here once the queue has its signing secret.</p>
           </Step>
           <Step state="later" title="Publish a job">
             {isFirst ? (
               <Term text={publishCommand(urlOf('v1/'), 'hello')} what="Command" />
             ) : (
-              <p className="small q">Then the first job is sent, and its course is shown here.</p>
+              <p className="small q">Then you send the first job and see its timeline here.</p>
             )}
           </Step>
         </ol>
@@ -105,7 +109,7 @@ function AfterCreation({
     >
       <div className="cols first-run">
         <ol className="steps">
-          <Step state="done" title="Make a queue">
+          <Step state="done" title="Create a queue">
             <p>
               <b>{queue.name}</b> delivers to <span className="mono">{queue.webhookUrl}</span>{' '}
               <Link className="link" href={`${page}/edit`}>
@@ -121,7 +125,7 @@ function AfterCreation({
             <Secret secret={queue.secret} isHidden={isHidden} onHide={() => setHidden(true)} />
             {port === null && (
               <p className="small q">
-                Yours is on another computer. This one shows how the check works: an HMAC over the bytes of the body.
+                Your receiver is on another computer. This example shows the check: an HMAC over the bytes of the body.
               </p>
             )}
             <Term text={receiverCommand(port ?? SUGGESTED_PORT)} what="Receiver" />
@@ -131,7 +135,7 @@ function AfterCreation({
             <p className="small q">
               {/* In another tab: these steps, with their secret, are gone when the page is left. */}
               <a className="link" href={urlOf('settings')} target="_blank" rel="noreferrer">
-                Make an API key
+                Create an API key
               </a>
             </p>
             <WaitForJob queue={queue} asked={asked} job={job} />
@@ -144,9 +148,9 @@ function AfterCreation({
 }
 
 function h1Of(name: string, status: string | undefined): string {
-  if (status === undefined) return `${name} is ready and waits for its first job.`;
-  if (status === 'COMPLETED') return `It works: the first job of ${name} arrived.`;
-  return status === 'DEAD' ? `The first job of ${name} did not arrive.` : `The first job of ${name} is on its way.`;
+  if (status === undefined) return `${name} is ready and waiting for its first job.`;
+  if (status === 'COMPLETED') return `It works: the first job in ${name} arrived.`;
+  return status === 'DEAD' ? `The first job in ${name} did not arrive.` : `The first job in ${name} is on its way.`;
 }
 
 function Step({

@@ -43,7 +43,7 @@ export function QueueStart({
           )}
           <option value="copy">another queue</option>
         </select>
-        <small>{chosen !== undefined && textOfTemplate(chosen)} All of them can be changed later.</small>
+        <small>{chosen !== undefined && textOfTemplate(chosen)} You can change all of them later.</small>
       </div>
       {start === 'copy' && <CopiedQueue copyOf={copyOf} problem={problem} />}
     </div>
@@ -59,7 +59,7 @@ function CopiedQueue({ copyOf, problem }: { copyOf: string; problem: string | un
         name="copyOf"
         label="Queue to copy"
         value={copyOf}
-        hint="All of its settings, but not its name, its secret and its jobs."
+        hint="Copies all settings, but not the name, the secret and the jobs."
         problem={problem}
         list={id}
         onText={setText}

@@ -6,7 +6,7 @@ import { Term } from './term.tsx';
 /** The signing secret, once. Hidden, it is nowhere in the page any more. */
 export function Secret({ secret, isHidden, onHide }: { secret: string; isHidden: boolean; onHide: () => void }) {
   if (isHidden) {
-    return <p className="small q">The signing secret is hidden for good. If it is lost, give the queue a new one.</p>;
+    return <p className="small q">The signing secret cannot be shown again. If you lose it, rotate it.</p>;
   }
   return (
     <>
@@ -19,7 +19,7 @@ export function Secret({ secret, isHidden, onHide }: { secret: string; isHidden:
           </button>
         }
       >
-        <b>This is the only time that the signing secret is shown.</b> Keep it where your receiver reads it.
+        <b>The signing secret is shown only this once.</b> Store it where your receiver reads it.
       </Note>
       <Term text={secretCommand(secret)} what="Signing secret" isSecret />
       <AskBeforeLoss what="the signing secret" without="the queue needs a rotation" />

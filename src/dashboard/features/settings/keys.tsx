@@ -24,11 +24,11 @@ import { type ApiKeyRow, Keys as KeysOperation, RevokeKey } from './operations.t
 export function Keys({ tabs }: { tabs: ReactNode }) {
   const asked = useQuery(query(KeysOperation, {}));
   const mine = useShell()?.me.apiKeyId ?? null;
-  const [isMaking, setMaking] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const [made, setMade] = useState<MadeKey | null>(null);
   const [revoking, setRevoking] = useState<ApiKeyRow | null>(null);
   const [showsRevoked, setShowsRevoked] = useState(false);
-  useCommands([{ key: 'n', label: 'New API key', icon: 'plus', run: () => setMaking(true), deed: 'createApiKey' }]);
+  useCommands([{ key: 'n', label: 'New API key', icon: 'plus', run: () => setCreating(true), deed: 'createApiKey' }]);
   const keys = asked.data?.account.apiKeys;
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   const shown = keys?.filter(({ revokedAt }) => showsRevoked || revokedAt === null) ?? [];
@@ -37,7 +37,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
       keys={keys}
       actions={
         <May deed="createApiKey">
-          <button type="button" className="btn" onClick={() => setMaking(true)}>
+          <button type="button" className="btn" onClick={() => setCreating(true)}>
             <Icon name="plus" />
             New key…
             <kbd>n</kbd>
@@ -50,8 +50,8 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
       {made !== null && <KeyOnce made={made} onClose={() => setMade(null)} />}
       {keys === undefined && asked.isLoading && <Skeleton lines={4} />}
       {keys !== undefined && shown.length === 0 && (
-        <Empty title="No active key" icon="key">
-          <p>Programs need one to publish. Make one for each of them, so that each can be revoked alone.</p>
+        <Empty title="No active keys" icon="key">
+          <p>A program needs a key to publish. Create one for each program, so that you can revoke it alone.</p>
         </Empty>
       )}
       {shown.length > 0 && <KeyTable keys={shown} mine={mine} newId={made?.id ?? null} onRevoke={setRevoking} />}
@@ -62,7 +62,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
           </button>
         </p>
       )}
-      {isMaking && <NewKeyDialog onMade={setMade} onClose={() => setMaking(false)} />}
+      {isCreating && <NewKeyDialog onMade={setMade} onClose={() => setCreating(false)} />}
       {revoking !== null && (
         <RevokeDialog apiKey={revoking} isMine={revoking.id === mine} onClose={() => setRevoking(null)} />
       )}
@@ -85,7 +85,7 @@ function Head({
       title="API keys"
       crumbs={[{ label: 'Settings' }, { label: 'API keys' }]}
       h1={keys === undefined ? 'API keys' : headOfKeys(keys, view.now)}
-      lead="Give each program a key of its own, with no more rights than it needs. A revoked key is refused within a second, everywhere."
+      lead="Give each program its own key, with no more rights than it needs. A revoked key is refused everywhere within 1 second."
       actions={actions}
     >
       {children}
@@ -109,14 +109,14 @@ function KeyTable({
     <Table
       className="cards keys"
       caption="API keys"
-      columns={['Name', 'Key', 'May', ['Made', 'lo1'], 'Last used', 'Ends', unseen('What you can do')]}
+      columns={['Name', 'Key', 'Permissions', ['Created', 'lo1'], 'Last used', 'Expires', unseen('Actions')]}
     >
       {keys.map((key) => {
         const isOld = key.revokedAt === null && isUnused(key, view.now);
         return (
           <tr key={key.id} className={key.revokedAt === null ? undefined : 'revoked'}>
             <td className="c1">
-              <span className="strong">{key.name ?? 'without a name'}</span>{' '}
+              <span className="strong">{key.name ?? 'Unnamed key'}</span>{' '}
               {key.id === newId && <span className="tag ok">new</span>}{' '}
               {key.id === mine && <span className="tag">this session</span>}
             </td>
@@ -179,7 +179,7 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
       }}
       onClose={onClose}
     >
-      <p className="q">A revoked key cannot be made valid again. It stays in the list, and in the activity.</p>
+      <p className="q">A revoked key stays in the list and in Activity. It cannot be restored.</p>
     </Dialog>
   );
 }

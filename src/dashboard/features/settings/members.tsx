@@ -52,9 +52,7 @@ function MemberList({ tabs }: { tabs: ReactNode }) {
       {list === undefined && asked.isLoading && <Skeleton lines={4} />}
       {list?.nodes.length === 0 && (
         <Empty title="No person has signed in" icon="user">
-          <p>
-            People are here once they have signed in with an OpenID provider. Keys and sign-in links have no member.
-          </p>
+          <p>People appear here after they sign in with an OpenID provider. Keys and sign-in links have no member.</p>
         </Empty>
       )}
       {list !== undefined && list.nodes.length > 0 && (

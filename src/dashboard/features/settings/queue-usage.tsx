@@ -44,7 +44,7 @@ function Queues({ usage: { queues, countedUntil, otherQueues, otherAttempts } }:
   return (
     <>
       {queues.length === 0 ? (
-        <p className="q">No attempts are counted in this month.</p>
+        <p className="q">No attempts in this month yet.</p>
       ) : (
         <Table
           labelledBy="by-queue"
@@ -54,7 +54,7 @@ function Queues({ usage: { queues, countedUntil, otherQueues, otherAttempts } }:
             ['Share', 'n'],
             ['Succeeded', 'n lo1'],
             ['Failed', 'n lo1'],
-            ['Put off', 'n lo1'],
+            ['Deferred', 'n lo1'],
           ]}
         >
           {queues.map(({ queueId, queueName, attempts, succeeded, failed, deferred }) => (
@@ -73,7 +73,7 @@ function Queues({ usage: { queues, countedUntil, otherQueues, otherAttempts } }:
         {otherQueues > 0 && `${many(otherQueues, 'more queue')}: ${many(otherAttempts, 'attempt')}. `}
         {countedUntil === null
           ? 'Nothing is counted yet.'
-          : `Attempts that ended up to ${time(Date.parse(countedUntil), view)}; the number above counts those that began.`}
+          : `Attempts finished by ${time(Date.parse(countedUntil), view)}; the figure above counts attempts started.`}
       </p>
     </>
   );

@@ -30,7 +30,7 @@ export function Sessions({ tabs }: { tabs: ReactNode }) {
       title="Sessions"
       crumbs={[{ label: 'Settings' }, { label: 'Sessions' }]}
       h1={list === undefined ? 'Sessions' : headOfSessions(list, isAll)}
-      lead="A session is a sign-in to this dashboard. One that is ended is refused within a second, everywhere."
+      lead="A session is a sign-in to this dashboard. Once ended, it is refused everywhere within 1 second."
     >
       {tabs}
       <Failure asked={asked} what="The list of sessions" />
@@ -52,7 +52,7 @@ function SessionTable({ sessions, onEnd }: { sessions: readonly SessionRow[]; on
     <Table
       className="cards people"
       caption="Open sessions, the newest first"
-      columns={['Who', 'Browser', ['Since', 'lo1'], 'Last used', 'Ends', unseen('What you can do')]}
+      columns={['User', 'Browser', ['Since', 'lo1'], 'Last used', 'Expires', unseen('Actions')]}
     >
       {sessions.map((session) => (
         <tr key={session.id}>
@@ -74,7 +74,7 @@ function SessionTable({ sessions, onEnd }: { sessions: readonly SessionRow[]; on
             <Ago at={session.lastUsedAt} />
           </td>
           <td className="c5 q">
-            <span className="unit">ends </span>
+            <span className="unit">expires </span>
             <Time at={session.expiresAt} />
           </td>
           <td className="n c2">

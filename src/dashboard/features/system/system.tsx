@@ -70,7 +70,7 @@ function Facts({ data: { server, queues, releases, tookMs } }: { data: SystemDat
         <div>
           <dt>Oldest due job</dt>
           <dd className={lateSeconds > 60 ? 'worry' : undefined}>
-            {late === null ? 'none waits' : span(lateSeconds * 1000)}
+            {late === null ? 'None' : span(lateSeconds * 1000)}
           </dd>
           <dd className="sub">
             {late !== null && (
@@ -85,7 +85,7 @@ function Facts({ data: { server, queues, releases, tookMs } }: { data: SystemDat
           </dd>
         </div>
         <div>
-          <dt>Answer to this page</dt>
+          <dt>Response time</dt>
           <dd>{took(tookMs)}</dd>
           <dd className="sub">network, API and database</dd>
         </div>
@@ -127,7 +127,7 @@ function Processes({ data: { instances } }: { data: SystemData }) {
     <section className="sec" aria-labelledby="processes">
       <div className="sec-head">
         <h2 id="processes">Processes</h2>
-        <span className="small q">read again every 5 s</span>
+        <span className="small q">refreshed every 5 s</span>
       </div>
       <Table
         className="cards processes"
@@ -202,13 +202,13 @@ function Times({ data: { server, account } }: { data: SystemData }) {
       'after they were published, with their attempts and answers',
     ],
     ['Lists reach back', seconds(account.plan.windowSeconds), 'by the plan of this account'],
-    ['A job can be delivered for', seconds(server.lifetimeSeconds), 'from its first due time; then it dies'],
+    ['A job can be delivered for', seconds(server.lifetimeSeconds), 'after it first becomes due; then it dies'],
     ['A receiver must answer within', seconds(server.webhookTimeoutSeconds), 'or the attempt fails'],
   ] as const;
   return (
     <section className="sec" aria-labelledby="times">
       <div className="sec-head">
-        <h2 id="times">Retention and limits of time</h2>
+        <h2 id="times">Retention and time limits</h2>
       </div>
       <dl className="pairs times">
         {rows.map(([label, value, note]) => (

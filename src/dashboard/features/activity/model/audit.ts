@@ -2,9 +2,9 @@ import { queuePath } from '../../../filter/links.ts';
 import { type Entry, nameOfTarget, verbOfEntry, wordsOfDeed } from '../../../words/audit.ts';
 import { count, many, minute, time, type View } from '../../../words/format.ts';
 
-/** The list of changes: where each leads to, and sign-ins and deeds on many queues folded into lines. */
+/** The list of changes: where each leads to, and sign-ins and actions on many queues folded into lines. */
 
-/** The name of what was changed, and its page; both null when the words of the deed say it all. */
+/** The name of what was changed, and its page; both null when the words of the action say it all. */
 export function targetOf(entry: Entry): { name: string | null; path: string | null } {
   const name = nameOfTarget(entry);
   return { name, path: pathOf(entry, name) };
@@ -35,21 +35,21 @@ interface ListedEntry extends Entry {
   memberId: string | null;
 }
 
-/** One entry, or a run of sign-ins without a change between them, or of one deed on many queues. */
+/** One entry, or a run of sign-ins without a change between them, or of one action on many queues. */
 export type Line<E> = E | readonly E[];
 
 export const isRun = <E>(line: Line<E>): line is readonly E[] => Array.isArray(line);
 
 const isSignIn = ({ action }: Pick<Entry, 'action'>) => action.startsWith('session.');
 
-/** Entries of one deed follow each other as closely. */
+/** Entries of one action follow each other as closely. */
 const DEED_MS = 10_000;
 /** Fewer stand as they are. */
 const MANY_QUEUES = 3;
 
 type Foldable = Pick<ListedEntry, 'action' | 'actor' | 'after' | 'at' | 'targetType' | 'targetId'>;
 
-/** Whether the entry is of the same deed, on another queue: the undo of a deed is a deed of its own. */
+/** Whether the entry is of the same action, on another queue: an undo is an action of its own. */
 function continuesDeed(run: readonly Foldable[], entry: Foldable): boolean {
   const { action, actor, at, targetType, targetId } = entry;
   const last = run.at(-1);
@@ -64,7 +64,7 @@ function continuesDeed(run: readonly Foldable[], entry: Foldable): boolean {
   );
 }
 
-/** Entries, the newest first: a deed on three or more queues is one line, and so are two or more sign-ins, unless they were asked for. */
+/** Entries, the newest first: an action on three or more queues is one line, and so are two or more sign-ins, unless they were asked for. */
 export function folded<E extends Foldable>(entries: readonly E[], hasSignIns: boolean): Line<E>[] {
   const lines: E[][] = [];
   for (const entry of entries) {

@@ -3,7 +3,7 @@ import type { SchemaType } from '../../../schema/types.ts';
 import { many, number, seconds } from '../../../words/format.ts';
 import type { Templates } from '../operations.ts';
 
-/** The answers of the form that makes a queue, and the input of `createQueue` that they mean. */
+/** The answers of the form that creates a queue, and the input of `createQueue` that they mean. */
 
 /** Where settings come from that are not given. */
 export type Start = 'defaults' | 'copy' | `template:${string}`;
@@ -12,9 +12,9 @@ export type NewQueueInput = SchemaType<'CreateQueueInput'>;
 
 /** Numbers before the first job; the rest is in the settings of the queue. */
 export const LIMITS = [
-  { name: 'concurrency', label: 'At once', hint: 'Jobs in flight at the same time' },
-  { name: 'rateLimitMax', label: 'Rate limit, deliveries', hint: 'Retries count, too' },
-  { name: 'rateLimitWindow', label: 'per so many seconds', hint: 'Together with a rate limit' },
+  { name: 'concurrency', label: 'Concurrency', hint: 'Jobs in flight at the same time' },
+  { name: 'rateLimitMax', label: 'Rate limit', hint: 'Deliveries per window, retries included' },
+  { name: 'rateLimitWindow', label: 'Window in seconds', hint: 'Together with a rate limit' },
   { name: 'maxAttempts', label: 'Attempts', hint: 'Then a job is dead' },
 ] as const;
 export type LimitName = (typeof LIMITS)[number]['name'];
@@ -27,7 +27,7 @@ export const startOf = (name: string | null): Start => (name === null ? 'default
 /** A setting as the field that may replace it shows it. */
 export const valueText = (value: number | null) => (value === null ? 'no limit' : String(value));
 
-/** "5 at once, no rate limit. 3 attempts, exponential back-off from 2 s. At most 50 holds for backpressure. …" */
+/** "5 at a time, no rate limit. 3 attempts, exponential back-off from 2 s. At most 50 holds for backpressure. …" */
 export function textOfTemplate(template: Omit<Template, 'name'>): string {
   const { mode, ackTimeout, ackTimeoutAction, rateLimitMax, backoffType } = template;
   const end = ackTimeoutAction === 'RETRY' ? 'the attempt has failed' : 'the job is dead';
@@ -37,7 +37,7 @@ export function textOfTemplate(template: Omit<Template, 'name'>): string {
       : `${many(rateLimitMax, 'delivery', 'deliveries')} in ${seconds(template.rateLimitWindow)}`;
   return [
     ...(mode === 'ACK' ? [`A report within ${seconds(ackTimeout)}, else ${end}.`] : []),
-    `${number(template.concurrency)} at once, ${limit}.`,
+    `${number(template.concurrency)} at a time, ${limit}.`,
     `${many(template.maxAttempts, 'attempt')}, ${backoffType === 'FIXED' ? 'a fixed back-off of' : 'exponential back-off from'} ${seconds(template.backoffDelay)}.`,
     `At most ${many(template.maxDefers, 'hold')} for backpressure.`,
     template.dlqEnabled ? 'Dead letters are kept.' : 'No dead letters.',

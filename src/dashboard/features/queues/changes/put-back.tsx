@@ -32,7 +32,7 @@ export function PutBackDialog({
     const now = present === null ? null : putBackOf(entry, present);
     onDone();
     if (JSON.stringify(now?.changes) !== JSON.stringify(changes)) {
-      return 'The queue has been changed meanwhile. Nothing was put back; this is what is left now.';
+      return 'The queue was changed meanwhile. Nothing was put back; this is what is left now.';
     }
     const [first] = changes;
     const outcome = await changeQueue(async () =>
@@ -49,7 +49,7 @@ export function PutBackDialog({
   return (
     <Dialog
       title={changes.length === 0 ? `Nothing of ${name} is left to put back` : `Put back ${count} of ${name}?`}
-      lead="Only what this change set gets its former value. It is a change of its own, and can be put back too."
+      lead="Only the settings of this change get their former values. You can put this back, too."
       deed={changes.length === 0 ? null : { label: `Put back ${count}`, run }}
       onClose={onClose}
     >

@@ -17,7 +17,7 @@ export type FirstRunSteps = ComponentType<{
 
 export const NEW_QUEUE = '/queues?new=1';
 
-/** To the steps that make a queue and show its first job. */
+/** To the steps that create a queue and show its first job. */
 export function NewQueueLink() {
   const [, navigate] = useLocation();
   useCommands([{ key: 'n', label: 'New queue', icon: 'plus', run: () => navigate(NEW_QUEUE), deed: 'createQueue' }]);

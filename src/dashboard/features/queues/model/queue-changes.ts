@@ -42,7 +42,7 @@ export interface ChangeInWords {
 const OTHERS: Readonly<Record<string, string | null>> = {
   pausedAt: null,
   pausedBy: null,
-  takesOverAt: 'The new secret signs from',
+  takesOverAt: 'The new secret signs alone from',
   name: 'Name',
   heldUntil: 'Held until',
   jobs: 'Jobs that became due',

@@ -21,10 +21,10 @@ export type FieldName = keyof Settings;
 export type Value = Settings[FieldName];
 
 export type When = 'now' | 'delivery' | 'published';
-/** The end of a sentence that begins with "It changes …". */
+/** The end of a sentence that begins with "It takes effect …". */
 export const WHEN: Readonly<Record<When, string>> = {
-  now: 'at once',
-  delivery: 'from the next delivery on',
+  now: 'immediately',
+  delivery: 'with the next delivery',
   published: 'for jobs published from now on',
 };
 
@@ -74,14 +74,14 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
     fields: [
       {
         ...{ name: 'concurrency', label: 'Concurrency', kind: 'integer', when: 'now', min: 1, max: 500 },
-        hint: 'Jobs that are in flight at the same time',
+        hint: 'Jobs in flight at the same time',
       },
       {
-        ...{ name: 'rateLimitMax', label: 'Rate limit, deliveries', kind: 'integer', when: 'now' },
-        ...{ min: 1, max: MAX_INTEGER, isOptional: true, hint: 'Empty: no limit' },
+        ...{ name: 'rateLimitMax', label: 'Rate limit', kind: 'integer', when: 'now' },
+        ...{ min: 1, max: MAX_INTEGER, isOptional: true, hint: 'Deliveries per window; empty for no limit' },
       },
       {
-        ...{ name: 'rateLimitWindow', label: 'per so many seconds', kind: 'seconds', when: 'now' },
+        ...{ name: 'rateLimitWindow', label: 'Window in seconds', kind: 'seconds', when: 'now' },
         ...{ min: 0.001, max: 3600 },
       },
     ],
@@ -95,7 +95,7 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         ...{ min: 0, max: 3600 },
       },
       {
-        ...{ name: 'backoffType', label: 'From retry to retry, it', kind: 'choice', when: 'published' },
+        ...{ name: 'backoffType', label: 'Back-off growth', kind: 'choice', when: 'published' },
         choices: [
           ['EXPONENTIAL', 'doubles'],
           ['FIXED', 'stays the same'],
@@ -103,23 +103,23 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       },
       {
         ...{ name: 'maxDefers', label: 'Holds', kind: 'integer', when: 'delivery', min: 0, max: 1000 },
-        hint: 'How often the receiver may put a job off',
+        hint: 'How often the receiver may defer a job',
       },
       {
-        ...{ name: 'dlqEnabled', label: 'A dead job leaves', kind: 'choice', when: 'now' },
+        ...{ name: 'dlqEnabled', label: 'When a job dies', kind: 'choice', when: 'now' },
         choices: [
-          ['true', 'a dead letter'],
-          ['false', 'nothing to replay'],
+          ['true', 'keep a dead letter'],
+          ['false', 'keep nothing'],
         ],
       },
     ],
   },
   {
-    title: 'Finding it',
+    title: 'Tags',
     fields: [
       {
         ...({ name: 'tags', label: 'Tags', kind: 'tags', when: 'now' } as const),
-        hint: 'Words with spaces between them, such as mail eu. The list of queues and the filter of jobs find tag:eu',
+        hint: 'Words with spaces between them, such as mail eu. Search queues and jobs with tag:eu',
       },
     ],
   },
@@ -223,17 +223,15 @@ export function inputOf(changes: readonly Change[]): Partial<Settings> {
 /** The first line of the page. */
 export function sentenceOfReview({ changes, problems }: Review): string {
   if (problems.size > 0) {
-    return problems.size === 1
-      ? 'One setting has to be corrected first.'
-      : `${problems.size} settings have to be corrected first.`;
+    return `${many(problems.size, 'setting is', 'settings are')} invalid.`;
   }
-  if (changes.length === 0) return 'Change a setting to see what it does, and when.';
+  if (changes.length === 0) return 'Change a setting to see when it takes effect.';
   const parts = (Object.keys(WHEN) as When[]).flatMap((when) => {
     const count = changes.filter((change) => change.when === when).length;
     if (count === 0) return [];
     return [changes.length === count ? WHEN[when] : `${count} ${WHEN[when]}`];
   });
-  const head = changes.length === 1 ? 'One setting changes' : `${changes.length} settings change`;
+  const head = many(changes.length, 'setting changes', 'settings change');
   return parts.length === 1 ? `${head} ${parts[0]}.` : `${head}: ${parts.join(', ')}.`;
 }
 
@@ -244,8 +242,7 @@ export interface Breaker {
 
 /** "It opens after 10 failed answers in a row, or when all answers of 1 min have failed." */
 export function breakerLead(breaker: Breaker | null): string {
-  if (breaker === null)
-    return 'While the receiver is down, each job is tried until its attempts are used up, and dies.';
+  if (breaker === null) return 'While the receiver is down, each job uses up its attempts and dies.';
   return `It opens ${shownBreaker(breaker)}.`;
 }
 

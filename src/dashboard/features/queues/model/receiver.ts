@@ -10,7 +10,7 @@ interface Health {
   /** By the receiver's answers, or without one. */
   refused: number;
   answered2xx: number;
-  /** Answers that put the job off: 429, 503 and 529. */
+  /** Answers that deferred the job: 429, 503 and 529. */
   backpressure: number;
   failingQueues: number;
   /** The receiver works again, and these would fail by their hour. */
@@ -32,8 +32,8 @@ export interface Receiver {
 type Trouble = 'fails' | 'nothing' | 'held' | 'untried' | 'pressure' | 'paused';
 
 /** So much backpressure is a warning of a queue, too. */
-const LEAST_PUT_OFF = 3;
-const SHARE_PUT_OFF = 0.2;
+const LEAST_DEFERRED = 3;
+const SHARE_DEFERRED = 0.2;
 
 /** With those of before the receiver worked again: their own rows say so, until they are tried. */
 export const failingOf = (health: Health | null) => (health?.failingQueues ?? 0) + (health?.untriedQueues ?? 0);
@@ -47,60 +47,64 @@ function trouble({ queueCount, pausedQueues, heldQueues, health }: Receiver): Tr
   if (backpressure > 0 && answered2xx === 0) return 'nothing';
   if (heldQueues > 0) return 'held';
   if (failingOf(health) > 0) return 'untried';
-  return backpressure >= LEAST_PUT_OFF && backpressure > attempts * SHARE_PUT_OFF ? 'pressure' : null;
+  return backpressure >= LEAST_DEFERRED && backpressure > attempts * SHARE_DEFERRED ? 'pressure' : null;
 }
 
-const queuesOf = (part: number, all: number) =>
-  part === all ? (all === 1 ? 'The queue' : `All ${number(all)} queues`) : `${number(part)} of ${many(all, 'queue')}`;
+/** "All 3 queues that deliver to a.example are"; the subject of a sentence with its verb. */
+function queuesOf(part: number, { queueCount: all, host }: Receiver): string {
+  const queues =
+    part === all ? (all === 1 ? 'The queue' : `All ${number(all)} queues`) : `${number(part)} of ${many(all, 'queue')}`;
+  return `${queues} that ${all === 1 ? 'delivers' : 'deliver'} to ${host} ${part === 1 ? 'is' : 'are'}`;
+}
 
-/** The answer of the page: does the receiver take what is sent? */
+/** The answer of the page: does the receiver accept what is sent? */
 export function sentenceOfReceiver(receiver: Receiver, view: View): string {
-  const { queueCount, pausedQueues } = receiver;
+  const { pausedQueues } = receiver;
   if (trouble(receiver) === 'paused') {
-    const { host, health } = receiver;
+    const { health } = receiver;
     const isWell = health === null || (health.lastFailure === null && failingOf(health) === 0);
     const before = isWell ? '' : ` ${mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
-    return `${queuesOf(pausedQueues, queueCount)} to ${host} ${queueCount === 1 ? 'is' : 'are'} paused.${before}`;
+    return `${queuesOf(pausedQueues, receiver)} paused.${before}`;
   }
   const paused = pausedQueues === 0 ? '' : ` ${many(pausedQueues, 'queue is', 'queues are')} paused.`;
   return `${answerOf(receiver, view)}${paused}`;
 }
 
 function answerOf(receiver: Receiver, view: View): string {
-  const { host, queueCount, heldQueues, health } = receiver;
+  const { host, heldQueues, health } = receiver;
   const { attempts = 0, failed = 0, refused = 0, backpressure = 0, failingQueues: failing = 0 } = health ?? {};
-  const putOff = `${number(backpressure)} of ${many(attempts, 'attempt')}`;
+  const deferred = `${number(backpressure)} of ${many(attempts, 'attempt')}`;
   switch (trouble(receiver)) {
     case 'fails': {
       const since = mended(health, 'It', view);
-      return `${queuesOf(failing, queueCount)} to ${host} ${failing === 1 ? 'fails' : 'fail'}: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
+      return `${queuesOf(failing, receiver)} failing: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
     case 'nothing': {
       const others = refused > 0 ? `, ${number(refused)} failed` : '';
-      return `${host} takes nothing: ${putOff} of the last hour ${backpressure === 1 ? 'was' : 'were'} put off${others}.`;
+      return `${host} accepts nothing: ${deferred} in the last hour ${backpressure === 1 ? 'was' : 'were'} deferred${others}.`;
     }
     case 'held':
-      return `${queuesOf(heldQueues, queueCount)} to ${host} ${heldQueues === 1 ? 'is' : 'are'} held.`;
+      return `${queuesOf(heldQueues, receiver)} held.`;
     case 'pressure':
-      return `${host} put off ${putOff} of the last hour.`;
+      return `${host} deferred ${deferred} in the last hour.`;
     default: {
       const since = mended(health, host, view);
       const untried = failingOf(health);
       if (since !== null)
         return untried === 0
           ? since
-          : `${since} ${queuesOf(untried, queueCount)} ${untried === 1 ? 'was' : 'were'} not tried enough since.`;
+          : `${since} ${many(untried, 'queue has', 'queues have')} had too few attempts since.`;
       if (attempts === 0) return `No attempt to ${host} ended in the last hour.`;
       if (failed === 0) return `None of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
       if (refused === 0)
-        return `${host} refused none of ${many(attempts, 'attempt')} of the last hour; ${number(failed)} failed later, without a good report of the worker.`;
+        return `${host} refused none of ${many(attempts, 'attempt')} in the last hour; ${number(failed)} failed later, without a report of success from the worker.`;
       return `${number(refused)} of ${many(attempts, 'attempt')} to ${host} failed in the last hour.`;
     }
   }
 }
 
 const ofHour = (health: Health | null, lead: string) =>
-  `${lead}${number(health?.refused ?? 0)} of ${number(health?.attempts ?? 0)} attempts of the last hour failed.`;
+  `${lead}${number(health?.refused ?? 0)} of ${many(health?.attempts ?? 0, 'attempt')} in the last hour failed.`;
 
 /** The successes that outweigh the failures of the hour; null without any. */
 function mended(health: Health | null, who: string, view: View): string | null {
@@ -131,21 +135,26 @@ export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Si
 /** A receiver is well with so few failures. */
 const SHARE_REFUSED = 0.1;
 
-/** Sign of a receiver that neither fails nor puts off. */
+/** Sign of a receiver that neither fails nor defers. */
 function signOfAnswers(health: Health | null): { icon: IconName; signal: Signal } {
   if (health === null || health.attempts === 0) return { icon: 'idle', signal: 'idle' };
   const isWell = health.refused <= health.attempts * SHARE_REFUSED || (health.lastFailure?.succeededSince ?? 0) > 0;
   return isWell ? { icon: 'done', signal: 'ok' } : { icon: 'failing', signal: 'warn' };
 }
 
-/** "8 queues, 2 paused, 1 held" */
-export function queuesText({ queueCount, pausedQueues, heldQueues }: Receiver): string {
-  const paused = pausedQueues > 0 ? `, ${number(pausedQueues)} paused` : '';
-  const held = heldQueues > 0 ? `, ${number(heldQueues)} held` : '';
-  return `${many(queueCount, 'queue')}${paused}${held}`;
+/** "2 paused, 1 held"; empty for none of both. */
+export function stoppedText({ pausedQueues, heldQueues }: Receiver): string {
+  const counts = [pausedQueues > 0 && `${number(pausedQueues)} paused`, heldQueues > 0 && `${number(heldQueues)} held`];
+  return counts.filter(Boolean).join(', ');
 }
 
-/** The share of attempts that failed or were put off. */
+/** "8 queues, 2 paused, 1 held" */
+export function queuesText(receiver: Receiver): string {
+  const stopped = stoppedText(receiver);
+  return `${many(receiver.queueCount, 'queue')}${stopped && `, ${stopped}`}`;
+}
+
+/** The share of attempts that failed or were deferred. */
 export function notTakenText(health: Health | null): string {
   return health === null || health.attempts === 0
     ? NONE
@@ -156,7 +165,7 @@ const SPAN_MS = 300_000;
 
 /** The five minutes in which something happened, as the statistics know it: "15:20 to 15:25". */
 export function spanText(start: string | null, view: View): string {
-  if (start === null) return 'None in a day';
+  if (start === null) return 'None in 24\u00a0h';
   const at = Date.parse(start);
   return `${minute(at, view)} to ${minute(Math.min(at + SPAN_MS, view.now), view)}`;
 }
@@ -167,11 +176,11 @@ export function lastAccepted(
   view: View,
 ): { text: string; sub: string } {
   if (ackQueues === queueCount) return { text: NONE, sub: 'not known in ack mode' };
-  const sub = ackQueues === 0 ? 'to five minutes' : `of ${many(queueCount - ackQueues, 'queue')} without ack mode`;
+  const sub = ackQueues === 0 ? 'within 5\u00a0min' : `of ${many(queueCount - ackQueues, 'queue')} without ack mode`;
   return { text: spanText(health?.acceptedAt ?? null, view), sub };
 }
 
-/** Receivers whose queues fail first, most of them, then those that take nothing, and those that rejected most; else by name. */
+/** Receivers whose queues fail first, most of them, then those that accept nothing, and those that rejected most; else by name. */
 export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[] {
   const rank = (receiver: Receiver) =>
     ({ fails: 0, nothing: 1, held: 2, untried: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
@@ -182,14 +191,14 @@ export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[]
   );
 }
 
-/** The answer of the list: "2 of 7 receivers have failing queues, 1 takes nothing." The rows count the same queues. */
+/** The answer of the list: "2 of 7 receivers have failing queues, 1 accepts nothing." The rows count the same queues. */
 export function headlineOfReceivers(receivers: readonly Receiver[], isAll: boolean): string {
-  if (receivers.length === 0) return 'No queue delivers anywhere yet.';
+  if (receivers.length === 0) return 'No receivers yet.';
   const failing = receivers.filter(({ health }) => failingOf(health) > 0).length;
   const refusing = receivers.filter((one) => trouble(one) === 'nothing').length;
   const of = isAll ? many(receivers.length, 'receiver') : `the ${number(receivers.length)} receivers on this page`;
   const fail = `${failing === 0 ? 'None' : number(failing)} of ${of} ${failing > 1 ? 'have' : 'has'} failing queues`;
-  return refusing === 0 ? `${fail}.` : `${fail}, ${number(refusing)} ${refusing === 1 ? 'takes' : 'take'} nothing.`;
+  return refusing === 0 ? `${fail}.` : `${fail}, ${number(refusing)} ${refusing === 1 ? 'accepts' : 'accept'} nothing.`;
 }
 
 interface ChangingQueue {

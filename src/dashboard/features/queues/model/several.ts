@@ -35,7 +35,7 @@ export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
     button: 'Resume…',
     verb: 'Resume',
     lead: 'Their jobs go out as soon as limits, holds and breakers allow, and get their full lifetime again.',
-    figures: ['to go on', 'not paused'],
+    figures: ['to be resumed', 'not paused'],
     done: 'resumed',
     undone: 'paused again',
   },
@@ -43,7 +43,7 @@ export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
     icon: 'edit',
     button: 'Limit…',
     verb: 'Limit',
-    lead: 'A field that is left empty keeps the value of each queue. The limits apply at once.',
+    lead: 'An empty field keeps the value of each queue. The limits apply immediately.',
     figures: ['to be changed', 'have these limits'],
     done: 'limited',
     undone: 'back at the former limits',
@@ -115,8 +115,8 @@ export interface LimitsInput {
 /** Each limit with its name, its bounds and whether it has no fraction. */
 const LIMITS: Readonly<Record<keyof LimitDraft, readonly [name: string, may: string, min: number, max: number]>> = {
   concurrency: ['Concurrency', 'a whole number from 1 to 500', 1, 500],
-  rateLimitMax: ['Deliveries per window', 'a whole number of at least 1, or none', 1, 2_147_483_647],
-  rateLimitWindow: ['The window', 'from 0.001 to 3600 seconds', 0.001, 3600],
+  rateLimitMax: ['Rate limit', 'a whole number of at least 1, or none', 1, 2_147_483_647],
+  rateLimitWindow: ['Window', 'from 0.001 to 3600 seconds', 0.001, 3600],
 };
 
 export interface LimitProblem {

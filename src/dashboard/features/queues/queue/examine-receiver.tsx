@@ -3,6 +3,7 @@ import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Status } from '../../../parts/status.tsx';
+import { many } from '../../../words/format.ts';
 import type { Word } from '../../../words/words.ts';
 import { ExamineReceiver, type Finding } from '../operations/examine-receiver.ts';
 
@@ -10,10 +11,10 @@ import { ExamineReceiver, type Finding } from '../operations/examine-receiver.ts
 const TEST_PAYLOAD = '{"jobferry":"check"}';
 
 const STATUSES: Readonly<Record<Finding['status'], Word>> = {
-  OK: { word: 'Fine', icon: 'check', signal: 'ok' },
+  OK: { word: 'Passed', icon: 'check', signal: 'ok' },
   WARNING: { word: 'Warning', icon: 'info', signal: 'warn' },
   FAILED: { word: 'Failed', icon: 'failed', signal: 'bad' },
-  SKIPPED: { word: 'Not seen', icon: 'idle', signal: 'idle' },
+  SKIPPED: { word: 'Not tested', icon: 'idle', signal: 'idle' },
 };
 
 /** Asks for the payload, sends the test requests, and shows the verdicts in place of the question. */
@@ -36,13 +37,13 @@ export default function ExamineDialog({
   };
   return (
     <Dialog
-      title={findings === null ? `Examine the receiver of ${queue.name}?` : titleOf(findings)}
-      lead="It gets up to thirty signed test requests, good and forged ones. They are not jobs, but a receiver that takes the payload may do its work each time."
-      deed={{ label: findings === null ? 'Examine' : 'Examine again', run, keep: 'Close' }}
+      title={findings === null ? `Test the receiver of ${queue.name}?` : titleOf(findings)}
+      lead="Sends up to 30 signed test requests, valid and forged. They are not jobs, but a receiver that accepts the payload may do its work each time."
+      deed={{ label: findings === null ? 'Start the test' : 'Test again', run, keep: 'Close' }}
       onClose={onClose}
     >
       <div className="field">
-        <label htmlFor={field}>Payload that it takes</label>
+        <label htmlFor={field}>A payload that it accepts</label>
         <textarea
           className="input"
           id={field}
@@ -77,6 +78,6 @@ function FindingLine({ finding: { name, status, text, advice } }: { finding: Fin
 function titleOf(findings: readonly Finding[]): string {
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const [failures, warnings] = [count('FAILED'), count('WARNING')];
-  if (failures > 0) return failures === 1 ? '1 thing has to be changed' : `${failures} things have to be changed`;
-  return warnings > 0 ? 'It works, with a warning' : 'The receiver does all of it right';
+  if (failures > 0) return `${many(failures, 'test')} failed`;
+  return warnings > 0 ? `It works, with ${many(warnings, 'warning')}` : 'The receiver passed all tests';
 }

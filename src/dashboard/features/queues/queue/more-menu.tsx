@@ -12,7 +12,7 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
   { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
   { hash: 'standard-webhooks', label: 'Standard Webhooks headers', icon: 'settings', deed: 'setStandardWebhooks' },
   { hash: 'breaker', label: 'Breaker…', icon: 'settings', deed: 'setBreaker' },
-  { hash: 'production', label: 'Mark of production', icon: 'settings', deed: 'markProduction' },
+  { hash: 'production', label: 'Mark as production', icon: 'settings', deed: 'markProduction' },
   { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
   { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
 ];
@@ -31,7 +31,7 @@ export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: 
       <span id={id} className="menu" popover="auto">
         <Link href={queuePath(name, '/changes')}>
           <Icon name="activity" />
-          Changes of this queue
+          Change history
         </Link>
         {mayCheck && (
           <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onCheck}>
@@ -42,7 +42,7 @@ export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: 
         {may(rights, 'examineReceiver') && (
           <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onExamine}>
             <Icon name="list" />
-            Examine the receiver…
+            Test the receiver…
           </button>
         )}
         {may(rights, 'createQueue') && (

@@ -107,7 +107,7 @@ function useKeys(queue: QueueOfPage, { check, examine }: Record<'check' | 'exami
     },
     { label: `Changes of ${name}`, icon: 'activity', run: () => navigate(queuePath(name, '/changes')) },
     { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
-    { label: 'Examine the receiver…', icon: 'list', run: examine, deed: 'examineReceiver' },
+    { label: 'Test the receiver…', icon: 'list', run: examine, deed: 'examineReceiver' },
     { key: 'j', label: `All jobs in ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
   ]);
 }

@@ -27,6 +27,7 @@ import {
   sentenceOfReceiver,
   signOfReceiver,
   spanText,
+  stoppedText,
 } from '../model/receiver.ts';
 import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
 import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
@@ -43,7 +44,7 @@ const EVERY_MS = 15_000;
 /** Changes of many queues come in many messages. */
 const CHANGES_MS = 400;
 
-/** A host to which queues deliver: does it take what is sent? */
+/** A host to which queues deliver: does it accept what is sent? */
 export default function Receiver({ params }: { params: Record<string, string> }) {
   // The router leaves an encoded colon as it is.
   const host = (params.host ?? '').replace(/%3A/i, ':').toLowerCase();
@@ -86,7 +87,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
       <Failure asked={asked} what="This receiver" />
       {receiver === undefined && <Skeleton lines={6} />}
       {receiver === null && (
-        <Empty title="The host of no webhook" icon="search">
+        <Empty title="Not the host of a queue’s webhook" icon="search">
           <Link className="btn" href="/receivers">
             Show all receivers
           </Link>
@@ -102,7 +103,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
   );
 }
 
-/** Asks again when a queue is paused, resumed, held or fails: by a deed here, its undo, in another tab, or by itself. */
+/** Asks again when a queue is paused, resumed, held or fails: by an action here, its undo, in another tab, or by itself. */
 function useChanges(): void {
   const known = useRef(new Map<string, string>());
   const isDue = useRef(false);
@@ -126,7 +127,7 @@ function check(host: string, timeout: number): void {
 }
 
 function Facts({ receiver }: { receiver: ReceiverOfPage }) {
-  const { host, queueCount, pausedQueues, heldQueues, health } = receiver;
+  const { host, queueCount, health } = receiver;
   const view = useView();
   const { all, good, others } = answersOf(health);
   const { p50 = null, p95 = null } = health?.duration ?? {};
@@ -138,19 +139,19 @@ function Facts({ receiver }: { receiver: ReceiverOfPage }) {
     ]);
   return (
     <dl className="facts">
-      <Fact label="Queues" sub={`${many(pausedQueues, 'queue')} paused, ${many(heldQueues, 'queue')} held`}>
+      <Fact label="Queues" sub={stoppedText(receiver) || 'none paused or held'}>
         {number(queueCount)}
       </Fact>
       <Fact
         label="Failing queues"
         sub={
           <>
-            <Link href={jobs('retrying', 'dead')}>Jobs that fail</Link>, <Link href={jobs('held')}>held jobs</Link>
+            <Link href={jobs('retrying', 'dead')}>Failing jobs</Link>, <Link href={jobs('held')}>held jobs</Link>
           </>
         }
       >
         <span className={failingOf(health) > 0 ? 'trouble' : undefined}>{number(failingOf(health))}</span>
-        {(health?.untriedQueues ?? 0) > 0 && <small> not tried enough since</small>}
+        {(health?.untriedQueues ?? 0) > 0 && <small> with too few attempts since</small>}
       </Fact>
       <Fact
         label="Answers, last hour"
@@ -170,7 +171,7 @@ function Facts({ receiver }: { receiver: ReceiverOfPage }) {
       <Fact label="Last 2xx" sub={accepted.sub}>
         {accepted.text}
       </Fact>
-      <Fact label="Last other answer, or none" sub={`of ${many(queueCount, 'queue')}`}>
+      <Fact label="Last failure" sub={`of ${many(queueCount, 'queue')}`}>
         {spanText(health?.refusedAt ?? null, view)}
       </Fact>
     </dl>

@@ -40,7 +40,7 @@ export default function ReceiverList() {
       <Failure asked={asked} what="The list of receivers" />
       {receivers === undefined && <Skeleton lines={6} />}
       {receivers?.length === 0 && (
-        <Empty title="No receiver yet" icon="queues">
+        <Empty title="No receivers yet" icon="queues">
           <p>A receiver is the host of a queue’s webhook.</p>
         </Empty>
       )}
@@ -75,10 +75,10 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
       columns={[
         'Receiver',
         ['Queues', 'queues-of'],
-        { label: 'Failing', className: 'n', title: 'Queues that fail, or whose signature is rejected' },
-        { label: 'Attempts', className: 'n lo1', title: 'Of the last hour' },
-        { label: 'Not taken', className: 'n', title: 'Failed or put off, of the attempts of the last hour' },
-        { label: 'p95', className: 'n lo1', title: 'One delivery in twenty of the last hour took longer' },
+        { label: 'Failing', className: 'n', title: 'Failing queues, also by rejected signatures' },
+        { label: 'Attempts', className: 'n lo1', title: 'In the last hour' },
+        { label: 'Rejected', className: 'n', title: 'Failed or deferred, of the attempts in the last hour' },
+        { label: 'p95', className: 'n lo1', title: '5 % of deliveries in the last hour took longer' },
         { label: 'Last 2xx', className: 'n lo1 span-of', title: 'Of queues without ack mode' },
       ]}
     >
@@ -103,7 +103,7 @@ function Rows({ receivers }: { receivers: readonly ReceiverRow[] }) {
             <td className="n lo1">{number(health?.attempts ?? 0)}</td>
             <td className="n c4">
               {notTakenText(health)}
-              <span className="unit"> not taken</span>
+              <span className="unit"> rejected</span>
             </td>
             <td className="n lo1">{p95 === null ? NONE : took(p95)}</td>
             <td className="n lo1 nb">{lastAccepted(receiver, view).text}</td>

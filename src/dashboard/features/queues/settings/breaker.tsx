@@ -62,7 +62,7 @@ function BreakerDialog({ queue: { id, breaker }, onChanged, onClose }: Props & {
       <NumberField label="Failed answers in a row, 2 to 1000" value={failures} onChange={setFailures} />
       <NumberField label="Or seconds in which all have failed, 1 to 3600" value={seconds} onChange={setSeconds} />
       {failures.trim() === '' && !isEmpty && (
-        <p className="q">By the time alone, jobs whose attempts are over sooner die before it opens.</p>
+        <p className="q">By time alone, jobs that use up their attempts sooner die before it opens.</p>
       )}
       {breaker !== null && <p className="q">Both empty: the queue has no breaker.</p>}
     </Dialog>

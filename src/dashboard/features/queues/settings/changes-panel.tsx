@@ -24,7 +24,7 @@ export function ChangesPanel({
   return (
     <section className="panel changes" aria-labelledby="changes">
       <header>
-        <h2 id="changes">What changes</h2>
+        <h2 id="changes">Changes</h2>
         {hasEdits && (
           <span className="end">
             <button type="button" className="btn quiet tiny" onClick={onReset}>
@@ -36,7 +36,7 @@ export function ChangesPanel({
       </header>
       <div className="in">
         {changes.length === 0 ? (
-          <p className="q">Nothing so far.</p>
+          <p className="q">None yet.</p>
         ) : (
           <ul>
             {changes.map(({ name, label, from, to, when }) => (

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'preact/compat';
 import { dropHash } from '../../../base/place.ts';
 
-/** One deed of the section: its title and effect, its button, and the dialog that the button opens. */
+/** One action of the section: its title and effect, its button, and the dialog that the button opens. */
 export function DangerRow({
   id,
   title,
@@ -28,7 +28,7 @@ export function DangerRow({
 }
 
 /**
- * Whether a link to the deed has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link promises.
+ * Whether a link to the action has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link promises.
  * It does so once: a reload or the back button must not open it again, under keys that are meant for the page.
  */
 export function useLinked(id: string): boolean {

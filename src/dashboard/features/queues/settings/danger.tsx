@@ -32,7 +32,7 @@ interface Props {
   onGone: () => void;
 }
 
-/** The actions that apply at once, and not with the form: secret, encryption, headers, purge, delete. */
+/** The actions that apply immediately, and not with the form: secret, encryption, headers, purge, delete. */
 export function Danger(props: Props) {
   const rights = useRights();
   if (!may(rights, 'purgeQueue')) return null;
@@ -52,7 +52,7 @@ export function Danger(props: Props) {
   );
 }
 
-/** Runs a deed of a dialog, and closes the dialog. Resolves to the reason if it was refused. */
+/** Runs an action of a dialog, and closes the dialog. Resolves to the reason if it was refused. */
 async function deed<Value extends object>(
   run: () => Promise<Outcome<Value>>,
   { failed, close, onDone }: { failed: string; close: () => void; onDone: (value: Value) => void },
@@ -96,15 +96,15 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
             <p>
               {isOn
                 ? 'New payloads can be searched again.'
-                : 'New jobs are delivered as before, but they cannot be found by a value of their payload.'}
+                : 'New jobs are delivered as before, but cannot be found by a value of their payload.'}
             </p>
           </Dialog>
         )
       }
     >
       {isOn
-        ? 'They cannot be read in the database, and cannot be searched.'
-        : 'Encrypted payloads, and the answers to them, cannot be read in the database, and cannot be searched.'}
+        ? 'They cannot be read in the database or searched.'
+        : 'Encrypted payloads and the answers to them cannot be read in the database or searched.'}
     </DangerRow>
   );
 }
@@ -133,7 +133,7 @@ function Production({ queue: { id, production: isOn }, onChanged }: Props) {
       run={async () => outcomeOf((await request(MarkProduction, { id, on: !isOn })).markProduction)}
       onChanged={onChanged}
     >
-      jobferry listen takes deliveries of a marked queue to another machine only if it is forced.
+      jobferry listen redirects deliveries of a marked queue to another machine only with --force.
     </SwitchRow>
   );
 }
@@ -175,7 +175,7 @@ function SwitchRow({
   );
 }
 
-/** A deed that cannot be undone: the name of the queue has to be typed. */
+/** An action that cannot be undone: the name of the queue has to be typed. */
 function NamedRow({
   id,
   verb,
@@ -216,7 +216,7 @@ function PurgeRow({ queue, onGone }: Props) {
       verb="Purge"
       dialog={(close) => <PurgeDialog queue={queue} onStarted={onStarted} onClose={close} />}
     >
-      Cancels every job that waits: {many(waitingJobs(queue), 'job')} now. The queue stays.
+      Cancels every waiting job: {many(waitingJobs(queue), 'job')} now. The queue stays.
     </NamedRow>
   );
 }
@@ -244,7 +244,7 @@ function DeleteRow({ queue, onGone }: Props) {
         <NamedDialog
           name={name}
           title={`Delete the queue ${name}?`}
-          lead="Publishing to it is refused from then on. This cannot be undone."
+          lead="Publishing to it will be refused. This cannot be undone."
           label={`Delete ${name}`}
           run={() => run(close)}
           onClose={close}
@@ -259,7 +259,7 @@ function DeleteRow({ queue, onGone }: Props) {
         </NamedDialog>
       )}
     >
-      Its waiting jobs die, its dead letters are removed, and its name is free at once. Its jobs are found by id until
+      Its waiting jobs die, its dead letters are removed, and its name becomes free. Its jobs can be found by id until
       their retention ends.
     </NamedRow>
   );

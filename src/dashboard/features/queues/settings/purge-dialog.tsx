@@ -29,22 +29,22 @@ export default function PurgeDialog({
       name={name}
       title={
         matched === null
-          ? `Cancel all that waits in ${name}?`
+          ? `Cancel all waiting jobs in ${name}?`
           : matched === 0
-            ? `Nothing waits in ${name}`
-            : `Cancel ${many(matched, 'waiting job')} of ${name}?`
+            ? `No job is waiting in ${name}`
+            : `Cancel ${many(matched, 'waiting job')} in ${name}?`
       }
-      lead="A cancelled job leaves no dead letter: it cannot be replayed."
-      label={matched === null ? `Purge ${name}` : `Purge ${many(matched, 'job')} of ${name}`}
+      lead="A cancelled job leaves no dead letter, so it cannot be replayed."
+      label={matched === null ? `Purge ${name}` : `Purge ${many(matched, 'job')} in ${name}`}
       isDisabled={priced.isBusy || !matched}
       run={priced.run}
       onClose={onClose}
     >
       <Price
         figures={[
-          [matched === null ? '…' : number(matched), 'jobs are cancelled'],
-          [number(openJobs(queue) - waitingJobs(queue)), 'in flight go on'],
-          [depth === null ? NONE : number(depth.scheduled), 'are scheduled'],
+          [matched === null ? '…' : number(matched), 'will be cancelled'],
+          [number(openJobs(queue) - waitingJobs(queue)), 'in flight continue'],
+          [depth === null ? NONE : number(depth.scheduled), 'of them are scheduled'],
         ]}
       />
       <DeedNotes priced={priced} refused={`${name} is not purged`} />

@@ -41,7 +41,7 @@ export default function QueueSettings({ params: { name = '' } }: { params: Recor
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
     return (
-      <Page title={`Settings of ${name}`} crumbs={crumbsOf(name)} h1="Change a setting to see what it does, and when.">
+      <Page title={`Settings of ${name}`} crumbs={crumbsOf(name)} h1="Change a setting to see when it takes effect.">
         <Failure asked={asked} what="The settings of this queue" />
         <Skeleton lines={6} />
       </Page>
@@ -117,11 +117,11 @@ function Settings({
           ? sentenceOfReview(reviewed)
           : refusal(rights, ROLE_OF.updateQueue, `change the settings of ${name}`)
       }
-      lead={canEdit && `Nothing is saved until you press Save. Jobs in flight are not affected.`}
+      lead={canEdit && 'Nothing is saved until you press Save. Jobs in flight are not affected.'}
       actions={
         <Link className="btn" href={queuePath(name, '/changes')}>
           <Icon name="activity" />
-          Earlier changes
+          Change history
         </Link>
       }
     >
@@ -158,7 +158,7 @@ function Settings({
       {go !== null && (
         <Dialog
           title={`Leave without saving ${many(changes.length + problems.size, 'change')}?`}
-          lead="What you typed is forgotten."
+          lead="What you typed will be lost."
           deed={{
             label: 'Leave',
             isDanger: true,

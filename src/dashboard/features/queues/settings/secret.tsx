@@ -39,7 +39,7 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
     onChanged();
     if (!outcome.ok) return `Rotation of ${name} not ended: ${outcome.message}`;
     close();
-    toast({ text: `The new signing secret of ${name} signs alone`, icon: 'key' });
+    toast({ text: `Only the new signing secret of ${name} signs now`, icon: 'key' });
     return null;
   };
   return (
@@ -55,18 +55,18 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
           ) : (
             <May deed="finishSecretRotation">
               <button type="button" className="btn" onClick={() => setAsking('finish')}>
-                Finish the rotation…
+                Finish rotation…
               </button>
             </May>
           )
         }
       >
         {rotatesAt === null ? (
-          'Signs each delivery, so that the receiver knows who sent it. It is not shown again.'
+          'Signs each delivery, so that the receiver can verify the sender. It cannot be shown again.'
         ) : (
           <>
-            Until <Time at={rotatesAt} /> the old secret signs the usual header and the new one a second header. Then
-            the new one signs alone.
+            Both secrets sign until <Time at={rotatesAt} />, the new one in a second header. Then the new one signs
+            alone.
           </>
         )}
       </DangerRow>
@@ -75,8 +75,8 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
       {asking === 'finish' && (
         <Dialog
           title={`Let the new secret of ${name} take over now?`}
-          lead="The old secret signs nothing from then on. A receiver that knows only the old one rejects each delivery."
-          deed={{ label: 'Finish the rotation', run: finish }}
+          lead="The old secret stops immediately. A receiver that knows only the old one rejects every delivery."
+          deed={{ label: 'Finish rotation', run: finish }}
           onClose={close}
         />
       )}
@@ -85,10 +85,10 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
 }
 
 const OVERLAPS = [
-  { seconds: 86_400, label: '24 h', note: 'Both sign. The receiver learns the new one within a day.' },
-  { seconds: 604_800, label: '7 days', note: 'Both sign, as long as it is possible.' },
-  { seconds: 3600, label: '1 h', note: 'Both sign.' },
-  { seconds: 0, label: 'None', note: 'The old one signs nothing from now on: for a secret that others know.' },
+  { seconds: 86_400, label: '24 h', note: 'Both secrets sign. Update the receiver within a day.' },
+  { seconds: 604_800, label: '7 days', note: 'Both secrets sign, for the longest possible time.' },
+  { seconds: 3600, label: '1 h', note: 'Both secrets sign.' },
+  { seconds: 0, label: 'None', note: 'The old secret stops immediately. Choose this if it has leaked.' },
 ] as const;
 
 function RotateDialog({
@@ -109,7 +109,7 @@ function RotateDialog({
       onClose={onClose}
     >
       <fieldset className="stack overlaps">
-        <legend className="label">Time in which both secrets sign</legend>
+        <legend className="label">Overlap</legend>
         {OVERLAPS.map(({ seconds, label, note }) => (
           <label key={seconds} className="choice">
             <input type="radio" name="overlap" checked={overlap === seconds} onChange={() => setOverlap(seconds)} />
@@ -141,7 +141,7 @@ function FreshSecret({
     >
       <ToCopy text={secret} what="Signing secret" />
       <p className="small q">
-        Give it to the receiver before <Time at={takesOverAt} />.
+        Configure it in the receiver before <Time at={takesOverAt} />.
       </p>
     </ShownOnce>
   );

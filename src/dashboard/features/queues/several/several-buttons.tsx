@@ -84,7 +84,7 @@ export function SeveralButtons({
   );
 }
 
-/** The bar with the deeds for the ticked queues, which are among `queues`. */
+/** The bar with the actions on the selected queues, which are among `queues`. */
 export function QueuesBar({ ticks, queues }: { ticks: Ticks; queues: readonly { id: string; name: string }[] }) {
   if (ticks.ids.size === 0) return null;
   return (

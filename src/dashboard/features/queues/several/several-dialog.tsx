@@ -93,9 +93,9 @@ export default function SeveralDialog({
 }
 
 const FIELDS: readonly (readonly [name: keyof LimitDraft, label: string, placeholder: string])[] = [
-  ['concurrency', 'Jobs in flight at once', 'as it is'],
-  ['rateLimitMax', 'Deliveries per window', 'as it is, or none'],
-  ['rateLimitWindow', 'Window in seconds', 'as it is'],
+  ['concurrency', 'Concurrency', 'unchanged'],
+  ['rateLimitMax', 'Rate limit', 'unchanged, or none'],
+  ['rateLimitWindow', 'Window in seconds', 'unchanged'],
 ];
 
 function LimitFields({

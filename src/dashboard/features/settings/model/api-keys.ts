@@ -15,7 +15,7 @@ const UNUSED_MS = 90 * DAY_MS;
 /** A key that ends so soon is worth a warning. */
 const SOON_MS = 14 * DAY_MS;
 
-/** Milliseconds since the last use; of a key that was never used, since it was made. */
+/** Milliseconds since the last use; of a key that was never used, since it was created. */
 function unusedFor({ createdAt, lastUsedAt }: KeyNow, now: number): number {
   return now - Date.parse(lastUsedAt ?? createdAt);
 }
@@ -43,10 +43,10 @@ export function mayText({ scopes, queues }: { scopes: readonly string[]; queues:
 export function headOfKeys(keys: readonly KeyNow[], now: number): string {
   const valid = keys.filter((key) => isInForce(key, now));
   const unused = valid.filter((key) => isUnused(key, now));
-  const first = valid.length === 0 ? 'No active key.' : `${many(valid.length, 'active key')}.`;
+  const first = valid.length === 0 ? 'No active keys.' : `${many(valid.length, 'active key')}.`;
   const [only] = unused;
   if (only === undefined) return first;
-  if (unused.length === 1) return `${first} One has not been used for ${months(unusedFor(only, now))}.`;
+  if (unused.length === 1) return `${first} 1 has not been used for ${months(unusedFor(only, now))}.`;
   return `${first} ${unused.length} have not been used for 3 months.`;
 }
 
@@ -59,6 +59,6 @@ export function revokeLead(key: KeyNow, isMine: boolean, view: View): string {
   const used =
     key.lastUsedAt === null
       ? 'It was never used.'
-      : `It was last used at ${time(Date.parse(key.lastUsedAt), view)}; what uses it is refused within a second.`;
+      : `It was last used at ${time(Date.parse(key.lastUsedAt), view)}; programs that use it are refused within 1 second.`;
   return isMine ? `${used} It is the key of this session: you will be signed out.` : used;
 }

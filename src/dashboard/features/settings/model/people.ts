@@ -24,7 +24,7 @@ export function headOfMembers(
   { totalCount, totalCountExact }: Total,
   members: readonly { sessionCount: number }[],
 ): string {
-  if (totalCount === 0) return 'No person has signed in yet.';
+  if (totalCount === 0) return 'No member has signed in yet.';
   const first = `${count(totalCount, totalCountExact)} ${totalCount === 1 ? 'person has' : 'people have'} signed in.`;
   if (members.length < totalCount) return first;
   const now = members.filter(({ sessionCount }) => sessionCount > 0).length;
@@ -34,7 +34,7 @@ export function headOfMembers(
 /** "5 sessions are open." For people who see only their own: "You have 2 open sessions." */
 export function headOfSessions({ totalCount, totalCountExact }: Total, isAll: boolean): string {
   if (totalCount === 0) return 'No session is open.';
-  if (totalCount === 1) return isAll ? 'One session is open.' : 'You have one open session.';
+  if (totalCount === 1) return isAll ? '1 session is open.' : 'You have 1 open session.';
   const number = count(totalCount, totalCountExact);
   return isAll ? `${number} sessions are open.` : `You have ${number} open sessions.`;
 }
@@ -56,14 +56,13 @@ export function holderOf({ label, member, apiKey }: Holder): string {
 export function endLead(session: Holder): string {
   if (session.isCurrent) return 'It is the session of this page: you will be signed out.';
   if (session.apiKey !== null) return 'Its key can open a new one. To keep it out, revoke the key instead.';
-  if (session.member !== null)
-    return 'The person can sign in again. To prevent that, take the role away at the provider.';
+  if (session.member !== null) return 'The person can sign in again. To prevent that, remove the role at the provider.';
   return 'A new sign-in link can be printed on the server.';
 }
 
 /** For the dialog: what follows when all sessions of a member end. */
 export function endAllLead(isMe: boolean): string {
-  const again = 'The person can sign in again. To prevent that, take the role away at the provider first.';
+  const again = 'The person can sign in again. To prevent that, remove the role at the provider first.';
   return isMe ? 'These are your own sessions: you will be signed out.' : again;
 }
 

@@ -10,7 +10,7 @@ export function monthOf(month: string): { from: number; to: number } {
 
 /**
  * Attempts by the end of the month, if it goes on as so far. Null in the first day of use, which says too little.
- * @param since when the account was made, in milliseconds
+ * @param since when the account was created, in milliseconds
  */
 export function projectedAttempts(attempts: number, month: string, since: number, now: number): number | null {
   const { from, to } = monthOf(month);
@@ -22,7 +22,7 @@ export function projectedAttempts(attempts: number, month: string, since: number
   return Math.round(projected / size) * size;
 }
 
-/** When an account was made, in milliseconds: the first 12 digits of its id. */
+/** When an account was created, in milliseconds: the first 12 digits of its id. */
 export const createdAtOf = (id: string) => Number.parseInt(id.slice(0, 12), 16);
 
 const NAMES = [
@@ -39,9 +39,9 @@ export function headOfPlan(
 ): string {
   const name = nameOfMonth(month);
   if (monthlyAttempts !== null && attempts >= monthlyAttempts) {
-    return `All ${number(monthlyAttempts)} attempts of ${name} are used: publishing and replays are refused.`;
+    return `All ${number(monthlyAttempts)} of ${name}’s attempts are used: publishing and replays are refused.`;
   }
   const whole = monthlyAttempts ?? includedAttempts;
-  if (attempts > whole) return `${number(attempts - whole)} attempts more than included were used in ${name}.`;
-  return `${percent(attempts, whole)} of the attempts of ${name} are used.`;
+  if (attempts > whole) return `${number(attempts - whole)} more attempts than included were used in ${name}.`;
+  return `${percent(attempts, whole)} of ${name}’s attempts used.`;
 }

@@ -22,8 +22,8 @@ export interface SystemHead {
 export function headOfSystem(instances: readonly Instance[], now: number): SystemHead {
   if (instances.length === 0) {
     return {
-      ...{ signal: 'ok', icon: 'system', h1: 'Jobferry answers.' },
-      lead: 'Its processes are shown to the operator’s account only, as they carry the load of all accounts.',
+      ...{ signal: 'ok', icon: 'system', h1: 'Jobferry is up.' },
+      lead: 'Only the operator’s account sees the processes, as they carry the load of all accounts.',
     };
   }
   const seen = instances.filter((one) => isSeen(one, now));
@@ -33,7 +33,7 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
   if (workers.length === 0) {
     return {
       ...{ signal: 'bad', icon: 'failing', h1: 'No worker is running: jobs are accepted and wait.' },
-      lead: 'Start a process of the role worker, or all. Nothing is lost meanwhile.',
+      lead: 'Start a process with the role worker or all. Nothing is lost meanwhile.',
     };
   }
   if (versions.length > 1) {
@@ -43,7 +43,7 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
         icon: 'info',
         h1: `Processes of ${versions.length} versions are running: ${versions.join(', ')}.`,
       },
-      lead: 'That is all right during an upgrade. After it, stop the old ones.',
+      lead: 'This is fine during an upgrade. Stop the old ones afterwards.',
     };
   }
   const load = workers.reduce((sum, { inFlight }) => sum + inFlight, 0);
@@ -51,8 +51,8 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
   const full = capacity > 0 && load >= capacity * 0.9;
   const running =
     seen.length === 1
-      ? `One process is running, of version ${versions[0]}.`
-      : `${number(seen.length)} processes are running, all of version ${versions[0]}.`;
+      ? `1 process is running, version ${versions[0]}.`
+      : `${number(seen.length)} processes are running, all version ${versions[0]}.`;
   if (full) {
     return {
       ...{
@@ -60,15 +60,15 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
         icon: 'growing',
         h1: `Workers are nearly full: ${number(load)} of ${number(capacity)} deliveries.`,
       },
-      lead: `${running} One more worker would give them room.`,
+      lead: `${running} Add a worker.`,
     };
   }
   return {
     ...{ signal: silent > 0 ? 'warn' : 'ok', icon: silent > 0 ? 'info' : 'done', h1: running },
     lead:
       silent > 0
-        ? `${many(silent, 'process was', 'processes were')} not seen for ${span(SEEN_MS)}: stopped, or cut off. Its deliveries are taken back.`
-        : `${workers.length === 1 ? 'One worker has' : `${number(workers.length)} workers have`} ${many(load, 'delivery', 'deliveries')} in flight, of at most ${number(capacity)}.`,
+        ? `${many(silent, 'process was', 'processes were')} not seen for ${span(SEEN_MS)}: stopped or disconnected. Other workers take over the deliveries.`
+        : `${many(workers.length, 'worker has', 'workers have')} ${many(load, 'delivery', 'deliveries')} in flight, of at most ${number(capacity)}.`,
   };
 }
 
