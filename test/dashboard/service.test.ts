@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { folded, lineOfRun, targetOf } from '../../src/dashboard/features/activity/model/audit.ts';
 import {
   endsSoon,
@@ -7,7 +7,7 @@ import {
   mayText,
   revokeLead,
 } from '../../src/dashboard/features/settings/model/api-keys.ts';
-import { displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
+import { clocksText, displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
 import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
 import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
 import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
@@ -266,6 +266,16 @@ describe('the first line of the settings', () => {
     expect(projectedAttempts(1000, '2026-11', made, made + 31 * 60_000)).toBeNull();
     expect(createdAtOf(`${made.toString(16).padStart(12, '0')}0123456789ab`)).toBe(made);
     expect(projectedAttempts(5, '2026-11', 0, Date.parse('2026-11-01T20:00:00Z'))).toBeNull();
+  });
+
+  it('says what time and day it is in UTC and here', () => {
+    const zone = process.env.TZ;
+    onTestFinished(() => {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    });
+    process.env.TZ = 'Pacific/Kiritimati';
+    expect(plain(clocksText(NOW))).toBe('Now it is 12 Nov, 12:00:00 UTC and 13 Nov, 02:00:00 here.');
   });
 
   it('says how the page looks', () => {

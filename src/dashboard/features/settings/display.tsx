@@ -4,8 +4,7 @@ import { type Preferences, preferences, setPreference } from '../../base/prefere
 import { useStore } from '../../base/store.ts';
 import { useNow } from '../../base/time.ts';
 import { Page } from '../../parts/page/page.tsx';
-import { time } from '../../words/format.ts';
-import { displaySentence } from './model/display.ts';
+import { clocksText, displaySentence } from './model/display.ts';
 
 export function Display({ tabs }: { tabs: ReactNode }) {
   const all = useStore(preferences);
@@ -48,7 +47,7 @@ export function Display({ tabs }: { tabs: ReactNode }) {
         />
         <Choice
           label="Times in lists"
-          note="The other one is in the tooltip."
+          note="The tooltip shows the other."
           name="times"
           options={[
             ['relative', '2 min ago'],
@@ -77,8 +76,7 @@ export function Display({ tabs }: { tabs: ReactNode }) {
 
 function Clocks() {
   const now = useNow();
-  const at = (zone: 'utc' | 'local') => time(now, { now, zone });
-  return `Now it is ${at('utc')} UTC, and ${at('local')} here.`;
+  return clocksText(now);
 }
 
 /** Radios in a row, of which one holds. */

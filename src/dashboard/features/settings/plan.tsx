@@ -51,7 +51,7 @@ function Use({ account: { id, plan, usage } }: { account: Account }) {
     <section aria-labelledby="use">
       <div className="sec-head">
         <h2 id="use">Use in {nameOfMonth(usage.month)}</h2>
-        <span className="small q">begins again {time(monthOf(usage.month).to, view)} UTC</span>
+        <span className="small q">resets on {time(monthOf(usage.month).to, view)} UTC</span>
       </div>
       <dl className="facts use">
         <div>
@@ -64,7 +64,7 @@ function Use({ account: { id, plan, usage } }: { account: Account }) {
               isMeter
               size="small"
               whole={whole}
-              label={`${percent(usage.attempts, whole)} of the attempts of the month`}
+              label={`${percent(usage.attempts, whole)} of this month’s attempts`}
               parts={[
                 { value: Math.min(usage.attempts, whole), signal: usage.attempts > whole * 0.9 ? 'warn' : 'run' },
               ]}
@@ -73,7 +73,7 @@ function Use({ account: { id, plan, usage } }: { account: Account }) {
           <dd className="sub">
             {projected !== null && `about ${number(projected)} by the end of the month; `}
             {plan.monthlyAttempts === null
-              ? 'more is never refused'
+              ? 'extra attempts are never refused'
               : `at ${number(plan.monthlyAttempts)}, publishing and replays are refused`}
           </dd>
         </div>
@@ -82,7 +82,9 @@ function Use({ account: { id, plan, usage } }: { account: Account }) {
           <dd>
             {number(usage.queues)} {plan.queues !== null && <small>of {number(plan.queues)}</small>}
           </dd>
-          <dd className="sub">{plan.queues === null ? 'no limit' : 'live at once'}</dd>
+          <dd className="sub">
+            {plan.queues === null ? `each takes at least 1 of ${number(MAX_SLOTS)} slots` : 'at the same time'}
+          </dd>
         </div>
         <div>
           <dt>Slots of all queues</dt>
