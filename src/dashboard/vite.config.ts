@@ -61,10 +61,10 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queue-settings', /\/queue-(settings|changes)\.tsx$/],
   ['queues', /\/(overview|queues|receivers?)\.tsx$/],
   ['job', /\/(job|peek|compare)\.tsx$/],
-  ['actions', /\/(actions|action|my-actions)\.tsx$/],
+  ['actions', /\/(actions|action|my-actions|dead-letters)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|rule-dialog|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
-  ['receiver-tests', /\/(check|examine)-receiver\.tsx?$/],
+  ['queue-dialogs', /\/(several-dialog|(check|examine)-receiver)\.tsx?$/],
   ['find', /\/(palette|help|nothing|saved-views|filter-input|export-dialog)\.tsx$/],
 ];
 
@@ -72,7 +72,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
 const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['charts', 'queue'],
   ['purge-dialog', 'queue-settings'],
-  ['several-dialog', 'queues'],
+  ['queue-dialogs', 'queues'],
   ['first-run', 'queues'],
 ];
 
@@ -80,11 +80,10 @@ const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
 const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
   ['sent', 'job', 'send'],
   ['limits', 'queue', 'queues'],
-  ['repair', 'actions', 'dead-letters'],
   ['repair', 'actions', 'bulk'],
   ['bulk', 'bulk', 'purge-dialog'],
-  ['repair', 'dead-letters', 'queue', 'queue-settings', 'service'],
-  ['repair', 'dead-letters', 'queue'],
+  ['repair', 'actions', 'queue', 'queue-settings', 'service'],
+  ['repair', 'actions', 'queue'],
 ];
 
 /**
