@@ -80,6 +80,23 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await watched.page.getByText('replayed or removed meanwhile').waitFor();
   });
 
+  it('say what becomes of their jobs, and judge the receiver since its last failure', async () => {
+    const { account, queueId } = await openWithLetters(12);
+    await account.operate.change('pauseQueue', queueId);
+    const id = await account.operate.replayAll(queueId, 1000);
+    const { page } = await openPage(account.session);
+    await page.goto(`/actions/${id}`);
+    await says(page, /^Done: 12 dead letters were replayed\./);
+    const jobs = (completed: number, waiting: number) => ({ completed, dead: 0, 'in progress': 0, waiting });
+    await expect.poll(() => legend(page, 'What became of the jobs')).toEqual(jobs(0, 12));
+    await page.getByRole('button', { name: 'Resume queue orders' }).click();
+    await expect.poll(() => legend(page, 'What became of the jobs')).toEqual(jobs(12, 0));
+    // Half of the hour's attempts failed, and none since the repair.
+    await page.getByText('all 12 attempts since the last failure succeeded').waitFor();
+    await page.getByRole('link', { name: 'completed' }).click();
+    await says(page, /^12 jobs match, and all are completed\.$/);
+  });
+
   it('are explained where there was none, and where there is none with an id', async () => {
     const page = await showActions(await service.openAccount());
     await page.getByText('No actions yet').waitFor();
@@ -110,11 +127,8 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
 const done = (sentence: string, number = /^(\d+)/) => Number(number.exec(sentence)?.[1]);
 
 /** The numbers below the bar, by their words. */
-async function legend(page: Page): Promise<Record<string, number>> {
-  const texts = await page
-    .getByRole('region', { name: 'Progress' })
-    .locator('.legend > span:not(.end)')
-    .allInnerTexts();
+async function legend(page: Page, of = 'Progress'): Promise<Record<string, number>> {
+  const texts = await page.getByRole('region', { name: of }).locator('.legend > span:not(.end)').allInnerTexts();
   return Object.fromEntries(
     texts.map((text) => {
       const [, word = '', number] = /^(.*?) (\d+)$/.exec(textOf(text)) ?? [];

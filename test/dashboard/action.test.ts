@@ -15,6 +15,7 @@ import {
   wordsOfKind,
 } from '../../src/dashboard/features/actions/model/action.ts';
 import { sentenceOfActions } from '../../src/dashboard/features/actions/model/action-list.ts';
+import { hasOutcome, isSettled, sharesOf } from '../../src/dashboard/features/actions/model/outcome.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const START = '2026-11-12T12:04:29Z';
@@ -228,5 +229,78 @@ describe('the list of actions', () => {
   it('shows how many, of how many', () => {
     expect(plain(progressText(RUNNING))).toBe('1 204 of 1 998');
     expect(plain(progressText({ ...RUNNING, processed: 1998 }))).toBe('1 998');
+  });
+});
+
+describe('what became of the jobs of an action', () => {
+  type Answer = Parameters<typeof sharesOf>[0];
+  const group = (state: string, count: number, deadReason: string | null = null) => ({ state, deadReason, count });
+  const answer = (groups: ReturnType<typeof group>[] | null, change: Partial<Answer> = {}) =>
+    ({
+      bulkAction: { succeeded: 60, finishedAt: START },
+      jobs: { totalCount: 0, totalCountExact: true, nodes: [] },
+      ...(groups !== null && { jobGroups: { groups } }),
+      ...change,
+    }) as Answer;
+  const counts = (of: Answer) => sharesOf(of).map(({ label, count }) => [label, count]);
+
+  it('is counted by what they wait for, or ended as', () => {
+    const groups = [group('COMPLETED', 20), group('DEAD', 2, 'NACKED'), group('DEAD', 1, 'ATTEMPTS_EXHAUSTED')];
+    const open = [
+      group('PROCESSING', 4),
+      group('AWAITING_ACK', 1),
+      group('DUE', 20),
+      group('RETRYING', 7),
+      group('HELD', 5),
+    ];
+    expect(counts(answer([...groups, ...open]))).toEqual([
+      ['completed', 20],
+      ['dead', 3],
+      ['in progress', 5],
+      ['waiting', 32],
+    ]);
+  });
+
+  it('names zeroes, and jobs that are cancelled or gone only if there are any', () => {
+    expect(counts(answer([group('COMPLETED', 60)]))).toEqual([
+      ...[
+        ['completed', 60],
+        ['dead', 0],
+        ['in progress', 0],
+        ['waiting', 0],
+      ],
+    ]);
+    expect(counts(answer([group('DUE', 50), group('DEAD', 3, 'CANCELLED')])).slice(1)).toEqual([
+      ...[
+        ['dead', 0],
+        ['in progress', 0],
+        ['waiting', 50],
+      ],
+      ...[
+        ['cancelled', 3],
+        ['removed, or in a deleted queue', 7],
+      ],
+    ]);
+    const running = { bulkAction: { succeeded: 60, finishedAt: null } };
+    expect(counts(answer([group('DUE', 50)], running)).at(-1)).toEqual(['waiting', 50]);
+  });
+
+  it('has no number where too many jobs are not counted', () => {
+    expect(counts(answer(null))).toEqual(['completed', 'dead', 'in progress', 'waiting'].map((label) => [label, null]));
+  });
+
+  it('is asked again until all have ended', () => {
+    const ended = [group('COMPLETED', 60), group('DEAD', 1)];
+    expect(isSettled(answer(ended))).toBe(true);
+    expect(isSettled(answer(null))).toBe(true);
+    expect(isSettled(answer(ended, { bulkAction: null }))).toBe(true);
+    expect(isSettled(answer([...ended, group('RETRYING', 1)]))).toBe(false);
+    expect(isSettled(answer(ended, { bulkAction: { succeeded: 61, finishedAt: null } }))).toBe(false);
+    expect(isSettled(answer(null, { jobs: { totalCount: 2, totalCountExact: true, nodes: [] } }))).toBe(false);
+  });
+
+  it('is told of replayed jobs and of those made due, not of cancelled ones', () => {
+    const kinds = ['REPLAY_DEAD_LETTERS', 'RUN_JOBS_NOW', 'CANCEL_JOBS', 'PURGE_QUEUE'] as const;
+    expect(kinds.filter((kind) => hasOutcome({ kind }))).toEqual(['REPLAY_DEAD_LETTERS', 'RUN_JOBS_NOW']);
   });
 });

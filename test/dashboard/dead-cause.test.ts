@@ -207,6 +207,8 @@ describe('the first line of Dead letters', () => {
     expect(lead({ reason: 'ACK_TIMEOUT' })).toBe(
       `order-events: worker did not report within 5 min from 09:12 to 09:41.`,
     );
+    const mended = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 80 } } };
+    expect(lead({ queue: mended })).toMatch(/09:41\. All 80 attempts since the last failure succeeded\.$/);
     expect(leadOfCause(cause({ queue: null }), 15, VIEW)).toBeNull();
   });
 });

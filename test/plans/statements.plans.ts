@@ -257,6 +257,11 @@ const CASES: Case[] = [
     200,
     () => searchJobs(db, jobs({ actionId: SMALL_ACTION }), NEWEST, { limit: 26, inverted: false }),
   ],
+  [
+    'count the jobs of a small bulk action',
+    200,
+    () => groupJobs(db, jobs({ actionId: SMALL_ACTION }), ['state', 'dead_reason'], null),
+  ],
   // One more than the candidates of a search, with their jobs, and then the newest jobs of all. Those are the 20 000 that the
   // replays above have created.
   [

@@ -1,4 +1,5 @@
 import type { QueueNow } from '../schema/fragments.ts';
+import { number } from './format.ts';
 
 /** Codes of answers by which attempts are listed, with their labels. */
 export const CODES = {
@@ -57,6 +58,12 @@ export interface SinceFailure {
 /** Whether the receiver failed in the last hour, and has accepted at least ten since, and failed none. */
 export const isMended = (health: SinceFailure | null): boolean =>
   (health?.lastFailure?.succeededSince ?? 0) >= MIN_ANSWERS;
+
+/** "all 80 attempts since the last failure succeeded", if they outweigh the hour. */
+export const sinceFailure = (health: SinceFailure | null): string | null =>
+  isMended(health)
+    ? `all ${number(health?.lastFailure?.succeededSince ?? 0)} attempts since the last failure succeeded`
+    : null;
 
 const MIN_ANSWERS = 10;
 const WELL_SHARE = 0.95;

@@ -11,7 +11,7 @@ import { isOpen, sentenceOfAction } from './model/action.ts';
 import { ActionState } from './operations.ts';
 
 /** Lists and jobs that an action may have changed: the live stream has the action, but not each job of it. */
-const CHANGED = ['Causes', 'DeadLetters', 'JobsPage', 'JobsCount', 'JobsByState', 'JobPage', 'JobBeside'];
+const CHANGED = ['ActionJobs', 'Causes', 'DeadLetters', 'JobsPage', 'JobsCount', 'JobsByState', 'JobPage', 'JobBeside'];
 
 /** Says how each followed action ends. Mounted once, in the shell, while there are any: most visits load none of it. */
 export default function MyActions() {

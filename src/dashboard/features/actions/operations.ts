@@ -24,11 +24,18 @@ export const ActionPage = graphql(
 );
 export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']>;
 
-/** The jobs that the action made or changed, and that wait for the resume of a queue. */
-export const PausedJobs = graphql(`
-  query PausedJobs($id: ID!) {
+/**
+ * The jobs that the action made or changed: those that wait for the resume of a queue, and all by their state. The numbers of
+ * the action are as of the same moment; the live stream does not change them.
+ */
+export const ActionJobs = graphql(`
+  query ActionJobs($id: ID!, $isCounted: Boolean!) {
+    bulkAction(id: $id) { succeeded finishedAt }
     jobs(first: 1, filter: { actionId: $id, waitReasons: [PAUSED] }) {
       totalCount totalCountExact nodes { __typename id queue { __typename id name pause { since by } } }
+    }
+    jobGroups(by: [STATE, DEAD_REASON], filter: { actionId: $id }) @include(if: $isCounted) {
+      groups { state deadReason count }
     }
   }
 `);

@@ -30,16 +30,17 @@ import {
   toGo,
   wordsOfKind,
 } from '../model/action.ts';
+import { hasOutcome, isSettled, MOST_COUNTED, sharesOf } from '../model/outcome.ts';
 import {
+  ActionJobs,
   type ActionOfPage,
   ActionPage,
-  PausedJobs as AskPaused,
   Canary,
   PauseAction,
   ResumeAction,
   StopAction,
 } from '../operations.ts';
-import { Course, Facts, Progress, WhatWasAsked } from './parts.tsx';
+import { Course, Facts, Outcome, Progress, WhatWasAsked } from './parts.tsx';
 import { useRate } from './use-rate.ts';
 
 export default function Action({ params: { id = '' } }: { params: Record<string, string> }) {
@@ -48,8 +49,10 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   const action = asked.data?.bulkAction ?? null;
   const canaryId = action?.canaryJobId ?? null;
   const canary = useQuery({ ...query(Canary, { id: canaryId ?? '' }), enabled: canaryId !== null }).data?.job ?? null;
-  const paused = usePaused(id, action !== null && isOpen(action));
-  const queueId = paused?.queue.id ?? (action?.status === 'RUNNING' ? action.queue?.id : undefined);
+  const jobs = useItsJobs(id, action);
+  const paused = pausedOf(jobs);
+  const isGoing = action?.status === 'RUNNING' || (jobs !== undefined && !isSettled(jobs));
+  const queueId = paused?.queue.id ?? (isGoing ? action?.queue?.id : undefined);
   // All at once, when it is known: each change of what is watched opens a new stream.
   useWatch({
     actionIds: action === null ? [] : [id],
@@ -86,6 +89,7 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
     <Head action={action} paused={paused} stoppedBy={stoppedBy}>
       <Failure asked={asked} what="This action" />
       <Progress action={action} />
+      {jobs !== undefined && hasOutcome(action) && <Outcome id={id} shares={sharesOf(jobs)} />}
       <Facts action={action} canary={canary} />
       <div className="halves">
         <Course action={action} canary={canary} stoppedBy={stoppedBy} />
@@ -110,15 +114,26 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
 
 /** The stream tells of the resume, and not of further jobs. */
 const EVERY_MS = 5000;
+/** With more jobs, they are counted less often. */
+const MANY = 2000;
 
-function usePaused(id: string, isGoing: boolean): PausedJobs | null {
+function useItsJobs(id: string, action: ActionOfPage | null) {
   const isPaused = useIsPaused();
-  const jobs = useQuery({ ...query(AskPaused, { id }), refetchInterval: isGoing && !isPaused ? EVERY_MS : false }).data
-    ?.jobs;
-  const queue = jobs?.nodes[0]?.queue;
-  return jobs === undefined || queue == null || queue.pause === null
+  const succeeded = action?.succeeded ?? 0;
+  const isCounted = action !== null && hasOutcome(action) && succeeded <= MOST_COUNTED;
+  return useQuery({
+    ...query(ActionJobs, { id, isCounted }),
+    enabled: action !== null,
+    refetchInterval: ({ state: { data } }) =>
+      isPaused || (data !== undefined && isSettled(data)) ? false : EVERY_MS * (succeeded > MANY ? 3 : 1),
+  }).data;
+}
+
+function pausedOf(answer: ReturnType<typeof useItsJobs>): PausedJobs | null {
+  const queue = answer?.jobs.nodes[0]?.queue;
+  return answer === undefined || queue == null || queue.pause === null
     ? null
-    : { count: jobs.totalCount, isExact: jobs.totalCountExact, queue };
+    : { count: answer.jobs.totalCount, isExact: answer.jobs.totalCountExact, queue };
 }
 
 /** A component of its own, as it steps once a second. */

@@ -9,13 +9,14 @@ import { pathOfSelection } from '../../../filter/selection.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { ProgressBar } from '../../../parts/progress.tsx';
 import type { ResultOf } from '../../../schema/graphql.ts';
-import { isWell, sumOfAnswers } from '../../../words/answers.ts';
+import { isWell, sinceFailure, sumOfAnswers } from '../../../words/answers.ts';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { number, percent, span, time, took, upperFirst } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { wordOfSpeed } from '../../../words/replay.ts';
 import { wordOfJob } from '../../../words/words.ts';
 import { isOpen, paceOfAction, pairsOfSelection, progressText, stepsOf, toGo, wordsOfKind } from '../model/action.ts';
+import { MOST_COUNTED, type Share } from '../model/outcome.ts';
 import { type ActionOfPage, type Canary, CauseOfAction } from '../operations.ts';
 import { useRate } from './use-rate.ts';
 
@@ -55,6 +56,39 @@ export function Progress({ action }: { action: ActionOfPage }) {
   );
 }
 
+/** What became of the jobs, with links to them. */
+export function Outcome({ id, shares }: { id: string; shares: readonly Share[] }) {
+  const parts = shares.flatMap(({ dot, count }) =>
+    dot === 'to-go' || count === null ? [] : [{ value: count, signal: dot }],
+  );
+  const texts = shares.map(({ label, count }) => `${label} ${number(count ?? 0)}`);
+  const whole = shares.reduce((sum, { count }) => sum + (count ?? 0), 0);
+  return (
+    <section className="sec" aria-labelledby="became">
+      <div className="sec-head">
+        <h2 id="became">What became of the jobs</h2>
+        {parts.length === 0 && <span className="end">More than {number(MOST_COUNTED)} jobs are not counted.</span>}
+      </div>
+      {parts.length > 0 && <ProgressBar isMeter {...{ whole, parts }} label={texts.join(', ')} />}
+      <div className="legend action-legend">
+        {shares.map(({ label, count, dot, chip }) => (
+          <span key={label}>
+            <i className={`dot ${dot}`} />
+            {chip === undefined ? (
+              label
+            ) : (
+              <Link className="link" href={jobsPath([{ word: 'action', value: id }, chip])}>
+                {label}
+              </Link>
+            )}{' '}
+            {count !== null && <b>{number(count)}</b>}
+          </span>
+        ))}
+      </div>
+    </section>
+  );
+}
+
 export function Facts({ action, canary }: { action: ActionOfPage; canary: CanaryJob | null }) {
   const { leftOut } = wordsOfKind(action.kind);
   return (
@@ -86,6 +120,7 @@ function Lasted({ action: { createdAt, finishedAt } }: { action: ActionOfPage })
 
 function QueueMeanwhile({ queue }: { queue: NonNullable<ActionOfPage['queue']> }) {
   const answers = queue.health === null ? 0 : sumOfAnswers(queue.health);
+  const since = sinceFailure(queue.health);
   return (
     <div>
       <dt>{queue.name} now</dt>
@@ -94,8 +129,8 @@ function QueueMeanwhile({ queue }: { queue: NonNullable<ActionOfPage['queue']> }
       </dd>
       <dd className="sub">
         {queue.health !== null && answers > 0 && (
-          <span className={isWell(queue.health) ? undefined : 'worry'}>
-            2xx to {percent(queue.health.answered2xx, answers)} in the last hour,{' '}
+          <span className={since !== null || isWell(queue.health) ? undefined : 'worry'}>
+            {since ?? `2xx to ${percent(queue.health.answered2xx, answers)} in the last hour`},{' '}
           </span>
         )}
         <Link className="link" href={queuePath(queue.name)}>

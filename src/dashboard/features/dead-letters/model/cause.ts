@@ -1,5 +1,12 @@
 import type { Cause } from '../../../schema/fragments.ts';
-import { type Answers, isMended, isWell, type SinceFailure, sumOfAnswers } from '../../../words/answers.ts';
+import {
+  type Answers,
+  isMended,
+  isWell,
+  type SinceFailure,
+  sinceFailure,
+  sumOfAnswers,
+} from '../../../words/answers.ts';
 import { codeOf, isOfWorker, shortCause, titleOfDeath } from '../../../words/cause.ts';
 import { RECENT_MS, spanOfDeath } from '../../../words/death.ts';
 import {
@@ -146,8 +153,10 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   );
 }
 
-function answersNow(answers: Answers | null): string | null {
+function answersNow(answers: (Answers & SinceFailure) | null): string | null {
   if (answers === null) return null;
+  const since = sinceFailure(answers);
+  if (since !== null) return `${upperFirst(since)}.`;
   const all = sumOfAnswers(answers);
   if (all === 0) return null;
   return `It accepted ${percent(answers.answered2xx, all)} of its deliveries in the last hour.`;

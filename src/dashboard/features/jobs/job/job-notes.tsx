@@ -5,7 +5,7 @@ import { useView } from '../../../base/time.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { Note } from '../../../parts/note.tsx';
 import { Phrase } from '../../../parts/time.tsx';
-import { isWell, sumOfAnswers } from '../../../words/answers.ts';
+import { isWell, sinceFailure, sumOfAnswers } from '../../../words/answers.ts';
 import { isOfWorker } from '../../../words/cause.ts';
 import { many, minute, number, percent } from '../../../words/format.ts';
 import { replayText } from '../../../words/job-sentence.ts';
@@ -27,7 +27,8 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
   const { health } = queue;
   const failure = { error: job.lastError, code: job.attempts.at(-1)?.webhookStatusCode ?? null };
-  const isWellNow = health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', failure);
+  const since = sinceFailure(health);
+  const isWellNow = health !== null && (since !== null || isWell(health)) && !isOfWorker(job.deadReason ?? '', failure);
   if (!isWellNow && others === 0) return null;
   return (
     <div className="job-note">
@@ -44,7 +45,11 @@ export function JobNotes({ job }: { job: JobOfPage }) {
           </Link>
         }
       >
-        {isWellNow ? (
+        {isWellNow && since !== null ? (
+          <>
+            <b>The receiver works again:</b> {since}.
+          </>
+        ) : isWellNow ? (
           <>
             <b>The receiver was healthy in the last hour:</b> it accepted{' '}
             {percent(health.answered2xx, sumOfAnswers(health))} of {number(sumOfAnswers(health))} deliveries, and no job

@@ -9,7 +9,7 @@ export const JobPage = graphql(
       payloadText
       queue {
         __typename id webhookUrl
-        health { answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure }
+        health { answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure lastFailure { succeededSince } }
       }
       deadLetter { __typename id fingerprint replayedJob { ...JobRow } }
       replayOf { __typename id } replays { __typename id }
