@@ -102,8 +102,20 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.keyboard.press('o');
     await says(page, /^All 3 queues need attention\.$/);
     expect(textOf(await page.locator('.needs li').innerText())).toMatch(
-      /Paused: 3 queues\. one, three and two\. 0 jobs wait\./,
+      /Paused: 3 queues\. one, three and two, since [\d:]+ by jf_.+\. 0 jobs wait\./,
     );
+    // The deed of one paused queue is that of several, too.
+    await page
+      .locator('.needs')
+      .getByRole('button', { name: /^Resume… of 127\.0\.0\.1:/ })
+      .click();
+    const question = page.getByRole('dialog', { name: 'Resume 3 queues?' });
+    await question.getByText('one, three and two').waitFor();
+    await question.getByRole('button', { name: 'Resume 3 queues' }).click();
+    await page.getByText('3 queues resumed').waitFor();
+    await page.keyboard.press('z');
+    await page.getByText('3 queues paused again').waitFor();
+    await says(page, /^All 3 queues need attention\.$/);
     await page.keyboard.press('1');
     await page.waitForURL('**/receivers/127.0.0.1:*');
   });

@@ -7,7 +7,12 @@ import {
   NO_FLOW,
   type QueueNow,
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
-import { problemOf, problemOfSeveral, wayOutOf } from '../../src/dashboard/features/queues/model/queue-problem.ts';
+import {
+  problemOf,
+  problemOfSeveral,
+  wayOutOf,
+  wayOutOfSeveral,
+} from '../../src/dashboard/features/queues/model/queue-problem.ts';
 import {
   brief,
   deadCountsOf,
@@ -154,7 +159,7 @@ it('says of several queues how many they are, names three, and sums up', () => {
       health: { ...health, failed: 100 },
     }));
   const said = (condition: Condition, count: number) => {
-    const { lead, rest } = problemOfSeveral(condition, named(count));
+    const { lead, rest } = problemOfSeveral(condition, named(count), view);
     return plain(`${textOfPhrase(lead)} ${textOfPhrase(rest)}`);
   };
   expect(said('failing', 5)).toBe(
@@ -162,4 +167,24 @@ it('says of several queues how many they are, names three, and sums up', () => {
   );
   expect(said('paused', 3)).toBe('Paused: 3 queues. orders, mails and bills. 900 jobs wait.');
   expect(said('breaker', 2)).toBe('Breaker open: 2 queues. orders and mails. 600 jobs wait.');
+});
+
+it('says of several paused queues since when, and by whom', () => {
+  const paused = (...pauses: (readonly [clock: string, by: string])[]) => {
+    const queues = pauses.map(([clock, by], index) => ({
+      ...{ ...queue, name: `q${index}`, paused: true, pause: { since: at(clock), by } },
+    }));
+    return plain(textOfPhrase(problemOfSeveral('paused', queues, view).rest));
+  };
+  expect(paused(['11:20:00', 'ann'], ['11:20:00', 'ann'])).toBe('q0 and q1, since 11:20:00 by ann. 0 jobs wait.');
+  expect(paused(['11:50:00', 'bob'], ['11:20:00', 'ann'])).toBe(
+    'q0 and q1, the first since 11:20:00, by bob and ann. 0 jobs wait.',
+  );
+});
+
+it('leads from several queues to these, not to all of their receiver', () => {
+  expect(wayOutOfSeveral('failing', '127.0.0.1:19001')).toEqual({
+    label: 'See the queues',
+    path: '/queues?q=receiver:127.0.0.1:19001+is:failing',
+  });
 });

@@ -1,8 +1,17 @@
-import { jobsPath, queuePath } from '../../../filter/links.ts';
+import { jobsPath, queuePath, queuesPath } from '../../../filter/links.ts';
+import { receiverWord } from '../../../filter/queue-search.ts';
 import { listed, many, number, type View } from '../../../words/format.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
 import type { Deed } from '../../../words/rights.ts';
-import { allSlotsAwait, CONDITIONS, type Condition, type Flow, type QueueNow, waitingJobs } from './queue-condition.ts';
+import {
+  allSlotsAwait,
+  CONDITIONS,
+  type Condition,
+  type Flow,
+  momentOf,
+  type QueueNow,
+  waitingJobs,
+} from './queue-condition.ts';
 import { commonCause } from './queue-failure.ts';
 import { sentenceOfQueue } from './queue-sentence.ts';
 
@@ -29,7 +38,11 @@ export function problemOf(queue: QueueNow, flow: Flow, view: View): Problem {
 const NAMED = 3;
 
 /** Queues of one receiver in the same condition: "Failing: 8 queues. mails, orders, images and 5 more." */
-export function problemOfSeveral(condition: Condition, queues: readonly (QueueNow & { name: string })[]): Problem {
+export function problemOfSeveral(
+  condition: Condition,
+  queues: readonly (QueueNow & { name: string })[],
+  view: View,
+): Problem {
   const names = queues.slice(0, NAMED).map(({ name }) => name);
   const others = queues.length - names.length;
   if (others > 0) names.push(`${number(others)} more`);
@@ -48,12 +61,27 @@ export function problemOfSeveral(condition: Condition, queues: readonly (QueueNo
   const how = cause === null || otherCauses.length > 0 ? CONDITIONS[condition].word : cause;
   return {
     lead: phrase`${how}: ${number(queues.length)} queues.`,
-    rest: phrase`${listed(names)}. ${said}.`,
+    rest: phrase`${listed(names)}${condition === 'paused' ? pausesText(queues, view) : ''}. ${said}.`,
   };
+}
+
+/** ", since 11:20:00 by ann", or ", the first since 11:20:00, by ann and bob" */
+function pausesText(queues: readonly QueueNow[], view: View): Phrase {
+  const pauses = queues.flatMap(({ pause }) => pause ?? []);
+  const [first = null, ...later] = [...new Set(pauses.map(({ since }) => since))].sort();
+  if (first === null) return [];
+  const [which, comma] = later.length === 0 ? ['', ''] : ['the first ', ','];
+  return phrase`, ${which}since ${momentOf(Date.parse(first), view)}${comma} by ${listed([...new Set(pauses.map(({ by }) => by))])}`;
 }
 
 /** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */
 export type WayOut = { label: string; path: string; deed?: Deed } | { label: string; deed: 'resumeQueue' };
+
+/** The queues of an entry alone: their receiver may have others. */
+export const wayOutOfSeveral = (condition: Condition, host: string): WayOut => ({
+  label: 'See the queues',
+  path: queuesPath(`${receiverWord(host)} is:${condition}`),
+});
 
 export function wayOutOf(condition: Condition, queue: QueueNow & { name: string }): WayOut {
   const { name, hold } = queue;

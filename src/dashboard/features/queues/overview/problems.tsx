@@ -16,8 +16,9 @@ import type { ListedQueue } from '../list/use-queues.ts';
 import type { Trouble } from '../model/overview.ts';
 import { alertOfCondition } from '../model/queue-alert.ts';
 import { CONDITIONS } from '../model/queue-condition.ts';
-import { problemOf, problemOfSeveral, type WayOut, wayOutOf } from '../model/queue-problem.ts';
+import { problemOf, problemOfSeveral, type WayOut, wayOutOf, wayOutOfSeveral } from '../model/queue-problem.ts';
 import { LastOfQueue } from '../operations/queues.ts';
+import { SeveralButtons } from '../several/several-buttons.tsx';
 
 /** The queues that need attention, the worst first, each with its sentence and one button; those of one receiver together. */
 export function Problems({ troubles, hidden }: { troubles: readonly Trouble<ListedQueue>[]; hidden: number }) {
@@ -55,10 +56,10 @@ function shownOf({ id, host, states }: Trouble<ListedQueue>) {
   const queues = states.map(({ queue }) => queue);
   const isOne = queues.length === 1;
   const name = (isOne && queues[0]?.name) || host;
-  return { id, first, queues, name, path: isOne ? queuePath(name) : receiverPath(host) };
+  return { id, host, first, queues, name, path: isOne ? queuePath(name) : receiverPath(host) };
 }
 
-function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf> & { place: number }) {
+function Problem({ first, host, queues, name, path, place }: ReturnType<typeof shownOf> & { place: number }) {
   const view = useView();
   // The sentence of these says since when no attempt has ended, which the minutes of the list tell only roughly.
   const isQuiet = queues.length === 1 && (first?.condition === 'awaiting' || first?.condition === 'stuck');
@@ -68,7 +69,9 @@ function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf
   const { queue, condition, flow } = first;
   const isOne = queues.length === 1;
   const { icon, signal } = CONDITIONS[condition];
-  const { lead, rest } = isOne ? problemOf(queue, { ...flow, lastAt }, view) : problemOfSeveral(condition, queues);
+  const { lead, rest } = isOne
+    ? problemOf(queue, { ...flow, lastAt }, view)
+    : problemOfSeveral(condition, queues, view);
   const alert = alertOfCondition(condition, queue);
   return (
     <li>
@@ -86,11 +89,20 @@ function Problem({ first, queues, name, path, place }: ReturnType<typeof shownOf
         <Phrase pieces={rest} /> {/* A rule is about one queue, or about any: not about those of a receiver. */}
         {isOne && alert !== null && <TellMe alert={alert} about={`of ${name}`} />}
       </p>
-      <WayOutButton
-        queue={queue}
-        wayOut={isOne ? wayOutOf(condition, queue) : { label: 'See the receiver', path }}
-        of={name}
-      />
+      {isOne || condition !== 'paused' ? (
+        <WayOutButton
+          queue={queue}
+          wayOut={isOne ? wayOutOf(condition, queue) : wayOutOfSeveral(condition, host)}
+          of={name}
+        />
+      ) : (
+        <SeveralButtons
+          choice={{ ids: queues.map(({ id }) => id) }}
+          chosen={queues.length}
+          names={queues.map((one) => one.name)}
+          {...{ size: 'tiny', only: 'resume', of: `of ${name}` }}
+        />
+      )}
     </li>
   );
 }

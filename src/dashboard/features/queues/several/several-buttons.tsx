@@ -24,6 +24,8 @@ export function SeveralButtons({
   chosen,
   names,
   size = '',
+  only,
+  of = '',
   isLinked = false,
   onDone,
 }: {
@@ -33,13 +35,19 @@ export function SeveralButtons({
   /** Their names, for the question. */
   names?: readonly string[];
   size?: 'tiny' | '';
+  /** The one deed that is offered; left out for all of them. */
+  only?: SeveralDeed;
+  /** Names the queues for those who do not see where the button stands. */
+  of?: string;
   /** Whether the address may open a question, as `#pause` of the palette does. */
   isLinked?: boolean;
   onDone?: () => void;
 }) {
   const rights = useRights();
   const [asked, setAsked] = useState<{ deed: SeveralDeed; choice: Choice } | null>(null);
-  const offered = DEEDS_OF_SEVERAL.filter((name) => NEEDS[name].every(({ deed }) => may(rights, deed)));
+  const offered = DEEDS_OF_SEVERAL.filter(
+    (name) => (only ?? name) === name && NEEDS[name].every(({ deed }) => may(rights, deed)),
+  );
   useEffect(() => {
     if (!isLinked) return;
     const ask = () => {
@@ -66,6 +74,7 @@ export function SeveralButtons({
         <button key={deed} type="button" className={`btn ${size}`.trim()} onClick={() => setAsked({ deed, choice })}>
           <Icon name={SEVERAL[deed].icon} />
           {SEVERAL[deed].button}
+          {of !== '' && <span className="sr"> {of}</span>}
         </button>
       ))}
       {asked !== null && (
