@@ -190,6 +190,28 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await says(page, /^The queue to localhost:9 is paused\.$/);
   });
 
+  it('sums up the dead letters and the attempts of a receiver, and leads to their replay', async () => {
+    const account = await service.openAccount();
+    const broken = await openReceiver({ status: 502 });
+    for (const name of ['orders', 'mails']) {
+      await account.createQueue(name, broken, { maxAttempts: 1 });
+      await account.letDie(name, ['{"n":1}', '{"n":2}']);
+    }
+    const { host } = new URL(broken.url);
+    const page = await showQueues(account, `/receivers/${host}`);
+    const fact = page.locator('.facts > div').filter({ hasText: 'Dead letters' });
+    await expect.poll(async () => textOf(await fact.innerText())).toBe('Dead letters 4 See and replay them');
+    await page
+      .locator('.receiver-attempts')
+      .getByRole('img', { name: /^4 attempts in 3 h, 4 failed\./ })
+      .waitFor();
+    await fact.getByRole('link').click();
+    await says(page, /^4 dead letters match, of 2 causes\./);
+    expect(new URL(page.url()).searchParams.get('q')).toBe(`receiver:${host}`);
+    await page.getByRole('button', { name: 'Replay all…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send 1, then 3' }).waitFor();
+  });
+
   it('says what a limit may be, in place of a dead button', async () => {
     const account = await service.openAccount();
     await createQueues(account, ['one']);

@@ -18,6 +18,7 @@ import {
   deadCountsOf,
   failedShare,
   oldestDue,
+  sumOfDead,
   waitFigure,
 } from '../../src/dashboard/features/queues/model/queue-row.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
@@ -149,6 +150,10 @@ describe('the figures of a row', () => {
     const { byQueue, isExact } = deadCountsOf([group(3, 'a'), group(4, 'b'), group(5, 'a'), group(1, null)]);
     expect([...byQueue, isExact]).toEqual([['a', 8], ['b', 4], true]);
     expect(deadCountsOf(Array.from({ length: 100 }, () => group(1, 'a'))).isExact).toBe(false);
+    const sum = (ids: string[], isPart = false, isCounted = isExact) =>
+      sumOfDead({ byQueue, isExact: isCounted }, ids, isPart);
+    expect([sum(['a', 'b', 'c']), sum(['b'], true), sum(['b'], false, false)]).toEqual(['12', '4+', '4+']);
+    expect([sum(['c']), sum(['c'], true), sum(['c'], false, false)]).toEqual(['0', '–', '–']);
   });
 });
 

@@ -4,6 +4,7 @@ import {
   lastAccepted,
   noteStates,
   notTakenText,
+  partText,
   type Receiver,
   sentenceOfReceiver,
   signOfReceiver,
@@ -274,4 +275,9 @@ describe('a receiver', () => {
     expect(last(1, '2026-11-26T11:50:00.000Z')).toEqual(['11:50 to 11:55', 'of 2 queues without ack mode']);
     expect(last(3)).toEqual(['–', 'not known in ack mode']);
   });
+});
+
+it('says that receivers of the newest of very many queues are not known', () => {
+  expect([partText(undefined), partText(1000)]).toEqual([undefined, undefined]);
+  expect(plain(partText(10_000) ?? '')).toBe('Only the oldest 1 000 of 10 000 queues are covered.');
 });

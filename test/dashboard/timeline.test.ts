@@ -15,6 +15,7 @@ import {
   SPANS,
   spanOf,
   startOf,
+  sumOfPoints,
   withChanges,
 } from '../../src/dashboard/features/queues/model/timeline.ts';
 import { stepPath } from '../../src/dashboard/parts/chart/step-path.ts';
@@ -154,4 +155,15 @@ describe('an earlier time in a sparkline', () => {
   it('is drawn as the outline of its bars, broken where nothing is known', () => {
     expect(stepPath([2, 4, null, 1], 4, (value) => 10 - value)).toBe('M0 8.0h4.00V6.0h4.00M12 9.0h4.00');
   });
+});
+
+it('sums the attempts of several queues by their time', () => {
+  const one = [point('11:50', { success: 2 }), point('11:55', { failed: 1, wait: { p50: 4, p95: 9 } })];
+  const other = [point('11:55', { failed: 2, nacked: 1, deferred: 3 }), point('12:00', { success: 5 })];
+  expect(sumOfPoints([other, one])).toEqual([
+    point('11:50', { success: 2 }),
+    point('11:55', { failed: 3, nacked: 1, deferred: 3 }),
+    point('12:00', { success: 5 }),
+  ]);
+  expect(sumOfPoints([])).toEqual([]);
 });

@@ -25,9 +25,9 @@ export function attemptsPath(list: Readonly<Record<string, string | null>> = {})
   return `/jobs/attempts${toSearch(list)}`;
 }
 
-/** Dead letters of a queue. */
-export function deadPath(name: string): string {
-  return `/dead${toSearch({ q: formatFilter(DEAD_LETTERS, [{ word: 'queue', value: [name] }]) })}`;
+/** Dead letters of a queue, or of all queues of a receiver. */
+export function deadPath(name: string, word: 'queue' | 'receiver' = 'queue'): string {
+  return `/dead${toSearch({ q: formatFilter(DEAD_LETTERS, [{ word, value: [name] }]) })}`;
 }
 
 /** The page of a receiver. The router does not read an encoded colon. */

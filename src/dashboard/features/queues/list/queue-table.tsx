@@ -161,7 +161,8 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
   );
 });
 
-const Spark = memo(function Spark({
+/** The attempts of a queue over time, or of several together. */
+export const Spark = memo(function Spark({
   timeline,
   then,
   span,

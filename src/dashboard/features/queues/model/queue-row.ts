@@ -1,4 +1,4 @@
-import { NONE, number } from '../../../words/format.ts';
+import { count, NONE, number } from '../../../words/format.ts';
 import type { QueueNow } from './queue-condition.ts';
 
 /** Numbers of a row in the table of queues, and when they are a matter of worry. */
@@ -61,10 +61,16 @@ export interface DeadCounts {
 
 const MAX_GROUPS = 100;
 
+/** "480", or "480+" of a part of the queues. */
+export function sumOfDead({ byQueue, isExact }: DeadCounts, ids: readonly string[], isPart: boolean): string {
+  const sum = ids.reduce((all, id) => all + (byQueue.get(id) ?? 0), 0);
+  return sum === 0 && (isPart || !isExact) ? NONE : count(sum, isExact && !isPart);
+}
+
 export function deadCountsOf(groups: readonly { count: number; queue: { id: string } | null }[]): DeadCounts {
   const byQueue = new Map<string, number>();
-  for (const { count, queue } of groups) {
-    if (queue !== null) byQueue.set(queue.id, (byQueue.get(queue.id) ?? 0) + count);
+  for (const { count: letters, queue } of groups) {
+    if (queue !== null) byQueue.set(queue.id, (byQueue.get(queue.id) ?? 0) + letters);
   }
   return { byQueue, isExact: groups.length < MAX_GROUPS };
 }

@@ -29,6 +29,13 @@ export interface Receiver {
   health: Health | null;
 }
 
+/** The server groups so many queues of an account by their receivers, the oldest. */
+const MOST_QUEUES = 1000;
+
+/** Says that receivers of newer queues are not known; undefined if there are none. */
+export const partText = (queues = 0): string | undefined =>
+  queues > MOST_QUEUES ? `Only the oldest ${number(MOST_QUEUES)} of ${number(queues)} queues are covered.` : undefined;
+
 type Trouble = 'fails' | 'nothing' | 'held' | 'untried' | 'pressure' | 'paused';
 
 /** So much backpressure is a warning of a queue, too. */

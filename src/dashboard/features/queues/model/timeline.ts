@@ -122,6 +122,21 @@ export function outcomeOf(points: readonly Point[]): { all: number; failed: numb
   };
 }
 
+/** The points of several queues as those of one, in the order of time. Percentiles cannot be summed, so they are left out. */
+export function sumOfPoints(all: Iterable<readonly Point[]>): Point[] {
+  const sums = new Map<string, Point>();
+  for (const points of all) {
+    for (const { at, success, failed, nacked, deferred } of points) {
+      const sum = sums.get(at) ?? { at, success: 0, failed: 0, nacked: 0, deferred: 0, wait: { p50: null, p95: null } };
+      sums.set(at, {
+        ...{ ...sum, success: sum.success + success, failed: sum.failed + failed },
+        ...{ nacked: sum.nacked + nacked, deferred: sum.deferred + deferred },
+      });
+    }
+  }
+  return [...sums.values()].sort((a, b) => (a.at < b.at ? -1 : 1));
+}
+
 /** The latest 95th percentile of the wait, in milliseconds; null if nothing was delivered of late. */
 export function recentWait(points: readonly Point[]): number | null {
   return points.findLast(({ wait }) => wait.p95 !== null)?.wait.p95 ?? null;

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useCallback, useRef } from 'preact/compat';
+import { type ReactNode, useCallback, useMemo, useRef } from 'preact/compat';
 import { Link, useSearchParams } from 'wouter-preact';
 import { useLiveObjects } from '../../../api/live/live.ts';
 import { query, queryClient } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
-import { useWebhookTimeout } from '../../../api/server.ts';
+import { useShell, useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
-import { jobsPath } from '../../../filter/links.ts';
+import { deadPath, jobsPath } from '../../../filter/links.ts';
 import { receiverWord } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
 import { Page } from '../../../parts/page/page.tsx';
@@ -17,18 +17,23 @@ import { useHeld } from '../../../parts/use-calm-order.ts';
 import { useTicks } from '../../../parts/use-ticks.ts';
 import { answersOf } from '../../../words/answers.ts';
 import { many, NONE, number, percent, took } from '../../../words/format.ts';
+import { Spark } from '../list/queue-table.tsx';
 import { QueuesSection } from '../list/queues-section.tsx';
 import { PAGE, useQueues, useTimelines } from '../list/use-queues.ts';
 import { worstFirst } from '../model/overview.ts';
+import { sumOfDead } from '../model/queue-row.ts';
 import {
   failingOf,
   lastAccepted,
   noteStates,
+  partText,
   sentenceOfReceiver,
   signOfReceiver,
   spanText,
   stoppedText,
 } from '../model/receiver.ts';
+import { sparkSentence } from '../model/spark.ts';
+import { sumOfPoints } from '../model/timeline.ts';
 import { type ReceiverOfPage, ReceiverPage } from '../operations/receivers.ts';
 import { ChartChoices, useSpan } from '../parts/chart-choices.tsx';
 import { Fact } from '../parts/fact.tsx';
@@ -64,6 +69,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
       title={h1.replace(/\.$/, '')}
       crumbs={crumbsOf(host)}
       h1={h1}
+      lead={partText(useShell()?.queues.totalCount)}
       {...(receiver == null ? {} : { sign: signOfReceiver(receiver) })}
       actions={
         receiver != null && (
@@ -93,12 +99,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
           </Link>
         </Empty>
       )}
-      {receiver != null && (
-        <>
-          <Facts receiver={receiver} />
-          <QueuesOf receiver={receiver} />
-        </>
-      )}
+      {receiver != null && <FactsAndQueues receiver={receiver} />}
     </Page>
   );
 }
@@ -126,12 +127,13 @@ function check(host: string, timeout: number): void {
   );
 }
 
-function Facts({ receiver }: { receiver: ReceiverOfPage }) {
+function Facts({ receiver, dead }: { receiver: ReceiverOfPage; dead: ReactNode }) {
   const { host, queueCount, health } = receiver;
   const view = useView();
   const { all, good, others } = answersOf(health);
   const { p50 = null, p95 = null } = health?.duration ?? {};
   const accepted = lastAccepted(receiver, view);
+  const canReplay = useMay('replayDeadLetters');
   const jobs = (...value: ('retrying' | 'dead' | 'held')[]) =>
     jobsPath([
       { word: 'receiver', value: [host] },
@@ -152,6 +154,12 @@ function Facts({ receiver }: { receiver: ReceiverOfPage }) {
       >
         <span className={failingOf(health) > 0 ? 'trouble' : undefined}>{number(failingOf(health))}</span>
         {(health?.untriedQueues ?? 0) > 0 && <small> with too few attempts since</small>}
+      </Fact>
+      <Fact
+        label="Dead letters"
+        sub={<Link href={deadPath(host, 'receiver')}>{canReplay ? 'See and replay them' : 'See them'}</Link>}
+      >
+        {dead}
       </Fact>
       <Fact
         label="Answers, last hour"
@@ -178,8 +186,9 @@ function Facts({ receiver }: { receiver: ReceiverOfPage }) {
   );
 }
 
-/** The first page of its queues; the others are in the list of queues. */
-function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage }) {
+/** Its numbers, and the first page of its queues; the others are in the list of queues. */
+function FactsAndQueues({ receiver }: { receiver: ReceiverOfPage }) {
+  const { host, queueCount } = receiver;
   const [params] = useSearchParams();
   const place = { search: receiverWord(host), after: null };
   const { asked, states } = useQueues(place);
@@ -189,8 +198,29 @@ function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage
   const ticks = useTicks(host);
   const canTick = useMay('pauseQueues');
   useWalk();
+  const isPart = queueCount > PAGE;
+  const { bars, then, deadCounts } = timelines;
+  const all = useMemo(() => bars && sumOfPoints(bars.values()), [bars]);
+  const allThen = useMemo(() => then && sumOfPoints(then.values()), [then]);
+  const dead =
+    deadCounts &&
+    sumOfDead(
+      deadCounts,
+      states.map(({ queue }) => queue.id),
+      isPart,
+    );
   return (
     <div {...handlers}>
+      <Facts receiver={receiver} dead={dead} />
+      {all !== undefined && !isPart && (
+        <section className="sec receiver-attempts" aria-labelledby="attempts-h">
+          <div className="sec-head">
+            <h2 id="attempts-h">Attempts</h2>
+            <span className="small q">{sparkSentence(all, span.label)}</span>
+          </div>
+          <Spark timeline={all} then={allThen} span={span} />
+        </section>
+      )}
       <Failure asked={asked} what="The list of its queues" />
       <QueuesSection
         title="Its queues"
@@ -198,7 +228,7 @@ function QueuesOf({ receiver: { host, queueCount } }: { receiver: ReceiverOfPage
         ticks={canTick ? ticks : undefined}
       />
       <QueuesBar ticks={ticks} queues={states.map(({ queue }) => queue)} />
-      {queueCount > PAGE && (
+      {isPart && (
         <nav className="pager" aria-label="Pages">
           <Link
             className="btn tiny"

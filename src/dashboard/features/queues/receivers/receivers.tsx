@@ -2,6 +2,7 @@ import './receivers.css';
 import { useQuery } from '@tanstack/preact-query';
 import { Link, useSearchParams } from 'wouter-preact';
 import { query } from '../../../api/query.ts';
+import { useShell } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
 import { receiverPath } from '../../../filter/links.ts';
 import { toSearch } from '../../../filter/search.ts';
@@ -15,6 +16,7 @@ import {
   headlineOfReceivers,
   lastAccepted,
   notTakenText,
+  partText,
   queuesText,
   worstReceivers,
 } from '../model/receiver.ts';
@@ -36,7 +38,7 @@ export default function ReceiverList() {
   useWalk();
   const h1 = receivers === undefined ? 'Receivers' : headlineOfReceivers(receivers, isLast && after === null);
   return (
-    <Page title={h1.replace(/\.$/, '')} crumbs={CRUMBS} h1={h1}>
+    <Page title={h1.replace(/\.$/, '')} crumbs={CRUMBS} h1={h1} lead={partText(useShell()?.queues.totalCount)}>
       <Failure asked={asked} what="The list of receivers" />
       {receivers === undefined && <Skeleton lines={6} />}
       {receivers?.length === 0 && (
