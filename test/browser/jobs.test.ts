@@ -36,6 +36,8 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     expect(count).toBeGreaterThan(0);
     const words = await rows.locator('td.c1').allInnerTexts();
     expect(words.filter((word) => !/Dead|Cancelled/.test(word))).toEqual([]);
+    for (const payload of await rows.locator('td.payload').allInnerTexts()) expect(payload).toMatch(/^\{"/);
+    expect(await rows.locator('td.payload').count()).toBe(count);
 
     await page.keyboard.press('Escape');
     await page.locator('h1').focus();

@@ -109,6 +109,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     await input.fill('');
     await page.getByRole('button', { name: /^Remove.*payload\.customer/ }).click();
     await page.locator('tbody tr').first().waitFor();
+    expect(await page.locator('.payload').count()).toBe(0);
   });
 
   it('lets a viewer open saved views, and not save or delete any', async () => {

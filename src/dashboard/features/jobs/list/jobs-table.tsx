@@ -1,19 +1,16 @@
 import { memo } from 'preact/compat';
-import { Link } from 'wouter-preact';
 import { useView } from '../../../base/time.ts';
 import { Icon } from '../../../parts/icon.tsx';
-import { JobStatusWord } from '../../../parts/status.tsx';
+import { JobCells } from '../../../parts/job-cells.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { TickAll, TickCell, useOnTick } from '../../../parts/tick.tsx';
-import { Ago } from '../../../parts/time.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
-import type { JobRow } from '../../../schema/fragments.ts';
-import { shortId } from '../../../words/job-id.ts';
 import { rowTextOfJob } from '../../../words/job-row.ts';
+import type { ListedJob } from '../operations/jobs.ts';
 import type { Order } from './list-url.ts';
 
 export interface JobsTableProps {
-  rows: readonly JobRow[];
+  rows: readonly ListedJob[];
   gone: ReadonlySet<string>;
   cursor: string | null;
   ticks: Ticks;
@@ -28,6 +25,8 @@ export interface JobsTableProps {
 export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...rest }: JobsTableProps) {
   const ids = rows.map(({ id }) => id);
   const onTick = useOnTick(ticks, ids);
+  // To a person who may not see payloads there are none.
+  const hasPayloads = rows.some(({ payloadPreview }) => payloadPreview !== null);
   return (
     <Table
       className={`cards tickable jobs-table${rest.isDim ? ' dim' : ''}`}
@@ -36,6 +35,7 @@ export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...
         ['State', 'c1'],
         ['Job', 'c3'],
         ['Queue', 'c4'],
+        ...(hasPayloads ? [['Payload', 'lo2 payload'] as const] : []),
         'Next step or reason',
         {
           label: (
@@ -67,6 +67,7 @@ export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...
         <Row
           key={job.id}
           job={job}
+          hasPayload={hasPayloads}
           isGone={gone.has(job.id)}
           isCursor={job.id === cursor}
           isTicked={ticks.isAll || ticks.ids.has(job.id)}
@@ -85,7 +86,8 @@ const SORTS: Readonly<Partial<Record<Order, 'ascending' | 'descending'>>> = {
 };
 
 interface RowProps {
-  job: JobRow;
+  job: ListedJob;
+  hasPayload: boolean;
   isGone: boolean;
   isCursor: boolean;
   isTicked: boolean;
@@ -95,37 +97,20 @@ interface RowProps {
 }
 
 /** Rendered again only when its own job or marks change: a message about one job costs one row. */
-const Row = memo(function Row({ job, isGone, isCursor, isTicked, onTick, from, webhookTimeoutSeconds }: RowProps) {
+const Row = memo(function Row({ job, hasPayload, isGone, isCursor, isTicked, onTick, from, ...rest }: RowProps) {
   const classes = [isTicked ? 'on' : '', isCursor ? 'cursor' : '', isGone ? 'gone' : ''].filter(Boolean).join(' ');
   return (
     <tr className={classes === '' ? undefined : classes}>
       <TickCell id={job.id} isTicked={isTicked} onTick={onTick} label={`Select job ${job.id.slice(-5)}`} />
-      <td className="c1">
-        <JobStatusWord job={job} />
-      </td>
-      <td className="c3">
-        <Link className="mono rowlink" href={`/jobs/${job.id}${from}`} data-job={job.id}>
-          {shortId(job.id)}
-        </Link>
-      </td>
-      <td className="c4">
-        <span className="cut">{job.queue.name}</span>
-      </td>
-      <td className="c5 q">
-        <WhatNext job={job} webhookTimeoutSeconds={webhookTimeoutSeconds} />
-      </td>
-      <td className="n lo1 attempts-cell">
-        {job.attemptsMade} of {job.maxAttempts}
-      </td>
-      <td className="n c2 q">
-        <Ago at={job.createdAt} />
-      </td>
+      <JobCells job={job} from={from} queue={job.queue.name} hasPayload={hasPayload}>
+        <WhatNext job={job} webhookTimeoutSeconds={rest.webhookTimeoutSeconds} />
+      </JobCells>
     </tr>
   );
 });
 
 /** Counts down once a second, on its own. */
-function WhatNext({ job, webhookTimeoutSeconds }: { job: JobRow; webhookTimeoutSeconds: number }) {
+function WhatNext({ job, webhookTimeoutSeconds }: { job: ListedJob; webhookTimeoutSeconds: number }) {
   const view = useView();
-  return <span className="cut">{rowTextOfJob(job, { ...view, webhookTimeoutSeconds })}</span>;
+  return <>{rowTextOfJob(job, { ...view, webhookTimeoutSeconds })}</>;
 }

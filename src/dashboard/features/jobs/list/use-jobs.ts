@@ -5,10 +5,9 @@ import { JobsCount } from '../../../api/operations/suggest.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { isValid } from '../../../filter/engine.ts';
 import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
-import type { JobRow } from '../../../schema/fragments.ts';
 import type { ResultOf } from '../../../schema/graphql.ts';
 import type { JobState } from '../../../words/words.ts';
-import { JobsByState, JobsPage } from '../operations/jobs.ts';
+import { JobsByState, JobsPage, type ListedJob } from '../operations/jobs.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
 
 const PAGE_SIZE = 50;
@@ -92,7 +91,7 @@ function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | nu
  * How many jobs that match are newer than the first row. Only the newest page can have news: rows of others have their
  * place.
  */
-function useNews(filter: JobsFilter, url: ListUrl, rows: readonly JobRow[] | undefined, loadedAt: number) {
+function useNews(filter: JobsFilter, url: ListUrl, rows: readonly ListedJob[] | undefined, loadedAt: number) {
   const isPaused = useIsPaused();
   const isNewestPage = url.order === 'newest' && url.after === null && url.before === null && url.from === null;
   const newest = rows?.[0]?.createdAt;

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/compat';
-import type { JobRow } from '../../../schema/fragments.ts';
+import type { ListedJob } from '../operations/jobs.ts';
 
 /** Without the pointer for so long, rows may move. */
 const POINTER_MS = 2000;
 
 export interface Rows {
-  rows: readonly JobRow[];
+  rows: readonly ListedJob[];
   /** Ids of rows that are no longer in the list as the server has it. */
   gone: ReadonlySet<string>;
 }
@@ -14,16 +14,16 @@ export interface Rows {
  * The rows to show. While something is ticked or peeked at, or the pointer was in the table within 2 s, the rows and their
  * order stay: values change, rows that are gone are dimmed, and new ones wait.
  */
-export function useFrozenRows(loaded: readonly JobRow[] | undefined, page: string, isHeld: boolean) {
+export function useFrozenRows(loaded: readonly ListedJob[] | undefined, page: string, isHeld: boolean) {
   const pointerAt = useRef(Number.NEGATIVE_INFINITY);
   // No page before the first rows are there: they are shown even if something is peeked at from the start.
-  const [shown, setShown] = useState<{ page: string | null; rows: readonly JobRow[] }>({
+  const [shown, setShown] = useState<{ page: string | null; rows: readonly ListedJob[] }>({
     page: loaded === undefined ? null : page,
     rows: loaded ?? [],
   });
   const [settle, setSettle] = useState(0);
   /** Rows that were there when new ones were asked for; the next ones are shown whatever is held. */
-  const released = useRef<readonly JobRow[] | null>(null);
+  const released = useRef<readonly ListedJob[] | null>(null);
 
   useEffect(() => {
     if (loaded === undefined) return;

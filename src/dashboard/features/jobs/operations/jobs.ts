@@ -1,16 +1,18 @@
 import { JobRow } from '../../../schema/fragments.ts';
-import { graphql } from '../../../schema/graphql.ts';
+import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 export const JobsPage = graphql(
   `
   query JobsPage($filter: JobFilter, $order: JobOrder, $first: Int, $after: String, $last: Int, $before: String) {
     jobs(filter: $filter, orderBy: $order, first: $first, after: $after, last: $last, before: $before) {
-      hint nodes { ...JobRow } pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
+      hint nodes { ...JobRow payloadPreview(max: 120) } pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
     }
   }
 `,
   [JobRow],
 );
+/** A row of the list. The live stream does not send the payload, which never changes. */
+export type ListedJob = ResultOf<typeof JobsPage>['jobs']['nodes'][number];
 
 /** For the sentence. */
 export const JobsByState = graphql(`

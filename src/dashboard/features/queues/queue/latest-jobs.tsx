@@ -6,13 +6,11 @@ import { query } from '../../../api/query.ts';
 import { useWebhookTimeout } from '../../../api/server.ts';
 import { useView } from '../../../base/time.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../../filter/links.ts';
+import { JobCells } from '../../../parts/job-cells.tsx';
 import { Empty, Failure } from '../../../parts/states.tsx';
-import { JobStatusWord } from '../../../parts/status.tsx';
 import { Table } from '../../../parts/table.tsx';
-import { Ago } from '../../../parts/time.tsx';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { many, number } from '../../../words/format.ts';
-import { shortId } from '../../../words/job-id.ts';
 import { rowTextOfJob } from '../../../words/job-row.ts';
 import { LatestJobs as Latest, type LatestJob, type QueueOfPage } from '../operations/queue.ts';
 
@@ -108,28 +106,9 @@ function Row({ job, queue, hasPayload }: { job: LatestJob; queue: QueueOfPage; h
   const known = { ...job, queue: { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } };
   return (
     <tr>
-      <td className="c1">
-        <JobStatusWord job={job} />
-      </td>
-      <td className="c3">
-        <Link className="mono rowlink" href={`/jobs/${job.id}`}>
-          {shortId(job.id)}
-        </Link>
-      </td>
-      {hasPayload && (
-        <td className="lo2">
-          <span className="mono cut">{job.payloadPreview}</span>
-        </td>
-      )}
-      <td className="c5 q">
-        <span className="cut">{rowTextOfJob(known, context)}</span>
-      </td>
-      <td className="n lo1">
-        {job.attemptsMade} of {job.maxAttempts}
-      </td>
-      <td className="n c2 q">
-        <Ago at={job.createdAt} />
-      </td>
+      <JobCells job={job} hasPayload={hasPayload}>
+        {rowTextOfJob(known, context)}
+      </JobCells>
     </tr>
   );
 }
