@@ -61,6 +61,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queue-settings', /\/queue-(settings|changes)\.tsx$/],
   ['queues', /\/(overview|queues|receivers?)\.tsx$/],
   ['job', /\/(job|peek|compare)\.tsx$/],
+  ['send', /\/(send|first-run)\.tsx$/],
   ['actions', /\/(actions|action|my-actions|dead-letters)\.tsx$/],
   ['service', /\/(activity|alerts|attempts|rule-dialog|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
@@ -73,11 +74,12 @@ const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['charts', 'queue'],
   ['purge-dialog', 'queue-settings'],
   ['queue-dialogs', 'queues'],
-  ['first-run', 'queues'],
 ];
 
 /** Where modules go that all of these scripts need, or two of these and one more. */
 const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
+  ['page', 'actions', 'queue', 'queues'],
+  ['page', 'queue', 'send', 'job'],
   ['sent', 'job', 'send'],
   ['limits', 'queue', 'queues'],
   ['repair', 'actions', 'bulk'],
