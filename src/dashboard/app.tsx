@@ -11,7 +11,26 @@ import { toSearch } from './filter/search.ts';
 import { Breakable } from './shell/broken.tsx';
 import { Shell } from './shell/shell.tsx';
 
-const SignIn = lazy(() => import('./features/sign-in/sign-in.tsx'));
+/** Whether the document was loaded as the page of the sign-in. */
+const beganWithSignIn = presentPath().startsWith('/sign-in');
+
+/**
+ * A page that was open for long may be of an older version, whose scripts are no longer on the server. Nothing of it is needed
+ * after the end of the session, so the browser loads the document again, once.
+ */
+async function loadSignIn() {
+  try {
+    return await import('./features/sign-in/sign-in.tsx');
+  } catch (error) {
+    if (beganWithSignIn) throw error;
+    const { ok } = await fetch(document.baseURI, { method: 'HEAD' });
+    if (!ok) throw error;
+    location.reload();
+    return new Promise<never>(() => undefined);
+  }
+}
+
+const SignIn = lazy(loadSignIn);
 
 export function App() {
   const { signedIn } = useStore(session);

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf, relayDatabase, startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, setVisibility, signInAt, useBrowser } from './page.ts';
+import { openPage, type Session, setVisibility, signInAt, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
@@ -193,6 +193,15 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     expect(await page.getByText('This list could not be loaded.').count()).toBe(0);
   });
 
+  async function endSession(session: Session): Promise<void> {
+    const cookie = `${session.cookie?.name}=${session.cookie?.value}`;
+    const ended = await fetch(`${session.url}/session`, {
+      method: 'DELETE',
+      headers: { cookie, origin: session.url, 'jobferry-dashboard': '1' },
+    });
+    expect(ended.status).toBe(204);
+  }
+
   it('asks to sign in once its session has ended, and comes back to the same address', async () => {
     const session = await signInAt(service.api.baseUrl, service.key);
     const watched = await openPage(session);
@@ -201,12 +210,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     await page.goto(address);
     await settled(watched);
     watched.announce(/answer 401|status of 401|request failed/);
-    const cookie = `${session.cookie?.name}=${session.cookie?.value}`;
-    const ended = await fetch(`${session.url}/session`, {
-      method: 'DELETE',
-      headers: { cookie, origin: session.url, 'jobferry-dashboard': '1' },
-    });
-    expect(ended.status).toBe(204);
+    await endSession(session);
     await page.getByRole('heading', { name: 'Sign in to Jobferry' }).waitFor();
     await page.getByLabel('API key').fill(service.key);
     await page.keyboard.press('Enter');
@@ -216,5 +220,26 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))).not.toContain(
       service.key,
     );
+  });
+
+  it('asks to sign in when a new version was deployed before its session ended', async () => {
+    const session = await signInAt(service.api.baseUrl, service.key);
+    const watched = await openPage(session);
+    const { page } = watched;
+    const address = '/jobs?q=state:dead';
+    await page.goto(address);
+    await settled(watched);
+    watched.announce(/answer 40[14]|status of 40[14]|request failed/);
+    // The server has scripts of the new version only, under other names.
+    await page.route('**/assets/sign-in-*.js', (route) => route.fulfill({ status: 404, body: '' }));
+    page.on('request', (request) => {
+      if (request.isNavigationRequest()) void page.unroute('**/assets/sign-in-*.js');
+    });
+    await endSession(session);
+    await page.getByRole('heading', { name: 'Sign in to Jobferry' }).waitFor();
+    await page.getByLabel('API key').fill(service.key);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(`${session.url}${address}`);
+    await settled(watched);
   });
 });
