@@ -186,7 +186,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.getByRole('option', { name: /^Pause the queues of localhost/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Pause 1 queue' }).click();
-    await says(page, /^The queue to localhost:9 is paused\.$/);
+    await says(page, /^The queue that delivers to localhost:9 is paused\.$/);
   });
 
   it('sums up the dead letters and the attempts of a receiver, and leads to their replay', async () => {
