@@ -60,7 +60,7 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
     await expect.poll(() => causes.count()).toBe(hidden);
     expect(await causes.getByRole('link').allTextContents()).toContain(title);
     await causes.first().getByRole('button', { name: 'Restore' }).click();
-    await page.getByRole('heading', { level: 1, name: /^No dead letters of dismissed causes are left/ }).waitFor();
+    await page.getByRole('heading', { level: 1, name: /^No dismissed causes are left/ }).waitFor();
     await page.getByRole('link', { name: 'By cause' }).click();
     await expect.poll(() => causes.count()).toBe(before);
   });

@@ -108,7 +108,6 @@ function useGlobalKeys(): void {
     { label: 'Replay dead letters', icon: 'undo', run: () => navigate('/dead'), deed: 'replayDeadLetters' },
     { label: 'Why do jobs wait?', icon: 'jobs', run: () => navigate('/jobs?q=state:due') },
     { label: 'Dark theme', icon: 'theme', run: () => setPreference({ theme: 'dark' }) },
-    { label: 'Light theme', icon: 'theme', run: () => setPreference({ theme: 'light' }) },
     { label: 'Sign out', icon: 'user', run: signOut },
     ...[...MAIN, ...SERVICE].map(({ path, label, key }) => ({
       key: `g ${key}`,

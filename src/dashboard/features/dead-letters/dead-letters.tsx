@@ -179,7 +179,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
 
 const dismissedSentence = (causes: number, isAll: boolean) =>
   causes === 0
-    ? 'No dead letters of dismissed causes are left.'
+    ? 'No dismissed causes are left.'
     : `${count(causes, isAll)} ${causes === 1 ? 'cause is dismissed. It' : 'causes are dismissed. Each'} returns when another job dies of it.`;
 
 const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;

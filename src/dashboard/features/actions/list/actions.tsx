@@ -73,7 +73,7 @@ function Head({
       h1={
         actions === undefined ? 'Actions' : <Phrase pieces={sentenceOfActions(actions, isFirstPage, view, elsewhere)} />
       }
-      lead="An action changes many jobs at once: a replay, a cancellation, a purge. It continues without this page."
+      lead="An action changes many jobs at once, and continues without this page."
     >
       {children}
     </Page>

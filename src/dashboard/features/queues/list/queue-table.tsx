@@ -88,7 +88,7 @@ const columnsOf = (span: Span) => [
   {
     label: 'Wait p95',
     className: 'n wait',
-    title: `From the time a job is due to its delivery: the newest of ${span.label}`,
+    title: `From due to delivery: the newest of ${span.label}`,
   },
   { label: 'Dead letters', className: 'n dead-of', title: 'Not replayed' },
 ];

@@ -30,7 +30,6 @@ import { MostFrequentDeaths } from './deaths.tsx';
 import { Problems } from './problems.tsx';
 
 const CRUMBS = [{ label: 'Overview' }];
-const NO_QUEUE = 'Once there is a queue, this page shows its state.';
 const WHOLE_ACCOUNT = { search: '', after: null };
 
 /** Is anything wrong now, and where? An account without a queue sees how to make the first one instead. */
@@ -53,13 +52,7 @@ export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
   }
   if (isFirstRun || queues.page.totalCount === 0) {
     return (
-      <Only
-        needs={ROLE_OF.createQueue}
-        what="create the first queue"
-        title="No queues yet"
-        crumbs={CRUMBS}
-        lead={NO_QUEUE}
-      >
+      <Only needs={ROLE_OF.createQueue} what="create the first queue" title="No queues yet" crumbs={CRUMBS}>
         <Suspense fallback={null}>
           <FirstRun crumbs={CRUMBS} onCreated={() => setFirstRun(true)} onLeave={leave} isFirst />
         </Suspense>
