@@ -267,7 +267,7 @@ describe('the price of a replay', () => {
     });
     expect(safetyOfReplays([well, quiet, receiver('d', null, { paused: true })])).toMatchObject({
       strong: 'Of 3 queues, 1\u00a0was healthy in the last hour.',
-      text: 'Unknown: c and d. They are paused, held or defer jobs, or had too few attempts in the last hour.',
+      text: 'Unknown: c and d. They are paused, held, deferring, or had too few attempts.',
     });
     expect(safetyOfReplays([well])).toEqual(safetyOfReplay(well));
     expect(safetyOfReplays([])).toBeNull();

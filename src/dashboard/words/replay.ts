@@ -89,7 +89,7 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
       signal: 'hold',
       icon: 'held',
       strong: 'The queue is held.',
-      text: 'The jobs wait for the end of the hold.',
+      text: 'The jobs wait until it ends.',
     };
   }
   const all = health?.attempts ?? 0;
@@ -141,7 +141,7 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
   }
   if (unknown.length === 0)
     return { signal: 'ok', icon: 'done', strong: `${all}, all were healthy in the last hour.`, text: '' };
-  const text = `Unknown: ${namesText(unknown)}. They are paused, held or defer jobs, or had too few attempts in the last hour.`;
+  const text = `Unknown: ${namesText(unknown)}. They are paused, held, deferring, or had too few attempts.`;
   const well = receivers.length - unknown.length;
   const strong = `${all}, ${many(well, 'was', 'were')} healthy in the last hour.`;
   return { signal: 'idle', icon: 'info', strong, text };

@@ -67,7 +67,7 @@ export default function Attempts() {
       title={textOfPhrase(sentence).split('.', 1)[0] ?? 'Attempts'}
       crumbs={CRUMBS}
       h1={<Phrase pieces={sentence} />}
-      lead="Every finished delivery, whatever the outcome of its job."
+      lead="Every finished delivery."
       actions={
         <ExportButton
           list={
