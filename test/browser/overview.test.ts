@@ -45,7 +45,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await account.operate.change('pauseQueue', mails);
     await says(page, /^1 of 2 queues needs attention\. The other one is healthy\.$/);
     expect(textOf(await page.locator('.needs .what').innerText())).toMatch(
-      /^Paused since .+ by jf_.+\. 0 jobs wait; nothing is lost\.$/,
+      /^Paused since .+ by jf_.+\. 0 jobs wait, nothing is lost\.$/,
     );
     await account.operate.change('resumeQueue', mails);
     await says(page, /^All 2 queues are healthy\b/);

@@ -110,8 +110,9 @@ export function CauseList({
           deed={{
             label: 'Dismiss in all queues',
             run: () => {
-              dismiss(wide.cause);
               setWide(null);
+              // The closed dialog gives the focus back to the button of the row that goes.
+              setTimeout(() => dismiss(wide.cause));
             },
           }}
           onClose={() => setWide(null)}
