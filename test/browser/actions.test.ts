@@ -81,7 +81,7 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
   });
 
   it('say what becomes of their jobs, and judge the receiver since its last failure', async () => {
-    const { account, queueId } = await openWithLetters(12);
+    const { account, queueId } = await openWithLetters(12, { maxAttempts: 2, backoffDelay: 1 });
     await account.operate.change('pauseQueue', queueId);
     const id = await account.operate.replayAll(queueId, 1000);
     const { page } = await openPage(account.session);
@@ -91,7 +91,7 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await expect.poll(() => legend(page, 'What became of the jobs')).toEqual(jobs(0, 12));
     await page.getByRole('button', { name: 'Resume queue orders' }).click();
     await expect.poll(() => legend(page, 'What became of the jobs')).toEqual(jobs(12, 0));
-    // Half of the hour's attempts failed, and none since the repair.
+    // Two thirds of the hour's attempts failed, and none since the repair.
     await page.getByText('all 12 attempts since the last failure succeeded').waitFor();
     await page.getByRole('link', { name: 'completed' }).click();
     await says(page, /^12 jobs match, and all are completed\.$/);
@@ -104,10 +104,10 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await says(page, /^No action has this id\.$/);
   });
 
-  async function openWithLetters(count: number) {
+  async function openWithLetters(count: number, settings = { maxAttempts: 1 }) {
     const account = await service.openAccount();
     const receiver = await openReceiver({ status: 500 });
-    const queueId = await account.createQueue('orders', receiver, { maxAttempts: 1 });
+    const queueId = await account.createQueue('orders', receiver, settings);
     await account.letDie(
       'orders',
       Array.from({ length: count }, (_, n) => `{"n":${n}}`),

@@ -103,7 +103,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     await page.route('**/graphql', async (route) => {
       const sent = route.request().postDataJSON() as { query: string };
       if (!isOld()) return route.fallback();
-      const query = sent.query.replace('{', '{ fieldOfTheNextRelease');
+      const query = sent.query.replace('{', '{ fieldOfTheNextRelease ');
       await route.fulfill({ response: await route.fetch({ postData: { ...sent, query } }) });
     });
   }

@@ -58,8 +58,8 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   // Nothing can move under the cursor in an empty list.
   const isStale = rows?.length === 0 && (news?.count ?? 0) > 0;
   useEffect(() => {
-    if (isStale) void page.refetch();
-  }, [isStale, page.refetch]);
+    if (isStale) void Promise.all([page.refetch(), count.refetch()]);
+  }, [isStale, page.refetch, count.refetch]);
   const { pageInfo, hint = null } = page.data?.jobs ?? {};
   return { page, rows, pageInfo, hint, all, byState, news, isSearching, isCounting };
 }
