@@ -86,11 +86,9 @@ export const commonResponses = {
 
 /** A malformed id has the status of an unknown one, without a query. */
 export function idParam(what: 'queue' | 'job' | 'dead letter') {
-  // Publishes have the name of the queue in their path.
-  const hint = what === 'queue' ? ': this path takes the id of the queue, not its name' : '';
   return z
     .string()
-    .regex(/^[0-9a-f]{24}$/, `${what} not found${hint}`)
+    .regex(/^[0-9a-f]{24}$/, `${what} not found`)
     .describe(`\`id\` of the ${what}.`);
 }
 

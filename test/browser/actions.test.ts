@@ -104,7 +104,10 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await says(page, /^No action has this id\.$/);
   });
 
-  async function openWithLetters(count: number, settings = { maxAttempts: 1 }) {
+  async function openWithLetters(
+    count: number,
+    settings: { maxAttempts: number; backoffDelay?: number } = { maxAttempts: 1 },
+  ) {
     const account = await service.openAccount();
     const receiver = await openReceiver({ status: 500 });
     const queueId = await account.createQueue('orders', receiver, settings);

@@ -147,13 +147,6 @@ describe('answers', () => {
     );
   });
 
-  it('say that a path takes the id of a queue, and not its name', async () => {
-    const api = await testApi();
-    const error = 'queue not found: this path takes the id of the queue, not its name';
-    for (const path of ['/v1/queues/emails', '/v1/queues/emails/jobs', '/v1/queues/emails/dlq'])
-      expect(await api.send('GET', path)).toMatchObject({ status: 404, json: { error } });
-  });
-
   it('have no body after delete', async () => {
     const api = await testApi();
     const answer = await api.send('DELETE', `/v1/queues/${ID}`);

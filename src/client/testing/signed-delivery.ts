@@ -1,6 +1,5 @@
 import { writeJson } from '../../contract/verbatim-json.ts';
 import { envelopeText } from '../../domain/envelope-text.ts';
-import { refuseLostParts } from '../mistakes.ts';
 import type { PayloadObject } from '../payload.ts';
 
 /** The second argument of `signedDelivery`. */
@@ -54,7 +53,6 @@ export async function signedDelivery(payload: PayloadObject, options: DeliveryOp
   const { secret, nextSecret, queue = 'test', id = newId(), attempt = 1, maxAttempts = 5, ackTimeout } = options;
   const { createdAt = new Date(), signatureHeader = 'x-service-signature' } = options;
   if (secret === '') throw new TypeError('secret is empty: no receiver accepts that');
-  refuseLostParts(payload);
   const body = envelopeText({ id, queue, payload: writeJson(payload), attempt, maxAttempts, createdAt });
   const header = signatureHeader.toLowerCase();
   const headers: Record<string, string> = {

@@ -35,9 +35,11 @@ export default function Settings({ params: { part = 'keys' } }: { params: Record
 
 function Tabs({ current }: { current: string }) {
   const rights = useRights();
+  // Most people see all parts, so none comes later and moves the page.
+  const isShown = ({ needs }: SettingsPart) => needs === undefined || rights === null || hasRole(rights, needs);
   return (
     <nav className="seg settings-parts" aria-label="Settings">
-      {PARTS.filter(({ needs }) => needs === undefined || hasRole(rights, needs)).map(({ part, label }) => (
+      {PARTS.filter(isShown).map(({ part, label }) => (
         <Link key={part} href={`/settings/${part}`} aria-current={part === current ? 'page' : undefined}>
           {label}
         </Link>

@@ -56,7 +56,7 @@ export function Progress({ action }: { action: ActionOfPage }) {
   );
 }
 
-/** What became of the jobs, with links to them. */
+/** How many jobs are in which state now, with links to them. */
 export function Outcome({ id, shares }: { id: string; shares: readonly Share[] }) {
   const parts = shares.flatMap(({ dot, count }) =>
     dot === 'to-go' || count === null ? [] : [{ value: count, signal: dot }],

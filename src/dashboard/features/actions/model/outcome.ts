@@ -3,7 +3,7 @@ import type { ResultOf } from '../../../schema/graphql.ts';
 import type { ActionJobs } from '../operations.ts';
 import type { ActionState } from './action.ts';
 
-/** What became of the jobs that a bulk action created or made due. */
+/** The present states of the jobs that a bulk action created or made due. */
 
 type Answer = ResultOf<typeof ActionJobs>;
 

@@ -157,7 +157,7 @@ export function secondsIn(text: string): number {
   for (const [, value, unit = ''] of text.matchAll(/([\d.]+)\s*([smhd])(?:in|ec)?(?![a-z])|\S/gi)) {
     sum += Number(value) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
   }
-  // What is too long for a number is too long for the server, which returns the limit.
+  // A text too long for a number is too long for the server, which returns the limit.
   return Math.min(sum, 1e9);
 }
 
