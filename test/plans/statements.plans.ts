@@ -40,7 +40,7 @@ import {
 } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
-import { causesAt, failuresWithin, trailsOf } from '../../src/db/insight/past-failures.ts';
+import { failuresWithin, trailsOf } from '../../src/db/insight/past-failures.ts';
 import { jobsAhead, liveQueueIds } from '../../src/db/insight/queues.ts';
 import { releaseRuns } from '../../src/db/insight/releases.ts';
 import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
@@ -410,16 +410,6 @@ const ROLLED_UP: Case[] = [
         db,
         by().accountId,
         live().map((queueId) => ({ queueId, spanMs: Math.floor(Date.now() / 300_000) * 300_000 })),
-      ),
-  ],
-  [
-    'causes of failures',
-    60_000,
-    () =>
-      causesAt(
-        db,
-        by().accountId,
-        live().map((queueId) => ({ queueId, at: new Date() })),
       ),
   ],
   ['successes after a failure', 60_000, () => succeededWithinSpan(db, by().accountId, live(), new Date())],

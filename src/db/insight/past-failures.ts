@@ -1,12 +1,22 @@
 import type { AttemptTotals } from '../../domain/statistics.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { causeAt } from './since-failures.ts';
+import { causeAt, type SinceFailure } from './since-failures.ts';
 
 /** Spans of each queue that are judged: as many as an hour has. */
 const SPANS = 12;
 
+/** SQL: the newest span of a queue in which attempts succeeded or failed. In other spans all jobs were put off. */
+export function newestOutcome({ queueId, from, until }: { queueId: string; from: string; until: string }): string {
+  return `
+    select s.bucket, s.success, s.failed + s.nacked + s.deferred as others from queue_stats s
+     where (s.queue_id, s.bucket) >= (${queueId}, ${from}) and (s.queue_id, s.bucket) < (${queueId}, ${until})
+       and (s.success + s.failed + s.nacked > 0
+            or s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > 0)
+     order by s.queue_id desc, s.bucket desc limit 1`;
+}
+
 // For most queues this reads one row: the newest before the last hour, in which attempts succeeded. Only where they failed are as many
-// rows read as an hour has. Rows without a success and without a failure have jobs that were put off.
+// rows read as an hour has.
 const TRAILS: Statement = {
   name: 'last-spans-of-failed-queues',
   text: `
@@ -18,11 +28,7 @@ const TRAILS: Statement = {
     )
     select own.id, trail.list
       from kept cross join own cross join lateral (
-        select s.bucket, s.success, s.failed + s.nacked + s.deferred as others from queue_stats s
-         where (s.queue_id, s.bucket) >= (own.id, kept.first) and (s.queue_id, s.bucket) < (own.id, kept.until)
-           and (s.success + s.failed + s.nacked > 0
-                or s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > 0)
-         order by s.queue_id desc, s.bucket desc limit 1) newest cross join lateral (
+        ${newestOutcome({ queueId: 'own.id', from: 'kept.first', until: 'kept.until' })}) newest cross join lateral (
         select json_agg(json_build_object(
                  'at', extract(epoch from t.bucket) * 1000, 'success', t.success, 'failed', t.failed, 'nacked', t.nacked,
                  'deferred', t.deferred, 'dead', t.dead, 'answered2xx', t.answered_2xx, 'answered3xx', t.answered_3xx,
@@ -51,10 +57,11 @@ export async function trailsOf(
 const WITHIN: Statement = {
   name: 'last-failures-within-spans',
   text: `
-    select f.queue_id as id, f.failed_at as at, f.succeeded
+    select f.queue_id as id, f.failed_at as at, f.succeeded, cause.error, cause.code as "webhookStatusCode"
       from (select at, array_agg(id) as ids from unnest($1::text[], $2::timestamptz[]) as asked(id, at) group by at) spans
      cross join lateral jobferry_failures_in(spans.at, spans.at + interval '300 s',
-       array(select id from queue where id = any (spans.ids) and account_id = $3)) f`,
+       array(select id from queue where id = any (spans.ids) and account_id = $3)) f
+      left join lateral (${causeAt('f.queue_id', 'f.failed_at')}) cause on true`,
 };
 
 /** Returns the last failure of each queue within five minutes, and how many attempts succeeded after it in them. */
@@ -62,33 +69,8 @@ export async function failuresWithin(
   db: Database,
   accountId: string,
   spans: readonly { queueId: string; spanMs: number }[],
-): Promise<Map<string, { at: Date; succeeded: number }>> {
+): Promise<Map<string, SinceFailure>> {
   const values = [spans.map(({ queueId }) => queueId), spans.map(({ spanMs }) => new Date(spanMs)), accountId];
-  const rows = await db.query<{ id: string; at: Date; succeeded: number }>(WITHIN, values);
-  return new Map(rows.map(({ id, at, succeeded }) => [id, { at, succeeded }]));
-}
-
-const ERRORS: Statement = {
-  name: 'errors-of-attempts-at',
-  text: `
-    select own.id, last.error, last.code as "webhookStatusCode"
-      from unnest($1::text[], $2::timestamptz[]) as asked(id, at)
-      join queue own on own.id = asked.id and own.account_id = $3
-     cross join lateral (${causeAt('own.id', 'asked.at')}) last`,
-};
-
-export interface FailureCause {
-  error: string | null;
-  webhookStatusCode: number | null;
-}
-
-/** Returns why an attempt of each queue failed that ended at a moment. */
-export async function causesAt(
-  db: Database,
-  accountId: string,
-  failures: readonly { queueId: string; at: Date }[],
-): Promise<Map<string, FailureCause>> {
-  const values = [failures.map(({ queueId }) => queueId), failures.map(({ at }) => at), accountId];
-  const rows = await db.query<FailureCause & { id: string }>(ERRORS, values);
-  return new Map(rows.map(({ id, ...cause }) => [id, cause]));
+  const rows = await db.query<SinceFailure & { id: string }>(WITHIN, values);
+  return new Map(rows.map(({ id, ...failure }) => [id, failure]));
 }

@@ -1,5 +1,6 @@
 import type { Database, Statement } from '../connection/database.ts';
 import { FAILED_PROBES } from './failed-probes.ts';
+import { newestOutcome } from './past-failures.ts';
 
 /** Queues that can be ordered by trouble: each of them is then judged exactly. */
 export const MAX_TROUBLED = 500;
@@ -22,12 +23,11 @@ const TROUBLED: Statement = {
                and exists (
                  -- The newest span before the hour with an outcome: its failures have not ended by themselves.
                  select from (
-                   select s.success, s.failed + s.nacked + s.deferred as others from queue_stats s
-                    where (s.queue_id, s.bucket) >= (q.id, jobferry_bucket(clock.now - $4 * interval '1 ms'))
-                      and (s.queue_id, s.bucket) < (q.id, jobferry_bucket(clock.now - interval '1 hour'))
-                      and (s.success + s.failed + s.nacked > 0
-                           or s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > 0)
-                    order by s.queue_id desc, s.bucket desc limit 1) newest
+                   ${newestOutcome({
+                     queueId: 'q.id',
+                     from: `jobferry_bucket(clock.now - $4 * interval '1 ms')`,
+                     until: `jobferry_bucket(clock.now - interval '1 hour')`,
+                   })}) newest
                   where newest.others > newest.success) as ended_badly
         from clock, queue q cross join lateral (
           select sum(s.success) as success, sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failed,

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/connection/database.ts';
-import { causesAt, failuresWithin, trailsOf } from '../../db/insight/past-failures.ts';
+import { failuresWithin, trailsOf } from '../../db/insight/past-failures.ts';
 import { sinceFailures } from '../../db/insight/since-failures.ts';
 import type { StatsRow } from '../../db/insight/statistics.ts';
 import type { Account } from '../../domain/account.ts';
@@ -103,7 +103,7 @@ async function lastFailuresOf(
     return known === undefined;
   });
   if (unknown.length === 0) return found;
-  const read = await withCauses(reading, account, await failuresWithin(reading, account.id, unknown));
+  const read = await failuresWithin(reading, account.id, unknown);
   if (remembered.size > REMEMBERED) remembered.clear();
   for (const { queueId, spanMs, isOver } of unknown) {
     const failure = read.get(queueId);
@@ -112,16 +112,4 @@ async function lastFailuresOf(
     if (isOver) remembered.set(`${queueId} ${spanMs}`, failure);
   }
   return found;
-}
-
-/** Adds why the attempts failed. */
-async function withCauses(
-  reading: Database,
-  account: Account,
-  failures: ReadonlyMap<string, LastFailure>,
-): Promise<Map<string, LastFailure>> {
-  if (failures.size === 0) return new Map();
-  const asked = [...failures].map(([queueId, { at }]) => ({ queueId, at }));
-  const causes = await causesAt(reading, account.id, asked);
-  return new Map([...failures].map(([id, failure]) => [id, { ...failure, ...causes.get(id) }]));
 }
