@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { unwrap } from '../client/index.ts';
+import { warningIn } from '../client/verbs/queues.ts';
 import { applyTo, type Change, changesTo, type QueueStore } from '../declared/apply.ts';
 import { SECRETS } from '../variables.ts';
 import { messageOf, withApi } from './api.ts';
@@ -40,7 +41,7 @@ export const APPLY = command({
           if (Object.keys(body).length > 0) {
             const answer = await client.queues.update({ params: { id }, body });
             await unwrap(answer);
-            warning = answer.headers.get('x-jobferry-warning');
+            warning = warningIn(answer);
           }
           if (tags !== undefined) await client.queues.setTags(name, tags);
           return { warning };

@@ -4,7 +4,7 @@ import { lookUpsFor } from '../dashboard/filter/look-ups.ts';
 import type { Known } from '../dashboard/filter/suggest.ts';
 import type { Table } from '../dashboard/filter/table.ts';
 import { termsOf } from '../dashboard/filter/text.ts';
-import { countedFor, countsOf, countVariables } from '../dashboard/filter/value-counts.ts';
+import { countedFor, countsOf, countVariables, MOST_PATHS } from '../dashboard/filter/value-counts.ts';
 import { textOf } from '../dashboard/schema/graphql.ts';
 import type { Rights } from '../dashboard/words/rights.ts';
 
@@ -40,9 +40,6 @@ async function queuesNamed(client: JobferryClient, name: string): Promise<string
   const { queue } = await client.graphql<{ queue: { name: string } | null }>(query, { name });
   return queue === null ? [] : [queue.name];
 }
-
-/** As many as the box searches. */
-const MOST_PATHS = 40;
 
 /** Paths that begin with the text, else the most frequent ones, as in the box. */
 async function pathsFor(client: JobferryClient, prefix: string): Promise<Known['paths']> {

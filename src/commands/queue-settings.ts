@@ -1,4 +1,5 @@
 import { type Breaker, type JobferryClient, unwrap } from '../client/index.ts';
+import { warningIn } from '../client/verbs/queues.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
 import { breakerProblem } from '../domain/breaker.ts';
 import { readDuration } from '../domain/duration.ts';
@@ -85,7 +86,7 @@ export const CREATE = command({
       }
       const created = await client.queues.create({ body });
       const queue = await unwrap(created);
-      return shownOnce({ ...queue, warning: created.headers.get('x-jobferry-warning') });
+      return shownOnce({ ...queue, warning: warningIn(created) });
     });
   },
 });
@@ -130,7 +131,7 @@ export const UPDATE = command({
       const params = { id: found.id };
       const answer = Object.keys(body).length === 0 ? null : await client.queues.update({ params, body });
       const queue = answer === null ? found : await unwrap(answer);
-      const warning = answer?.headers.get('x-jobferry-warning') ?? null;
+      const warning = answer === null ? null : warningIn(answer);
       if (tags !== undefined) await client.queues.setTags(queue.name, tags);
       for (const [name, isOn] of switches) await SWITCH[name](client, queue.name, isOn);
       if (breaker !== undefined) await client.queues.setBreaker(queue.name, breaker);

@@ -84,7 +84,7 @@ export const commonResponses = {
   ),
 } as const;
 
-/** A malformed id has the status of an unknown one, without a query. */
+/** A malformed id has the same answer as an unknown one, without a query. */
 export function idParam(what: 'queue' | 'job' | 'dead letter') {
   return z
     .string()

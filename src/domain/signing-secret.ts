@@ -5,7 +5,7 @@
 const FORM = /^[\x21-\x7e]{24,128}$/;
 
 /** The beginning of an encrypted text in the database. */
-const ENCRYPTED = 'enc:';
+export const ENCRYPTED = 'enc:';
 
 /** Returns what is wrong with a signing secret that a client has chosen; null for a good one. */
 export function signingSecretProblem(secret: string): string | null {

@@ -5,6 +5,7 @@ import { NO_BROWSER } from './no-browser.ts';
 import { openPage, type Session, setVisibility, signInAt, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
+import type { WatchedPage } from './watched-page.ts';
 
 /** A person sees that something is broken, and everything is as before when it is mended. */
 
@@ -202,6 +203,16 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     expect(ended.status).toBe(204);
   }
 
+  /** @param back the address that it leads back to */
+  async function signsInAgain(watched: WatchedPage, back: string): Promise<void> {
+    const { page } = watched;
+    await page.getByRole('heading', { name: 'Sign in to Jobferry' }).waitFor();
+    await page.getByLabel('API key').fill(service.key);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(back);
+    await settled(watched);
+  }
+
   it('asks to sign in once its session has ended, and comes back to the same address', async () => {
     const session = await signInAt(service.api.baseUrl, service.key);
     const watched = await openPage(session);
@@ -211,11 +222,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     await settled(watched);
     watched.announce(/answer 401|status of 401|request failed/);
     await endSession(session);
-    await page.getByRole('heading', { name: 'Sign in to Jobferry' }).waitFor();
-    await page.getByLabel('API key').fill(service.key);
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.url()).toBe(`${session.url}${address}`);
-    await settled(watched);
+    await signsInAgain(watched, `${session.url}${address}`);
     expect(await page.content()).not.toContain(service.key);
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))).not.toContain(
       service.key,
@@ -236,10 +243,6 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
       if (request.isNavigationRequest()) void page.unroute('**/assets/sign-in-*.js');
     });
     await endSession(session);
-    await page.getByRole('heading', { name: 'Sign in to Jobferry' }).waitFor();
-    await page.getByLabel('API key').fill(service.key);
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.url()).toBe(`${session.url}${address}`);
-    await settled(watched);
+    await signsInAgain(watched, `${session.url}${address}`);
   });
 });

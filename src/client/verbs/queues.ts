@@ -164,8 +164,8 @@ export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
   };
 }
 
-/** Header of an accepted queue whose deliveries will all be refused. */
-const WARNING = 'x-jobferry-warning';
+/** Returns why all deliveries of an accepted queue will be refused; null if nothing is known. */
+export const warningIn = ({ headers }: { headers: Headers }) => headers.get('x-jobferry-warning');
 
 /** An id that no queue has: the refusal of the mutation is that of REST. */
 const NO_QUEUE = '0'.repeat(24);
@@ -224,7 +224,7 @@ async function ensure(
     }
     const answer = await queues.create({ body: settings, ...options });
     const { signingSecret, ...queue } = await unwrap(answer);
-    return { outcome: 'created', queue, signingSecret, warning: answer.headers.get(WARNING) };
+    return { outcome: 'created', queue, signingSecret, warning: warningIn(answer) };
   } catch (error) {
     if (!(error instanceof JobferryApiError) || error.status !== 400) throw error;
     // Two programs may start at once.
@@ -271,7 +271,7 @@ async function adjust(
     return { outcome: 'unchanged', queue: present, signingSecret: null, warning: null };
   const answer = await queues.update({ params: { id: present.id }, body, ...options });
   const queue = await unwrap(answer);
-  return { outcome: 'updated', queue, signingSecret: null, warning: answer.headers.get(WARNING) };
+  return { outcome: 'updated', queue, signingSecret: null, warning: warningIn(answer) };
 }
 
 /** Returns the settings that are not those of the queue. */

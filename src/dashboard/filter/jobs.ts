@@ -5,7 +5,8 @@ import { choice, codesAs, formed, ID, NUMBERS, names, PART, PART_OR_WHOLE, TEXTS
 import { PAYLOAD } from './payload.ts';
 import type { Chip, Filter, Table } from './table.ts';
 
-const STATES = {
+/** The states of jobs in a filter, with their names in the API. */
+export const STATES = {
   due: 'DUE',
   scheduled: 'SCHEDULED',
   retrying: 'RETRYING',

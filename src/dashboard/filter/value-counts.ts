@@ -5,6 +5,9 @@ import { type Counts, conditionsFor, type KnownPath, MAX_CANDIDATES, wantedIn } 
 
 /** The questions to the server in how many jobs the values of a text are, for the box, the palette and the command line. */
 
+/** So many paths are searched for one that may have a value. */
+export const MOST_PATHS = 40;
+
 /** The conditions that are counted: of several values in a text, those of the first. */
 export function countedFor(table: Table, text: string, paths: readonly KnownPath[]): readonly Chip[] {
   const all = wantedIn(text).flatMap((wanted) => conditionsFor(table, wanted, paths));

@@ -1,4 +1,5 @@
 import type { Periods } from '../../domain/periods.ts';
+import { ENCRYPTED } from '../../domain/signing-secret.ts';
 import { UnreadableError } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { assertKeys, keysOfProcesses } from './needed-keys.ts';
@@ -25,7 +26,7 @@ export async function encryptStored(db: Database, periods: Periods): Promise<num
  * @returns the number of updated queues
  */
 export function encryptPlain(db: Database): Promise<number> {
-  return encryptTables(db, 'enc:');
+  return encryptTables(db, ENCRYPTED);
 }
 
 /** @param prefix of secrets that stay as they are */

@@ -89,14 +89,13 @@ export function jobConditions(filter: JobFilter, values: Values): string[] {
   add(filter.deferCount?.max, (p) => `j.defer_count <= ${p}::integer`);
   add(filter.deadReasons, (p) => `j.dead_reason = any (${p}::text[])`);
   // Not `exists`, as below.
-  if (filter.replayable !== undefined) {
-    const isReplayable = `coalesce((select d.replayed_at is null from dead_letter d where d.job_id = j.id), false)`;
-    conditions.push(filter.replayable ? isReplayable : `not ${isReplayable}`);
-  }
-  if (filter.replayed !== undefined) {
-    const isReplayed = `coalesce((select d.replayed_at is not null from dead_letter d where d.job_id = j.id), false)`;
-    conditions.push(filter.replayed ? isReplayed : `not ${isReplayed}`);
-  }
+  const ofLetter = (is: boolean | undefined, condition: string) => {
+    if (is === undefined) return;
+    const holds = `coalesce((select ${condition} from dead_letter d where d.job_id = j.id), false)`;
+    conditions.push(is ? holds : `not ${holds}`);
+  };
+  ofLetter(filter.replayable, 'd.replayed_at is null');
+  ofLetter(filter.replayed, 'd.replayed_at is not null');
   add(
     filter.actionId,
     (p) => `coalesce((select true from bulk_action_job n where n.job_id = j.id and n.action_id = ${p}), false)`,

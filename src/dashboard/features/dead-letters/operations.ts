@@ -31,7 +31,6 @@ export const CauseReach = graphql(`
     errorGroups(acrossQueues: true, first: 1, filter: $filter) { queueCount queues(first: 40) { count queue { id name } } }
   }
 `);
-export type CauseReachGroup = ResultOf<typeof CauseReach>['errorGroups'][number];
 
 export const Dismiss = graphql(`
   mutation Dismiss($fingerprint: String!) {

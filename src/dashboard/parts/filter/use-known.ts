@@ -7,11 +7,9 @@ import { useSettled } from '../../base/use-settled.ts';
 import { hostIn, lookUpsFor, tagIn } from '../../filter/look-ups.ts';
 import type { Known } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
-import { countedFor, countsOf, countVariables } from '../../filter/value-counts.ts';
+import { countedFor, countsOf, countVariables, MOST_PATHS } from '../../filter/value-counts.ts';
 import { useFoundQueues } from '../found-queues.tsx';
 
-/** So many paths are searched for one that may have a value. */
-const MOST_PATHS = 40;
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Queries the server. The old answer stays until the new one is there. */

@@ -1,4 +1,4 @@
-import type { JobChip, StateName } from '../../../filter/jobs.ts';
+import { type JobChip, STATES, type StateName } from '../../../filter/jobs.ts';
 import type { ResultOf } from '../../../schema/graphql.ts';
 import type { ActionJobs } from '../operations.ts';
 import type { ActionState } from './action.ts';
@@ -41,9 +41,7 @@ export function sharesOf({ bulkAction, jobGroups }: Answer): Share[] {
       label,
       dot,
       chip: { word: 'state', value: states },
-      count: count(
-        (group) => !isCancelled(group) && states.some((name) => name.toUpperCase().replace('-', '_') === group.state),
-      ),
+      count: count((group) => !isCancelled(group) && states.some((name) => STATES[name] === group.state)),
     }),
   );
   const cancelled = count(isCancelled) ?? 0;
