@@ -157,11 +157,8 @@ export function deletionCases(seen: () => SeenWithOthers): Case[] {
   ];
 }
 
-/**
- * In the order of `emptyingQueue`. Once, the documents pass the index entries of those that were removed with their jobs. The
- * statistics of completed jobs are those of one queue here, so one scan of the table is cheaper than an index.
- */
-const BOUNDS_OF_QUEUE = [10_000, 25_000, 3000, 15_000];
+/** In the order of `emptyingQueue`. Once, the documents pass the index entries of those that were removed with their jobs. */
+const BOUNDS_OF_QUEUE = [10_000, 25_000, 3000, 3000];
 
 /** In the order of `removingRows`. */
 const KINDS: readonly { name: string; bound?: number; isFew?: true }[] = [

@@ -207,12 +207,13 @@ const SESSIONS: Statement = {
     select 1 as swept from swept union all select 1 from links`,
 };
 
+// By their places: a join by their keys would read a whole table that PostgreSQL takes for small.
 const statistics = (table: string, bucket: string): Statement => ({
   name: `sweep-${table}`,
   text: `
-    delete from ${table} where (queue_id, ${bucket}) in (
-      select queue_id, ${bucket} from ${table}
-       where ${bucket} < jobferry_bucket(${at('$1')} - $2 * interval '1 ms') limit ${BATCH})
+    delete from ${table} where ctid = any (array(
+      select ctid from ${table}
+       where ${bucket} < jobferry_bucket(${at('$1')} - $2 * interval '1 ms') limit ${BATCH}))
     returning 1 as swept`,
 });
 const STATS = statistics('queue_stats', 'bucket');
