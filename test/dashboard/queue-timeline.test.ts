@@ -147,8 +147,13 @@ it('has the changes since its charts began, and the one in the hour before a cau
   const cause = { firstSeen: at('09:30') };
   expect(changesSince({ timeline, errorGroups: [] })).toBe('2026-11-12T11:50:00.000Z');
   expect(changesSince({ timeline, errorGroups: [cause] })).toBe('2026-11-12T08:30:00.000Z');
-  const changes = ['09:31', '09:10', '09:20', '08:29'].map((clock) => ({ at: at(clock) }));
-  expect(changeBeforeOf(changes, cause.firstSeen)).toEqual({ at: at('09:20') });
+  const tags = { action: 'queue.update', before: { tags: ['a'] }, after: { tags: ['b'] } };
+  const pause = { action: 'queue.pause', before: null, after: null };
+  const changes = [
+    ...['09:31', '09:10', '09:20', '08:29'].map((clock) => ({ ...pause, at: at(clock) })),
+    { ...tags, at: at('09:25') },
+  ];
+  expect(changeBeforeOf(changes, cause.firstSeen)).toMatchObject({ at: at('09:20') });
   expect(changeBeforeOf(changes, at('08:00'))).toBeNull();
 });
 

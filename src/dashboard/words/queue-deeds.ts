@@ -20,6 +20,8 @@ export interface Entry {
   after: unknown;
 }
 
+type Happened = Pick<Entry, 'action' | 'before' | 'after'>;
+
 /** In the order of the list of filters. */
 export const QUEUE_DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.create': { verb: 'created the queue', icon: 'plus' },
@@ -86,15 +88,23 @@ export function deedOnQueue(entry: Entry): string {
   return names.length > 2 ? `changed ${number(names.length)} settings` : `changed the ${names.join(' and the ')}`;
 }
 
-/** The newest of these changes in the hour before a cause began; null if there is none. */
-export function changeBeforeOf<Entry extends { at: string }>(
-  changes: readonly Entry[],
+/**
+ * The newest of these changes in the hour before a cause began; null if there is none. A change of tags alone has no effect on
+ * deliveries, so it is none.
+ */
+export function changeBeforeOf<Change extends Happened & { at: string }>(
+  changes: readonly Change[],
   firstSeen: string,
-): Entry | null {
+): Change | null {
   const first = Date.parse(firstSeen);
-  const before = changes.filter(({ at }) => Date.parse(at) <= first && Date.parse(at) >= first - HOUR_MS);
-  return before.reduce<Entry | null>((newest, one) => (newest === null || one.at > newest.at ? one : newest), null);
+  const before = changes.filter(
+    (one) => Date.parse(one.at) <= first && Date.parse(one.at) >= first - HOUR_MS && !isOfTags(one),
+  );
+  return before.reduce<Change | null>((newest, one) => (newest === null || one.at > newest.at ? one : newest), null);
 }
+
+const isOfTags = (entry: Happened) =>
+  entry.action === 'queue.update' && fieldChanges(entry).every(({ field }) => field === 'tags');
 
 /** "sam@example.com changed the webhook address 4 min before": the change before a cause of death. */
 export function changeBefore(entry: Entry & { actor: string; at: string }, firstSeen: string): string {
