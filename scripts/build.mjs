@@ -35,7 +35,7 @@ async function make(folder) {
   await run('scripts/generate.mjs');
   const dist = join(folder, 'dist');
   const compiled = run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist);
-  await Promise.all([
+  await allOf([
     compiled,
     makeDashboard(join(dist, 'dashboard-page'), join(ROOT, 'dist/dashboard-page')),
     compiled.then(() => makeGuide(join(dist, 'guide'), dist)),
@@ -46,6 +46,13 @@ async function make(folder) {
   const generated = join(dist, 'db/generated');
   for (const name of filesBelow(generated)) if (name.endsWith('.js.map')) rmSync(join(generated, name));
   for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+}
+
+/** Waits for all, also if one fails: its error is thrown when none writes into the folder any more, which is then removed. */
+async function allOf(parts) {
+  const ends = await Promise.allSettled(parts);
+  const failed = ends.find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 function run(...args) {
