@@ -271,6 +271,10 @@ describe('values', () => {
     expect(config).toMatchObject({ webhookTimeoutMs: 250, retentionSweepMs: 1500 });
   });
 
+  it('takes whole numbers as a Helm chart writes those from a million', () => {
+    expect(parseConfig({ MAX_BODY_BYTES: '2.097152e+06' }).maxBodyBytes).toBe(2_097_152);
+  });
+
   it.each([
     ['hexadecimal', (key: Buffer) => key.toString('hex')],
     ['hexadecimal in capitals', (key: Buffer) => key.toString('hex').toUpperCase()],
