@@ -106,6 +106,25 @@ describe('suggestions', () => {
   });
 });
 
+it('a hint says how many of the newest jobs are not searched', async () => {
+  const queue = await fixture.createQueue();
+  const filter = {
+    queueIds: [queue.id],
+    payload: { kind: 'not', of: { kind: 'test', path: 'a', op: 'EQ', value: 1 } },
+  } as const;
+  const hint = () => createJobSearch(context).payloadHint(account, filter);
+  await fixture.insertJob({ queue, payload: '{"a":1}' });
+  expect(await hint()).toBeNull();
+  for (const bytes of [65_536, 65_537]) {
+    await fixture.insertJob({ queue, payload: JSON.stringify({ a: 'x'.repeat(bytes - 8) }) });
+  }
+  const left = 'payloads that are encrypted or larger than 64 KiB are not searched: 1 of the newest 3';
+  expect(await hint()).toBe(left);
+  const payload = { kind: 'test', path: 'A', op: 'EQ', value: 1 } as const;
+  const both = await createJobSearch(context).payloadHint(account, { ...filter, payload });
+  expect(both).toBe(`no recent payload has the path A: did you mean a?; ${left}`);
+});
+
 describe('the searches of one request', () => {
   const slice = { limit: 10, inverted: false };
 

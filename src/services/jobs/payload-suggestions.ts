@@ -1,6 +1,6 @@
 import type { Database } from '../../db/connection/database.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
-import { samplePayloads } from '../../db/search/payload-sample.ts';
+import { type PayloadSample, samplePayloads } from '../../db/search/payload-sample.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
@@ -19,12 +19,18 @@ export interface PayloadValue {
   isNumber?: boolean;
 }
 
+const UNSEARCHED = 'payloads that are encrypted or larger than 64 KiB are not searched';
+
 /** Longer texts are not suggested. */
 const MAX_SUGGESTION_LENGTH = 256;
 
 interface Payload {
   size: number;
   value: unknown;
+}
+
+interface Sample extends Omit<PayloadSample, 'payloads'> {
+  payloads: Payload[];
 }
 
 /**
@@ -36,20 +42,20 @@ export function createPayloadSuggestions(
   windowOf: (account: Account) => number,
   request?: { budget: SearchBudget },
 ) {
-  const samples = new Map<string, Promise<Payload[]>>();
-  const read = async (account: Account, queueId: string | null): Promise<Payload[]> => {
-    if (queueId !== null && !isId(queueId)) return [];
+  const samples = new Map<string, Promise<Sample>>();
+  const read = async (account: Account, queueId: string | null): Promise<Sample> => {
+    if (queueId !== null && !isId(queueId)) return { payloads: [], jobs: 0, unsearched: 0 };
     const { budget } = request ?? { budget: new SearchBudget() };
     const scope = { accountId: account.id, queueId, windowMs: windowOf(account) };
-    const texts = await samplePayloads(db.reading(account.id, { budget }), scope);
+    const sampled = await samplePayloads(db.reading(account.id, { budget }), scope);
     const payloads: Payload[] = [];
     await inSlices(
-      texts.map((value) => ({ size: value.length, value })),
+      sampled.payloads.map((value) => ({ size: value.length, value })),
       ({ size, value }) => payloads.push({ size, value: JSON.parse(value) as unknown }),
     );
-    return payloads;
+    return { ...sampled, payloads };
   };
-  const sample = (account: Account, queueId: string | null): Promise<Payload[]> => {
+  const sample = (account: Account, queueId: string | null): Promise<Sample> => {
     if (request === undefined) return read(account, queueId);
     const present = samples.get(queueId ?? '') ?? read(account, queueId);
     samples.set(queueId ?? '', present);
@@ -68,7 +74,7 @@ export function createPayloadSuggestions(
 
   return {
     /**
-     * Returns why the payload conditions of a filter may match nothing, from recent payloads; null if there is no reason.
+     * Returns why the payload conditions of a filter may match nothing, from recent jobs; null if there is no reason.
      * @throws JobferryError `invalid_request` (path), `unavailable`
      */
     async payloadHint(
@@ -77,8 +83,10 @@ export function createPayloadSuggestions(
     ): Promise<string | null> {
       if (payload === undefined) return null;
       const [queueId = null, ...others] = queueIds ?? [];
-      const payloads = await sample(account, others.length === 0 ? queueId : null);
-      return payloadHint(payload, (visit) => inSlices(payloads, ({ value }) => visit(value)));
+      const { payloads, jobs, unsearched } = await sample(account, others.length === 0 ? queueId : null);
+      const hint = await payloadHint(payload, (visit) => inSlices(payloads, ({ value }) => visit(value)));
+      const left = unsearched === 0 ? null : `${UNSEARCHED}: ${unsearched} of the newest ${jobs}`;
+      return hint !== null && left !== null ? `${hint}; ${left}` : (hint ?? left);
     },
 
     /**
@@ -93,7 +101,7 @@ export function createPayloadSuggestions(
       limit: number,
     ): Promise<PayloadValue[]> {
       assertPrefix(prefix);
-      const payloads = await sample(account, queueId);
+      const { payloads } = await sample(account, queueId);
       const paths = largest(await countTexts(payloads, pathsOf, prefix.toLowerCase()), limit);
       const read = paths.map((one) => ({ one, names: parsePath(one.value), isNumber: true }));
       await inSlices(payloads, ({ value }) => {
@@ -118,7 +126,8 @@ export function createPayloadSuggestions(
       assertPrefix(prefix);
       const names = parsePath(path);
       const valuesOf = (payload: unknown) => valuesAt(payload, names).map(String);
-      return largest(await countTexts(await sample(account, queueId), valuesOf, prefix.toLowerCase()), limit);
+      const { payloads } = await sample(account, queueId);
+      return largest(await countTexts(payloads, valuesOf, prefix.toLowerCase()), limit);
     },
   };
 }
