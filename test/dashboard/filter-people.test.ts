@@ -278,6 +278,12 @@ describe('a value', () => {
     expect(first(text, { paths })?.term).toBe(term);
   });
 
+  it('is searched where a job has it, and not at a likelier path without it', () => {
+    const elsewhere = inJobs('payload.orderNumber:42');
+    expect(first('failed 42', elsewhere('failed 42'))?.term).toBe('state:dead,retrying payload.orderNumber:42');
+    expect(first('42', elsewhere('42'))).toMatchObject({ term: 'payload.orderNumber:42', hint: '64 jobs' });
+  });
+
   it('has the number of its jobs, and is offered last where no job has it', () => {
     const { paths: _, ...counts } = known('42');
     const offers = suggestionsFor(JOBS, '42', { ...NONE, paths, ...counts }, { now: NOW });

@@ -224,6 +224,9 @@ describe('a receiver', () => {
     ];
     const order = ['z.example', 'p.example', 'h.example', 'a.example', 'b.example'];
     expect(worstReceivers(all).map(({ host }) => host)).toEqual(order);
+    // More failing queues count before more failed attempts.
+    const most = receiver({ host: 'y.example' }, { failingQueues: 9, failed: 2, refused: 2, attempts: 2 });
+    expect(worstReceivers([failing, most]).map(({ host }) => host)).toEqual(['y.example', 'z.example']);
     expect([deferring, failing].map(({ health }) => plain(notTakenText(health)))).toEqual(['100 %', '56 %']);
     expect(plain(headlineOfReceivers(all, true))).toBe('1 of 5 receivers has failing queues, 1 accepts nothing.');
     expect(plain(headlineOfReceivers([deferring], true))).toBe(
