@@ -3,7 +3,12 @@ import { sentenceOfAttempts } from '../../src/dashboard/features/jobs/model/atte
 import { appliesTo, jobsOfDeed } from '../../src/dashboard/features/jobs/model/bulk.ts';
 import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
 import { brushedRange, filterThen, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
-import { headOfJobs, sentenceOfJobs } from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
+import {
+  byStateOf,
+  headOfJobs,
+  replayedOf,
+  sentenceOfJobs,
+} from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
 import { parseFilter } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { isWell } from '../../src/dashboard/words/answers.ts';
@@ -41,6 +46,21 @@ describe('the sentence of a list', () => {
     expect(sentence({ count: 2, exact: true }, { DEAD: 1, RETRYING: 1 }, true)).toBe(
       '2 jobs match: 1 is dead, 1 retries.',
     );
+  });
+
+  it('counts jobs that were replayed apart from the dead ones', () => {
+    const group = (state: 'DEAD' | 'COMPLETED', count: number, deadReason: 'NACKED' | 'CANCELLED' | null = null) => ({
+      ...{ state, deadReason, count },
+    });
+    const groups = [group('DEAD', 3, 'NACKED'), group('DEAD', 2, 'CANCELLED'), group('COMPLETED', 5)];
+    const byState = byStateOf({ replayed: { count: 1 }, jobGroups: { groups } });
+    expect(byState).toEqual({ DEAD: 2, REPLAYED: 1, CANCELLED: 2, COMPLETED: 5 });
+    expect(byStateOf({ replayed: { count: 3 }, jobGroups: { groups: groups.slice(0, 1) } })?.DEAD).toBe(0);
+    expect(byStateOf(undefined)).toBeNull();
+    // They are counted among those that match, which may exclude them.
+    const states: ('DEAD' | 'COMPLETED')[] = ['DEAD', 'COMPLETED'];
+    expect(replayedOf({ states })).toEqual({ states, replayed: true });
+    expect(replayedOf({ states, replayed: false })).toEqual({ ids: [] });
   });
 
   it('says less when less is known', () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { TestQueue } from '../support/database-fixture.ts';
 import type { GraphQL } from '../support/graphql.ts';
 import { openGraphQL } from '../support/graphql-server.ts';
@@ -197,6 +197,28 @@ describe('jobs', () => {
     ['that cannot', { replayable: false, queueIds: 'orders' }, ['failedTwice']],
   ])('jobs are found: %s', async (_what, filter, names) => {
     expect(await find(named(filter))).toEqual(names);
+  });
+
+  it('jobs are listed and counted as replayed after the replay of their dead letter', async () => {
+    const replayAt = (at: string, job: string) =>
+      fixture.db.query(`update dead_letter set replayed_at = ${at}, replayed_job_id = ${job} where job_id = $1`, [
+        ids.dead,
+      ]);
+    onTestFinished(async () => {
+      await replayAt('null', 'null');
+    });
+    await replayAt('jobferry_now()', `'b'`);
+    const listed = (filter: object) =>
+      graphql.query(
+        `query R($filter: JobFilter) {
+          jobs(filter: $filter) { nodes { id deadLetter { replayedAt } } } count(filter: $filter) { count }
+        }`,
+        { filter },
+      );
+    const replayed = { id: ids.dead, deadLetter: { replayedAt: expect.any(String) } };
+    expect(await listed({ replayed: true })).toEqual({ jobs: { nodes: [replayed] }, count: { count: 1 } });
+    expect(await listed({ states: ['DEAD'] })).toEqual({ jobs: { nodes: [replayed] }, count: { count: 1 } });
+    expect(await listed({ states: ['DEAD'], replayed: false })).toEqual({ jobs: { nodes: [] }, count: { count: 0 } });
   });
 
   it('jobs are listed with the most attempts first', async () => {

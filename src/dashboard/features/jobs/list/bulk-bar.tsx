@@ -13,9 +13,9 @@ import type { JobRow } from '../../../schema/fragments.ts';
 import { type Count, count, many, number } from '../../../words/format.ts';
 import { type Deed, may } from '../../../words/rights.ts';
 import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../model/bulk.ts';
+import type { ByState } from '../model/jobs-sentence.ts';
 import type { BulkSelection } from './bulk-dialog.tsx';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
-import type { ByState } from './use-jobs.ts';
 
 const BulkDialog = late(() => import('./bulk-dialog.tsx'));
 const ReplayDialog = late(() => import('../../../parts/bulk/replay-dialog.tsx'));

@@ -5,8 +5,7 @@ import { JobsCount } from '../../../api/operations/suggest.ts';
 import { keepOld, query } from '../../../api/query.ts';
 import { isValid } from '../../../filter/engine.ts';
 import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
-import type { ResultOf } from '../../../schema/graphql.ts';
-import type { JobState } from '../../../words/words.ts';
+import { byStateOf, replayedOf } from '../model/jobs-sentence.ts';
 import { JobsByState, JobsPage, type ListedJob } from '../operations/jobs.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
 
@@ -67,24 +66,6 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
 function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {
   const position = before === null ? { first: PAGE_SIZE, after } : { last: PAGE_SIZE, before };
   return { filter, order: ORDERS[order], ...position };
-}
-
-/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled or replayed are counted apart. */
-export type ByState = Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>>;
-
-/** Those that were replayed; none if the filter wants others. */
-const replayedOf = (filter: JobFilter): JobFilter =>
-  filter.replayed === false ? { ids: [] } : { ...filter, replayed: true };
-
-function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | null {
-  if (data === undefined) return null;
-  const counts: ByState = {};
-  for (const { state, deadReason, count } of data.jobGroups.groups) {
-    const what = deadReason === 'CANCELLED' ? deadReason : state;
-    if (what != null) counts[what] = (counts[what] ?? 0) + count;
-  }
-  const replayed = data.replayed.count;
-  return { ...counts, DEAD: Math.max(0, (counts.DEAD ?? 0) - replayed), REPLAYED: replayed };
 }
 
 /**

@@ -1,8 +1,29 @@
+import type { JobFilter } from '../../../filter/jobs.ts';
+import type { ResultOf } from '../../../schema/graphql.ts';
 import { type Count, number } from '../../../words/format.ts';
 import type { JobState } from '../../../words/words.ts';
+import type { JobsByState } from '../operations/jobs.ts';
+
+/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled or replayed are counted apart. */
+export type ByState = Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>>;
+
+/** Those that were replayed; none if the filter wants others. */
+export const replayedOf = (filter: JobFilter): JobFilter =>
+  filter.replayed === false ? { ids: [] } : { ...filter, replayed: true };
+
+export function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | null {
+  if (data === undefined) return null;
+  const counts: ByState = {};
+  for (const { state, deadReason, count } of data.jobGroups.groups) {
+    const what = deadReason === 'CANCELLED' ? deadReason : state;
+    if (what != null) counts[what] = (counts[what] ?? 0) + count;
+  }
+  const replayed = data.replayed.count;
+  return { ...counts, DEAD: Math.max(0, (counts.DEAD ?? 0) - replayed), REPLAYED: replayed };
+}
 
 /** The verb of each state, for one job and for many. */
-const VERBS: Readonly<Record<JobState | 'CANCELLED' | 'REPLAYED', readonly [one: string, many: string]>> = {
+const VERBS: Readonly<Record<keyof ByState, readonly [one: string, many: string]>> = {
   DUE: ['is due', 'are due'],
   SCHEDULED: ['is scheduled', 'are scheduled'],
   RETRYING: ['retries', 'retry'],
@@ -16,11 +37,7 @@ const VERBS: Readonly<Record<JobState | 'CANCELLED' | 'REPLAYED', readonly [one:
 };
 
 /** "61 jobs match: 2 retry, 2 are held, 57 are dead." Largest last. */
-export function sentenceOfJobs(
-  all: Count,
-  byState: Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>> | null,
-  hasFilter: boolean,
-): string {
+export function sentenceOfJobs(all: Count, byState: ByState | null, hasFilter: boolean): string {
   if (all.count === 0) return hasFilter ? 'No job matches.' : 'No jobs yet.';
   const one = all.count === 1;
   const how = `${all.exact ? '' : 'More than '}${number(all.count)} ${one ? 'job' : 'jobs'}`;
@@ -45,7 +62,7 @@ export interface ListSoFar {
   /** Whether there are no other pages, so that the rows are all. */
   isWhole: boolean;
   all: Count | null;
-  byState: Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>> | null;
+  byState: ByState | null;
   hasFilter: boolean;
   /** Whether the answer that comes next is late. */
   isLate: boolean;
