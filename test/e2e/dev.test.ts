@@ -175,9 +175,11 @@ describe('jobferry dev', () => {
   it('follows no variable of the application, and its commands find it beside DATABASE_URL', async () => {
     // An address of the machine, so that the database of the application cannot be reached.
     const application = { DATABASE_URL: 'postgres://app@127.0.0.1:9/shop' };
-    const dev = runDevWith({ DATABASE_URL: 'mysql://app@db/shop', NODE_ENV: 'production' });
+    const dev = runDevWith({ ...application, DIRECT_DATABASE_URL: 'mysql://app@db/shop', NODE_ENV: 'production' });
     const { url, apiKey } = (await dev.event('ready')) as unknown as Ready;
     expect(new URL(url).hostname).toBe('127.0.0.1');
+    // On Linux, a server on all addresses would be on this one, too.
+    await expect(fetch(url.replace('127.0.0.1', '127.0.0.2'))).rejects.toThrow('fetch failed');
     const run = async (variables: Record<string, string>, ...args: string[]) => {
       const options = { cwd: folder, env: { PATH: process.env.PATH, ...variables } };
       const child = promisify(execFile)(process.execPath, [builtService(), ...args], options);
@@ -186,7 +188,8 @@ describe('jobferry dev', () => {
         (error: { stderr: string }) => error.stderr,
       );
     };
-    expect(await run(application, 'queue', 'list')).toContain('dev');
+    // The error about DATABASE_URL has the word dev, too.
+    expect(await run(application, 'queue', 'list', '--json')).toContain('"name":"dev"');
     expect(await run({}, 'account', 'list', '--json')).toMatch(/^\[\{"id"/);
     expect(await run(application, 'account', 'list')).toMatch(
       /^jobferry: DATABASE_URL: .*\nA `jobferry dev` runs in this folder: without DATABASE_URL/,
