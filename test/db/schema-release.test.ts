@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
+import { parseConfig } from '../../src/config.ts';
 import { migrate, schemaReport } from '../../src/db/schema/migrate.ts';
 import { applyMigrations } from '../../src/db/schema/migrations.ts';
 import { noteRelease, OWN_RELEASE } from '../../src/db/schema/release.ts';
+import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { laterMigrations } from '../support/later-migrations.ts';
 
@@ -106,6 +109,22 @@ it('decides who runs beside a database with a later schema', async () => {
     /later version of Jobferry \(29990101000000_later\), and this is 99\.1\.0/,
   );
   expect(isDone).toBe(false);
+});
+
+it('does not let a process run beside it after the database was moved', async () => {
+  const { url, client } = await open();
+  await migrate({ url, log: quiet, release: { ...LATER, oldestBeside: OWN_RELEASE.version } });
+  await client.query(LATER_MIGRATION);
+  const start = () =>
+    openDatabase(parseConfig({ DATABASE_URL: url }), createLog({ level: 'silent' }), {
+      guest: false,
+      migrates: 'always',
+    });
+  const beside = await start();
+  expect(beside.runsBeside).toBe(true);
+  await beside.close();
+  await client.query('update schema_release set moved_at = jobferry_now()');
+  await expect(start().then(({ close }) => close())).rejects.toThrow('this database was moved to another place at ');
 });
 
 it('begins the record of releases that ran with the one that a database from before the record names', async () => {
