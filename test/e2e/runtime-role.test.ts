@@ -75,6 +75,9 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
   expect(JSON.stringify(jobferry.logs)).not.toContain('permission denied');
   const advice = `as a superuser: grant pg_read_all_stats to ${role}`;
   expect(jobferry.logs.filter((line) => line.fix === advice)).toHaveLength(1);
+  const { stdout: report } = await run(['doctor'], { DATABASE_URL: url });
+  for (const check of ['locks', 'bloat'])
+    expect(report).toMatch(new RegExp(`^warning +${check} +.*\\n +→ ${advice}$`, 'm'));
   expect(await jobferry.kill()).toEqual({ code: 0, signal: null });
 
   await admin.query(`update schema_functions set version = version - 1`);
