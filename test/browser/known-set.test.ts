@@ -95,6 +95,17 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     await says(page, /^11 jobs match: 1 was replayed, 3 are dead, 7 were cancelled\.$/);
   });
 
+  it('has the outcome of a replay in the row and on the page of the replayed job', async () => {
+    await show('/jobs?q=replayed%3Ayes', /^1 job matches, and was replayed\.$/);
+    const row = page.locator('.jobs-table tbody tr');
+    expect(textOf(await row.innerText())).toMatch(/ Dead, replayed .* replayed at [\d:]+ · 500, 1 attempt/);
+    await page.goto((await row.locator('a.rowlink').getAttribute('href')) ?? '');
+    await page
+      .locator('.job-note')
+      .getByText(/^Replayed at .+; the replay ….{5} completed at /)
+      .waitFor();
+  });
+
   it('is counted in Dead letters, without what was replayed, and with what was dismissed apart', async () => {
     await show('/dead', /^2 dead jobs have not been replayed\. One of 2 causes .*1 more is dismissed\.$/);
     const titles = await page.locator('ol.causes li').allInnerTexts();
