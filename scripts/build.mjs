@@ -3,9 +3,9 @@
 //
 // It does not check types: `npm run check` does, and takes ten times as long.
 import { spawn } from 'node:child_process';
-import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBuilt, filesBelow, hashOf, unlink } from './builds.mjs';
+import { ensureBuilt, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
 import { makeGuide } from './guide/build.mjs';
 import { pagesOf, picturesOf } from './guide/pages.mjs';
@@ -29,7 +29,7 @@ try {
   process.exit(1);
 }
 await import('./note-commit.mjs');
-if (process.argv.includes('--real')) unlink(ROOT, copyFiles);
+if (process.argv.includes('--real')) unlink(ROOT);
 
 async function make(folder) {
   await run('scripts/generate.mjs');
@@ -42,9 +42,6 @@ async function make(folder) {
   ]);
   // npm makes it executable when it links the command, which it does once.
   chmodSync(join(dist, 'main.js'), 0o755);
-  // Their sources are types, and the code of Prisma's client is one line each.
-  const generated = join(dist, 'db/generated');
-  for (const name of filesBelow(generated)) if (name.endsWith('.js.map')) rmSync(join(generated, name));
   for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
 }
 
@@ -58,13 +55,4 @@ async function allOf(parts) {
 function run(...args) {
   const program = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
   return new Promise((resolve, reject) => program.once('exit', (code) => (code === 0 ? resolve() : reject(FAILED))));
-}
-
-/** Copies `dist`, which is two folders deeper than its copy: the maps of the code lead to the sources from there. */
-function copyFiles(from, to) {
-  cpSync(from, to, { recursive: true });
-  for (const name of filesBelow(to).filter((file) => file.endsWith('.js.map'))) {
-    const map = readFileSync(join(to, name), 'utf8');
-    writeFileSync(join(to, name), map.replace('"sources":["../../', '"sources":["'));
-  }
 }

@@ -5,6 +5,7 @@
 //   .builds/HASH/running/PID  a process that runs from here (src/main.ts)
 import { createHash, randomUUID } from 'node:crypto';
 import {
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -56,9 +57,9 @@ export async function ensureBuilt(root, hash, make) {
 }
 
 /** Replaces `dist` by a folder, for what takes no links. The next build makes it a link again. */
-export function unlink(root, makeCopy) {
+export function unlink(root) {
   const copy = join(root, `.builds/making-${randomUUID()}`);
-  makeCopy(realpathSync(join(root, 'dist')), copy);
+  cpSync(realpathSync(join(root, 'dist')), copy, { recursive: true });
   rmSync(join(root, 'dist'), { recursive: true });
   renameSync(copy, join(root, 'dist'));
 }

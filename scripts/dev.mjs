@@ -16,7 +16,7 @@ const PATIENCE_MS = 1000;
 const SETTLE_MS = 30;
 const COMPILE = [
   ...['node_modules/typescript/bin/tsc', '-p', 'src', '--outDir', join(FOLDER, 'dist'), '--noEmitOnError'],
-  ...['--incremental', '--tsBuildInfoFile', join(FOLDER, 'tsbuildinfo')],
+  ...['--incremental', '--tsBuildInfoFile', join(FOLDER, 'tsbuildinfo'), '--sourceMap'],
 ];
 const SERVICE = ['--enable-source-maps', join(FOLDER, 'dist/main.js'), 'serve', ...process.argv.slice(2)];
 
