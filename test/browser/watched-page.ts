@@ -3,6 +3,11 @@ import { waitFor } from '../support/wait-for.ts';
 
 /** Moments without a request until a page counts as at rest. */
 const QUIET_TURNS = 3;
+/**
+ * On a slow machine a read takes longer than the service lets it, which answers 503, and the page asks again. If the answer never
+ * comes, the test fails all the same.
+ */
+const ASKED_AGAIN = /^answer 503: POST \S+\/graphql$|^console error: .*the server responded with a status of 503/;
 
 /**
  * A page that is watched: what a person would find in its console, and every request that leaves its origin, is a
@@ -31,7 +36,8 @@ export class WatchedPage {
 
   /** The page's faults so far. */
   complaints(): string[] {
-    return this.#complaints.filter((complaint) => !this.#announced.some((pattern) => pattern.test(complaint)));
+    const expected = [ASKED_AGAIN, ...this.#announced];
+    return this.#complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)));
   }
 
   /** Every request so far, as `POST /graphql`. */

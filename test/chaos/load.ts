@@ -30,7 +30,8 @@ export interface LoadOptions {
   webhookTimeoutMs: number;
 }
 
-const MAX_UNDER_WAY = 150;
+/** So many seconds' publishes may be under way. A service that falls behind gets no more. */
+const MAX_SECONDS_UNDER_WAY = 4;
 /** Clients that publish with one key at the same time. */
 const RACERS = 3;
 
@@ -189,7 +190,8 @@ export function createLoad(options: LoadOptions): Load {
     pipeline: (queue, sending) => track(pipeline(queue, sending)),
     prepareReplays,
     start(perSecond) {
-      const publishing = setInterval(() => underWay.size < MAX_UNDER_WAY && next(), 1000 / perSecond);
+      const max = perSecond * MAX_SECONDS_UNDER_WAY;
+      const publishing = setInterval(() => underWay.size < max && next(), 1000 / perSecond);
       const replaying = setInterval(() => void track(prepareReplays().then((fire) => fire())), 1500);
       beats.push(publishing, replaying);
     },

@@ -28,7 +28,7 @@ export interface SlotOptions {
   onUnexpectedExit(pid: number, said: string): void;
 }
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 /** Keeps one process running. */
 export async function supervise(options: SlotOptions): Promise<Slot> {
