@@ -108,15 +108,23 @@ describe('Batcher', () => {
   });
 
   it('reports "unknown" at the deadline of an item whose flush is running', async () => {
-    const { batcher } = held({ deadlineMs: 20 });
-    await expect(batcher.add('a', 1)).rejects.toMatchObject({ kind: 'unavailable', stored: 'unknown' });
+    vi.useFakeTimers();
+    const { batcher, batches } = held({ deadlineMs: 20 });
+    const refused = expect(batcher.add('a', 1)).rejects.toMatchObject({ kind: 'unavailable', stored: 'unknown' });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(batches).toEqual([[1]]);
+    await vi.advanceTimersByTimeAsync(100);
+    await refused;
   });
 
   it('never flushes an item that has waited too long, and reports that nothing was stored', async () => {
+    vi.useFakeTimers();
     const { batcher, batches, release } = held({ patience: { calmMs: 20, busyMs: 20 } });
     const first = batcher.add('a', 1);
-    await waitFor(() => batches.length === 1);
-    await expect(batcher.add('a', 2)).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+    await vi.advanceTimersByTimeAsync(1);
+    const refused = expect(batcher.add('a', 2)).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+    await vi.advanceTimersByTimeAsync(30);
+    await refused;
     release();
     await first;
     expect(await batcher.add('a', 3)).toBe(3);
