@@ -60,11 +60,20 @@ describe('a subscription', () => {
       { id: queue.id },
     );
     await subscription.opened;
-    const { id } = await api.publish(queue.name);
+    const ids: string[] = [];
     type Event = { jobUpdated: { jobs: { id: string; status: string }[] } };
-    await subscription.until(({ jobUpdated }: Event) =>
-      jobUpdated.jobs.some((job) => job.id === id && job.status === 'COMPLETED'),
+    const seen = subscription.until(({ jobUpdated }: Event) =>
+      jobUpdated.jobs.some((job) => ids.includes(job.id) && job.status === 'COMPLETED'),
     );
+    let isSeen = false;
+    seen.then(
+      () => (isSeen = true),
+      () => undefined,
+    );
+    // The worker tells of jobs once it knows of the subscription, which may be after the first one has ended.
+    const publish = async () => ids.push((await api.publish(queue.name)).id);
+    await waitFor(async () => isSeen || (await publish()) === 0, { everyMs: 500, message: 'a completed job' });
+    await seen;
     subscription.close();
   });
 
