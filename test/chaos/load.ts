@@ -16,8 +16,8 @@ export interface Load {
   pipeline(queue: QueueRecord, options: { baseUrl: string; requests: number; breakAfterMs: number }): Promise<void>;
   /** Lists dead letters; then several clients replay them at the same time, all at one API if it is given. */
   prepareReplays(baseUrl?: string): Promise<() => Promise<void>>;
-  /** Begins to publish so often in a second. */
-  start(perSecond: number): void;
+  /** Begins to publish so often in a second, while less than `most` calls are open. */
+  start(perSecond: number, most?: number): void;
   /** Publishes no more, but still reports on deliveries; resolves when no call is open. */
   stop(): Promise<void>;
 }
@@ -30,8 +30,7 @@ export interface LoadOptions {
   webhookTimeoutMs: number;
 }
 
-/** So many seconds' publishes may be under way. A service that falls behind gets no more. */
-const MAX_SECONDS_UNDER_WAY = 4;
+const MAX_UNDER_WAY = 150;
 /** Clients that publish with one key at the same time. */
 const RACERS = 3;
 
@@ -189,9 +188,8 @@ export function createLoad(options: LoadOptions): Load {
     publish: (queue, sending) => track(publish(queue, sending)),
     pipeline: (queue, sending) => track(pipeline(queue, sending)),
     prepareReplays,
-    start(perSecond) {
-      const max = perSecond * MAX_SECONDS_UNDER_WAY;
-      const publishing = setInterval(() => underWay.size < max && next(), 1000 / perSecond);
+    start(perSecond, most = MAX_UNDER_WAY) {
+      const publishing = setInterval(() => underWay.size < most && next(), 1000 / perSecond);
       const replaying = setInterval(() => void track(prepareReplays().then((fire) => fire())), 1500);
       beats.push(publishing, replaying);
     },

@@ -210,7 +210,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const untilDone = (withinMs: number, isDone = async () => (await readings.unfinished()) === 0) =>
     waitFor(isDone, { timeoutMs: withinMs, everyMs: 200 }).catch(() => undefined);
 
-  async function drain(withinMs = 240_000): Promise<Run> {
+  async function drain(withinMs = 90_000): Promise<Run> {
     await load.stop();
     await Promise.all([shared.relay, inside.relay, ...relays.values()].map((relay) => relay.heal()));
     await server.back();

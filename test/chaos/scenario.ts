@@ -13,6 +13,10 @@ export interface Outcome {
 export interface Scenario extends RigOptions {
   name: string;
   perSecond: number;
+  /** Calls of clients that may be open; those of the load by default. */
+  mostOpen?: number | undefined;
+  /** How long work may take to end after the faults; that of the rig by default. */
+  drainMs?: number | undefined;
   /** The faults, under load. If this throws, the run until then is checked all the same. */
   faults: (rig: Rig) => Promise<unknown>;
   /** Called again and again while the faults last. */
@@ -31,19 +35,20 @@ function startInTurn(options: RigOptions): Promise<Rig> {
 }
 
 /** One run: load, then faults under load, then no load, then the checks. */
-export async function play({ name, perSecond, faults, onProgress, ...options }: Scenario): Promise<Outcome> {
+export async function play(scenario: Scenario): Promise<Outcome> {
+  const { name, perSecond, mostOpen, drainMs, faults, onProgress, ...options } = scenario;
   const rig = await startInTurn({ revoke: true, ...options });
   const startedAt = Date.now();
   const progress = setInterval(() => onProgress?.(rig, (Date.now() - startedAt) / 1000), PROGRESS_MS);
   try {
-    rig.load.start(perSecond);
+    rig.load.start(perSecond, mostOpen);
     const failure = await faults(rig).then(
       () => null,
       (error: unknown) => String(error),
     );
     clearInterval(progress);
     const healedAt = Date.now();
-    const run = await rig.drain();
+    const run = await rig.drain(drainMs);
     const verdict = check(run);
     const summary = summarise({ name, seed: options.seed, startedAt, healedAt, failure }, run, verdict);
     return { summary, run, verdict, lastWords: rig.lastWords };

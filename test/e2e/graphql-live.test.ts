@@ -71,8 +71,11 @@ describe('a subscription', () => {
       () => undefined,
     );
     // The worker tells of jobs once it knows of the subscription, which may be after the first one has ended.
-    const publish = async () => ids.push((await api.publish(queue.name)).id);
-    await waitFor(async () => isSeen || (await publish()) === 0, { everyMs: 500, message: 'a completed job' });
+    const publishUntilSeen = async () => {
+      ids.push((await api.publish(queue.name)).id);
+      return isSeen;
+    };
+    await waitFor(publishUntilSeen, { everyMs: 500, message: 'a completed job' });
     await seen;
     subscription.close();
   });
