@@ -6,6 +6,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds N          how often, 3 by default; systems take turns
   --seconds S         how long jobs are published in a round, 6 by default
   --minutes M         how long the memory scenario takes, 10 by default
+  --rates A,B         jobs per second of the rates scenario, 1,20,200,1000 by default
   --systems A,B       only these, in this order
   --quiet S           before each turn, wait up to S seconds for a moment in which nothing else runs; 0 by default
   --data-dir DIR      where databases live for the time of the run; the folder for temporary files by default
@@ -19,6 +20,7 @@ export function parseOptions(args) {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '6' },
       minutes: { type: 'string', default: '10' },
+      rates: { type: 'string', default: '1,20,200,1000' },
       quiet: { type: 'string', default: '0' },
       systems: { type: 'string' },
       'data-dir': { type: 'string' },
@@ -31,6 +33,7 @@ export function parseOptions(args) {
     rounds: positive('rounds', values.rounds),
     seconds: positive('seconds', values.seconds),
     minutes: positive('minutes', values.minutes),
+    rates: values.rates.split(',').map((rate) => positive('rates', rate)),
     quietSeconds: Number(values.quiet),
     systems: values.systems?.split(',') ?? null,
     dataDir: values['data-dir'],

@@ -11,7 +11,8 @@ serve({ publish });
 /**
  * `target`: host, port, paths (used in turn) and apiKey. Jobs are numbered from `first`.
  * Closed loop: each connection publishes one job after the other, for `seconds` or until there are `count`.
- * Open loop: with `rate` (jobs per second) jobs are sent when their time has come, whatever the answers do.
+ * Open loop: with `rate` (jobs per second) jobs are sent when their time has come, whatever the answers do. They count as sent at
+ * that time: what they wait for a free connection, or for this process, is a part of the latency.
  */
 async function publish({ target, connections = 64, first = 0, seconds = Infinity, count = Infinity, rate = null, payloadBytes = 200 }) {
   const open = await Promise.all(
@@ -64,8 +65,7 @@ function openLoop(idle, record, requests, { endAt, count }, rate) {
       const now = sharedNow();
       const due = Math.min(count, Math.floor(((Math.min(now, endAt) - startedAt) / 1000) * rate));
       while (record.length < due) {
-        // The wait for a free connection counts: it is the system's doing.
-        const number = record.sent(now);
+        const number = record.sent(startedAt + ((record.length + 1) * 1000) / rate);
         if (idle.length > 0) send(number);
         else waiting.push(number);
       }

@@ -5,6 +5,7 @@ import { hold } from './hold.mjs';
 import { latency } from './latency.mjs';
 import { memory } from './memory.mjs';
 import { queues } from './queues.mjs';
+import { rates } from './rates.mjs';
 import { retryStorm } from './retry-storm.mjs';
 import { payload2k, payload64k, throughput } from './throughput.mjs';
 import { tracing } from './tracing.mjs';
@@ -18,6 +19,7 @@ import { twoWorkers } from './two-workers.mjs';
  */
 export const SCENARIOS = {
   throughput,
+  rates,
   latency,
   queues,
   'payload-2k': payload2k,
