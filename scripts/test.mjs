@@ -71,8 +71,8 @@ async function runLong() {
   // Four times as many cases as in `npm test`, for what is drawn at random.
   await runTests('long*', { FUZZ_CASES: '600' });
   const simulation = ['test/simulation/even-seeds', 'test/simulation/odd-seeds', 'test/simulation/model'];
-  const sequences = { SIM_SEQUENCES: '12000', MODEL_SEQUENCES: '200' };
-  await step('simulation', process.execPath, [VITEST, 'run', ...simulation], sequences);
+  const sequences = { SIM_SEQUENCES: '12000', MODEL_SEQUENCES: '200', HELD_JOBS: '5000' };
+  await step('simulation', process.execPath, [VITEST, 'run', ...simulation, 'test/db/held-snapshot'], sequences);
   await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz', '--', 'test/http'], { FUZZ_CASES: '600' });
   await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];

@@ -88,8 +88,12 @@ function scriptedDatabase() {
     ...{ fullDisk: { wrote() {} }, origin: { wrote() {}, refusal: null }, cipher: { keyId: null }, box: { keyId: null } },
     async one({ name }, values) {
       await later();
+      const newId = () => String(++created).padStart(24, '0');
+      if (name === 'publish-one') {
+        return { outcome: 'created', id: newId(), queueId: ID, createdAt: new Date(), claims: null };
+      }
       if (name !== 'publish') return holder;
-      const ids = JSON.parse(values[0]).map(() => String(++created).padStart(24, '0'));
+      const ids = JSON.parse(values[0]).map(newId);
       return { answers: { createdAt: Date.now(), ids, queueIds: ids.map(() => ID), others: null } };
     },
     query: async () => [{ prefix: API_KEY.slice(0, 6) }],

@@ -17,7 +17,6 @@ set enable_sort = off
 as $$
 declare
   v_now timestamptz;
-  v_freed text[];
 begin
   lock table job in row exclusive mode;
   v_now := jobferry_now();
@@ -51,10 +50,7 @@ begin
            'payload', case when s.history_count = 1 and octet_length(s.payload) <= p_max_bytes then s.payload end,
            'scheduledFor', extract(epoch from s.scheduled_for) * 1000, 'createdAt', extract(epoch from s.created_at) * 1000,
            'completedAt', extract(epoch from s.completed_at) * 1000)),
-         array_agg(distinct s.queue_id), (select array_agg(f.id) from found f where not f.is_due)
-    into acked, v_freed, coming from settled s;
-  if not jobferry_are_waking(v_freed, v_now) then
-    perform jobferry_settle_wake_ups(null, null, null, v_freed, v_now);
-  end if;
+         (select array_agg(f.id) from found f where not f.is_due)
+    into acked, coming from settled s;
 end
 $$;

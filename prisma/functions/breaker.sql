@@ -124,11 +124,3 @@ begin
   if v_effects is not null then perform jobferry_settle_holds(v_effects, p_now); end if;
 end
 $$;
-
--- The queues whose breakers were closed now by a receipt in ack mode: their jobs can go, although no slot was freed.
-create or replace function jobferry_just_closed(p_effects json, p_now timestamptz) returns text[]
-language sql stable
-as $$
-  select array_agg(distinct e.queue_id) from json_to_recordset(p_effects) as e(queue_id text, effect text)
-    join queue q on q.id = e.queue_id where e.effect = 'accepted' and q.breaker_closed_at = p_now
-$$;

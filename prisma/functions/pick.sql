@@ -27,9 +27,9 @@ as $$
 declare
   q queue%rowtype;
   v_slots integer; -- concurrency minus the jobs in flight, which are processing or awaiting_ack (D11)
-  v_room integer; v_window record;
+  v_room integer; v_window record; v_used integer; -- of the rate window
   v_not_before timestamptz; -- end of the hold, or of a rate window that is used up
-  v_past_lifetime boolean; v_next timestamptz;
+  v_past_lifetime boolean; v_next timestamptz; b record;
 begin
   ids := '{}'; is_probe := false;
   if pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then
@@ -45,8 +45,8 @@ begin
   if is_deleted then return; end if;
   if q.probe_job_id is not null or q.next_signing_secret_at <= picked_at then q := jobferry_refresh_queue(q, picked_at); end if;
 
-  select q.concurrency - count(*) into v_slots
-    from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
+  b := jobferry_bookmark(p_queue, picked_at);
+  v_slots := q.concurrency - jobferry_in_flight(p_queue);
   if v_slots <= 0 or q.paused_at is not null or q.probe_job_id is not null then return; end if;
   v_room := least(v_slots, p_capacity);
   -- When its hold has ended, a queue releases one job, the probe, and no other before the probe has ended (D14).
@@ -59,36 +59,34 @@ begin
   end if;
   if q.rate_limit_max is not null then
     v_window := jobferry_rate_window(q.rate_limit_window, picked_at);
-    if q.rate_window_start = v_window.ends then v_window := jobferry_rate_window(q.rate_limit_window, v_window.ends); end if;
-    if q.rate_window_start is distinct from v_window.starts then q.rate_window_used := 0; end if;
-    q.rate_window_start := v_window.starts;
-    v_room := least(v_room, q.rate_limit_max - q.rate_window_used);
+    v_used := jobferry_rate_used(p_queue, v_window.ends);
+    if v_used is null then v_used := coalesce(jobferry_rate_used(p_queue, v_window.starts), 0);
+    else v_window := jobferry_rate_window(q.rate_limit_window, v_window.ends); end if;
+    v_room := least(v_room, q.rate_limit_max - v_used);
   end if;
 
-  v_past_lifetime := coalesce(q.lifetime_floor <= picked_at, true) and coalesce(picked_at >= (
-    select job.deliver_by from job where job.queue_id || '' = p_queue and job.status = 'pending'
-     order by job.queue_id || '', job.deliver_by limit 1), false);
+  v_past_lifetime := coalesce(q.lifetime_floor <= picked_at, true) and jobferry_has_ended_lifetime(p_queue, b.ends, picked_at);
   if v_room > 0 and not v_past_lifetime then
-    ids := jobferry_pick_due(p_queue, picked_at, q.lifetime_floor, v_room, p_bytes);
+    ids := jobferry_pick_due_since(p_queue, picked_at, b.due, q.lifetime_floor, v_room, p_bytes);
   elsif v_room > 0 then
-    ids := jobferry_pick_in_time(p_queue, picked_at, v_room, p_bytes);
+    ids := jobferry_pick_in_time(p_queue, picked_at, b.due, b.ends, v_room, p_bytes);
   end if;
   if cardinality(ids) > 0 then
-    q.rate_window_used := q.rate_window_used + cardinality(ids);
-    if is_probe or q.rate_limit_max is not null then
-      update queue set rate_window_start = q.rate_window_start, rate_window_used = q.rate_window_used,
-                       probe_job_id = case when is_probe then ids[1] end where queue.id = p_queue;
+    if is_probe then update queue set probe_job_id = ids[1] where queue.id = p_queue; end if;
+    if v_used is not null then
+      v_used := v_used + cardinality(ids);
+      perform jobferry_use_rate(p_queue, v_window.starts, v_used);
     end if;
     if is_probe or cardinality(ids) >= v_slots then return; end if;
   end if;
 
-  if q.rate_window_used >= q.rate_limit_max then v_not_before := greatest(v_not_before, v_window.ends); end if;
+  if v_used >= q.rate_limit_max then v_not_before := greatest(v_not_before, v_window.ends); end if;
   if v_past_lifetime then
     -- The next job is behind all jobs whose lifetime has ended. The reconciler ends those in the meantime.
     wait_ms := greatest(case when cardinality(ids) > 0 then 0 else 250 end, extract(epoch from v_not_before - picked_at) * 1000);
   else
     select job.scheduled_for into v_next from job where job.queue_id = p_queue and job.status = 'pending'
-       and job.id <> all (ids) order by job.scheduled_for limit 1;
+       and job.id <> all (ids) and job.scheduled_for >= b.due order by job.scheduled_for limit 1;
     wait_ms := case when v_next is null then 'infinity'
                     else greatest(0, extract(epoch from greatest(v_next, v_not_before) - picked_at) * 1000) end;
   end if;
@@ -99,7 +97,7 @@ end
 $$;
 
 -- Does the work of jobferry_pick for many queues, in two statements for all of them. There are no rows for queues that are not
--- usual, or locked. wakes_at is always null. The innermost query is that of jobferry_pick_due: calling it for each queue takes
+-- usual, or locked. wakes_at is always null. The innermost query is that of jobferry_pick_due_since: calling it for each queue takes
 -- 17 % of a claim of 16 queues. p_since is that of jobferry_claim: jobs that were due before, also of an ended lifetime, are left to
 -- others, and a queue without any other job has no row.
 create or replace function jobferry_pick_usual(
@@ -127,12 +125,19 @@ begin
                 else greatest(0, extract(epoch from next.scheduled_for - v_now) * 1000) end::float8,
            null::timestamptz
       from unnest(v_locked) q
+           left join lateral (
+             select m.token, m.early, case when m.set_at <= v_now then m.due end as due, case when m.set_at <= v_now then m.ends end as ends
+               from queue_bookmark m where m.queue_id = q.id order by m.number desc limit 1) b on true
            cross join lateral (
-             select p_capacities[n] as jobs, p_bytes[n] as bytes, p_since[n] as since, coalesce(p_since[n], '-infinity') as first
+             select p_capacities[n] as jobs, p_bytes[n] as bytes, p_since[n] as since, coalesce(p_since[n], b.due, '-infinity') as first
                from array_position(p_queues, q.id) n) asked
            cross join lateral (
-             select q.concurrency - count(*) as slots
-               from job where job.queue_id = q.id and job.status in ('processing', 'awaiting_ack')) free
+             select q.concurrency - count(*) - case when b.early <> '{}' then (
+                      select count(*) from job
+                       where job.id = any (b.early) and job.status || '' in ('processing', 'awaiting_ack')
+                         and job.claim_token + 0 <= b.token) else 0 end as slots
+               from job where job.queue_id = q.id and job.status in ('processing', 'awaiting_ack')
+                          and job.claim_token > coalesce(b.token, -1)) free
            cross join lateral (
              select array(
                select due.id
@@ -154,9 +159,8 @@ begin
                 and job.id <> all (picked.ids) and job.scheduled_for >= asked.first
               order by job.scheduled_for limit 1) next on true
      where (asked.since is null or cardinality(picked.ids) > 0)
-       and jobferry_is_usual(q) and (asked.since is not null or not (coalesce(q.lifetime_floor <= v_now, true) and coalesce(v_now >= (
-         select job.deliver_by from job where job.queue_id || '' = q.id and job.status = 'pending'
-          order by job.queue_id || '', job.deliver_by limit 1), false)));
+       and jobferry_is_usual(q) and (asked.since is not null or not (
+             coalesce(q.lifetime_floor <= v_now, true) and jobferry_has_ended_lifetime(q.id, coalesce(b.ends, '-infinity'), v_now)));
 end
 $$;
 
@@ -168,26 +172,26 @@ as $$
      and q.rate_limit_max is null and q.next_signing_secret_at is null
 $$;
 
--- Whether a worker may claim p_jobs jobs of the queue that are published now, in the transaction that asks: the queue has
--- room for them, and no job that it would have to deliver before. True only for usual queues, and with the same locks and the
--- same count as in jobferry_pick.
-create or replace function jobferry_pick_new(p_queue text, p_jobs integer) returns boolean
+-- How many jobs of the queue that are published now a worker may claim, in the transaction that asks: its free slots. Null if it
+-- may claim none: the queue is not usual, another transaction has it, or it has a job that would have to be delivered before.
+-- p_since is that of jobferry_claim. The locks and the count are those of jobferry_pick.
+create or replace function jobferry_free_for_new(p_queue text, p_since timestamptz) returns integer
 language plpgsql
 as $$
 declare
   q queue%rowtype;
+  v_from timestamptz := p_since;
   v_due timestamptz;
-  v_in_flight integer;
 begin
+  if v_from is null then select b.due into v_from from jobferry_bookmark(p_queue, jobferry_now()) b; end if;
   -- First without a lock: while jobs wait, claims need the lock, and publishes must not keep it from them.
   select job.scheduled_for into v_due from job where job.queue_id = p_queue and job.status = 'pending'
-   order by job.scheduled_for limit 1;
-  if v_due <= jobferry_now() then return false; end if;
-  if not pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then return false; end if;
+     and job.scheduled_for >= v_from order by job.scheduled_for limit 1;
+  if v_due <= jobferry_now() then return null; end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then return null; end if;
   select * into q from queue where queue.id = p_queue for no key update skip locked;
-  if q.id is null or not jobferry_is_usual(q) then return false; end if;
-  select count(*) into v_in_flight from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
-  return v_in_flight + p_jobs <= q.concurrency;
+  if q.id is null or not jobferry_is_usual(q) then return null; end if;
+  return q.concurrency - jobferry_in_flight(p_queue);
 end
 $$;
 
@@ -215,10 +219,10 @@ begin
 end
 $$;
 
--- Locks and returns up to p_max due jobs of the queue, oldest first. Stops after the job with which the payloads reach
--- p_bytes: a worker's memory is bounded, however large the payloads are.
-create or replace function jobferry_pick_due(
-  p_queue text, p_at timestamptz, p_lifetime_floor timestamptz, p_max integer, p_bytes integer
+-- Locks and returns up to p_max jobs of the queue that became due at p_since or later, oldest first. Stops after the job with which
+-- the payloads reach p_bytes: a worker's memory is bounded, however large the payloads are.
+create or replace function jobferry_pick_due_since(
+  p_queue text, p_at timestamptz, p_since timestamptz, p_lifetime_floor timestamptz, p_max integer, p_bytes integer
 ) returns text[]
 language plpgsql
 as $$
@@ -229,6 +233,7 @@ begin
                    sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
               from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
                      where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+                       and job.scheduled_for >= p_since
                        -- A job of a dead worker may have come back since the caller looked for ended lifetimes.
                        and greatest(job.deliver_by, p_lifetime_floor) > p_at
                      order by job.scheduled_for, job.id
@@ -242,25 +247,27 @@ $$;
 -- Picks jobs of a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few of
 -- the jobs that have been due for longest, a few of those that became due last, and a few hundred of those whose lifetime
 -- ends next: deliverable jobs are found there behind any number of others, also of those that wait for a retry.
-create or replace function jobferry_pick_in_time(p_queue text, p_at timestamptz, p_max integer, p_bytes integer) returns text[]
+create or replace function jobferry_pick_in_time(
+  p_queue text, p_at timestamptz, p_due timestamptz, p_ends timestamptz, p_max integer, p_bytes integer
+) returns text[]
 language sql
 as $$
   with found as materialized (
     (select due.id from (
        select job.id, job.deliver_by from job
-        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for between p_due and p_at
         order by job.scheduled_for, job.id limit p_max + 50) due
       where due.deliver_by > p_at)
      union
     (select newest.id from (
        select job.id, job.deliver_by from job
-        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for between p_due and p_at
         order by job.scheduled_for desc, job.id desc limit p_max + 50) newest
       where newest.deliver_by > p_at)
      union
     (select in_time.id from (
        select job.id, job.scheduled_for from job
-        where job.queue_id || '' = p_queue and job.status = 'pending' and job.deliver_by > p_at
+        where job.queue_id || '' = p_queue and job.status = 'pending' and job.deliver_by > greatest(p_at, p_ends)
         order by job.queue_id || '', job.deliver_by limit p_max + 500) in_time
       where in_time.scheduled_for <= p_at limit p_max)
   ), taken as (

@@ -14,18 +14,18 @@
 --                    again, the item finds that job (D18)
 -- Its `ids` has null for items that created no job; `others` has their outcomes.
 --
--- p_worker claims new jobs at once, as jobferry_claim would right afterwards, at most p_wanted[i] of p_queues[i]: the items
--- with "claimable". It gets all or none of a queue (jobferry_pick_new). Such a job is stored once and not twice, and is
+-- p_worker claims new jobs at once, as jobferry_claim would right afterwards, at most p_wanted[i] of p_queues[i] (with p_since[i]
+-- as there): the items with "claimable". It gets all or none of a queue (jobferry_free_for_new). Such a job is stored once and not twice, and is
 -- delivered without another commit. `claims` is null if it got none. Without a worker p_queues is null.
 --
--- Step by step: keys past retention are freed; queues with room are locked (jobferry_pick_new); the jobs are stored
+-- Step by step: keys past retention are freed; queues with room are locked (jobferry_free_for_new); the jobs are stored
 -- (jobferry_store_plain_jobs, or jobferry_store_jobs if an item has a key or a limit); wake-ups are written; claims are
 -- counted. Locks are taken in the order of jobferry_claim. The locks of queues are only tried. But a publish that has one may
 -- wait for another publish of the same key, and if a settle of the very job that this one has just stored waits for the
 -- queue, PostgreSQL ends one of the two; both are repeated.
-create or replace function jobferry_publish(
+create or replace function jobferry_publish_and_claim(
   p_items json, p_payloads text[], p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
-  p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,
+  p_queues text[], p_wanted integer[], p_since timestamptz[], p_worker integer, p_lease interval,
   out answers json, out claims json
 )
 language plpgsql
@@ -34,14 +34,17 @@ set plan_cache_mode = force_generic_plan -- as in jobferry_claim
 as $$
 declare
   v_now timestamptz := jobferry_now();
-  v_open text[] := '{}'; -- queues from which p_worker may claim
+  v_open text[] := '{}'; v_full text[] := '{}'; -- queues from which p_worker may claim, and those of them that it fills
+  v_free integer;
   v_token bigint;
   v_claimed_at timestamptz;
   v_stored record;
 begin
   if p_keyed then perform jobferry_free_old_keys(p_items, v_now - p_retention); end if;
   for i in 1..coalesce(cardinality(p_queues), 0) loop
-    if jobferry_pick_new(p_queues[i], p_wanted[i]) then v_open := v_open || p_queues[i]; end if;
+    v_free := jobferry_free_for_new(p_queues[i], p_since[i]);
+    if v_free >= p_wanted[i] then v_open := v_open || p_queues[i]; end if;
+    if v_free = p_wanted[i] then v_full := v_full || p_queues[i]; end if;
   end loop;
   if cardinality(v_open) > 0 then
     v_token := nextval('jobferry_claim_token_seq');
@@ -57,22 +60,99 @@ begin
   answers := v_stored.answers;
   perform jobferry_wake_all('deliver', v_stored.queues, v_stored.dues);
   if v_stored.claimed is null then return; end if;
-  perform jobferry_wake_all('timeout', v_open, array_fill(v_claimed_at + p_lease, array[cardinality(v_open)]));
+  if jobferry_moves_bookmark(cardinality(v_stored.claimed)) then
+    perform jobferry_set_one_bookmark(v_open, array_fill(1, array[cardinality(v_open)]), array_fill(v_claimed_at, array[cardinality(v_open)]));
+  end if;
   perform jobferry_count_attempts(v_stored.claimed, array_fill(v_claimed_at, array[cardinality(v_stored.claimed)]),
                                   array_fill(1, array[cardinality(v_stored.claimed)]));
-  claims := json_build_object(
-    'claimedAt', extract(epoch from v_claimed_at) * 1000, 'token', v_token::text, 'queues', (
-      select json_agg(json_build_object(
-               'id', id, 'webhookUrl', webhook_url, 'signingSecret', signing_secret, 'nextSigningSecret', next_signing_secret,
-               'maxAttempts', max_attempts, 'backoffType', backoff_type, 'backoffDelay', backoff_delay, 'mode', mode,
-               'maxDefers', max_defers, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action,
-               'isFull', concurrency <= (
-                 select count(*) from job where job.queue_id = queue.id and job.status in ('processing', 'awaiting_ack'))))
-        from queue where id = any (v_open)));
+  claims := jobferry_new_claims(v_claimed_at, v_token, (
+    select json_agg(jobferry_claimed_queue(queue, id = any (v_full))) from queue where id = any (v_open)));
+end
+$$;
+
+-- As jobferry_publish_and_claim, for callers that do not know p_since: those that claim nothing, and processes of the last release.
+create or replace function jobferry_publish(
+  p_items json, p_payloads text[], p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
+  p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,
+  out answers json, out claims json
+)
+language sql
+as $$
+  select * from jobferry_publish_and_claim(p_items, p_payloads, p_keyed, p_limited, p_retention, p_lifetime, p_queues, p_wanted,
+                                 array[]::timestamptz[], p_worker, p_lease)
+$$;
+
+-- Publishes one item that has no key, as jobferry_publish would: below some hundred publishes a second nearly every
+-- batch has one item, and sets and JSON are half of the price (docs/decisions/0058).
+--
+-- outcome: created, queue_not_found, limit_reached, must_encrypt or must_not_encrypt. p_worker claims the new job at once if
+-- p_reserved, the queue for which it has room, is that of the job; null: no worker does. claims is that of
+-- jobferry_publish_and_claim.
+create or replace function jobferry_publish_one(
+  p_account text, p_queue text, p_payload text, p_delay float8, p_limit bigint, p_encrypted_for text, p_trace text,
+  p_lifetime interval, p_reserved text, p_since timestamptz, p_worker integer, p_lease interval,
+  out outcome text, out id text, out queue_id text, out created_at timestamptz, out claims json
+)
+language plpgsql
+set enable_seqscan = off -- as in jobferry_settle
+set plan_cache_mode = force_generic_plan -- as in jobferry_claim
+as $$
+declare
+  q queue%rowtype;
+  v_due timestamptz; v_claimed_at timestamptz; v_token bigint := 0;
+  v_free integer; -- slots of the reserved queue; null: p_worker may not claim
+begin
+  created_at := jobferry_now();
+  if p_reserved is not null then v_free := jobferry_free_for_new(p_reserved, p_since); end if;
+  select * into q from queue where queue.account_id = p_account and queue.name = p_queue and queue.deleted_at is null;
+  queue_id := q.id;
+  outcome := case when q.id is null then 'queue_not_found'
+                  when jobferry_limit_reached(p_account, p_limit, created_at) then 'limit_reached'
+                  when p_encrypted_for is not distinct from case when q.payloads_encrypted then q.id end then 'created'
+                  when q.payloads_encrypted then 'must_encrypt' else 'must_not_encrypt' end;
+  if outcome <> 'created' then return; end if;
+  id := jobferry_id(created_at);
+  v_due := created_at + p_delay * interval '1 millisecond';
+  if v_free > 0 and p_reserved = q.id then
+    v_token := nextval('jobferry_claim_token_seq');
+    v_claimed_at := jobferry_now();
+  end if;
+  insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key, trace_context,
+                   scheduled_for, deliver_by, created_at, status, attempts, claim_token, worker_id, claimed_at, deadline,
+                   mode, max_defers, ack_timeout_action)
+  values (id, p_account, q.id, q.max_attempts, q.backoff_type, q.backoff_delay, p_payload,
+          case when q.payloads_encrypted then split_part(left(p_payload, 32), ':', 3) end, p_trace,
+          v_due, v_due + p_lifetime, created_at,
+          case when v_claimed_at is null then 'pending' else 'processing' end, (v_claimed_at is not null)::integer,
+          v_token, case when v_claimed_at is not null then p_worker end, v_claimed_at, v_claimed_at + p_lease,
+          case when v_claimed_at is not null then q.mode end, case when v_claimed_at is not null then q.max_defers end,
+          case when v_claimed_at is not null then q.ack_timeout_action end);
+  if v_claimed_at is null then
+    perform jobferry_wake('deliver', q.id, v_due);
+    return;
+  end if;
+  claims := jobferry_new_claims(v_claimed_at, v_token, json_build_array(jobferry_claimed_queue(q, v_free <= 1)));
+  if jobferry_moves_bookmark(1) then perform jobferry_set_bookmark(q.id, v_claimed_at); end if;
+  perform jobferry_count_attempt(p_account, v_claimed_at, 1);
 end
 $$;
 
 -- Its steps ---------------------------------------------------------------------------------------
+
+-- The claims of a publish, for the worker.
+create or replace function jobferry_new_claims(p_at timestamptz, p_token bigint, p_queues json) returns json
+language sql stable
+as $$ select json_build_object('claimedAt', extract(epoch from p_at) * 1000, 'token', p_token::text, 'queues', p_queues) $$;
+
+-- The columns of the queue of its new jobs that a worker needs.
+create or replace function jobferry_claimed_queue(q queue, p_is_full boolean) returns json
+language sql stable
+as $$
+  select json_build_object(
+    'id', q.id, 'webhookUrl', q.webhook_url, 'signingSecret', q.signing_secret, 'nextSigningSecret', q.next_signing_secret,
+    'maxAttempts', q.max_attempts, 'backoffType', q.backoff_type, 'backoffDelay', q.backoff_delay, 'mode', q.mode,
+    'maxDefers', q.max_defers, 'ackTimeout', q.ack_timeout, 'ackTimeoutAction', q.ack_timeout_action, 'isFull', p_is_full)
+$$;
 
 -- The items with their queues (null without one) and the columns of the jobs that they become. The planner joins its query to
 -- those that use it.

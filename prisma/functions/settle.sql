@@ -4,9 +4,9 @@
 -- before its wait is over. p_successes: every item is a delivery that completed its job and changes nothing
 -- else; null: nothing else but the breaker of a queue.
 --
--- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs, or
--- jobferry_settle_successes, which costs a quarter less); queues are held or released (jobferry_settle_holds); wake-ups are
--- written (jobferry_settle_wake_ups); the month's usage of deliveries that could not begin is taken back
+-- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_outcomes, or
+-- jobferry_settle_completed, which costs a quarter less); queues are held or released (jobferry_settle_holds); wake-ups are
+-- written (jobferry_wake_waiting); the month's usage of deliveries that could not begin is taken back
 -- (jobferry_take_back_attempts).
 create or replace function jobferry_settle(p_items json, p_successes boolean) returns text[]
 language plpgsql
@@ -22,31 +22,23 @@ set enable_sort = off
 as $$
 declare
   v_now timestamptz;
+  v_applied text[];
   v_settled record;
 begin
   -- The clock is read after waiting for a lock of the whole table, or that wait would count as part of the backoff.
   lock table job in row exclusive mode;
   v_now := jobferry_now();
   if p_successes is not false then
-    v_settled := jobferry_settle_successes(p_items, v_now);
-    if p_successes is null then perform jobferry_settle_alive(p_items, v_settled.applied, v_now); end if;
-    if not jobferry_are_waking(v_settled.freed, v_now) then
-      perform jobferry_settle_wake_ups(null, null, null, v_settled.freed, v_now);
-    end if;
-    return coalesce(v_settled.applied, '{}');
+    v_applied := jobferry_settle_completed(p_items, v_now);
+    if p_successes is null then perform jobferry_settle_alive(p_items, v_applied, v_now); end if;
+    return coalesce(v_applied, '{}');
   end if;
-  v_settled := jobferry_settle_jobs(p_items, v_now);
+  v_settled := jobferry_settle_outcomes(p_items, v_now);
   if v_settled.applied is null then return '{}'; end if;
 
   -- Rows of queues are locked before wake-ups, as a claim does.
-  if v_settled.effects is not null then
-    perform jobferry_settle_holds(v_settled.effects, v_now);
-    v_settled.freed := v_settled.freed || jobferry_just_closed(v_settled.effects, v_now);
-  end if;
-  if v_settled.freed is not null and jobferry_are_waking(v_settled.freed, v_now) then v_settled.freed := null; end if;
-  if v_settled.freed is not null or v_settled.tasks is not null then
-    perform jobferry_settle_wake_ups(v_settled.tasks, v_settled.queues, v_settled.dues, v_settled.freed, v_now);
-  end if;
+  if v_settled.effects is not null then perform jobferry_settle_holds(v_settled.effects, v_now); end if;
+  if v_settled.tasks is not null then perform jobferry_wake_waiting(v_settled.tasks, v_settled.queues, v_settled.dues); end if;
   -- Usage is locked last, as a claim does. The search saves parsing the items again: within a JSON string the quotes would be
   -- escaped.
   if strpos(p_items::text, '"unbilled":true') > 0 then
@@ -59,11 +51,11 @@ $$;
 -- Its steps ---------------------------------------------------------------------------------------
 
 -- Completes the jobs of the items that apply, and writes their history. What an item repeats of its job is left as it is.
-create or replace function jobferry_settle_successes(
-  p_items json, p_now timestamptz, out applied text[], out freed text[]
-)
+create or replace function jobferry_settle_completed(p_items json, p_now timestamptz) returns text[]
 language plpgsql
 as $$
+declare
+  v_applied text[];
 begin
   with item as materialized (
     select * from json_to_recordset(p_items) as i(
@@ -87,7 +79,35 @@ begin
            jobferry_wait_ms(s.claimed_at, s.scheduled_for), s."answerBody", s.claimed_at
       from settled s
   )
-  select array_agg(s.id), array_agg(distinct s.queue_id) into applied, freed from settled s;
+  select array_agg(s.id) into v_applied from settled s;
+  return v_applied;
+end
+$$;
+
+-- Completes one job that was delivered, as jobferry_settle would: below some hundred jobs a second nearly every batch is of one, and
+-- sets and JSON are half of the price (docs/decisions/0058). Returns false if another settlement came first.
+create or replace function jobferry_settle_one(
+  p_id text, p_token bigint, p_attempt integer, p_code integer, p_duration_ms integer, p_body text
+) returns boolean
+language plpgsql
+set plan_cache_mode = force_generic_plan -- as in jobferry_settle
+set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := jobferry_now();
+  v_job record;
+begin
+  update job set status = 'completed', completed_at = v_now, interruptions = 0, worker_id = null, deadline = null,
+                 wait_reason = null, history_count = job.history_count + 1
+   -- As in jobferry_settle_completed: with the status itself, the planner may read all jobs in flight.
+   where job.id = p_id and job.status || '' = 'processing' and job.claim_token = p_token
+  returning job.queue_id, job.history_count, job.claimed_at, job.scheduled_for into v_job;
+  if not found then return false; end if;
+  insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp",
+                       duration_ms, wait_ms, response_body, started_at)
+  values (p_id, v_job.history_count, v_job.queue_id, p_attempt, 'success', p_code, v_now,
+          p_duration_ms, jobferry_wait_ms(v_job.claimed_at, v_job.scheduled_for), p_body, v_job.claimed_at);
+  return true;
 end
 $$;
 
@@ -99,11 +119,10 @@ as $$ select least(greatest(extract(epoch from p_claimed_at - p_scheduled_for) *
 -- Changes the jobs of the items that apply, writes their history and their dead letters, and returns what is left to do.
 --   applied              ids of the jobs
 --   effects              for jobferry_settle_holds
---   freed                queues that have a free slot now
 --   tasks, queues, dues  jobs that wait again: for a delivery (pending) or the end of an ack deadline (awaiting_ack)
-create or replace function jobferry_settle_jobs(
+create or replace function jobferry_settle_outcomes(
   p_items json, p_now timestamptz,
-  out applied text[], out effects json, out freed text[], out tasks text[], out queues text[], out dues timestamptz[]
+  out applied text[], out effects json, out tasks text[], out queues text[], out dues timestamptz[]
 )
 language plpgsql
 as $$
@@ -144,7 +163,7 @@ begin
       answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
     from decided d
     where job.id = d.id and job.status = d.expected and job.claim_token = d.token
-    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, job.claimed_at, job.payload_key, d.expected,
+    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, job.claimed_at, job.payload_key,
               d.keeps_dead_letters, d.reason,
               case job.status when 'pending' then job.scheduled_for when 'awaiting_ack' then job.deadline end as waits_until,
               d.effect, d."effectMs", d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", d.wait_ms,
@@ -168,11 +187,10 @@ begin
   select array_agg(s.id),
          json_agg(json_build_object('queue_id', s.queue_id, 'id', s.id, 'effect', s.effect, 'ms', s."effectMs",
                                     'error', s."entryError")) filter (where s.effect is not null),
-         array_agg(distinct s.queue_id) filter (where s.expected <> 'pending' and s.status <> 'awaiting_ack'),
          array_agg(case s.status when 'pending' then 'deliver' else 'timeout' end) filter (where s.waits_until is not null),
          array_agg(s.queue_id) filter (where s.waits_until is not null),
          array_agg(s.waits_until) filter (where s.waits_until is not null)
-    into applied, effects, freed, tasks, queues, dues from settled s;
+    into applied, effects, tasks, queues, dues from settled s;
 end
 $$;
 
@@ -217,42 +235,15 @@ begin
 end
 $$;
 
--- Whether each queue has the row already that jobferry_wake would write for a job that is due. Then it does not matter whether
--- it has such a job. To find out is dear: before its first job, a busy queue has thousands of dead entries in the index.
-create or replace function jobferry_are_waking(p_queues text[], p_now timestamptz) returns boolean
-language plpgsql
-as $$
-declare
-  v_fires bigint := extract(epoch from jobferry_late_wake(p_now));
-begin
-  return p_queues is null or cardinality(p_queues) = (
-    select count(*) from graphile_worker.jobs
-     where key = any (array(select ('deliver:' || queue || ':' || v_fires) collate "default" from unnest(p_queues) as queue))
-       and locked_at is null and run_at > clock_timestamp() + interval '100 milliseconds');
-end
-$$;
-
--- Writes wake-ups for jobs that wait again (p_tasks[i] of p_queues[i] at p_dues[i]), and for queues that have a free slot now
--- (p_freed). Jobs that are due within 2 s need one although they had one before: it may have been used up while the queue
--- had no slot.
-create or replace function jobferry_settle_wake_ups(
-  p_tasks text[], p_queues text[], p_dues timestamptz[], p_freed text[], p_now timestamptz
-) returns void
+-- Writes wake-ups for jobs that wait again: p_tasks[i] of p_queues[i] at p_dues[i].
+create or replace function jobferry_wake_waiting(p_tasks text[], p_queues text[], p_dues timestamptz[]) returns void
 language plpgsql
 as $$
 declare
   v_row record;
 begin
   for v_row in
-    select task, queue_id, min(due) as due
-      from (select * from unnest(p_tasks, p_queues, p_dues) as waiting(task, queue_id, due)
-            union all
-            -- The first job and not "exists", which may read all jobs that the queue ever had.
-            select 'deliver', freed.queue_id, p_now
-              from unnest(p_freed) as freed(queue_id), lateral (
-                select job.scheduled_for from job where job.queue_id = freed.queue_id and job.status = 'pending'
-                 order by job.scheduled_for, job.id limit 1) first
-             where first.scheduled_for <= p_now + interval '2 seconds') waking
+    select task, queue_id, min(due) as due from unnest(p_tasks, p_queues, p_dues) as waiting(task, queue_id, due)
      group by 1, 2, date_trunc('second', due) order by 1, 2, 3
   loop
     perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);

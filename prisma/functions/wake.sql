@@ -5,8 +5,8 @@
 -- few of them: a row costs about as much as five jobs. It fires one to five seconds early; the process that takes it waits
 -- for the exact moment with a timer of its own (docs/architecture.md).
 --
--- Processes are notified of due jobs after the commit (docs/decisions/0008). The row is for the case that this notification
--- is lost, and fires some seconds later. Deadlines have no notification, so their rows may fire at once.
+-- Jobs that are due, or nearly, have no row: processes are notified of them after the commit, and if that notification is lost,
+-- the reconciler finds them within 5 s (docs/decisions/0058). Deadlines have no notification, so their rows may fire at once.
 create or replace function jobferry_wake(p_task text, p_queue text, p_due timestamptz) returns void
 language plpgsql
 as $$
@@ -18,10 +18,8 @@ declare
   -- Not the collation of the caller, which is that of ids: no index has the keys in it, so all wake-ups would be read.
   v_key text collate "default";
 begin
-  if v_fires <= v_now and p_task = 'deliver' then
-    v_fires := jobferry_late_wake(v_now);
-  end if;
   if v_fires <= v_now then
+    if p_task = 'deliver' then return; end if;
     v_key := p_task || ':' || p_queue || ':now';
   else
     v_key := p_task || ':' || p_queue || ':' || extract(epoch from v_fires)::bigint;
@@ -44,11 +42,6 @@ begin
   end loop;
 end
 $$;
-
--- When the row fires for jobs that are due already, and of which processes are notified.
-create or replace function jobferry_late_wake(p_now timestamptz) returns timestamptz
-language sql stable
-as $$ select date_bin('4 seconds', p_now + interval '5200 milliseconds', timestamptz 'epoch') $$;
 
 -- Writes a wake-up of the task for each p_queues[i] at p_dues[i]. They should come by queue and time, the order in which all
 -- functions lock the rows. The arrays may be null.

@@ -59,8 +59,7 @@ const MOMENTS: Statement = {
     union all
     select case j.status when 'processing' then 'in_flight' else 'ack_deadline' end, j.id, mine.name, j.deadline
       from mine cross join lateral (
-        select id, status, deadline from job where queue_id = mine.id and status in ('processing', 'awaiting_ack')
-         order by queue_id, deadline limit ${MAX_JOBS}) j
+        select id, status, deadline from jobferry_flying(mine.id) order by deadline limit ${MAX_JOBS}) j
     union all
     select 'lifetime', j.id, mine.name, greatest(j.deliver_by, mine.lifetime_floor)
       from mine cross join lateral (

@@ -263,11 +263,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #settleAnswered(durationMs = performance.now() - this.#startedAt): void {
     const statusCode = this.#statusCode as number;
+    const answer = { kind: 'answered' as const, statusCode, retryAfter: this.#retryAfter };
     this.#settle({
-      answer: {
-        ...{ kind: 'answered', statusCode, retryAfter: this.#retryAfter },
-        ...(this.#isPermanent ? { isPermanent: true } : {}),
-      },
+      answer: this.#isPermanent ? { ...answer, isPermanent: true } : answer,
       durationMs,
       responseBody: decodeBody(this.#chunks, this.#bodyBytes > RESPONSE_BODY_BYTES),
     });

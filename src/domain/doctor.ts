@@ -168,7 +168,7 @@ export function judgeSequence({ last, used }: SequenceFacts): Finding[] {
   const check = 'sequence';
   if (used !== null && used > (last ?? 0)) {
     const what =
-      'the sequence of claim tokens is behind the jobs, as after an incomplete restore: late results could be taken for new ones';
+      'the sequence of claim tokens is behind the jobs, as after an incomplete restore: late results could be taken for new ones, and jobs in flight are not counted';
     return [problem(check, what, `select setval('jobferry_claim_token_seq', ${used + 1_000_000})`)];
   }
   return [ok(check, 'claim tokens are new')];

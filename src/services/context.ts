@@ -47,7 +47,7 @@ export interface NewJobsOfQueue {
 
 /** Room for new jobs that is reserved for one publish statement. */
 export interface Reservation extends AtOnce {
-  readonly queues: readonly NewJobsOfQueue[];
+  readonly queues: readonly (NewJobsOfQueue & AtOnce['queues'][number])[];
 }
 
 /** Claims jobs for a worker in the statement that stores them (docs/decisions/0044). */
@@ -73,8 +73,7 @@ export interface Context {
   signIn: SignInSettings;
   /**
    * Wakes the worker of this process, because the queue may have work. Notifies other processes if this one has no
-   * worker or no free capacity. The durable wake-up is part of the commit, and fires some seconds later
-   * (docs/decisions/0008).
+   * worker or no free capacity. If that is lost, the reconciler finds the work within 5 s (docs/decisions/0058).
    */
   wake(queueId: string, reason: WakeReason): void;
   /** Claims new jobs for the worker of this process; null or undefined if it has none. */

@@ -2,14 +2,14 @@ import type { Database, DatabaseLog } from '../db/connection/database.ts';
 import { notifyWorkers, type WakeReason } from '../db/delivery/wake-ups.ts';
 import { Rounds } from '../pacing/rounds.ts';
 
-/** Limit of queues that wait to be sent. Beyond it, workers find the work through the durable wake-ups. */
+/** Limit of queues that wait to be sent. Beyond it, the reconciler finds the work. */
 const MAX_WAITING = 10_000;
 
 /**
  * Notifies the workers of other processes of queues that may have work. It does so after the commit and in a
  * transaction of its own: a NOTIFY locks the server's queue of notifications until its transaction ends. Queues that
- * are added while a message is being sent go with the next one. A message that cannot be sent is dropped: the durable
- * wake-ups follow some seconds later.
+ * are added while a message is being sent go with the next one. A message that cannot be sent is dropped: the reconciler finds the
+ * work within 5 s.
  */
 export class WakeNotifier {
   readonly #db: Database;

@@ -356,7 +356,7 @@ describe('each kind of rule', () => {
     const use = (attempts: number) =>
       sql(
         `insert into usage (account_id, month, attempts) values ($1, jobferry_month(jobferry_now()), $2)
-         on conflict (account_id, month) do update set attempts = excluded.attempts`,
+         on conflict (account_id, month, part) do update set attempts = excluded.attempts`,
         [one.accountId, attempts],
       );
     await use(30_000);

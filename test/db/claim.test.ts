@@ -7,6 +7,7 @@ import {
   type Fixture,
   INTERRUPTED,
   LIFETIME_MS,
+  moveBookmarks,
   openFixture,
   takeOverClock,
 } from '../support/database-fixture.ts';
@@ -20,6 +21,7 @@ let setClock: (ms: number) => Promise<void>;
 
 beforeAll(async () => {
   fixture = await openFixture();
+  await moveBookmarks(fixture.db);
   setClock = await takeOverClock(fixture.db, START);
   await fixture.openConnections();
 });

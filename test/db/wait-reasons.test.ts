@@ -34,10 +34,14 @@ beforeAll(async () => {
       );
     await fixture.db.query(
       `update queue set hold_until = to_timestamp($2::float8 / 1000), probe_job_id = $3,
-              paused_at = case when $4 then jobferry_now() end, paused_by = case when $4 then 'test' end,
-              rate_window_start = (jobferry_rate_window(rate_limit_window, jobferry_now())).starts, rate_window_used = $5
+              paused_at = case when $4 then jobferry_now() end, paused_by = case when $4 then 'test' end
         where id = $1`,
-      [queue.id, ...holdOf(probe), draw([true, false, false, false]), draw([0, 3])],
+      [queue.id, ...holdOf(probe), draw([true, false, false, false])],
+    );
+    await fixture.db.query(
+      `select jobferry_use_rate(id, (jobferry_rate_window(rate_limit_window, jobferry_now())).starts, $2)
+         from queue where id = $1 and rate_limit_max is not null`,
+      [queue.id, draw([0, 3])],
     );
   }
 });

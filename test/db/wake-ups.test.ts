@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { settle } from '../../src/db/delivery/settle.ts';
 import { findJob } from '../../src/db/delivery/stored-job.ts';
+import { queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { pauseQueue, resumeQueue } from '../../src/db/queues/operations.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
@@ -14,6 +15,7 @@ import {
   type Fixture,
   INTERRUPTED,
   LIFETIME_MS,
+  moveBookmarks,
   openFixture,
   PERIODS,
   type QueueColumns,
@@ -23,23 +25,24 @@ import {
 } from '../support/database-fixture.ts';
 
 /**
- * Every job that is not terminal has a wake-up at or before the moment it can next move, or, when that is
- * now, some seconds after it (docs/decisions/0008).
- * The model runs wake-ups as a worker does, and is stricter: after a settle, a publish or a report
- * no process remembers the queue, as if the process had been killed right after the commit. Only what
- * is in `graphile_worker.jobs`, and the timers that a wake-up's own claim sets, may move a job.
+ * Every job that can move later has a wake-up at or before that moment, and what can move now is seen by the reconciler
+ * (docs/decisions/0058).
+ * The model runs both as a worker does, and is stricter: after a settle, a publish or a report no process remembers the queue, as if
+ * the process had been killed right after the commit. Only what is in `graphile_worker.jobs`, the timers that a wake-up's own claim
+ * sets, and the reconciler may move a job.
  */
 const START = Date.UTC(2026, 10, 21, 12);
 /** `Deadlines` keeps a timer of its own for what passes this soon. */
 const OWN_TIMER_MS = 6000;
-/** `jobferry_wake`: rows for what is nearer than the lead fire so late. */
-const LEAD_MS = 2000;
-const LATE_MS = 5200;
+/** A row fires so early at most (`jobferry_wake`), and may be used up from then on. */
+const EARLY_MS = 5000;
+const RECONCILE_MS = 5000;
 
 let fixture: Fixture;
 let setClock: (ms: number) => Promise<void>;
 beforeAll(async () => {
   fixture = await openFixture();
+  await moveBookmarks(fixture.db);
   setClock = await takeOverClock(fixture.db, START);
 });
 
@@ -102,11 +105,13 @@ class Model {
   /** Times of the database clock at which this process polls again by itself. */
   deliverTimer = Number.POSITIVE_INFINITY;
   timeoutTimer = Number.POSITIVE_INFINITY;
+  #lookedAt: number;
 
   constructor(queue: TestQueue, settings: QueueColumns, now: number) {
     this.queue = queue;
     this.settings = settings;
     this.now = now;
+    this.#lookedAt = now;
   }
 
   async run(next: Op): Promise<void> {
@@ -161,6 +166,12 @@ class Model {
     const tasks = new Set(taken.map((row) => row.identifier));
     if (this.deliverTimer <= this.now) tasks.add('deliver');
     if (this.timeoutTimer <= this.now) tasks.add('timeout');
+    if (this.#lookedAt + RECONCILE_MS <= this.now) {
+      this.#lookedAt = this.now;
+      const found = await queuesWithWork(fixture.db, [this.queue.id]);
+      if (found.due.length > 0) tasks.add('deliver');
+      if (found.overdue.length > 0) tasks.add('timeout');
+    }
     if (tasks.has('deliver')) await this.#claim();
     if (tasks.has('timeout')) await this.#expire();
     return tasks.size > 0;
@@ -183,9 +194,9 @@ class Model {
       `select j.id, j.status, (extract(epoch from case
                 when j.status <> 'pending' then j.deadline
                 else greatest(j.scheduled_for, q.hold_until, case
-                  when q.rate_window_used >= q.rate_limit_max
-                  then q.rate_window_start + q.rate_limit_window * interval '1 s' end) end) * 1000)::float8 as due
-         from job j join queue q on q.id = j.queue_id
+                  when w.used >= q.rate_limit_max
+                  then w.starts + q.rate_limit_window * interval '1 s' end) end) * 1000)::float8 as due
+         from job j join queue q on q.id = j.queue_id left join rate_window w on w.queue_id = q.id
         where j.queue_id = $1 and j.status in ('pending', 'processing', 'awaiting_ack') order by j.id`,
       [this.queue.id],
     );
@@ -211,17 +222,19 @@ class Model {
     );
     // These wait for another job, which is checked itself, or for a client to resume the queue.
     const isBlocked = stopped !== null || inFlight.length >= (this.settings.concurrency ?? 1);
-    const first = {
-      deliver: Math.min(...jobs.filter((job) => job.status === 'pending' && !isBlocked).map((job) => job.due)),
-      timeout: Math.min(...inFlight.map((job) => job.due)),
-    };
+    const waiting = isBlocked ? [] : jobs.filter((job) => job.status === 'pending');
+    // The end of a lease has none: workers that die are seen.
+    const timed = { deliver: waiting, timeout: jobs.filter((job) => job.status === 'awaiting_ack') };
     for (const task of ['deliver', 'timeout'] as const) {
-      if (first[task] === Number.POSITIVE_INFINITY) continue;
-      // For jobs that are due at once, workers are notified; the wake-up is for the case that no worker receives that.
-      const mayBeLate = task === 'deliver' && first[task] < this.now + LEAD_MS;
-      const due = Math.max(first[task], this.now) + (mayBeLate ? LATE_MS : 0);
+      const later = timed[task].filter((job) => job.due > this.now + EARLY_MS).map((job) => job.due);
+      if (later.length === 0) continue;
+      const due = Math.min(...later);
       expect(await this.#wakeUp(task), `${task} wake-up by ${due - this.now} ms from now`).toBeLessThanOrEqual(due);
     }
+    const found = await queuesWithWork(fixture.db, [this.queue.id]);
+    const isNow = (some: readonly Row[]) => some.some((job) => job.due <= this.now);
+    expect(found.overdue).toEqual(isNow(inFlight) ? [this.queue.id] : []);
+    if (isNow(waiting)) expect(found.due).toEqual([this.queue.id]);
   }
 }
 

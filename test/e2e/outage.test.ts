@@ -323,11 +323,12 @@ describe('a database that no longer answers', () => {
 
 describe('claims that fail', () => {
   it('make the process not ready, until one succeeds', async () => {
+    // All claims of this test are of one queue.
     restore = () =>
       query(`do $$ begin
-        if to_regproc('broken_claim') is not null then alter function broken_claim rename to jobferry_claim; end if;
+        if to_regproc('broken_claim') is not null then alter function broken_claim rename to jobferry_claim_one; end if;
       end $$`);
-    await query('alter function jobferry_claim rename to broken_claim');
+    await query('alter function jobferry_claim_one rename to broken_claim');
     // By another process: a publish by this one may claim its job itself (docs/decisions/0044).
     const published = `select (stored).answers->'ids'->>0 as id from (select ${publishInSql(queue.id, 1)} as stored) s`;
     const { id } = (await query(published)).rows[0];

@@ -64,6 +64,8 @@ async function fullAccount() {
     `queue_stats (queue_id, bucket) select queue, now() ${values}`,
     `queue_completed (queue_id, created_bucket) select queue, now() ${values}`,
     `dismissal (account_id, fingerprint, until, dismissed_by) select account, 'f', now(), 'x' ${values}`,
+    `queue_bookmark (queue_id, number, token, early, due, ends, set_at) select queue, 1, 1, '{}', now(), now(), now() ${values}`,
+    `rate_window (queue_id, part, starts, used) select queue, 1, now(), 1 ${values}`,
     `saved_view (account_id, page, name, query, created_by) select account, 'jobs', 'n', '', 'x' ${values}`,
     `member (account_id, issuer, subject, role, may_view_payloads) select account, 'i', 's', 'viewer', true ${values}`,
     `usage (account_id, month, attempts) select account, '2026-10', 7 ${values}`,

@@ -11,7 +11,7 @@ it('says which queues have no free slot after a claim', async () => {
   const items = [narrow, wide].map(({ name }) => ({
     ...{ accountId, queue: name, payload: '{}', key: null, delayMs: 0, limit: null, claimable: true },
   }));
-  const queues = [narrow, wide].map(({ id }) => ({ queueId: id, jobs: 1 }));
+  const queues = [narrow, wide].map(({ id }) => ({ queueId: id, jobs: 1, since: null }));
   const { claim } = await publishAndClaim(db, items, PERIODS, { workerId: 1, leaseMs: LEASE_MS, queues });
   expect([claim?.jobs.length, claim?.full]).toEqual([2, [narrow.id]]);
 });
@@ -24,7 +24,10 @@ it('claims nothing if the worker may not claim any more when a connection is fre
   const ended: (number | null)[] = [];
   const newJobs: NewJobClaims = {
     mayClaim: () => mayClaim,
-    reserve: (queues) => (queues.length === 0 ? null : { workerId: 1, leaseMs: LEASE_MS, queues }),
+    reserve(asked) {
+      const queues = asked.map((one) => ({ ...one, since: null }));
+      return queues.length === 0 ? null : { workerId: 1, leaseMs: LEASE_MS, queues };
+    },
     end: (_reservation, claim: NewClaim | null) => void ended.push(claim?.jobs.length ?? null),
   };
   const publishing = new ClaimingPublish({ db, periods: PERIODS, newJobs } as unknown as Context);

@@ -74,17 +74,19 @@ async function now(): Promise<number> {
   return (await op.db.one<{ now: Date }>('select jobferry_now() as now'))?.now.getTime() ?? 0;
 }
 
-async function wakeUps(queueId: string, task: 'deliver' | 'timeout'): Promise<number[]> {
+/** Milliseconds until the wake-ups of the queue's deadlines fire. */
+async function wakeUps(queueId: string): Promise<number[]> {
   const rows = await op.db.query<{ in_ms: number }>(
     `select (extract(epoch from run_at - clock_timestamp()) * 1000)::float8 as in_ms from graphile_worker.jobs
-      where task_identifier = $1 and key like $1 || ':' || $2 || ':%'`,
-    [task, queueId],
+      where key like 'timeout:' || $1 || ':%'`,
+    [queueId],
   );
   return rows.map((row) => row.in_ms);
 }
 
 async function forget(queueId: string): Promise<void> {
   await op.db.query(`delete from graphile_worker._private_jobs where payload ->> 'queueId' = $1`, [queueId]);
+  op.wakes.delete(queueId);
 }
 
 const CONFLICT = { name: 'JobferryError', kind: 'conflict' };
@@ -142,7 +144,7 @@ describe.concurrent('cancelJob', () => {
     expect((await take(queue.id)).jobs).toEqual([]);
     await forget(queue.id);
     await op.jobs.cancel(account, id);
-    expect(await wakeUps(queue.id, 'deliver')).toHaveLength(1);
+    expect(op.wakes.get(queue.id)).toBe(1);
     expect((await take(queue.id)).jobs).toHaveLength(1);
     const history = [expect.objectContaining({ attempt: 1, status: 'failed', error: 'cancelled' })];
     expect(await op.jobs.get(account, id)).toMatchObject({ status: 'dead', attempts: 1, history });
@@ -161,7 +163,7 @@ describe.concurrent('cancelJob', () => {
     expect((await take(queue.id)).jobs).toEqual([]);
     await forget(queue.id);
     await op.jobs.cancel(account, probe);
-    expect(await wakeUps(queue.id, 'deliver')).toHaveLength(1);
+    expect(op.wakes.get(queue.id)).toBe(1);
     expect((await take(queue.id)).jobs).toHaveLength(3);
   });
 
@@ -241,7 +243,7 @@ describe.concurrent('runNow', () => {
     expect((await take(queue.id)).jobs).toEqual([]);
     await forget(queue.id);
     expect(await op.jobs.runNow(account, id)).toBe(id);
-    expect(await wakeUps(queue.id, 'deliver')).toHaveLength(1);
+    expect(op.wakes.get(queue.id)).toBe(1);
     expect((await stored(id)).deliver_by).toEqual(before.deliver_by);
     expect((await take(queue.id)).jobs).toMatchObject([{ id }]);
     await expect(op.jobs.runNow(account, id)).rejects.toMatchObject({
@@ -274,15 +276,13 @@ describe.concurrent('runNow', () => {
   it.each<[what: string, column: string]>([
     ['a pause', `paused_at = jobferry_now(), paused_by = 'x'`],
     ['a hold', `hold_until = jobferry_now() + interval '1 hour'`],
-    [
-      'the rate limit',
-      `rate_limit_max = 1, rate_window_used = 1,
-       rate_window_start = to_timestamp(floor(extract(epoch from jobferry_now()) / rate_limit_window) * rate_limit_window)`,
-    ],
+    ['the rate limit', 'rate_limit_max = 1'],
   ])('does not get past %s', async (_what, columns) => {
     const queue = await createQueue({ rateLimitWindow: 3600 });
     const id = await publish(queue.name, { delay: 60 });
     await op.db.query(`update queue set ${columns} where id = $1`, [queue.id]);
+    const windowOf = '(jobferry_rate_window(rate_limit_window, jobferry_now())).starts';
+    await op.db.query(`select jobferry_use_rate(id, ${windowOf}, 1) from queue where id = $1`, [queue.id]);
     await op.jobs.runNow(account, id);
     expect((await take(queue.id)).jobs).toEqual([]);
   });
@@ -310,7 +310,7 @@ describe.concurrent('extendAck', () => {
     expect(deadline.getTime()).toBeGreaterThanOrEqual(before + 600_000);
     expect(deadline.getTime()).toBeLessThanOrEqual((await now()) + 600_000);
     expect(await stored(id)).toMatchObject({ deadline, progress: 'page 3 of 9', progress_at: expect.any(Date) });
-    const [wakeUp = Number.POSITIVE_INFINITY] = await wakeUps(queue.id, 'timeout');
+    const [wakeUp = Number.POSITIVE_INFINITY] = await wakeUps(queue.id);
     expect(wakeUp).toBeLessThanOrEqual(600_000);
     expect(wakeUp).toBeGreaterThan(590_000);
   });

@@ -176,7 +176,7 @@ describe('a queue that encrypts its payloads', () => {
     statements = [];
     await publish(queue.name);
     await deliverDue(queue.id, 200);
-    expect(statements).toEqual(['publish', 'claim', 'settle']);
+    expect(statements).toEqual(['publish-one', 'claim-one', 'settle-one']);
   });
 
   it('is not found by payload, before and after it was indexed, and suggests nothing', async () => {

@@ -25,7 +25,11 @@ function publishSlowly(input: Partial<PublishInput>) {
     plans: { pro: { monthlyAttempts: null } },
   } as unknown as Context;
   const account = { id: 'a', plan: 'pro' } as never;
-  const publishing = createPublish(context).publish(account, 'mails', { payload: '{}', ...input });
+  const publishing = createPublish(context).publish(account, 'mails', {
+    payload: '{}',
+    idempotencyKey: 'once',
+    ...input,
+  });
   return { sent, refused: expect(publishing).rejects.toMatchObject({ kind: 'unavailable' }) };
 }
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Database } from '../../src/db/connection/database.ts';
+import { batched, batchOf } from '../support/batched.ts';
 import { databaseOn } from './model/database.ts';
 import type { Execute } from './model/statements.ts';
 import type { Tables } from './model/tables.ts';
@@ -69,7 +70,8 @@ export class Server {
 
   #query(host: Process, name: string, values: unknown[]): Promise<{ rows: object[] }> {
     const { random } = this.#scheduler;
-    this.#onAsk(name, values, host);
+    const batch = this.#batched(name, values);
+    this.#onAsk(batch.name, batch.values, host);
     const { deadlocks, stalledStatements, brokenStatements } = this.faults;
     if (!this.isUp) return this.#answer(host, name, () => Promise.reject(new Error('connect ECONNREFUSED')));
     if (random.chance(deadlocks)) return Promise.reject(deadlock());
@@ -80,13 +82,19 @@ export class Server {
     return this.#send(host, name, values);
   }
 
+  #batched(name: string, values: unknown[]) {
+    return batched(name, values, (id) => this.tables.jobs.get(id));
+  }
+
   #run(host: Process, name: string, values: unknown[]): object[] {
     try {
-      const rows = this.#execute(this.tables, name, values);
+      // Plans of bugs and checks know the statements for batches only.
+      const batch = this.#batched(name, values);
+      const rows = this.#execute(this.tables, batch.name, batch.values);
       const { trace } = this.#scheduler;
       trace?.(`  database: ${name} of ${host.name} ${JSON.stringify(values)} -> ${JSON.stringify(rows)}`);
-      this.#onCommit(name, values, rows, host);
-      return rows;
+      this.#onCommit(batch.name, batch.values, rows, host);
+      return batch.narrow(rows);
     } catch (error) {
       // The caller would take it for an outage.
       this.#scheduler.fail(error);
@@ -114,7 +122,7 @@ export class Server {
         const wait = this.#scheduler.random.next() * this.latencyMs;
         this.#scheduler.after(wait, host, `answer to ${name}`, () => {
           if (lost || epoch !== this.epoch) {
-            if (!lost) this.#reached(`the database restarts between commit and answer of ${name}`);
+            if (!lost) this.#reached(`the database restarts between commit and answer of ${batchOf(name)}`);
             reject(terminated());
           } else resolve({ rows });
         });
@@ -126,8 +134,8 @@ export class Server {
   #break(host: Process, name: string, values: unknown[]): Promise<{ rows: object[] }> {
     if (this.#scheduler.random.chance(0.5)) {
       this.#run(host, name, values);
-      this.#reached(`a connection breaks after the commit of ${name}`);
-    } else this.#reached(`a connection breaks before the commit of ${name}`);
+      this.#reached(`a connection breaks after the commit of ${batchOf(name)}`);
+    } else this.#reached(`a connection breaks before the commit of ${batchOf(name)}`);
     return this.#answer(host, name, () => Promise.reject(new Error('Connection terminated unexpectedly')));
   }
 
@@ -138,7 +146,7 @@ export class Server {
     this.#scheduler.after(wait, null, `stalled ${name} of ${host.name}`, () => {
       if (epoch !== this.epoch) return;
       this.#run(host, name, values);
-      this.#reached(`${name} is carried out although its caller has given up`);
+      this.#reached(`${batchOf(name)} is carried out although its caller has given up`);
     });
     return new Promise((_resolve, reject) => {
       this.#scheduler.after(ANSWER_TIMEOUT_MS, host, `${name} has timed out`, () => {

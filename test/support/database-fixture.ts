@@ -202,3 +202,35 @@ export async function takeOverClock(db: Database, startAt: number): Promise<(ms:
     await db.query('update test_clock set now = to_timestamp($1::float8 / 1000)', [ms]);
   };
 }
+
+/**
+ * Every second claim moves the bookmark of its queue, which one of some 256 does otherwise, and to any token that is right, not to
+ * the cheapest: nothing may depend on where it is. The same in each run.
+ */
+export async function moveBookmarks(db: Database): Promise<void> {
+  await db.query('create sequence test_moves');
+  await db.query(
+    `create or replace function jobferry_moves_bookmark(p_jobs integer) returns boolean language sql as
+      $$ select nextval('test_moves') % 2 = 0 $$`,
+  );
+  await changeFunction(
+    db,
+    'jobferry_set_bookmark',
+    'order by 4 * n + v_share * (v_last - t), t',
+    'order by hashtext(t::text)',
+  );
+}
+
+/** Changes a part of the text of an SQL function. @returns a function that takes it back */
+export async function changeFunction(
+  db: Database,
+  name: string,
+  from: string,
+  to: string,
+): Promise<() => Promise<void>> {
+  const row = await db.one<{ text: string }>('select pg_get_functiondef($1::regproc) as text', [name]);
+  const text = row?.text ?? '';
+  if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);
+  await db.query(text.replace(from, () => to));
+  return async () => void (await db.query(text));
+}

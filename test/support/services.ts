@@ -56,6 +56,7 @@ export function openServices(
     await db.close();
   });
   const changes: Parameters<ChangeFeed['changed']>[0][] = [];
+  const wakes = new Map<string, number>();
   const context: Context = {
     db,
     prisma,
@@ -65,7 +66,10 @@ export function openServices(
     periods: { retentionMs, lifetimeMs },
     server: { version: '0.0.0', environment: 'test', webhookTimeoutMs: 15_000 },
     signIn: { sessionMaxMs: DAY_MS, issuer: null, onlyOidc: false },
-    wake: (queueId, reason) => notifier.add(queueId, reason),
+    wake: (queueId, reason) => {
+      wakes.set(queueId, (wakes.get(queueId) ?? 0) + 1);
+      notifier.add(queueId, reason);
+    },
     changes: { changed: (change) => changes.push(change) },
     sendTest: () => Promise.reject(new Error('there are no receivers')),
     examine: () => Promise.reject(new Error('there are no receivers')),
@@ -79,6 +83,8 @@ export function openServices(
     context,
     /** The changes that live subscribers would have received so far. */
     changes,
+    /** How often workers would have been notified so far, by queue. */
+    wakes,
     ...services,
     jobs: { ...services.jobs, publish: insisting(services.jobs.publish) },
 

@@ -7,6 +7,7 @@ import { NO_CHANGES } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createPublish } from '../../src/services/jobs/publish.ts';
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
+import { batched } from '../support/batched.ts';
 import { claimedRow } from '../support/claimed-row.ts';
 import { EventLoop } from './event-loop.ts';
 import { type Figures, figure, type Group } from './figures.ts';
@@ -37,7 +38,8 @@ class ScriptedDatabase {
     return this;
   }
 
-  query({ name }: { name: string }, values: unknown[]): Promise<unknown[]> {
+  query(asked: { name: string }, askedWith: unknown[]): Promise<unknown[]> {
+    const { name, values } = batched(asked.name, askedWith);
     this.#count(name);
     const queueIds = values[0] as string[];
     if (name === 'accounts-of-queues') return this.#answer(queueIds.map((id) => ({ id, account_id: 'account' })));
@@ -46,12 +48,14 @@ class ScriptedDatabase {
     return this.#answer(queueIds.flatMap((queueId, index) => this.#claimed(queueId, limits[index] ?? 0)));
   }
 
-  async one({ name }: { name: string }, [items]: [string]): Promise<unknown> {
+  async one(asked: { name: string }, askedWith: unknown[]): Promise<unknown> {
+    const { name, values, narrow } = batched(asked.name, askedWith);
     this.#count(name);
-    const all = JSON.parse(items) as { id: string }[];
-    if (name === 'publish') return this.#answer({ answers: this.#published(all.length) });
+    const all = JSON.parse(values[0] as string) as { id: string }[];
+    const only = (row: object) => this.#answer(narrow([row])[0]);
+    if (name === 'publish') return only({ answers: this.#published(all.length), claims: null });
     if (name !== 'settle') throw new Error(`the scripted database knows no statement ${name}`);
-    const answer = await this.#answer({ applied: all.map(({ id }) => id) });
+    const answer = await only({ applied: all.map(({ id }) => id) });
     this.settled += all.length;
     return answer;
   }

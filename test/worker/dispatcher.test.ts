@@ -6,6 +6,7 @@ import { Egress } from '../../src/delivery/egress.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
 import type { DispatcherOptions } from '../../src/worker/dispatch/options.ts';
+import { batched } from '../support/batched.ts';
 import { claimedRow } from '../support/claimed-row.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -40,7 +41,9 @@ class FakeDatabase {
     return this;
   }
 
-  async query(statement: { name: string }, values: unknown[]): Promise<unknown[]> {
+  async query(asked: { name: string }, askedWith: unknown[]): Promise<unknown[]> {
+    const statement = batched(asked.name, askedWith);
+    const { values } = statement;
     const queueIds = values[0] as string[];
     if (statement.name === 'accounts-of-queues') return queueIds.map((id) => ({ id, account_id: accountOf(id) }));
     if (statement.name === 'stored-jobs-pending') return [];
@@ -56,10 +59,11 @@ class FakeDatabase {
     return queueIds.flatMap((queueId, index) => this.#take(queueId, jobs[index] ?? 0));
   }
 
-  async one(_settle: unknown, [items]: [string]): Promise<{ applied: string[] }> {
-    const settled = JSON.parse(items) as { id: string; status: string }[];
+  async one(asked: { name: string }, askedWith: unknown[]): Promise<unknown> {
+    const { values, narrow } = batched(asked.name, askedWith);
+    const settled = JSON.parse(values[0] as string) as { id: string; status: string }[];
     this.settled.push(...settled.map(({ id, status }) => ({ id, status })));
-    return { applied: this.isApplied ? settled.map(({ id }) => id) : [] };
+    return narrow([{ applied: this.isApplied ? settled.map(({ id }) => id) : [] }])[0];
   }
 
   #take(queueId: string, limit: number): unknown[] {

@@ -76,7 +76,7 @@ const OLDEST_DUE: Statement = {
       cross join lateral (
         select count(*) as in_flight, count(*) filter (where counted.status = 'awaiting_ack') as awaiting from (
           select f.status from job f where f.queue_id = w.id and f.status in ('processing', 'awaiting_ack')
-           order by f.queue_id, f.deadline limit 500) counted) slots
+           order by f.queue_id, f.claim_token limit 500) counted) slots
      where w.paused_at is null and w.hold_until is null and j.scheduled_for <= w.now - w.threshold * interval '1 s'`,
 };
 

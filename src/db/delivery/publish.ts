@@ -5,6 +5,7 @@ import { AUDITED_IDS, actorJson } from '../audit.ts';
 import { isClockTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { textArray } from '../connection/text-array.ts';
+import { dateOf } from './claim.ts';
 import { type NewClaim, newClaimOf, type StoredNewClaims } from './claim-new.ts';
 import type { EarlierPayload, PublishAnswer, PublishItem } from './publish-items.ts';
 
@@ -12,8 +13,8 @@ import type { EarlierPayload, PublishAnswer, PublishItem } from './publish-items
 export interface AtOnce {
   workerId: number;
   leaseMs: number;
-  /** The number of claimable items by queue; ordered by the queues' ids. */
-  queues: readonly { queueId: string; jobs: number }[];
+  /** The number of claimable items by queue; ordered by the queues' ids. `since` is that of a claim (`ClaimLimit`). */
+  queues: readonly { queueId: string; jobs: number; since: number | null }[];
 }
 
 export interface PublishResult {
@@ -46,7 +47,8 @@ const PUBLISH: Statement = {
   name: 'publish',
   text: `
     select answers, claims
-      from jobferry_publish($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms', $7, $8, $9, $10 * interval '1 ms')`,
+      from jobferry_publish_and_claim(
+             $1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms', $7, $8, $9, $10, $11 * interval '1 ms')`,
 };
 
 /** Idempotency window while the database's clock is not trusted: no key may become free by a wrong clock. */
@@ -64,15 +66,60 @@ export async function publishAndClaim(
   periods: Periods,
   atOnce: AtOnce | null,
 ): Promise<PublishResult> {
-  if (items.length === 0) return { answers: [], claim: null };
+  const [first, second] = items;
+  if (first === undefined) return { answers: [], claim: null };
+  if (second === undefined && first.key === null) return publishOne(db, first, periods, atOnce);
   const { workerId = null, leaseMs = null, queues } = atOnce ?? {};
-  const wanted = [queues?.map(({ queueId }) => queueId) ?? null, queues?.map(({ jobs }) => jobs) ?? null];
+  const wanted = [
+    queues?.map(({ queueId }) => queueId) ?? null,
+    queues?.map(({ jobs }) => jobs) ?? null,
+    queues?.map(({ since }) => dateOf(since)) ?? null,
+  ];
   const values = [...argumentsOf(db, items, periods), ...wanted, workerId, leaseMs];
   const row = await db.one<{ answers: StoredAnswers; claims: StoredNewClaims | null }>(PUBLISH, values);
   const answers = answersOf(row);
   if (answers.some(({ outcome }) => outcome === 'created')) db.fullDisk.wrote();
   if (row?.claims == null) return { answers, claim: null };
   return { answers, claim: newClaimOf(db, row.claims, { items, answers, periods }) };
+}
+
+/** As `jobferry_publish_one` gives it. */
+export interface PublishedOne {
+  outcome: 'created' | 'queue_not_found' | 'limit_reached' | 'must_encrypt' | 'must_not_encrypt';
+  id: string;
+  queueId: string;
+  createdAt: Date;
+  claims: StoredNewClaims | null;
+}
+
+const PUBLISH_ONE: Statement = {
+  name: 'publish-one',
+  text: `
+    select outcome, id, queue_id as "queueId", created_at as "createdAt", claims
+      from jobferry_publish_one($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 ms', $9, $10, $11, $12 * interval '1 ms')`,
+};
+
+/** An item that is published alone, as most are at a low rate: half of the price of a batch (docs/decisions/0058). */
+async function publishOne(
+  db: Database,
+  item: PublishItem,
+  periods: Periods,
+  atOnce: AtOnce | null,
+): Promise<PublishResult> {
+  const { accountId, queue, payload, delayMs, limit, encryptedFor, trace, claimable } = item;
+  const { queueId: reserved, since = null } = (claimable === true ? atOnce?.queues[0] : undefined) ?? {};
+  const values = [accountId, queue, payload, delayMs, limit, encryptedFor, trace, periods.lifetimeMs];
+  const claiming = [reserved, dateOf(since), atOnce?.workerId, atOnce?.leaseMs];
+  const row = await db.one<PublishedOne>(PUBLISH_ONE, [...values, ...claiming]);
+  if (row === null) throw new Error('jobferry_publish_one returned no row');
+  const { outcome, id, queueId, claims } = row;
+  if (outcome !== 'created') {
+    return { answers: [outcome === 'must_encrypt' ? { outcome, queueId } : { outcome }], claim: null };
+  }
+  db.fullDisk.wrote();
+  const createdAt = row.createdAt.getTime();
+  const answers = [{ outcome, id, status: 'pending' as const, createdAt, queueId, isClaimed: false }];
+  return { answers, claim: claims && newClaimOf(db, claims, { items: [item], answers, periods }) };
 }
 
 // One entry per queue, or one about the job if there can be only one.

@@ -6,6 +6,7 @@ import type { DeliveryRules, JobState } from '../../domain/transition.ts';
 import { isTimeTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { isKeptJob } from '../retention/kept.ts';
+import { BOOKMARK_OF_Q } from './bookmark.ts';
 
 /** The part of a job that a transition needs, with the token that fences its result. */
 export interface StoredJob {
@@ -68,8 +69,12 @@ const KEPT: Statement = {
 };
 const OVERDUE: Statement = {
   name: 'stored-jobs-overdue',
-  text: `${SELECT} where j.queue_id = $1 and j.status in ('processing', 'awaiting_ack')
-    and j.deadline <= (select jobferry_now()) order by j.deadline limit $2`,
+  text: `
+    ${COLUMNS}
+      from (select id from jobferry_flying($1) flying where flying.deadline <= (select jobferry_now())
+             order by flying.deadline limit $2) overdue
+      cross join lateral (select * from job where job.id = overdue.id and job.status in ('processing', 'awaiting_ack') offset 0) j
+      join queue q on q.id = j.queue_id order by j.deadline`,
 };
 const OF_WORKERS: Statement = {
   name: 'stored-jobs-of-workers',
@@ -78,12 +83,13 @@ const OF_WORKERS: Statement = {
 // A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the queues are
 // selected first, and each reads the head of its own part of an index.
 const pastLifetime = (columns: string, limit: string) => `
-    from queue q cross join lateral (
+    from queue q cross join (select jobferry_now() as now offset 0) clock ${BOOKMARK_OF_Q} cross join lateral (
       select ${columns} from job
-       where job.queue_id || '' = q.id and job.deliver_by <= (select jobferry_now()) and job.status = 'pending'
+       where job.queue_id || '' = q.id and job.deliver_by >= coalesce(b.ends, '-infinity') and job.deliver_by <= clock.now
+         and job.status = 'pending'
        order by job.queue_id || '', job.deliver_by limit ${limit}) j
    where q.id = any ($1::text[]) and q.deleted_at is null and q.paused_at is null
-     and (q.lifetime_floor is null or q.lifetime_floor <= (select jobferry_now()))`;
+     and (q.lifetime_floor is null or q.lifetime_floor <= clock.now)`;
 const QUEUES_PAST_LIFETIME: Statement = {
   name: 'queues-past-lifetime',
   text: `select q.id ${pastLifetime('1', '1')}`,

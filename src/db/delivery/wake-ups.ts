@@ -1,6 +1,7 @@
 import { isId } from '../../domain/id.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { notify } from '../connection/notifications.ts';
+import { BOOKMARK_OF_Q } from './bookmark.ts';
 
 /** Queues with work, according to the tables. Wake-ups are only hints and may be lost (I-36). */
 export interface QueuesWithWork {
@@ -44,8 +45,8 @@ export async function* eachQueuePage(
   } while (cursor.after !== '' && performance.now() - startedAt < ROUND_MS);
 }
 
-// Reads the first entry of two indexes per queue, so it stays cheap under any backlog. Not "exists", which could read
-// the whole table for a queue without jobs (test/db/index-use).
+// Reads the first job that waits, and the jobs in flight, of each queue, so it stays cheap under any backlog. Not "exists", which
+// could read the whole table for a queue without jobs (test/db/index-use).
 const WITH_WORK: Statement = {
   name: 'queues-with-work',
   text: `
@@ -53,13 +54,17 @@ const WITH_WORK: Statement = {
     select q.id,
            pending.scheduled_for is not null
              and (pending.scheduled_for <= clock.now and q.paused_at is null or q.deleted_at is not null) as due,
-           coalesce(in_flight.deadline <= clock.now, false) as overdue
-      from clock cross join queue q
-      left join lateral (select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
+           coalesce(least(
+             (select min(j.deadline) from job j
+               where j.queue_id = q.id and j.status in ('processing', 'awaiting_ack') and j.claim_token > coalesce(b.token, -1)),
+             case when b.early <> '{}' then (
+               select min(j.deadline) from job j
+                where j.id = any (b.early) and j.status || '' in ('processing', 'awaiting_ack')
+                  and j.claim_token + 0 <= b.token) end) <= clock.now, false) as overdue
+      from clock cross join queue q ${BOOKMARK_OF_Q}
+      left join lateral (select j.scheduled_for from job j
+                          where j.queue_id = q.id and j.status = 'pending' and j.scheduled_for >= coalesce(b.due, '-infinity')
                           order by j.queue_id, j.scheduled_for, j.id limit 1) pending on true
-      left join lateral (select j.deadline from job j
-                          where j.queue_id = q.id and j.status in ('processing', 'awaiting_ack')
-                          order by j.queue_id, j.deadline limit 1) in_flight on true
      where q.id = any ($1::text[])`,
 };
 
@@ -75,8 +80,7 @@ export async function queuesWithWork(db: Database, queueIds: readonly string[]):
 const NEXT_DEADLINE: Statement = {
   name: 'next-deadline',
   text: `
-    select extract(epoch from min(deadline) - jobferry_now()) * 1000 as wait_ms
-      from job where queue_id = $1 and status in ('processing', 'awaiting_ack')`,
+    select extract(epoch from min(deadline) - jobferry_now()) * 1000 as wait_ms from jobferry_flying($1)`,
 };
 
 /** @returns milliseconds until the queue's next lease or ack deadline, negative when it has passed; null without one */

@@ -72,8 +72,8 @@ function measuresOfQ(limit: number): string {
   return `
     ${count(`j.status = 'pending' and j.scheduled_for <= clock.now`, 'j.scheduled_for, j.id')} as due,
     ${count(`j.status = 'pending' and j.scheduled_for > clock.now`, 'j.scheduled_for, j.id')} as scheduled,
-    ${count(`${inFlight} and j.status = 'processing'`, 'j.deadline')} as processing,
-    ${count(`${inFlight} and j.status = 'awaiting_ack'`, 'j.deadline')} as "awaitingAck",
+    ${count(`${inFlight} and j.status = 'processing'`, 'j.claim_token')} as processing,
+    ${count(`${inFlight} and j.status = 'awaiting_ack'`, 'j.claim_token')} as "awaitingAck",
     case when ${IS_RUNNING} then
       coalesce(greatest(extract(epoch from clock.now - (
         select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
@@ -111,7 +111,7 @@ const OF_OTHERS: Statement = {
   text: `
     with recursive clock as materialized (select jobferry_now() as now),
     ${queuesWith('waiting', `j.status = 'pending'`, 'j.scheduled_for, j.id')},
-    ${queuesWith('in_flight', `j.status in ('processing', 'awaiting_ack')`, 'j.deadline')},
+    ${queuesWith('in_flight', `j.status in ('processing', 'awaiting_ack')`, 'j.claim_token')},
     other as materialized (
       select queue_id from (select queue_id from waiting union select queue_id from in_flight) found
        where queue_id is not null and not exists (select from unnest($1::text[]) as own(id) where own.id = found.queue_id)

@@ -5,8 +5,7 @@ import type { PartOfStatement } from './queue-parts.ts';
 export const USE_OF_Q = `
   in_flight.n as in_flight, in_flight.awaiting as slots_awaiting,
   q.rate_limit_max,
-  case when q.rate_window_start = (jobferry_rate_window(q.rate_limit_window, clock.now)).starts
-       then q.rate_window_used else 0 end as rate_used,
+  coalesce(jobferry_rate_used(q.id, (jobferry_rate_window(q.rate_limit_window, clock.now)).starts), 0) as rate_used,
   (jobferry_rate_window(q.rate_limit_window, clock.now)).ends as rate_resets_at`;
 
 /** SQL: a join that counts the jobs in flight of the queue `q`. */

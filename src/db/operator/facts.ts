@@ -65,7 +65,8 @@ export async function sequenceFacts(db: Database): Promise<SequenceFacts> {
   const row = await db.one<SequenceFacts & Record<string, unknown>>(`
     select (select last_value from pg_sequences
              where schemaname = current_schema() and sequencename = 'jobferry_claim_token_seq') as last,
-           (select max(claim_token) from job where status in ('processing', 'awaiting_ack')) as used`);
+           greatest((select max(claim_token) from job where status in ('processing', 'awaiting_ack')),
+                    (select max(number) from queue_bookmark)) as used`);
   return only(row);
 }
 

@@ -55,7 +55,7 @@ export function ownMigrations(): readonly string[] {
 }
 
 /** Names of the indexes that the migrations of this version create and keep. */
-export const ownIndexes = () => kept(/\b(create (?:unique )?|drop )index (?:if exists )?(\w+)/gi);
+export const ownIndexes = () => kept(/\b(create (?:unique )?|drop )index (?:if (?:not )?exists )?(\w+)/gi);
 
 /** Names of the tables and sequences, as above. */
 export const ownTables = () => kept(/\b(create (?:unlogged )?|drop )table (?:if exists )?(\w+)/gi);

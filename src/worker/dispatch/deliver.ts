@@ -85,7 +85,10 @@ function send(
     nextSecret: job.nextSigningSecret,
     body: takeEnvelope(job),
     job: {
-      ...{ id: job.id, queue: job.queueName, queueId: job.queueId, attempt: job.state.attempts },
+      id: job.id,
+      queue: job.queueName,
+      queueId: job.queueId,
+      attempt: job.state.attempts,
       ackTimeout: job.rules.mode === 'ack' ? job.rules.ackTimeout : null,
     },
     standardWebhooks,

@@ -109,9 +109,9 @@ export class Dispatcher {
     this.#claimSoon();
   }
 
-  /** Like `wake`, for what this process alone knows of: if it lacks the key of the queue, the others are told. */
+  /** Like `wake`, for what this process alone knows of: if it is about to end, or lacks the key of the queue, the others are told. */
   wakeSomewhere(queueId: string, reason?: LocalWakeReason): void {
-    if (this.missingKeys.has(queueId)) this.#options.passOn?.(queueId);
+    if (this.#draining || this.missingKeys.has(queueId)) this.#options.passOn?.(queueId);
     else this.wake(queueId, reason);
   }
 

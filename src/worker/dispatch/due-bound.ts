@@ -1,4 +1,4 @@
-import type { Claim } from '../../db/delivery/claim.ts';
+import type { Claim, ClaimedJob } from '../../db/delivery/claim.ts';
 
 /** A job that became due before the bound, and was committed late or put back, waits at most this long for its claim. */
 export const WHOLE_LOOK_MS = 1000;
@@ -30,5 +30,11 @@ export class DueBound {
     // Where more is due (0 ms), jobs whose lifetime has ended may be before it, and then jobs are not taken in order.
     this.#since = last === undefined || waitMs === 0 ? null : last.scheduledFor.getTime() - LATE_COMMIT_MS;
     return isWhole || waitMs === null ? waitMs : Math.min(waitMs, WHOLE_LOOK_MS);
+  }
+
+  /** A job that was claimed when it was published: no other was due. @param since as the statement had it */
+  published(since: number | null, askedAt: number, { scheduledFor }: ClaimedJob): void {
+    if (since === null) this.#lookedAt = askedAt;
+    this.#since = scheduledFor.getTime() - LATE_COMMIT_MS;
   }
 }

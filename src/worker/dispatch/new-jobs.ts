@@ -45,12 +45,16 @@ export class NewJobs implements NewJobClaims {
   }
 
   reserve(asked: readonly NewJobsOfQueue[]): Reservation | null {
-    const { workerId, leaseMs, mayClaim, claims } = this.#options;
+    const { workerId, leaseMs, mayClaim, claims, stateOf } = this.#options;
     if (!mayClaim()) return null;
-    const queues = asked.filter((one) => this.#reserve(one)).sort((a, b) => (a.queueId < b.queueId ? -1 : 1));
+    const startedAt = thisMoment();
+    const queues = asked
+      .filter((one) => this.#reserve(one))
+      .sort((a, b) => (a.queueId < b.queueId ? -1 : 1))
+      .map((one) => ({ ...one, since: stateOf(one.queueId).due.at(startedAt.monotonic) }));
     if (queues.length === 0) return null;
     claims.begin();
-    const reserved: Reserved = { workerId, leaseMs, queues, startedAt: thisMoment() };
+    const reserved: Reserved = { workerId, leaseMs, queues, startedAt };
     return reserved;
   }
 
@@ -59,10 +63,14 @@ export class NewJobs implements NewJobClaims {
     void this.#deliver(reserved, claim).finally(() => this.#giveBack(reserved));
   }
 
-  async #deliver({ startedAt }: Reserved, claim: NewClaim | null): Promise<void> {
+  async #deliver({ startedAt, queues }: Reserved, claim: NewClaim | null): Promise<void> {
     if (claim === null) return;
     counts.claimedAtPublish += claim.jobs.length;
     const { mayStart, start, stateOf } = this.#options;
+    for (const { queueId, since } of queues) {
+      const job = claim.jobs.findLast((one) => one.queueId === queueId);
+      if (job !== undefined) stateOf(queueId).due.published(since, startedAt.monotonic, job);
+    }
     const claimed = { now: claim.now, startedAt, answeredAt: performance.now() };
     const may = await mayStart(startedAt.monotonic);
     for (const job of claim.jobs) start(ownedBy(stateOf(job.queueId), job.accountId), job, claimed, may);

@@ -40,6 +40,6 @@ export interface DispatcherOptions {
   blindRole?: () => Promise<string | null>;
   /** Reads which keys this process lacks. */
   lackedKeys?: () => Promise<KeysElsewhere>;
-  /** Tells the other processes of a queue that may have work, because this one lacks its key. */
+  /** Tells the other processes of a queue that may have work, because this one is about to end or lacks its key. */
   passOn?: (queueId: string) => void;
 }

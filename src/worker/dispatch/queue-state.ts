@@ -38,8 +38,17 @@ export interface OwnedQueue extends QueueState {
 
 export function createQueueState(id: string, accountId: string | null, pollMs: number): QueueState {
   return {
-    ...{ id, accountId, ...NOTHING, inFlight: 0 },
-    ...{ isReady: false, claiming: false, again: null, timer: null, isFull: false, pollMs },
+    id,
+    accountId,
+    slots: 0,
+    bytes: 0,
+    inFlight: 0,
+    isReady: false,
+    claiming: false,
+    again: null,
+    timer: null,
+    isFull: false,
+    pollMs,
     due: new DueBound(),
   };
 }

@@ -2,6 +2,7 @@ import { counts } from '../../counts/counts.ts';
 import type { ClockWatch } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { addQueueUsage } from '../../db/insight/queue-usage.ts';
+import { checkBookmark, queuesWithBookmarks } from '../../db/retention/bookmarks.ts';
 import {
   isLastBatch,
   SWEPT_BY_ID,
@@ -19,6 +20,10 @@ import type { Periods } from '../../domain/periods.ts';
 import type { Logger } from '../../log.ts';
 import type { ReleaseWatch } from '../../services/server/release-watch.ts';
 
+/** Bookmarks of queues are right, but for a transaction by hand or a clock that was set back; while a snapshot is held, the check is dear. */
+const BOOKMARKS_EVERY_MS = 600_000;
+/** Queues of which one sweep checks the bookmarks. */
+const MAX_BOOKMARKS = 1000;
 /** Rows per sweep that are checked again and stay. A million such rows take fifty sweeps. */
 const MAX_RECHECKED = 20_000;
 
@@ -40,6 +45,9 @@ export class Sweeper {
   #stopped = false;
   #isRequested = false;
   #isAlone = () => true;
+  #bookmarksAt = Number.NEGATIVE_INFINITY;
+  /** Id of a queue; empty when all have been checked. */
+  #checkedUntil = '';
 
   constructor(
     db: Database,
@@ -90,9 +98,10 @@ export class Sweeper {
       ...{ statistics: 0, audit: 0, bulkActions: 0, sessions: 0, alerts: 0 },
     };
     // An error in one part does not stop the others.
-    const parts: [keyof SweptCounts, () => Promise<void>][] = [
+    const parts: [keyof SweptCounts | 'bookmarks', () => Promise<void>][] = [
       ...SWEPT_BY_ID.map((what) => [what, () => this.#byId(what, removed)] as [SweptById, () => Promise<void>]),
       ['queues', () => this.#queues(removed)],
+      ['bookmarks', () => this.#bookmarks()],
       ['statistics', () => this.#addUsage()],
       ...SWEPT_BY_TIME.map((what) => [what, () => this.#byTime(what, removed)] as [SweptByTime, () => Promise<void>]),
     ];
@@ -162,6 +171,26 @@ export class Sweeper {
       if (isLastBatch(batch)) break;
     }
     return true;
+  }
+
+  /** Checks the bookmarks of the next queues, each on its own: while a snapshot is held, one may take too long. */
+  async #bookmarks(): Promise<void> {
+    if (this.#checkedUntil === '' && performance.now() - this.#bookmarksAt < BOOKMARKS_EVERY_MS) return;
+    if (this.#checkedUntil === '') this.#bookmarksAt = performance.now();
+    const queueIds = await queuesWithBookmarks(this.#db, this.#checkedUntil, MAX_BOOKMARKS);
+    this.#checkedUntil = queueIds.length < MAX_BOOKMARKS ? '' : (queueIds.at(-1) ?? '');
+    for (const queueId of queueIds) {
+      if (this.#now() === null) return;
+      try {
+        if (await checkBookmark(this.#db, queueId))
+          this.#log.warn({ queueId }, 'claims passed over jobs of a queue until now');
+      } catch (error) {
+        this.#log.warn(
+          { err: error, queueId },
+          'the bookmark of a queue could not be checked; it is tried again in ten minutes',
+        );
+      }
+    }
   }
 
   async #queues(removed: SweptCounts): Promise<void> {

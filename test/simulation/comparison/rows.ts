@@ -32,12 +32,13 @@ export const DUMP = `
                 from dead_letter d where d.job_id = job.id)) order by id) from job) as jobs,
     (select json_agg(json_build_object('id', id, 'holdUntil', jobferry_ms(hold_until), 'probeJobId', probe_job_id,
               'deletedAt', jobferry_ms(deleted_at), 'pausedAt', jobferry_ms(paused_at),
-              'lifetimeFloor', jobferry_ms(lifetime_floor), 'windowUsed', rate_window_used,
-              'windowStart', jobferry_ms(rate_window_start), 'breaker', json_build_object(
+              'lifetimeFloor', jobferry_ms(lifetime_floor), 'windowUsed', coalesce(w.used, 0),
+              'windowStart', jobferry_ms(w.starts), 'breaker', json_build_object(
                 'failures', breaker_failures, 'seconds', breaker_seconds, 'failed', breaker_failed,
                 'failedSince', jobferry_ms(breaker_failed_since), 'openedAt', jobferry_ms(breaker_opened_at),
                 'until', jobferry_ms(breaker_until), 'probes', breaker_probes,
-                'closedAt', jobferry_ms(breaker_closed_at))) order by id) from queue) as queues,
+                'closedAt', jobferry_ms(breaker_closed_at))) order by id)
+       from queue left join rate_window w on w.queue_id = queue.id) as queues,
     (select coalesce(json_agg(key order by key), '[]') from graphile_worker.jobs) as wakes,
     (select coalesce(sum(attempts), 0)::int from usage) as used`;
 

@@ -45,7 +45,6 @@ function claimOf(tables: Tables, asked: Asked, workerId: number, leaseMs: number
   for (const job of jobs) {
     tables.updateJob(job, claimedBy(queue, job, { token: tables.nextToken(), now, workerId, leaseMs }));
   }
-  tables.wake('timeout', queue.id, now + leaseMs);
   tables.usage.set(queue.accountId, (tables.usage.get(queue.accountId) ?? 0) + jobs.length);
   return jobs.map((job) => toRow(tables, queue, job, { waitMs, isProbe, now }));
 }
@@ -122,8 +121,6 @@ function take(
     if (window !== null) {
       queue.windowStart = window.start;
       queue.windowUsed = window.used;
-    } else if (isProbe) {
-      queue.windowUsed += jobs.length;
     }
     waitsForEvent ||= jobs.length >= slots;
   }

@@ -6,7 +6,7 @@ import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */
 export function publish(tables: Tables, values: unknown[]): { answers: StoredAnswers; claims: StoredNewClaims | null } {
-  const [json, payloads, , , retentionMs, lifetimeMs, queueIds, wanted, workerId, leaseMs] = values;
+  const [json, payloads, , , retentionMs, lifetimeMs, queueIds, wanted, since, workerId, leaseMs] = values;
   const texts = textsOf(payloads as Buffer);
   const items = (JSON.parse(json as string) as Partial<PublishItem>[]).map((item, n) => withDefaults(item, texts[n]));
   const now = tables.clock();
@@ -16,7 +16,15 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
     if (old !== undefined && old.createdAt <= now - (retentionMs as number)) tables.updateJob(old, { key: null });
   }
   const asked = (queueIds ?? []) as string[];
-  const open = new Set(asked.filter((id, n) => mayClaimNew(tables, id, (wanted as number[])[n] as number, now)));
+  const open = new Set(
+    asked.filter((id, n) => {
+      const from = (since as (Date | null)[])[n]?.getTime() ?? Number.NEGATIVE_INFINITY;
+      return mayClaimNew(tables, id, (wanted as number[])[n] as number, { now, from });
+    }),
+  );
+  const isFilled = (id: string, n: number) =>
+    tables.inFlight(id) + Number((wanted as number[])[n]) === tables.queues.get(id)?.concurrency;
+  const full = new Set(asked.filter(isFilled));
   const token = open.size > 0 ? tables.nextToken() : 0;
   let isClaimed = false;
   // Existing jobs and limits are looked up for all items before any is inserted.
@@ -52,32 +60,36 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
     return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id, isClaimed: false };
   });
   for (const { queueId, due } of dues.values()) tables.wake('deliver', queueId, due);
-  if (isClaimed) for (const id of open) tables.wake('timeout', id, now + (leaseMs as number));
   const published = stored(
     answers,
     resolved.map(({ queue }) => queue?.id ?? null),
     now,
   );
   if (!isClaimed) return { answers: published, claims: null };
-  const queues = [...open].map((id) => describe(tables.queues.get(id) as QueueRow, tables.inFlight(id)));
+  const queues = [...open].map((id) => describe(tables.queues.get(id) as QueueRow, full.has(id)));
   return { answers: published, claims: { claimedAt: now, token: String(token), queues } };
 }
 
-/** `jobferry_pick_new` */
-function mayClaimNew(tables: Tables, queueId: string, jobs: number, now: number): boolean {
+/** `jobferry_free_for_new` */
+function mayClaimNew(
+  tables: Tables,
+  queueId: string,
+  jobs: number,
+  { now, from }: { now: number; from: number },
+): boolean {
   const queue = tables.queues.get(queueId);
   if (queue === undefined || !isUsual(queue)) return false;
-  if ((tables.line(queueId)[0]?.scheduledFor ?? Number.POSITIVE_INFINITY) <= now) return false;
+  if (tables.line(queueId).some(({ scheduledFor }) => scheduledFor >= from && scheduledFor <= now)) return false;
   return tables.inFlight(queueId) + jobs <= queue.concurrency;
 }
 
-function describe(queue: QueueRow, inFlight: number): StoredNewClaims['queues'][number] {
+function describe(queue: QueueRow, isFull: boolean): StoredNewClaims['queues'][number] {
   const { id, webhookUrl, maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction } =
     queue;
   return {
     ...{ id, webhookUrl, signingSecret: 'secret', nextSigningSecret: null },
     ...{ maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction },
-    isFull: inFlight >= queue.concurrency,
+    isFull,
   };
 }
 

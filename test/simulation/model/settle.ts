@@ -134,22 +134,15 @@ function tellBreakers(applied: readonly Applied[], now: number): void {
 }
 
 function askForWakeUps(tables: Tables, settled: readonly Applied[], now: number): void {
-  const freed = new Set<string>();
   const dues = new Map<string, { task: WakeTask; queueId: string; due: number }>();
   const add = (task: WakeTask, queueId: string, due: number) => {
     const second = `${task}:${queueId}:${Math.floor(due / 1000)}`;
     const known = dues.get(second);
     if (known === undefined || due < known.due) dues.set(second, { task, queueId, due });
   };
-  for (const { job, queue, item } of settled) {
+  for (const { job, queue } of settled) {
     if (job.status === 'pending') add('deliver', queue.id, job.scheduledFor);
     if (job.status === 'awaiting_ack') add('timeout', queue.id, job.deadline ?? now);
-    if (item.expected !== 'pending' && job.status !== 'awaiting_ack') freed.add(queue.id);
-    if (item.effect === 'accepted' && queue.breaker.closedAt === now) freed.add(queue.id);
-  }
-  for (const queueId of freed) {
-    const isWaited = tables.jobsOf(queueId, 'pending').some((job) => job.scheduledFor <= now + 2000);
-    if (isWaited) add('deliver', queueId, now);
   }
   for (const { task, queueId, due } of dues.values()) tables.wake(task, queueId, due);
 }

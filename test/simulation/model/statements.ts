@@ -1,3 +1,4 @@
+import { batched } from '../../support/batched.ts';
 import { type AckAsked, ack } from './ack.ts';
 import { renew } from './breaker.ts';
 import { claim } from './claim.ts';
@@ -173,15 +174,16 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
 };
 
 /** All that the model knows. */
-export const STATEMENT_NAMES = Object.keys(STATEMENTS);
+export const STATEMENT_NAMES = [...Object.keys(STATEMENTS), 'publish-one', 'claim-one', 'settle-one'];
 
 export const execute: Execute = (tables, name, values) => {
   tables.before.clear();
   // Always lost: a worker must not depend on the message that its claims were taken back.
   if (name === 'notify') return [];
-  const statement = STATEMENTS[name];
+  const batch = batched(name, values, (id) => tables.jobs.get(id));
+  const statement = STATEMENTS[batch.name];
   if (statement === undefined) throw new Error(`the model of the database does not know the statement "${name}"`);
-  return statement(tables, values);
+  return batch.narrow(statement(tables, batch.values));
 };
 
 function liveOf(tables: Tables, queueIds: unknown) {

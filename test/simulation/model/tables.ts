@@ -158,16 +158,16 @@ export class Tables {
     return Math.max(job.deliverBy, this.queues.get(job.queueId)?.lifetimeFloor ?? 0);
   }
 
-  /** `jobferry_wake`: one row per task, queue and second or four; it fires early, or some seconds late when it is near. */
+  /** `jobferry_wake`: one row per task, queue and second or four, which fires early. Jobs that are nearly due have none. */
   wake(task: WakeTask, queueId: string, due: number): void {
     const now = this.clock();
     const step = due - now < 8000 ? 1000 : 4000;
     const early = Math.floor(due / step) * step - 1000;
-    const fires = task === 'deliver' && early <= now ? Math.floor((now + 5200) / 4000) * 4000 : early;
-    const isNow = fires <= now;
-    const key = `${task}:${queueId}:${isNow ? 'now' : fires / 1000}`;
+    const isNow = early <= now;
+    if (isNow && task === 'deliver') return;
+    const key = `${task}:${queueId}:${isNow ? 'now' : early / 1000}`;
     if (!isNow && this.wakes.has(key)) return;
-    const row = { key, task, queueId, runAt: Math.max(fires, now) };
+    const row = { key, task, queueId, runAt: Math.max(early, now) };
     this.wakes.set(key, row);
     this.onWake(row);
   }

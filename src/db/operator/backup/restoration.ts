@@ -42,6 +42,8 @@ const CHANGES: Readonly<Record<string, Changes>> = {
     // Tokens and worker numbers come from sequences of the other database.
     claim_token: '0',
   },
+  // Not in a backup of a release without it.
+  usage: { part: '0' },
   bulk_action: {
     // It would go on by itself.
     status: `case when r.status = 'running' then 'paused' else r.status end`,

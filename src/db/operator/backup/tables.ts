@@ -61,6 +61,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   tunnel: 'clients that listen at running processes',
   follower: 'positions of background work in this database',
   job_search: 'made again from the payloads',
+  queue_bookmark: 'claims make it, from the jobs that are there',
+  rate_window: 'a restored queue is paused, and its window over when it is resumed',
   schema_functions: 'made by each start',
   schema_release: 'made by each start; the header has the release',
   _prisma_migrations: 'made by each start; the header has the names',
