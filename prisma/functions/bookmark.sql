@@ -21,8 +21,18 @@ begin
 end
 $$;
 
--- How many jobs of the queue are in flight, by its bookmark. The expressions that change nothing keep the planner from
--- reading the whole index for the early ones, which it does while statistics say that it is empty.
+-- The early jobs of a bookmark that are in flight still, and were not claimed again. The expressions that change nothing keep the
+-- planner from reading the whole index of jobs in flight, which it does while statistics say that it is empty.
+create or replace function jobferry_early(p_early text[], p_token bigint) returns table (
+  id text, status text, claim_token bigint, deadline timestamptz, deliver_by timestamptz
+)
+language sql stable rows 10
+as $$
+  select job.id, job.status, job.claim_token, job.deadline, job.deliver_by from job
+   where job.id = any (p_early) and job.status || '' in ('processing', 'awaiting_ack') and job.claim_token + 0 <= p_token
+$$;
+
+-- How many jobs of the queue are in flight, by its bookmark.
 create or replace function jobferry_in_flight(p_queue text) returns bigint
 language plpgsql
 as $$
@@ -34,8 +44,7 @@ begin
   select count(*) into v_in_flight from job
    where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack') and job.claim_token > coalesce(v_token, -1);
   if v_early <> '{}' then
-    select v_in_flight + count(*) into v_in_flight from job
-     where job.id = any (v_early) and job.status || '' in ('processing', 'awaiting_ack') and job.claim_token + 0 <= v_token;
+    select v_in_flight + count(*) into v_in_flight from jobferry_early(v_early, v_token);
   end if;
   return v_in_flight;
 end
@@ -51,9 +60,7 @@ as $$
   select job.id, job.status, job.claim_token, job.deadline, job.deliver_by from job
    where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack') and job.claim_token > (select token from b)
   union all
-  select job.id, job.status, job.claim_token, job.deadline, job.deliver_by from job
-   where job.id = any ((select early from b)::text[]) and job.status || '' in ('processing', 'awaiting_ack')
-     and job.claim_token + 0 <= (select token from b)
+  select early.* from b cross join lateral jobferry_early(b.early, b.token) early
 $$;
 
 -- Whether the queue has a pending job whose delivery lifetime has ended.

@@ -45,7 +45,6 @@ begin
   if is_deleted then return; end if;
   if q.probe_job_id is not null or q.next_signing_secret_at <= picked_at then q := jobferry_refresh_queue(q, picked_at); end if;
 
-  b := jobferry_bookmark(p_queue, picked_at);
   v_slots := q.concurrency - jobferry_in_flight(p_queue);
   if v_slots <= 0 or q.paused_at is not null or q.probe_job_id is not null then return; end if;
   v_room := least(v_slots, p_capacity);
@@ -65,6 +64,7 @@ begin
     v_room := least(v_room, q.rate_limit_max - v_used);
   end if;
 
+  b := jobferry_bookmark(p_queue, picked_at);
   v_past_lifetime := coalesce(q.lifetime_floor <= picked_at, true) and jobferry_has_ended_lifetime(p_queue, b.ends, picked_at);
   if v_room > 0 and not v_past_lifetime then
     ids := jobferry_pick_due_since(p_queue, picked_at, b.due, q.lifetime_floor, v_room, p_bytes);
@@ -132,10 +132,8 @@ begin
              select p_capacities[n] as jobs, p_bytes[n] as bytes, p_since[n] as since, coalesce(p_since[n], b.due, '-infinity') as first
                from array_position(p_queues, q.id) n) asked
            cross join lateral (
-             select q.concurrency - count(*) - case when b.early <> '{}' then (
-                      select count(*) from job
-                       where job.id = any (b.early) and job.status || '' in ('processing', 'awaiting_ack')
-                         and job.claim_token + 0 <= b.token) else 0 end as slots
+             select q.concurrency - count(*)
+                    - case when b.early <> '{}' then (select count(*) from jobferry_early(b.early, b.token)) else 0 end as slots
                from job where job.queue_id = q.id and job.status in ('processing', 'awaiting_ack')
                           and job.claim_token > coalesce(b.token, -1)) free
            cross join lateral (

@@ -79,7 +79,7 @@ create or replace function jobferry_publish(
 language sql
 as $$
   select * from jobferry_publish_and_claim(p_items, p_payloads, p_keyed, p_limited, p_retention, p_lifetime, p_queues, p_wanted,
-                                 array[]::timestamptz[], p_worker, p_lease)
+                                           array[]::timestamptz[], p_worker, p_lease)
 $$;
 
 -- Publishes one item that has no key, as jobferry_publish would: below some hundred publishes a second nearly every

@@ -57,10 +57,8 @@ const WITH_WORK: Statement = {
            coalesce(least(
              (select min(j.deadline) from job j
                where j.queue_id = q.id and j.status in ('processing', 'awaiting_ack') and j.claim_token > coalesce(b.token, -1)),
-             case when b.early <> '{}' then (
-               select min(j.deadline) from job j
-                where j.id = any (b.early) and j.status || '' in ('processing', 'awaiting_ack')
-                  and j.claim_token + 0 <= b.token) end) <= clock.now, false) as overdue
+             case when b.early <> '{}' then (select min(e.deadline) from jobferry_early(b.early, b.token) e) end
+           ) <= clock.now, false) as overdue
       from clock cross join queue q ${BOOKMARK_OF_Q}
       left join lateral (select j.scheduled_for from job j
                           where j.queue_id = q.id and j.status = 'pending' and j.scheduled_for >= coalesce(b.due, '-infinity')
