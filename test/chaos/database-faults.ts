@@ -11,7 +11,7 @@ import type { Rig } from './rig.ts';
 import type { ServerPair } from './server-pair.ts';
 import type { Slot } from './supervisor.ts';
 
-/** F-34, F-35, F-38 to F-40, F-43 and F-44: faults of databases other than crashes. */
+/** F-34, F-35, F-38 to F-40, F-43, F-44 and F-54: faults of databases other than crashes. */
 
 function pairOf({ server }: Rig): ServerPair {
   if (!('failOver' in server)) throw new Error('this server has no standby');
@@ -226,3 +226,27 @@ export const lockQueue: Fault = async (rig) => {
   }
   await untilBusyAgain(rig);
 };
+
+/**
+ * F-54: nothing that ends meanwhile can be vacuumed, so a read passes over all of it, unless it begins behind it. Other faults strike
+ * at the same time.
+ */
+export function holdSnapshot(beside: (rig: Rig) => Promise<void>): Fault {
+  return async (rig) => {
+    const client = new pg.Client({ connectionString: rig.server.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      await client.query('begin isolation level repeatable read');
+      await client.query('select from queue limit 1');
+      const record = note(rig, 'held-snapshot', { underWay: underWay(rig) });
+      await beside(rig);
+      // Fails if the session has ended, and with it the snapshot.
+      await client.query('commit');
+      record.healedAt = Date.now();
+    } finally {
+      await client.end();
+    }
+    await untilBusyAgain(rig);
+  };
+}

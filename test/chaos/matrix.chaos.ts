@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { breakPipelines, connectMany } from './client-faults.ts';
+import { holdSnapshot } from './database-faults.ts';
 import { type Evidence, writeEvidence } from './evidence.ts';
 import { crashPostgres, freezeWorker, killApi, killWorker, restartPostgres, soup, strike } from './faults.ts';
 import { thawKeylessWorker } from './key-faults.ts';
@@ -16,6 +17,7 @@ const COUNTS = {
   restarts: count('RESTARTS', 20),
   crowds: count('CROWDS', 20),
   pipelines: count('PIPELINES', 20),
+  snapshotKills: count('SNAPSHOT_KILLS', 40),
   soups: count('SOUPS', 3),
   soupSeconds: count('SOUP_SECONDS', 120),
 };
@@ -94,6 +96,17 @@ const PHASES: Omit<Phase, 'perSecond'>[] = [
     envOfOthers: { ENCRYPTION_KEY: randomBytes(32).toString('base64') },
     faults: (rig) => strike(rig, thawKeylessWorker, { times: 1, atOnce: 1 }),
     least: { 'freeze-worker': 1 },
+  },
+  {
+    name: 'F-54: kills while a snapshot is held',
+    seed: SEED + 103,
+    workers: 3,
+    apis: 2,
+    faults: holdSnapshot(async (rig) => {
+      const kills = { times: COUNTS.snapshotKills, atOnce: 1, until: within(PATIENCE_MS.kills) };
+      await Promise.all([strike(rig, killWorker, kills), strike(rig, killApi, kills)]);
+    }),
+    least: { 'held-snapshot': 1, 'kill-worker': COUNTS.snapshotKills, 'kill-api': COUNTS.snapshotKills },
   },
   ...Array.from(
     { length: COUNTS.soups },

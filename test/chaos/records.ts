@@ -116,12 +116,13 @@ export type FaultKind =
   | 'clock'
   | 'disk-full'
   | 'standby-hangs'
-  /** F-43, F-44, F-47, F-50 and F-51. */
+  /** F-43, F-44, F-47, F-50, F-51 and F-54. */
   | 'stall-opening'
   | 'foreign-lock'
   | 'connect-many'
   | 'break-pipelines'
   | 'stall-worker'
+  | 'held-snapshot'
   /** F-45 and F-46: the operator's own way to the receivers. */
   | 'proxy-away'
   | 'names-away'
