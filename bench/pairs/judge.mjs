@@ -42,6 +42,11 @@ export function verdictOf(isQuietBefore, quietPairs, { low, high }) {
   return high < 1 ? 'better' : 'same';
 }
 
+/** The verdict about all loads: a gain at one of them does not make up for a loss at another. */
+export function togetherOf(verdicts) {
+  return ['worse', 'busy', 'better'].find((verdict) => verdicts.includes(verdict)) ?? 'same';
+}
+
 /** Random numbers that are the same in each run (mulberry32). */
 function randomFrom(seed) {
   let state = seed;

@@ -14,31 +14,43 @@ const LABELS = {
 
 const SENTENCES = {
   busy: 'NOT JUDGED: THE MACHINE IS BUSY. Other programs used more than 10 % of a CPU, or its host took more than 2 % of it, before the pairs, or fewer than six pairs were undisturbed.',
-  worse: 'WORSE: this build costs more per job than the best one so far; the whole interval is above 1.05.',
-  better: 'BETTER: this build costs less per job than the best one so far.',
+  worse: 'WORSE: at one of the loads this build costs more per job than the best one so far; its whole interval is above 1.05.',
+  better: 'BETTER: at one of the loads this build costs less per job than the best one so far, and at none of them more.',
   same: 'No difference that these pairs can prove.',
 };
+
+export const nameOf = (rate) => (rate === null ? 'full load' : `${rate} jobs/s`);
 
 export function sentenceOf(verdict) {
   return SENTENCES[verdict];
 }
 
-export function linesOf({ builds, api, whole, all, pairs, quietPairs, verdict }) {
+export function linesOf({ builds, api, loads = [], verdict }) {
   const lines = [line('median of pairs', builds.new, builds.old, 'ratio (95 % interval)')];
   if (api !== undefined) lines.push(...apiLines(api));
-  if (whole === undefined) return lines;
-  for (const [name, label] of Object.entries(LABELS)) lines.push(figures(label, whole[name]));
-  lines.push(line('all, with indexing, µs', round(all.new, 1), round(all.old, 1), `× ${round(all.new / all.old, 3)}`));
-  lines.push(`${quietPairs} of ${pairs.length} pairs were not disturbed${quietPairs > 0 ? '; the figures are theirs' : ''}.`);
-  return [...lines, '', sentenceOf(verdict)];
+  lines.push(...loads.flatMap(loadLines));
+  return verdict === undefined ? lines : [...lines, '', sentenceOf(verdict)];
+}
+
+function loadLines({ rate, whole, all, pairs, quietPairs }) {
+  return [
+    `${nameOf(rate)}: ${quietPairs} of ${pairs.length} pairs were not disturbed${quietPairs > 0 ? '; the figures are theirs' : ''}.`,
+    ...Object.entries(LABELS).map(([name, label]) => figures(label, whole[name])),
+    line('all, with indexing, µs', round(all.new, 1), round(all.old, 1), `× ${round(all.new / all.old, 3)}`),
+  ];
 }
 
 /** The text of best.json. */
-export function entryOf({ at, whole }, commit) {
-  const figures = Object.fromEntries(['total', 'api', 'worker', 'postgres'].map((name) => [name, Math.round(whole[name].new)]));
-  const { median, low, high } = whole.total;
-  const why = `× ${median} (${low} to ${high}) of the one before, by npm run pairs`;
-  const entry = { commit, date: at.toISOString().slice(0, 10), figures, why };
+export function entryOf({ at, loads }, commit) {
+  const parts = ['total', 'api', 'worker', 'postgres'];
+  const figuresOf = ({ whole }) => Object.fromEntries(parts.map((name) => [name, Math.round(whole[name].new)]));
+  const ratioOf = ({ rate, whole: { total } }) => `× ${total.median} (${total.low} to ${total.high}) at ${nameOf(rate)}`;
+  const entry = {
+    commit,
+    date: at.toISOString().slice(0, 10),
+    figures: Object.fromEntries(loads.map((load) => [nameOf(load.rate), figuresOf(load)])),
+    why: `${loads.map(ratioOf).join(', ')} of the one before, by npm run pairs`,
+  };
   return `${JSON.stringify(entry, null, 2)}\n`;
 }
 

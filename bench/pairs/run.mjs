@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { untilQuiet } from '../measure/quiet.mjs';
 import { apiInProcess } from './api.mjs';
 import { NoBuild, otherBuild, presentBuild } from './builds.mjs';
-import { compare, undisturbed, verdictOf } from './judge.mjs';
+import { compare, togetherOf, undisturbed, verdictOf } from './judge.mjs';
 import { entryOf, linesOf, sentenceOf } from './report.mjs';
 import { wholePairs } from './whole.mjs';
 
@@ -14,6 +14,7 @@ const USAGE = `npm run pairs -- [options]
   --against BUILD  a commit, or a folder with a build; the best one so far by default (bench/pairs/best.json)
   --pairs N        slices of each build, 12 by default
   --seconds S      how long jobs are published in a slice, 3 by default
+  --loads L,L      jobs per second of each set of pairs, or full (as many as there can be); full,200 by default
   --only PART      whole or api; both by default
   --json FILE      writes all figures
   --anyway         measures on a busy machine, too, and judges nothing
@@ -30,6 +31,7 @@ const { values: options } = parseArgs({
     against: { type: 'string' },
     pairs: { type: 'string', default: '12' },
     seconds: { type: 'string', default: '3' },
+    loads: { type: 'string', default: 'full,200' },
     only: { type: 'string' },
     json: { type: 'string' },
     anyway: { type: 'boolean', default: false },
@@ -38,7 +40,10 @@ const { values: options } = parseArgs({
   },
 });
 const [pairs, seconds] = [Number(options.pairs), Number(options.seconds)];
-const isValid = pairs > 0 && seconds > 0 && [undefined, 'whole', 'api'].includes(options.only);
+/** null: full load. */
+const rates = options.loads.split(',').map((load) => (load === 'full' ? null : Number(load)));
+const areRates = rates.every((rate) => rate === null || rate > 0);
+const isValid = pairs > 0 && seconds > 0 && areRates && [undefined, 'whole', 'api'].includes(options.only);
 if (options.help || !isValid) {
   console.log(USAGE);
   process.exit(isValid ? 0 : FAILED);
@@ -52,10 +57,12 @@ async function run() {
   const wasQuiet = await untilQuiet(PATIENCE_SECONDS);
   if (!wasQuiet && !options.anyway) return console.log(`\n${sentenceOf('busy')}`);
 
-  const parts = {};
-  if (options.only !== 'whole') parts.api = await apiInProcess(builds);
-  const report = { at: new Date(), builds: { new: builds.new.name, old: builds.old.name }, wasQuiet, ...parts };
-  if (options.only !== 'api') Object.assign(report, judged(await wholePairs(builds, { pairs, seconds }), wasQuiet));
+  const report = { at: new Date(), builds: { new: builds.new.name, old: builds.old.name }, wasQuiet };
+  if (options.only !== 'whole') report.api = await apiInProcess(builds);
+  if (options.only !== 'api') {
+    report.loads = (await wholePairs(builds, { pairs, seconds, rates })).map((load) => judged(load, wasQuiet));
+    report.verdict = togetherOf(report.loads.map(({ verdict }) => verdict));
+  }
   console.log(`\n${linesOf(report).join('\n')}`);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
   if (report.verdict === 'worse') process.exitCode = WORSE;
@@ -63,7 +70,7 @@ async function run() {
 }
 
 /** Pairs that other programs have disturbed do not count, but are shown. */
-function judged({ pairs: done, all }, wasQuiet) {
+function judged({ rate, pairs: done, all }, wasQuiet) {
   const quiet = undisturbed(done);
   const shown = quiet.length > 0 ? quiet : done;
   const whole = Object.fromEntries(
@@ -71,7 +78,7 @@ function judged({ pairs: done, all }, wasQuiet) {
   );
   const times = { publishP50: ['publish', 'p50'], publishP99: ['publish', 'p99'], arrivalP50: ['arrival', 'p50'], arrivalP99: ['arrival', 'p99'] };
   for (const [name, [time, share]] of Object.entries(times)) whole[name] = compare(shown, (slice) => slice[time][share]);
-  return { pairs: done, all, quietPairs: quiet.length, whole, verdict: verdictOf(wasQuiet, quiet.length, whole.total) };
+  return { rate, pairs: done, all, quietPairs: quiet.length, whole, verdict: verdictOf(wasQuiet, quiet.length, whole.total) };
 }
 
 function keep(entry) {

@@ -7,16 +7,18 @@ import { openStage } from '../stage/stage.mjs';
 import { startPostgres } from '../stage/postgres.mjs';
 import { jobferry } from '../systems/jobferry.mjs';
 import { orderOf } from './judge.mjs';
+import { nameOf } from './report.mjs';
 
 /** Until the compilers have done their work: as many for both builds. */
 const WARM_UP_JOBS = 6000;
 
 /**
  * @param builds `{ new, old }`
- * @returns the pairs: what a slice of each build cost per job, and how fast it was; and `all`: what a job of each build cost
- * in the end, with its payload indexed and everything that the processes did between their slices
+ * @param rates jobs per second of each set of pairs; null: as many as there can be
+ * @returns for each rate the pairs: what a slice of each build cost per job, and how fast it was; and `all`: what a job of each
+ * build cost in the end, with its payload indexed and everything that the processes did between their slices
  */
-export async function wholePairs(builds, { pairs, seconds }) {
+export async function wholePairs(builds, { pairs, seconds, rates }) {
   const stage = await openStage({ profile: false });
   const otherDir = await mkdtemp(join(tmpdir(), 'jobferry-bench-pg-'));
   const servers = { new: stage.postgres };
@@ -35,7 +37,7 @@ export async function wholePairs(builds, { pairs, seconds }) {
     for (const [side, postgres] of Object.entries(servers)) {
       running[side] = await jobferry.start({ postgres, options: stage.options }, { webhookUrl, main: join(builds[side].dist, 'main.js') });
     }
-    return await takeTurns(stage, running, { pairs, seconds });
+    return await takeTurns(stage, running, { pairs, seconds, rates });
   } finally {
     await close();
   }
@@ -48,27 +50,34 @@ async function closeAll(stage, servers, running) {
   await stage.close();
 }
 
-async function takeTurns(stage, running, { pairs, seconds }) {
+async function takeTurns(stage, running, { pairs, seconds, rates }) {
   // The numbers of jobs go on from slice to slice: the receiver knows a job by its number only.
   const load = { published: 0, accepted: 0, records: [] };
   const slice = (side, limits) => measureSlice(stage, load, running[side], running[side === 'new' ? 'old' : 'new'], limits);
   for (const side of orderOf(0)) await slice(side, { count: WARM_UP_JOBS });
   const settled = () => Promise.all(Object.values(running).map((one) => one.settled()));
-  await settled();
-  const before = { new: cpuOfAll(running.new), old: cpuOfAll(running.old) };
-  const done = [];
-  for (let n = 0; n < pairs; n += 1) {
-    const pair = {};
-    for (const side of orderOf(n)) pair[side] = await slice(side, { seconds });
-    done.push(pair);
-    const { new: ours, old: theirs } = pair;
-    console.log(`pair ${n + 1}: ${ours.total} µs beside ${theirs.total}, other programs ${Math.round(Math.max(ours.others, theirs.others) * 100)} % of a CPU`);
+  const found = [];
+  for (const rate of rates) {
+    await settled();
+    const before = { new: cpuOfAll(running.new), old: cpuOfAll(running.old) };
+    const done = [];
+    for (let n = 0; n < pairs; n += 1) {
+      const pair = {};
+      for (const side of orderOf(n)) pair[side] = await slice(side, { seconds, rate });
+      done.push(pair);
+      console.log(`${nameOf(rate)}, pair ${n + 1}: ${sentenceOf(pair)}`);
+    }
+    await settled();
+    const inTheEnd = (side) => (cpuOfAll(running[side]) - before[side]) / done.reduce((sum, pair) => sum + pair[side].jobs, 0);
+    found.push({ rate, pairs: done, all: { new: inTheEnd('new'), old: inTheEnd('old') } });
   }
   const check = await verify(stage, load);
   if (!isFaultless(check)) throw new Error(`jobs were lost or delivered twice: ${JSON.stringify(check)}`);
-  await settled();
-  const inTheEnd = (side) => (cpuOfAll(running[side]) - before[side]) / done.reduce((sum, pair) => sum + pair[side].jobs, 0);
-  return { pairs: done, all: { new: inTheEnd('new'), old: inTheEnd('old') } };
+  return found;
+}
+
+function sentenceOf({ new: ours, old: theirs }) {
+  return `${ours.total} µs beside ${theirs.total}, other programs ${Math.round(Math.max(ours.others, theirs.others) * 100)} % of a CPU`;
 }
 
 /** Some seconds after a slice its payloads are indexed, beside a slice of the other build. This is counted at the end only. */

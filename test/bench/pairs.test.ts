@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 // The benchmarks are JavaScript without types.
-const { compare, intervalOf, orderOf, undisturbed, verdictOf } = await import(
+const { compare, intervalOf, orderOf, togetherOf, undisturbed, verdictOf } = await import(
   new URL('../../bench/pairs/judge.mjs', import.meta.url).href
 );
 
@@ -65,6 +65,15 @@ describe('the verdict about a build', () => {
     ['better', 0.9, 0.999],
   ])('is "%s" for an interval from %d to %d', (verdict, low, high) => {
     expect(verdictOf(true, 6, { low, high })).toBe(verdict);
+  });
+
+  it.each([
+    ['worse', ['better', 'worse']],
+    ['busy', ['better', 'busy']],
+    ['better', ['same', 'better']],
+    ['same', ['same', 'same']],
+  ])('is "%s" for the verdicts %j of its loads', (verdict, verdicts) => {
+    expect(togetherOf(verdicts)).toBe(verdict);
   });
 
   it('is none on a machine that was busy before or during most of the pairs', () => {
