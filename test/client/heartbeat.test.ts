@@ -58,6 +58,20 @@ describe('a heartbeat', () => {
     },
   );
 
+  it('a heartbeat that fails is repeated sooner, and is no error if a later one is accepted in time', async () => {
+    let failures = 2;
+    const failing: Respond = (url, body) => {
+      if (!body.includes('extendAck') || failures === 0) return healthy(url, body);
+      failures -= 1;
+      return failures === 1 ? Promise.reject(new TypeError('fetch failed')) : new Response('', { status: 503 });
+    };
+    const seen = await deliver(12, endless, failing);
+    await vi.advanceTimersByTimeAsync(6_100);
+    expect(seen).toEqual({ extensions: 3, errors: [], aborted: false });
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect(seen).toEqual({ extensions: 6, errors: [], aborted: false });
+  });
+
   it('a heartbeat that is not accepted before the ack deadline is an error once', async () => {
     const refused = (url: string) => (url.endsWith('/graphql') ? new Response('', { status: 503 }) : healthy(url, ''));
     const seen = await deliver(10, endless, refused);
