@@ -50,6 +50,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
     onConfirmedAgain: () => dispatcher?.resume(),
+    isResting: () => dispatcher?.isResting === true,
   });
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;

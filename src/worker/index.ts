@@ -55,9 +55,10 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const deadlines = new Deadlines(db, log, wakeSomewhere, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake: wakeSomewhere, changes }, log);
   const isDelivering = () => dispatching.inFlight > 0;
-  const parts = { db, log, liveness, deadlines, bulkActions, wake, isDelivering };
+  const isResting = () => dispatching.isResting;
+  const parts = { db, log, liveness, deadlines, bulkActions, wake, isDelivering, isResting };
   const maintenance = new Maintenance({ ...options, ...parts });
-  const tasks = createTasks({ wake: wakeSomewhere, deadlines, bulkActions, maintenance });
+  const tasks = createTasks({ wake: wakeSomewhere, bulkActions, maintenance });
   const runner = new WakeUpRunner(db, log, tasks, sweepSchedule(options.retentionSweepMs));
   try {
     await runner.start();

@@ -142,6 +142,8 @@ export class LeaseLock {
       this.#asking += 1;
       if (!this.#server.tables.leaseLocks.has(this.#host.workerId)) return this.#lose();
       this.#serverHasIt();
+      // As of a process that rests. Here it may also have claims, which must make no difference.
+      if (asking % 5 === 0) this.#server.tables.confirmations.delete(this.#host.workerId);
       const was = this.confirmed;
       this.#confirmedAt = asked;
       if (!was && this.confirmed) this.#onConfirmedAgain();

@@ -5,7 +5,7 @@ import { startJobferry } from '../support/process.ts';
 import { differences, type Figures, keep, keptFigures, table } from './figures.ts';
 import { weighGrouping } from './grouping.ts';
 import { weighProcesses } from './processes.ts';
-import { startWeighingServer } from './server.ts';
+import { openCounters, startWeighingServer } from './server.ts';
 import { weighSizes } from './sizes.ts';
 import { openRounds, weighStatements } from './statements.ts';
 
@@ -23,15 +23,26 @@ it('measures and keeps the figures', async () => {
   console.log(`\n${table(kept, measured)}\n\n${changed} figures differ from the kept ones.`);
   keep(measured);
   expect(differences(keptFigures(), measured)).toEqual([]);
-  if (process.platform === 'linux') console.log(await memoryAtRest(await server.createDatabase()));
+  if (process.platform === 'linux') console.log(await atRest(await server.createDatabase()));
 });
 
-const REST_MS = 10_000;
+/** Longer than the 10 s after which a worker rests, and some of its loops. */
+const REST_MS = 15_000;
+const WINDOW_MS = 30_000;
 
-/** It depends on when the last collection was, so it is not kept. */
-async function memoryAtRest(databaseUrl: string): Promise<string> {
+/** The cost of a process while there is no job. It depends on timers, and on when the last collection was, so it is not kept. */
+async function atRest(databaseUrl: string): Promise<string> {
   const { pid } = await startJobferry({ databaseUrl, env: { ALLOW_UNSAFE_DURABILITY: '1' } });
+  const counters = await openCounters(databaseUrl);
   await wait(REST_MS);
+  const read = async () => ({ ...(await counters.statements()), logEnd: await counters.logEnd() });
+  const before = await read();
+  await wait(WINDOW_MS);
+  const after = await read();
   const [, kB] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return `Memory of API and worker in one process at rest: ${Math.round(Number(kB) / 1024)} MiB (not kept)`;
+  const { records } = await counters.logged(before.logEnd, after.logEnd);
+  const perMinute = (count: number) => Math.round((count * 60_000) / WINDOW_MS);
+  const [statements, written] = [after.calls - before.calls, records].map(perMinute);
+  const memory = `${Math.round(Number(kB) / 1024)} MiB`;
+  return `API and worker in one process at rest: ${statements} statements and ${written} log records a minute, ${memory} (not kept)`;
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterEach(() => vi.restoreAllMocks());
 
-async function start(options: { url?: string } = {}) {
+async function start(options: { url?: string; isResting?: () => boolean } = {}) {
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog({ level: 'fatal' });
   const note = (fields: object, msg: string) => void said.push({ ...fields, msg });
@@ -33,6 +33,7 @@ async function start(options: { url?: string } = {}) {
     origin,
     listener,
     onConfirmedAgain: () => void calls.push('claims again'),
+    isResting: options.isResting ?? (() => false),
   });
   await listener.start();
   onTestFinished(() => Promise.all([liveness.stop(), listener.stop()]).then(() => undefined));
@@ -46,6 +47,11 @@ async function open(): Promise<Database> {
   onTestFinished(() => db.close());
   return db;
 }
+
+/** When its last confirmation was; undefined if none is stored. */
+const noted = async (db: Database, id: number) =>
+  (await db.one<{ at: string }>('select confirmed_at::text as at from lease_confirmation where worker_id = $1', [id]))
+    ?.at;
 
 const holders = (db: Database, id: number) =>
   db.query<{ mode: string }>(
@@ -115,14 +121,8 @@ describe('a worker', () => {
   it('notes each confirmation, and claims nothing while the server can confirm its lock but not write', async () => {
     const db = await open();
     const { liveness, said, calls, reasons } = await start();
-    const noted = async () =>
-      (
-        await db.one<{ at: string }>('select confirmed_at::text as at from lease_confirmation where worker_id = $1', [
-          liveness.workerId,
-        ])
-      )?.at;
-    const first = await noted();
-    await waitFor(async () => (await noted()) !== first, { message: 'another confirmation' });
+    const first = await noted(db, liveness.workerId);
+    await waitFor(async () => (await noted(db, liveness.workerId)) !== first, { message: 'another confirmation' });
     // As on a read-only server, whose locks are as those of any other.
     await db.query('alter table lease_confirmation rename to away');
     onTestFinished(() => db.query('alter table if exists away rename to lease_confirmation').then(() => undefined));
@@ -137,6 +137,27 @@ describe('a worker', () => {
     expect(reasons()).toEqual([]); // the lock was there all the time
     expect(said.filter(({ msg }) => msg.includes('cannot be confirmed'))).toHaveLength(1);
     expect(await holders(db, liveness.workerId)).toHaveLength(1);
+  });
+
+  it('stores no confirmation while it rests, and claims nothing while the server could not', async () => {
+    const db = await open();
+    let isResting = true;
+    const { liveness, calls, reasons } = await start({ isResting: () => isResting });
+    const isNoted = async () => (await noted(db, liveness.workerId)) !== undefined;
+    await waitFor(async () => !(await isNoted()), { message: 'the end of the stored confirmation' });
+    await waitFor(() => liveness.covers(performance.now()), { message: 'a confirmation' });
+
+    await db.query('alter table lease_confirmation rename to away');
+    onTestFinished(() => db.query('alter table if exists away rename to lease_confirmation').then(() => undefined));
+    await waitFor(() => !liveness.confirmed, { message: 'the end of its belief' });
+    expect(liveness.problem).toBe('relation "lease_confirmation" does not exist');
+    await db.query('alter table away rename to lease_confirmation');
+    await waitFor(() => calls.length > 0, { message: 'a confirmation' });
+    expect(await isNoted()).toBe(false);
+
+    isResting = false;
+    await waitFor(isNoted, { message: 'a stored confirmation' });
+    expect(reasons()).toEqual([]); // the lock was there all the time
   });
 
   it('keeps its lock and its session while the table of confirmations is locked', async () => {

@@ -27,7 +27,7 @@ const MAX_CONNECTIONS = 16;
  * and a few statements go on.
  */
 const KEPT = { main: 2, reading: 1 };
-/** Connections per process past a pooler: graphile-worker has four tasks and listens, and one is for the sweep. */
+/** Connections per process past a pooler: graphile-worker takes a row, deletes others and listens, and one is for the sweep. */
 const MAX_DIRECT_CONNECTIONS = 6;
 
 /**

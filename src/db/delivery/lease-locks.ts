@@ -37,8 +37,10 @@ export interface LeaseLock {
   /**
    * Asks the server on this connection whether it has the lock, and stores the time. Other workers use the stored time to
    * decide whether this process is dead, so only a stored confirmation counts. Rejects when the connection ends.
+   * @param isResting the process has had no claims for some time: the stored time is deleted, and the server must be able to write
+   *   all the same. Without one, others conclude from the absence of the lock alone, which takes them longer.
    */
-  confirm(): Promise<Confirmed | 'gone'>;
+  confirm(isResting: boolean): Promise<Confirmed | 'gone'>;
   /** Releases the lock. Resolves within a second, even when the server does not reply. */
   release(): Promise<void>;
   /** Destroys the socket at once, without a message to the server, which may not reply. */
@@ -97,7 +99,7 @@ export async function takeLeaseLock(
     // A confirmation may be lost in a crash of the server, but must not wait for a standby that hangs.
     // A locked table must not hold up the confirmation: the client would give up session after session.
     await client.query(`set synchronous_commit = off; set lock_timeout = '${LOCK_TIMEOUT_MS}ms'`);
-    const confirmation = await confirm(client, workerId, options.url);
+    const confirmation = await confirm(client, workerId, options.url, false);
     if (confirmation === 'gone') throw new Error('the server does not have the lock that was just taken');
     if (former !== null) {
       await endSession(client, former, options.log).catch((error: unknown) => {
@@ -107,7 +109,7 @@ export async function takeLeaseLock(
     }
     return {
       ...{ workerId, session, confirmation, lost },
-      confirm: () => confirm(client, workerId, options.url),
+      confirm: (isResting) => confirm(client, workerId, options.url, isResting),
       release: async () => {
         const ended = client.end().catch(() => undefined);
         await Promise.race([ended, sleep(GOODBYE_MS, undefined, { ref: false })]);
@@ -167,14 +169,30 @@ const IS_HELD = `
   select from pg_locks where pid = pg_backend_pid() and locktype = 'advisory'
                          and classid = ${LOCK_CLASS} and objid = $1::integer and granted`;
 
-const CONFIRM = `
-  insert into lease_confirmation (worker_id, confirmed_at)
-  select $1::integer, jobferry_now() where exists (${IS_HELD})
-  on conflict (worker_id) do update set confirmed_at = jobferry_now()`;
+const CONFIRM: Statement = {
+  name: 'confirm-lease',
+  text: `
+    insert into lease_confirmation (worker_id, confirmed_at)
+    select $1::integer, jobferry_now() where exists (${IS_HELD})
+    on conflict (worker_id) do update set confirmed_at = jobferry_now()`,
+};
 
-async function confirm(client: pg.Client, workerId: number, url: Address): Promise<Confirmed | 'gone'> {
+/** Writes nothing while there is no stored time, so a server at rest writes no log. A read-only one refuses it as well. */
+const CONFIRM_AT_REST: Statement = {
+  name: 'confirm-lease-at-rest',
+  text: `
+    with deleted as (delete from lease_confirmation where worker_id = $1::integer)
+    select where exists (${IS_HELD})`,
+};
+
+async function confirm(
+  client: pg.Client,
+  workerId: number,
+  url: Address,
+  isResting: boolean,
+): Promise<Confirmed | 'gone'> {
   try {
-    const { rowCount } = await client.query(CONFIRM, [workerId]);
+    const { rowCount } = await client.query({ ...(isResting ? CONFIRM_AT_REST : CONFIRM), values: [workerId] });
     return rowCount === 1 ? 'confirmed' : 'gone';
   } catch (error) {
     // A read-only server still has the lock.

@@ -28,6 +28,11 @@ import { Trickle } from './trickle.ts';
 const MAX_CLAIMS = 3;
 /** Delay before a failed claim is retried. */
 const RETRY_MS = 250;
+/**
+ * After its last claim and its last wake-up a process does less of what only deliveries need. Longer than it takes until a payload is
+ * indexed (worker/maintenance/maintenance.ts).
+ */
+const RESTS_AFTER_MS = 10_000;
 /** `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
@@ -51,6 +56,8 @@ export class Dispatcher {
   readonly #claims = new InFlightCounter();
   /** Claim statements that have not returned. */
   #runningClaims = 0;
+  /** The `performance.now()` of the last wake-up, and of the last start or end of a delivery. */
+  #activeAt = performance.now();
   readonly #claimFailure = new RecentFailure();
   readonly #trickle: Trickle;
   readonly locked: LockedQueues;
@@ -85,9 +92,16 @@ export class Dispatcher {
     return this.#deliveries.count;
   }
 
+  /** Whether this process has had no claims and no wake-ups for some time. */
+  get isResting(): boolean {
+    const isIdle = this.#deliveries.count === 0 && this.#claims.count === 0;
+    return isIdle && performance.now() - this.#activeAt > RESTS_AFTER_MS;
+  }
+
   /** Claims from the queue soon, because it may have work. */
   wake(queueId: string, reason: LocalWakeReason = 'change'): void {
     if (this.#draining) return;
+    this.#activeAt = performance.now();
     const queue = this.#stateOf(queueId);
     if (queue.claiming) {
       queue.again = queue.again === null || queue.again === reason ? reason : 'change';
@@ -282,12 +296,14 @@ export class Dispatcher {
 
   #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
     if (job.missingKey !== undefined) this.missingKeys.note(queue.id, job.missingKey);
+    this.#activeAt = performance.now();
     this.#planner.begin(queue, job.payload.length);
     queue.inFlight += 1;
     this.#deliveries.start(queue, job, claimed, mayStart);
   }
 
   #ended(queue: OwnedQueue, bytes: number, reason: LocalWakeReason | null): void {
+    this.#activeAt = performance.now();
     this.#planner.end(queue, bytes);
     queue.inFlight -= 1;
     if (reason !== null) this.wakeSomewhere(queue.id, reason);

@@ -47,6 +47,8 @@ export interface LivenessOptions extends LeaseLockOptions {
   listener: Listener;
   /** Called when the lock is confirmed again after a time without claims. */
   onConfirmedAgain(): void;
+  /** Whether the process has had no claims for some time. */
+  isResting(): boolean;
 }
 
 interface Loss {
@@ -189,7 +191,7 @@ export class Liveness {
       await this.#wait(CONFIRM_EVERY_MS);
       if (loss !== null || this.#stopping.signal.aborted) return loss ?? { reason: 'stopped' };
       const sentAt = thisMoment();
-      const reply = await within(REPLY_MS, lock.confirm()).catch(
+      const reply = await within(REPLY_MS, lock.confirm(this.#options.isResting())).catch(
         (error: unknown): Loss => ({ reason: 'the query to the server failed', error: String(error) }),
       );
       if (reply === null) return { reason: `no answer within ${REPLY_MS} ms` };

@@ -27,6 +27,8 @@ export interface MaintenanceParts {
   bulkActions: BulkActions;
   wake: (queueId: string) => void;
   isDelivering: () => boolean;
+  /** Whether this process has had no claims and no wake-ups for some time. */
+  isResting: () => boolean;
 }
 
 /** Work that runs in rounds. A round that fails is logged, and the next round tries again. */
@@ -50,8 +52,8 @@ const RECONCILE_MS = 5000;
 const ROLL_UP_MS = 5000;
 /** Steps per round while the statistics are far behind. */
 const ROLL_UP_STEPS = 20;
-/** Interval of the payload index. A payload is indexed at the earliest 5 s after its publish. */
-const INDEX_MS = 1000;
+/** Interval of the payload index. A payload is indexed at the earliest 5 s after its publish. Resting: see `Dispatcher.isResting`. */
+const INDEX_MS = { usual: 1000, resting: 5000 };
 /** Must be well below the 5 s after which a bulk action that no process has kept counts as idle. */
 const KEEP_BULK_MS = 1500;
 
@@ -85,6 +87,11 @@ export class Maintenance {
     this.#running.get(FINDING_WORK)?.runSoon();
   }
 
+  /** Expires the deadlines of a queue that have passed. */
+  checkDeadlines(queueId: string): void {
+    this.#reconciler.checkDeadlines(queueId);
+  }
+
   /** Sweeps soon, whenever the last sweep was. */
   sweep(): void {
     this.#sweeper.request();
@@ -107,7 +114,8 @@ export class Maintenance {
   }
 
   #loops(): Loop[] {
-    const { db, retentionSweepMs, bulkActions } = this.#parts;
+    const { db, retentionSweepMs, bulkActions, isResting } = this.#parts;
+    const indexMs = () => (isResting() ? INDEX_MS.resting : INDEX_MS.usual);
     const reconciler = this.#reconciler;
     const deadWorkers = this.#deadWorkers;
     return [
@@ -120,7 +128,7 @@ export class Maintenance {
       { name: SWEEPING, everyMs: retentionSweepMs, round: () => this.#sweeper.run() },
       { name: 'indexing attempts', everyMs: ROLL_UP_MS, round: () => indexAttempts(db) },
       { name: 'rolling up statistics', everyMs: ROLL_UP_MS, round: () => this.#rollUp() },
-      { name: 'indexing payloads', everyMs: INDEX_MS, round: () => this.#searchIndexing.run() },
+      { name: 'indexing payloads', everyMs: indexMs, round: () => this.#searchIndexing.run() },
     ];
   }
 

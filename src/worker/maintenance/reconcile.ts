@@ -48,6 +48,11 @@ export class Reconciler {
     }
   }
 
+  /** Expires the deadlines of a queue that have passed. */
+  checkDeadlines(queueId: string): void {
+    this.#overdue.add(queueId);
+  }
+
   /** Rounds that are running end soon. */
   stop(): void {
     this.#stopped = true;
@@ -65,8 +70,8 @@ class OverdueQueues {
     this.#check = check;
   }
 
+  /** A queue that is being checked is checked once more: the running check may have read before. */
   add(queueId: string): void {
-    if (this.#checking.has(queueId)) return;
     this.#waiting.add(queueId);
     this.#next();
   }
@@ -78,6 +83,7 @@ class OverdueQueues {
   #next(): void {
     for (const queueId of this.#waiting) {
       if (this.#checking.size >= CHECKS_AT_ONCE) return;
+      if (this.#checking.has(queueId)) continue;
       this.#waiting.delete(queueId);
       this.#checking.add(queueId);
       // `check` handles its errors.

@@ -16,6 +16,8 @@ import { pause, untilSuccess } from '../../pacing/retry.ts';
 import { withoutCronErrors } from './cron.ts';
 import type { Tasks } from './tasks.ts';
 
+/** Each of them polls. The tasks only start something, so one is enough. */
+const CONCURRENCY = 1;
 /** Durable wake-ups fire a second early (`jobferry_wake`), so polling once a second is in time. */
 const POLL_INTERVAL_MS = 1000;
 const RESTART_MS = 500;
@@ -121,7 +123,7 @@ export class WakeUpRunner {
       pgPool: withoutCronErrors(this.#db.sessionPool, this.#log),
       taskList: { ...this.#tasks },
       parsedCronItems: this.#schedule,
-      concurrency: 4,
+      concurrency: CONCURRENCY,
       pollInterval: POLL_INTERVAL_MS,
       noHandleSignals: true,
       noPreparedStatements: false,

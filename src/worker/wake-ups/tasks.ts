@@ -1,10 +1,12 @@
 import type { JobHelpers } from 'graphile-worker';
 import { BULK_TASK, FORMER_BULK_TASK } from '../../db/bulk/actions.ts';
 import type { BulkActions } from '../bulk/actions.ts';
-import type { Deadlines } from '../maintenance/deadlines.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 
-/** A task of graphile-worker. It must handle its errors: work is found again from our tables, not by graphile's retries. */
+/**
+ * A task of graphile-worker. It must handle its errors: work is found again from our tables, not by graphile's retries. One runs at a
+ * time, so it starts work, and does not wait for it.
+ */
 type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
 
 /** By the kinds of wake-ups, as the SQL functions and the schedule (`sweepSchedule`) write them. */
@@ -14,12 +16,11 @@ export type Tasks = Readonly<
 
 export function createTasks(parts: {
   wake: (queueId: string) => void;
-  deadlines: Pick<Deadlines, 'check'>;
   bulkActions: Pick<BulkActions, 'run'>;
-  maintenance: Pick<Maintenance, 'sweep'>;
+  maintenance: Pick<Maintenance, 'sweep' | 'checkDeadlines'>;
 }): Tasks {
-  const { wake, deadlines, bulkActions, maintenance } = parts;
-  /** "This bulk action has work." Its batches run outside of the task, so that they do not delay other wake-ups. */
+  const { wake, bulkActions, maintenance } = parts;
+  /** "This bulk action has work." */
   const bulk: Task = async (payload) => {
     const id = textIn(payload, 'actionId');
     if (id !== null) await bulkActions.run(id);
@@ -34,10 +35,10 @@ export function createTasks(parts: {
     /** "A lease or an ack deadline of this queue passes now, or in a moment." */
     timeout: async (payload) => {
       const queueId = textIn(payload, 'queueId');
-      if (queueId !== null) await deadlines.check(queueId);
+      if (queueId !== null) maintenance.checkDeadlines(queueId);
     },
 
-    /** "The retention sweep is due." The loop of the sweep runs it, so that a long sweep does not occupy a task. */
+    /** "The retention sweep is due." The loop of the sweep runs it. */
     retention: async () => maintenance.sweep(),
 
     [BULK_TASK]: bulk,
