@@ -84,6 +84,7 @@ export class Dispatcher {
       stateOf: (queueId) => this.#stateOf(queueId),
       start: (queue, job, claimed, mayStart) => this.#start(queue, job, claimed, mayStart),
       wake: (queueId, reason) => this.wake(queueId, reason),
+      hurry: () => this.#deliveries.hurry(),
       forgetIdle: (queue) => this.#forgetIdle(queue),
     });
   }
@@ -270,6 +271,7 @@ export class Dispatcher {
   #scheduleNext(queue: QueueState, waitMs: number | null): void {
     if (this.#draining) return;
     queue.isFull = waitMs === null;
+    if (queue.isFull) this.#deliveries.hurry();
     if (queue.again !== null) this.wake(queue.id, queue.again);
     if (queue.isReady) return;
     if (queue.inFlight > 0 || !queue.isFull) queue.pollMs = FIRST_POLL_MS;

@@ -25,6 +25,8 @@ interface Options {
   stateOf: (queueId: string) => QueueState;
   start: (queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean) => void;
   wake: (queueId: string, reason: LocalWakeReason) => void;
+  /** Writes the outcomes of deliveries that have ended at once. */
+  hurry: () => void;
   forgetIdle: (queue: QueueState) => void;
 }
 
@@ -66,7 +68,7 @@ export class NewJobs implements NewJobClaims {
   async #deliver({ startedAt, queues }: Reserved, claim: NewClaim | null): Promise<void> {
     if (claim === null) return;
     counts.claimedAtPublish += claim.jobs.length;
-    const { mayStart, start, stateOf } = this.#options;
+    const { mayStart, start, stateOf, hurry } = this.#options;
     for (const { queueId, since } of queues) {
       const job = claim.jobs.findLast((one) => one.queueId === queueId);
       if (job !== undefined) stateOf(queueId).due.published(since, startedAt.monotonic, job);
@@ -76,6 +78,7 @@ export class NewJobs implements NewJobClaims {
     for (const job of claim.jobs) start(ownedBy(stateOf(job.queueId), job.accountId), job, claimed, may);
     // A job of another process may wait for the next free slot.
     for (const queueId of claim.full) stateOf(queueId).isFull = true;
+    if (claim.full.length > 0) hurry();
   }
 
   #giveBack({ queues }: Reserved): void {

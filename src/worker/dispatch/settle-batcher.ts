@@ -30,10 +30,15 @@ const MAX_BATCH = 500;
 /** The capacity of the dispatcher is the limit. */
 const UNBOUNDED = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 const RETRY_MS = 200;
+/** How long an outcome may wait for others. */
+const COMPANY_MS = 20;
+/** So many outcomes do not wait for others any more. */
+const COMPANY = 16;
 
 /**
  * Writes the outcomes of all queues of the process in one statement (group commit). Outcomes that arrive while a
- * statement runs share the next one; accounts take turns. A lost outcome means that the job is delivered again, so an
+ * statement runs share the next one; accounts take turns. An outcome for which nothing waits may wait a moment for others, because a
+ * statement and its commit cost as much as several outcomes (docs/decisions/0061). A lost outcome means that the job is delivered again, so an
  * outcome is retried until its lease ends while the database is unavailable. The dispatcher's capacity limits how many
  * outcomes can wait.
  */
@@ -42,6 +47,8 @@ export class SettleBatcher {
   readonly #db: Database;
   readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
   readonly #waiting = new WaitingList<Waiting>(UNBOUNDED, UNBOUNDED);
+  /** Runs while outcomes wait for others. */
+  #timer: NodeJS.Timeout | null = null;
   readonly #rounds = new Rounds(
     () => this.#waiting.count > 0,
     () => this.#flush(this.#waiting.take(MAX_BATCH, UNBOUNDED.bytes)),
@@ -52,17 +59,32 @@ export class SettleBatcher {
     this.#onSettled = onSettled;
   }
 
-  /** Resolves when the outcome is committed, or when it is known that another outcome was committed first. */
-  add(settled: SettledDelivery): Promise<void> {
+  /**
+   * Resolves when the outcome is committed, or when it is known that another outcome was committed first.
+   * @param mayWait whether nothing waits for it, such as a job for the slot of this one
+   */
+  add(settled: SettledDelivery, mayWait: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add({ account: settled.job.accountId, bytes: 0, settled, resolve, reject });
-      this.#rounds.begin();
+      if (!mayWait || this.#waiting.count >= COMPANY) this.#begin();
+      else this.#timer ??= setTimeout(() => this.#begin(), COMPANY_MS);
     });
   }
 
   /** Resolves when no outcome is left to write. */
   idle(): Promise<void> {
     return this.#rounds.idle();
+  }
+
+  /** Something waits for these outcomes now. */
+  hurry(): void {
+    if (this.#timer !== null) this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#rounds.begin();
   }
 
   async #flush(batch: Waiting[]): Promise<void> {
