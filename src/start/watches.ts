@@ -31,8 +31,8 @@ export function watchClock({ config, log, database: { db }, started }: Foundatio
 
 /** While the clock was ahead, jobs were dated by it: they wait, as if their publishers had asked for it. */
 async function warnOfFutureJobs(db: Database, log: Logger): Promise<void> {
-  const what = futureJobsInWords(await futureJobs(db).catch(() => ({ jobs: 0, until: null })));
-  if (what !== null) log.warn({}, `${what}; \`doctor\` (clock) has the way out`);
+  const future = await futureJobs(db).catch(() => ({ waiting: null, reports: null }));
+  for (const what of futureJobsInWords(future)) log.warn({}, `${what}; \`doctor\` (clock) has the way out`);
 }
 
 export function watchRelease({ log, database: { db, runsBeside }, started }: Foundations): ReleaseWatch {

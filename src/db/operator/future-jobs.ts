@@ -1,13 +1,17 @@
-import type { FutureJobs } from '../../domain/doctor-clock.ts';
+import type { DatedJobs, FutureJobs } from '../../domain/doctor-clock.ts';
 import type { Database } from '../connection/database.ts';
 
 /**
- * Returns the jobs that wait because they were published, or tried, while the database's clock was ahead. Later it went back, and
+ * Returns the jobs that wait, or await a report, until a time that the database's clock set while it was ahead. Later it went back, and
  * they wait until it is that late again.
  */
 export async function futureJobs(db: Database): Promise<FutureJobs> {
-  const row = await db.one<{ jobs: number; until: Date | null }>(
-    'select jobs, waits_until as until from jobferry_future_jobs()',
+  const rows = await db.query<DatedJobs & { status: string }>(
+    'select status, count(*)::integer as jobs, max(waits_until) as until from jobferry_dated_ahead() group by 1',
   );
-  return row ?? { jobs: 0, until: null };
+  const inStatus = (status: string) => {
+    const row = rows.find((one) => one.status === status);
+    return row === undefined ? null : { jobs: row.jobs, until: row.until };
+  };
+  return { waiting: inStatus('pending'), reports: inStatus('awaiting_ack') };
 }
