@@ -13,7 +13,7 @@ export interface ServerMeasures {
    * Null if the role of Jobferry cannot see sessions of other roles (`pg_read_all_stats`).
    */
   idleTransactionSeconds: number | null;
-  /** Age in seconds of the oldest transaction with a running statement; 0 without one. Null as above. */
+  /** Age in seconds of the oldest other transaction, whether or not a statement of it runs; 0 without one. Null as above. */
   activeTransactionSeconds: number | null;
   /**
    * Number of transactions since the oldest row that a standby (`hot_standby_feedback`) or a replication slot needs; 0 without one. Null
@@ -30,12 +30,14 @@ export interface ServerMeasures {
 
 const IDLE_MS = 60_000;
 
-// Reads catalogues and statistics only, and takes no lock on a table of Jobferry: pg_total_relation_size would wait for one.
+// Reads catalogues and statistics only, and takes no lock on a table of Jobferry: pg_total_relation_size would wait for one. A
+// transaction whose session works now and then counts between its statements, too: a measure rarely meets one of them.
 const OF_SERVER: Statement = {
   name: 'measures-of-server',
   text: `
     with session as materialized (
-      select state, state_change, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
+      select state like 'idle in transaction%' and state_change < clock_timestamp() - $1 * interval '1 ms' as is_idle,
+             extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
         from pg_stat_activity
        where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
     )
@@ -44,13 +46,12 @@ const OF_SERVER: Statement = {
              where c.oid = job.oid or c.oid = job.reltoastrelid
                 or c.oid in (select i.indexrelid from pg_index i where i.indrelid = job.oid))::float8 as "jobBytes",
            case when pg_has_role('pg_read_all_stats', 'usage') then greatest(
-             (select max(seconds) from session
-               where state like 'idle in transaction%' and state_change < clock_timestamp() - $1 * interval '1 ms'),
+             (select max(seconds) from session where is_idle),
              (select max(extract(epoch from clock_timestamp() - prepared)) from pg_prepared_xacts
                where database = current_database()),
              0)::float8 end as "idleTransactionSeconds",
            case when pg_has_role('pg_read_all_stats', 'usage')
-                then coalesce((select max(seconds) from session where state = 'active'), 0) end as "activeTransactionSeconds",
+                then coalesce((select max(seconds) from session where not is_idle), 0) end as "activeTransactionSeconds",
            case when pg_has_role('pg_read_all_stats', 'usage') then greatest(
              (select max(age(backend_xmin)) from pg_stat_activity where backend_type = 'walsender'),
              (select max(age(xmin)) from pg_replication_slots),
