@@ -1,18 +1,18 @@
 import { type Finding, ok, warning } from './doctor.ts';
 import { hiddenSessions } from './doctor-locks.ts';
 
-/** A session or the like that keeps dead rows: nothing can remove them before it ends. */
+/** A session or the like with an old transaction. Nothing can remove the dead rows that it keeps before it ends. */
 export interface SnapshotHolder {
   kind: 'session' | 'prepared' | 'standby' | 'slot';
   /** Process id of a session or of the sender to a standby, id of a prepared transaction, or name of a slot. */
   name: string;
   user: string;
   program: string;
-  /** State of a session, such as `idle in transaction`; empty for the others. */
+  /** State of a session, such as `idle in transaction`, after its kind if it is no client's; empty for the others. */
   state: string;
   /** Age of the transaction; null for a standby and a slot. */
   seconds: number | null;
-  /** Number of later transactions, for a standby and a slot. */
+  /** Number of transactions since the oldest row that it keeps; null for a session that keeps none. */
   ids: number | null;
 }
 
@@ -34,9 +34,9 @@ const CHECK = 'bloat';
 export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts): Finding[] {
   const rows = `${dead} dead rows beside ${live} live ones`;
   const found = holders.map((holder) => {
-    const text = `${heldBy(holder)}, so no row that died since is removed (${rows})`;
+    const text = heldBy(holder, rows);
     const { seconds, ids } = OLD_SNAPSHOT.warned;
-    const isOld = (holder.seconds ?? 0) >= seconds || (holder.ids ?? 0) >= ids;
+    const isOld = holder.seconds === null ? (holder.ids ?? 0) >= ids : holder.seconds >= seconds;
     return isOld ? warning(CHECK, text, endOf(holder)) : { ...ok(CHECK, text), fix: endOf(holder) };
   });
   if (blindRole !== null) {
@@ -48,19 +48,27 @@ export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts
     : [ok(CHECK, `${rows}, and no transaction is older than ${OLD_SNAPSHOT.told.seconds} s`)];
 }
 
-function heldBy({ kind, name, user, program, state, seconds, ids }: SnapshotHolder): string {
+/** @param rows the numbers of dead and live rows */
+function heldBy({ kind, name, user, program, state, seconds, ids }: SnapshotHolder, rows: string): string {
   const age = `${Math.round(seconds ?? 0)} s`;
+  const since = `so no row that died since is removed (${rows})`;
   const by = program || 'no program name';
   switch (kind) {
     case 'session':
-      return `a session of ${user} (${by}, pid ${name}, ${state}) has had a transaction open for ${age}`;
+      return `a session of ${user} (${by}, pid ${name}, ${state}) has had a transaction open for ${age} and keeps ${keptBySession(ids, rows)}`;
     case 'prepared':
-      return `the prepared transaction ${name} of ${user} has waited for ${age}`;
+      return `the prepared transaction ${name} of ${user} has waited for ${age}, ${since}`;
     case 'standby':
-      return `the standby ${by} (${user}, pid ${name}) needs rows from before the last ${ids} transactions`;
+      return `the standby ${by} (${user}, pid ${name}) needs rows from before the last ${ids} transactions, ${since}`;
     case 'slot':
-      return `the replication slot ${name} keeps rows from before the last ${ids} transactions`;
+      return `the replication slot ${name} keeps rows from before the last ${ids} transactions, ${since}`;
   }
+}
+
+/** A session that is read-committed and between two statements may have neither a snapshot nor written anything. */
+function keptBySession(ids: number | null, rows: string): string {
+  if (ids === null) return 'its locks, but no dead row at this moment';
+  return `the rows that died in the last ${ids === 1 ? 'transaction' : `${ids} transactions`} (${rows})`;
 }
 
 function endOf({ kind, name }: SnapshotHolder): string {

@@ -137,15 +137,23 @@ it('the statements of the handbook for a full disk name who holds a snapshot', a
   );
 });
 
-it('old snapshots are found with who holds them, and what they do', async () => {
+it('old transactions are found with who holds them, what they do, and whether they keep dead rows', async () => {
   const { db, url } = await openFixture();
   const holder = await connect(url);
   onTestFinished(() => holder.end());
   await holder.query(`set application_name = 'analyst-notebook'`);
-  await holder.query('begin isolation level repeatable read; select 1');
   const [pid] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+  const held = { kind: 'session', program: 'analyst-notebook', state: 'idle in transaction', name: String(pid?.pid) };
+  const found = () => snapshotHolders(db, { seconds: 0, ids: 1e9 });
+
+  await holder.query('begin isolation level repeatable read; select 1');
   expect(await snapshotHolders(db, { seconds: 60, ids: 1e9 })).toEqual([]);
-  const found = await snapshotHolders(db, { seconds: 0, ids: 1e9 });
-  const held = { kind: 'session', program: 'analyst-notebook', state: 'idle in transaction', ids: null };
-  expect(found).toEqual([expect.objectContaining({ ...held, name: String(pid?.pid), seconds: expect.any(Number) })]);
+  const seen = expect.any(Number);
+  expect(await found()).toEqual([expect.objectContaining({ ...held, seconds: seen, ids: seen })]);
+
+  await holder.query('rollback; begin isolation level read committed; select from job limit 1');
+  expect(await found()).toEqual([expect.objectContaining({ ...held, seconds: seen, ids: null })]);
+
+  await holder.query('select pg_current_xact_id()');
+  expect(await found()).toEqual([expect.objectContaining({ ...held, seconds: seen, ids: seen })]);
 });

@@ -36,7 +36,7 @@ const vacuum = { tables: [], idleSlots: [], xidAge: 1000 };
 const snapshots = { holders: [], dead: 27_416, live: 31_595, blindRole: null };
 const holder: SnapshotHolder = {
   ...{ kind: 'session', name: '123', user: 'ann', program: 'analyst-notebook', state: 'idle in transaction' },
-  ...{ seconds: 80, ids: null },
+  ...{ seconds: 80, ids: 12 },
 };
 const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1, unattended: false };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
@@ -322,9 +322,12 @@ describe('doctor', () => {
     expect(judgeSnapshots({ ...snapshots, holders: [holder, { ...holder, seconds: 300 }] })).toEqual([
       {
         ...{ check: 'bloat', status: 'ok', fix: 'end it there, or: select pg_terminate_backend(123)' },
-        what: 'a session of ann (analyst-notebook, pid 123, idle in transaction) has had a transaction open for 80 s, so no row that died since is removed (27416 dead rows beside 31595 live ones)',
+        what: 'a session of ann (analyst-notebook, pid 123, idle in transaction) has had a transaction open for 80 s and keeps the rows that died in the last 12 transactions (27416 dead rows beside 31595 live ones)',
       },
-      expect.objectContaining({ status: 'warning', what: expect.stringContaining(' for 300 s, ') }),
+      expect.objectContaining({ status: 'warning', what: expect.stringContaining(' for 300 s and ') }),
+    ]);
+    expect(judgeSnapshots({ ...snapshots, holders: [{ ...holder, ids: null }] })).toMatchObject([
+      { status: 'ok', what: expect.stringMatching(/ for 80 s and keeps its locks, but no dead row at this moment$/) },
     ]);
   });
 

@@ -30,6 +30,12 @@ export interface ServerMeasures {
 
 const IDLE_MS = 60_000;
 
+/**
+ * Whether the transaction of a row of `pg_stat_activity` counts: of a client, or of a background worker such as that of an extension. A
+ * parallel worker belongs to a client, and autovacuum keeps no row. Standbys are measured apart.
+ */
+export const HAS_TRANSACTIONS = `backend_type not in ('autovacuum worker', 'parallel worker', 'walsender')`;
+
 // Reads catalogues and statistics only, and takes no lock on a table of Jobferry: pg_total_relation_size would wait for one. A
 // transaction whose session works now and then counts between its statements, too: a measure rarely meets one of them.
 const OF_SERVER: Statement = {
@@ -39,7 +45,7 @@ const OF_SERVER: Statement = {
       select state like 'idle in transaction%' and state_change < clock_timestamp() - $1 * interval '1 ms' as is_idle,
              extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
         from pg_stat_activity
-       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+       where datname = current_database() and ${HAS_TRANSACTIONS} and pid <> pg_backend_pid()
     )
     select pg_database_size(current_database())::float8 as "databaseBytes",
            (select coalesce(sum(c.relpages), 0) * current_setting('block_size')::integer from pg_class c
