@@ -258,32 +258,70 @@ describe('the chart', () => {
   });
 });
 
-it('the command of systemd installations has the variables and secrets of the units', async () => {
-  const [etc, home] = [await mkdtemp(join(tmpdir(), 'jobferry-etc-')), await mkdtemp(join(tmpdir(), 'jobferry-home-'))];
-  onTestFinished(async () => {
-    for (const folder of [etc, home]) await rm(folder, { recursive: true });
+describe('the command of systemd installations', () => {
+  /** Runs it with these files in its folder. @returns the variables and the arguments of Jobferry */
+  async function run(files: Record<string, string>, variables: Record<string, string> = {}, args: string[] = []) {
+    const [etc, home] = [
+      await mkdtemp(join(tmpdir(), 'jobferry-etc-')),
+      await mkdtemp(join(tmpdir(), 'jobferry-home-')),
+    ];
+    onTestFinished(async () => {
+      for (const folder of [etc, home]) await rm(folder, { recursive: true });
+    });
+    await mkdir(join(etc, 'credentials'));
+    await mkdir(join(home, 'dist'));
+    await writeFile(join(etc, 'credentials', 'database-url'), 'postgres://jobferry:s3cret@db7:5433/other');
+    for (const [name, text] of Object.entries(files)) await writeFile(join(etc, name), text);
+    await writeFile(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify([process.env, process.argv.slice(2)]))');
+    await writeFile(join(home, 'package.json'), '{"type":"module"}');
+    const given = { PATH: process.env.PATH, JOBFERRY_ETC: etc, JOBFERRY_HOME: home, JOBFERRY_NODE: process.execPath };
+    const script = join(ROOT, 'deploy/systemd/jobferry');
+    const { status, stdout, stderr } = spawnSync(script, args, { env: { ...given, ...variables }, encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const [env, passed] = JSON.parse(stdout) as [Record<string, string>, string[]];
+    return { etc, env, passed };
+  }
+
+  it('has the variables and secrets of the units', async () => {
+    const files = {
+      'jobferry.env': '# A comment.\nPUBLIC_URL=https://jobs.example.org/a b\nPORT=1\nPLANS={"free":{"queues":7}}',
+      'api.env': 'PORT=2',
+      'worker.env': 'PORT=3',
+    };
+    const { etc, env, passed } = await run(files, {}, ['queue', 'show', 'a b']);
+    expect(passed).toEqual(['queue', 'show', 'a b']);
+    expect(env).toMatchObject({
+      DATABASE_URL_FILE: join(etc, 'credentials', 'database-url'),
+      PUBLIC_URL: 'https://jobs.example.org/a b',
+      PLANS: '{"free":{"queues":7}}',
+      PORT: '2',
+    });
+    expect(env.ENCRYPTION_KEY_FILE).toBeUndefined();
+    const ofWorker = await run(files, { JOBFERRY_ROLE: 'worker' });
+    expect(ofWorker.env.PORT).toBe('3');
+    const without = await run({});
+    expect(without.env.PORT).toBeUndefined();
   });
-  await mkdir(join(etc, 'credentials'));
-  await mkdir(join(home, 'dist'));
-  await writeFile(join(etc, 'credentials', 'database-url'), 'postgres://jobferry:s3cret@db7:5433/other');
-  await writeFile(
-    join(etc, 'jobferry.env'),
-    '# A comment.\nPUBLIC_URL=https://jobs.example.org/a b\nPLANS={"free":{"queues":7}}\n',
-  );
-  await writeFile(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify([process.env, process.argv.slice(2)]))');
-  await writeFile(join(home, 'package.json'), '{"type":"module"}');
-  const given = { PATH: process.env.PATH, JOBFERRY_ETC: etc, JOBFERRY_HOME: home, JOBFERRY_NODE: process.execPath };
-  const script = join(ROOT, 'deploy/systemd/jobferry');
-  const { status, stdout, stderr } = spawnSync(script, ['queue', 'show', 'a b'], { env: given, encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  const [env, args] = JSON.parse(stdout);
-  expect(args).toEqual(['queue', 'show', 'a b']);
-  expect(env).toMatchObject({
-    DATABASE_URL_FILE: join(etc, 'credentials', 'database-url'),
-    PUBLIC_URL: 'https://jobs.example.org/a b',
-    PLANS: '{"free":{"queues":7}}',
+
+  // By the section EnvironmentFile= of systemd.exec(5).
+  it.each([
+    ['single quotes', `A='{"free":{"queues":7}}'`, '{"free":{"queues":7}}'],
+    ['double quotes', 'A="a \\"b\\" \\$HOME \\\\ \\n"', 'a "b" $HOME \\ \\n'],
+    ['quotes within a value', `A=it's "b"`, `it's "b"`],
+    ['several quoted parts', `A='a ' "b" c`, 'a bc'],
+    ['spaces around a value', ' A =  a b \t', 'a b'],
+    ['an escape', 'A=a\\"b\\ ', 'a"b '],
+    ['a value that goes on in the next line', 'A=one\\\ntwo\nB=c', 'onetwo'],
+    ['a quoted value of two lines', 'A="one\ntwo"\nB=c', 'one\ntwo'],
+    ['comments', '; A=1\n  # A="2\nA=3 # 4', '3 # 4'],
+    ['the last of two values', 'A=1\nA=2\n', '2'],
+    ['no value', 'A=', ''],
+    ['lines that are no variables', 'A=1\nA-B=2\n3A=3\nA', '1'],
+    ['what a shell would run', 'A=$(exit 3) `exit 4` $HOME', '$(exit 3) `exit 4` $HOME'],
+  ])('reads %s as systemd does', async (_what, file, value) => {
+    const { env } = await run({ 'jobferry.env': file });
+    expect(env.A).toBe(value);
   });
-  expect(env.ENCRYPTION_KEY_FILE).toBeUndefined();
 });
 
 describe('the units of systemd', () => {
