@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, parseConfig } from '../src/config.ts';
+import type { Cipher } from '../src/db/connection/cipher.ts';
 import { DEFAULT_PLANS } from '../src/domain/plan.ts';
+import { SHARED_SETTINGS } from '../src/domain/release.ts';
+import { settingsOf } from '../src/start/settings.ts';
 
 function complaintOf(env: Record<string, string>): string {
   try {
@@ -261,6 +264,42 @@ describe('PUBLIC_URL', () => {
   ])('%s is refused', (PUBLIC_URL, complaint) => {
     expect(complaintOf({ PUBLIC_URL })).toMatch(complaint);
     expect(complaintOf({ PUBLIC_URL })).not.toContain('secret');
+  });
+});
+
+describe('settings that a fleet shares', () => {
+  const sharedBy = (env: NodeJS.ProcessEnv) =>
+    settingsOf(parseConfig(env), { cipher: { keyIds: [] as readonly string[] } as Cipher }).shared;
+
+  it('are reported with their values, and long ones as hashes', () => {
+    expect(sharedBy({ WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8', WEBHOOK_TIMEOUT_SECONDS: '0.5' })).toEqual({
+      PLANS: expect.stringMatching(/^[0-9a-f]{8}$/),
+      TEMPLATES: expect.stringMatching(/^[0-9a-f]{8}$/),
+      MAX_BODY_BYTES: '1048576',
+      JOB_RETENTION_SECONDS: '259200',
+      JOB_LIFETIME_SECONDS: '86400',
+      WEBHOOK_TIMEOUT_SECONDS: '0.5',
+      WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8',
+      SIGNATURE_HEADER: 'x-service-signature',
+      REPORT_URL: 'none',
+    });
+    expect(sharedBy({ REPORT_URL: `https://${'a'.repeat(60)}.example` }).REPORT_URL).toMatch(/^[0-9a-f]{8}$/);
+  });
+
+  it('are all of them, and for a worker those that it uses', () => {
+    const ofApi = Object.keys(sharedBy({ ROLE: 'api' }));
+    expect(ofApi.sort()).toEqual(Object.keys(SHARED_SETTINGS).sort());
+    const isForApi = (name: string) => ['TEMPLATES', 'MAX_BODY_BYTES'].includes(name);
+    expect(Object.keys(sharedBy({ ROLE: 'worker' })).sort()).toEqual(ofApi.filter((name) => !isForApi(name)));
+  });
+
+  it.each([
+    ['plans', { PLANS: '{"free":{"queues":1,"window":9}}' }, { PLANS: '{"free":{"window":9,"queues":1}}' }],
+    ['networks', { WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8,::1/128' }, { WEBHOOK_ALLOW_CIDRS: '::1/128,10.0.0.0/8' }],
+    ['headers', { SIGNATURE_HEADER: 'X-Signed' }, { SIGNATURE_HEADER: 'x-signed' }],
+  ])('are the same for %s in another order or case', (_what, one, other) => {
+    expect(sharedBy(one)).toEqual(sharedBy(other));
+    expect(sharedBy(one)).not.toEqual(sharedBy({}));
   });
 });
 

@@ -1,11 +1,11 @@
 import { type Finding, problem, warning } from './doctor.ts';
-import { ROLES, type SeenProcess } from './release.ts';
+import { ROLES, type SeenProcess, SHARED_SETTINGS, type SharedSetting } from './release.ts';
 
 /** Findings of `doctor` about settings in which the running processes differ. */
 
 /** @param needed ids of the keys that stored texts need */
 export function judgeSettingsApart(processes: readonly SeenProcess[], needed: readonly string[]): Finding[] {
-  return [...judgeKeys(processes, needed), ...judgePlans(processes), ...judgeCommits(processes)];
+  return [...judgeKeys(processes, needed), ...judgeShared(processes), ...judgeCommits(processes)];
 }
 
 /** "a process (worker, started at 2026-11-28T15:00:00.000Z on db1, pid 123)" */
@@ -41,14 +41,17 @@ function judgeKeys(processes: readonly SeenProcess[], needed: readonly string[])
   });
 }
 
-function judgePlans(processes: readonly SeenProcess[]): Finding[] {
-  const hashes = new Set(processes.flatMap(({ settings }) => settings?.plans ?? []));
-  if (hashes.size < 2) return [];
-  const whose = processes.flatMap((one) =>
-    one.settings === null ? [] : [`${processInWords(one)}: ${one.settings.plans}`],
-  );
-  const what = `PLANS is not the same for all processes, so limits depend on the process: ${whose.join('; ')}`;
-  return [warning(CHECK, what, 'set the same PLANS for all of them, and restart them')];
+function judgeShared(processes: readonly SeenProcess[]): Finding[] {
+  return (Object.keys(SHARED_SETTINGS) as SharedSetting[]).flatMap((name) => {
+    const values = processes.flatMap((process) => {
+      const value = process.settings?.shared?.[name];
+      return value === undefined ? [] : [{ process, value }];
+    });
+    if (new Set(values.map(({ value }) => value)).size < 2) return [];
+    const whose = values.map(({ process, value }) => `${processInWords(process)}: ${value}`).join('; ');
+    const what = `${name} is not the same for all processes, so ${SHARED_SETTINGS[name]}: ${whose}`;
+    return [warning(CHECK, what, `set the same ${name} for all of them, and restart them`)];
+  });
 }
 
 /** Two builds of one version: the earlier one cannot be started again once the later one has migrated the database. */

@@ -119,9 +119,26 @@ export interface ProcessSettings {
   commit: string | null;
   /** Ids of the keys of ENCRYPTION_KEY; the first is meant to encrypt. */
   keys: readonly string[];
-  /** Hash of PLANS. */
-  plans: string;
+  /** Values that other processes must have, too, or their hashes; without those that its role does not use. */
+  shared: Readonly<Partial<Record<SharedSetting, string>>>;
 }
+
+/**
+ * Variables that must be the same for all processes, with what happens if they are not: any API takes a request, any worker
+ * delivers a job, and any of them removes it. Addresses, proxies, name servers and limits of load are those of one process or machine.
+ */
+export const SHARED_SETTINGS = {
+  PLANS: 'limits depend on the process',
+  TEMPLATES: 'the settings of new queues depend on the process',
+  MAX_BODY_BYTES: 'the largest payload depends on the process',
+  JOB_RETENTION_SECONDS: 'the shortest one removes the jobs of all',
+  JOB_LIFETIME_SECONDS: 'the lifetime of jobs depends on the process',
+  WEBHOOK_TIMEOUT_SECONDS: 'the time that a receiver has depends on the process',
+  WEBHOOK_ALLOW_CIDRS: 'the receivers that are allowed depend on the process',
+  SIGNATURE_HEADER: 'the header with the signature depends on the process',
+  REPORT_URL: 'the report URL of a delivery depends on the process',
+};
+export type SharedSetting = keyof typeof SHARED_SETTINGS;
 
 /** @returns the oldest release whose processes may run on a database both before and after this program migrates it */
 export function oldestBeside(own: Release, stored: Release | null): string {

@@ -78,7 +78,7 @@ describe('a new first key', () => {
         address: null,
         ignored: [],
       },
-      settings: { host: 'db1', pid: 1, commit: null, keys: new Cipher(of).keyIds, plans: '' },
+      settings: { host: 'db1', pid: 1, commit: null, keys: new Cipher(of).keyIds, shared: {} },
     });
 
   it('encrypts nothing before every running process has it', async () => {

@@ -304,7 +304,14 @@ describe('doctor', () => {
       'warning',
       /lacks the key 0000000a, so nothing is encrypted with it yet/,
     ],
-    ['has other plans', { plans: 'p2' }, ['0000000a'], 'warning', /^PLANS is not the same .*pid 7\): p1; .*: p2$/],
+    ['has other plans', { shared: { PLANS: 'p2' } }, [], 'warning', /^PLANS is not the same .*pid 7\): p1; .*: p2$/],
+    [
+      'has another retention',
+      { shared: { JOB_RETENTION_SECONDS: '3600' } },
+      [],
+      'warning',
+      /^JOB_RETENTION_SECONDS is not .*, so the shortest one removes the jobs of all: .*: 259200; .*: 3600$/,
+    ],
     [
       'is another build',
       { commit: 'b'.repeat(40) },

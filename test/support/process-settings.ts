@@ -6,5 +6,5 @@ export const SETTINGS: ProcessSettings = {
   pid: 7,
   commit: 'a'.repeat(40),
   keys: ['0000000a'],
-  plans: 'p1',
+  shared: { PLANS: 'p1', JOB_RETENTION_SECONDS: '259200' },
 };
