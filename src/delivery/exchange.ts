@@ -11,9 +11,16 @@ import type { InterimUse } from './interim-answers.ts';
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** How one send ended. `abandoned`: the claim was lost before the request was written. */
-export type SendResult =
-  | { abandoned?: never; answer: DeliveryAnswer; durationMs: number; responseBody: string | null }
-  | { abandoned: true };
+export type SendResult = SentResult | { abandoned: true };
+
+interface SentResult {
+  abandoned?: never;
+  answer: DeliveryAnswer;
+  durationMs: number;
+  responseBody: string | null;
+  /** Set if the client of a tunnel has sent the answer: what it lacks is not the operator's to repair. */
+  isFromClient?: true;
+}
 
 /** Bytes of an answer's body that are read and stored (R9). */
 export const RESPONSE_BODY_BYTES = 4096;

@@ -58,8 +58,8 @@ const RECEIVER_ADVICE: Readonly<Record<string, string>> = {
 const OWN_ADVICE: Readonly<Record<OwnFailure, string>> = {
   proxy_unreachable: 'Jobferry cannot reach its own proxy (WEBHOOK_PROXY_URL).',
   resolver_unreachable: 'None of Jobferry’s name servers answers.',
-  no_descriptors: 'The worker has no file descriptors left: raise its limit (ulimit -n).',
-  no_local_port: 'The worker’s machine has no local port left.',
+  no_descriptors: 'The sending process has no file descriptors left: raise its limit (ulimit -n).',
+  no_local_port: 'The sending machine has no local port left.',
 };
 
 /** The result of a request to the webhook, before it is classified. */

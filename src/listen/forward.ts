@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { buildConnector } from 'undici';
+import { withServerName } from '../delivery/address-guard.ts';
 import { Egress } from '../delivery/egress.ts';
 import { Exchange, type SendResult } from '../delivery/exchange.ts';
 import { createAgent } from '../delivery/send.ts';
@@ -16,16 +17,21 @@ export interface Forwarder {
 }
 
 /**
- * A delivery ends here as it would without a tunnel, by the same exchange: interim answers are passed over, and a connection that the
- * receiver was closing uses no attempt.
+ * A delivery ends here as it would without a tunnel, by the same exchange: interim answers are passed over, and neither a connection that
+ * the receiver was closing nor a lack of descriptors or local ports uses an attempt.
  * @param secret signs the deliveries in place of the queue's own; null to leave them as they are
  */
 export function createForwarder(url: URL, secret: string | null): Forwarder {
   const opening = { accountId: '' };
-  const connect = buildConnector({ timeout: CONNECT_MS });
+  const egress = new Egress(undefined);
+  const open = buildConnector({ timeout: CONNECT_MS });
+  const connect: buildConnector.connector = (server, callback) =>
+    open(withServerName(server, server.hostname), (...opened) => {
+      if (opened[0] === null) egress.works('no_descriptors', 'no_local_port');
+      callback(...opened);
+    });
   const pooled = createAgent({ connect, pipelining: 1 }, opening);
   const fresh = createAgent({ connect, pipelining: 0 }, opening);
-  const egress = new Egress(undefined);
   const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' } as const;
   return {
     async send({ id: deliveryId, headers: given, body: text, timeoutMs }) {
@@ -46,8 +52,6 @@ export function createForwarder(url: URL, secret: string | null): Forwarder {
 function answerOf({ answer, responseBody }: SendResult & { abandoned?: never }): Omit<WireAnswer, 'deliveryId'> {
   if (answer.kind === 'no_answer') return { error: answer.error };
   const { statusCode, retryAfter, isPermanent } = answer;
-  // The service takes no others from a tunnel.
-  if (statusCode > 599) return { error: 'invalid_response' };
   return {
     ...{ statusCode, body: responseBody ?? '' },
     ...(retryAfter === null ? {} : { retryAfter: retryAfter.slice(0, MAX_TEXT) }),

@@ -2,7 +2,7 @@ import type { TunnelRow } from '../db/tunnels.ts';
 import { decodeBody, RESPONSE_BODY_BYTES, type SendResult } from '../delivery/exchange.ts';
 import { requestHeaders, type SendRequest } from '../delivery/send.ts';
 import type { Actor } from '../domain/audit.ts';
-import { DELIVERY_ERRORS, type DeliveryAnswer, type DeliveryError } from '../domain/outcome.ts';
+import { DELIVERY_ERRORS, type DeliveryAnswer } from '../domain/outcome.ts';
 import { HELD_UP_MS } from '../pacing/decide-after.ts';
 
 /** A delivery on its way to the client of a tunnel. */
@@ -151,6 +151,7 @@ export class Tunnel implements TunnelFacts {
       answer: deliveryAnswerOf(answer),
       durationMs: performance.now() - awaited.startedAt,
       responseBody: answer.statusCode === null ? null : beginningOf(answer.body ?? ''),
+      isFromClient: true,
     });
   }
 
@@ -197,10 +198,14 @@ export class Tunnel implements TunnelFacts {
   }
 }
 
+/** With the limits of the client's process and machine, for which the job is not to blame (D38). */
+const CLIENT_ERRORS = [...DELIVERY_ERRORS, 'no_descriptors', 'no_local_port'] as const;
+type ClientError = (typeof CLIENT_ERRORS)[number];
+
 function deliveryAnswerOf({ statusCode, retryAfter, outcome, error }: TunnelAnswer): DeliveryAnswer {
   if (statusCode === null) {
-    const isKnown = (DELIVERY_ERRORS as readonly (string | null)[]).includes(error);
-    return { kind: 'no_answer', error: isKnown ? (error as DeliveryError) : 'network_error' };
+    const isKnown = (CLIENT_ERRORS as readonly (string | null)[]).includes(error);
+    return { kind: 'no_answer', error: isKnown ? (error as ClientError) : 'network_error' };
   }
   const isPermanent = outcome?.trim().toLowerCase() === 'permanent';
   return { kind: 'answered', statusCode, retryAfter, ...(isPermanent ? { isPermanent } : {}) };

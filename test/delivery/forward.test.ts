@@ -1,6 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import dns from 'node:dns';
+import type { AddressInfo } from 'node:net';
+import { createServer, type TlsOptions } from 'node:tls';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { classify } from '../../src/domain/outcome.ts';
 import { createForwarder } from '../../src/listen/forward.ts';
 import type { WireDelivery } from '../../src/listen/server.ts';
+import { Tunnel } from '../../src/tunnel/tunnel.ts';
+import { createCertificate } from '../support/certificate.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
 /** `jobferry listen` reads the answers of a receiver on this machine as a worker does. */
@@ -32,6 +38,8 @@ async function forwarderTo(onRequest: (request: number, connection: number) => s
   return forwarder;
 }
 
+type Found = (error: null, addresses: dns.LookupAddress[]) => void;
+
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone';
 
 describe('the forwarder of a tunnel', () => {
@@ -59,5 +67,55 @@ describe('the forwarder of a tunnel', () => {
     const forwarder = await forwarderTo(() => '');
     const { answer } = await forwarder.send({ ...DELIVERY, timeoutMs: 100 });
     expect(answer).toEqual({ deliveryId: '1', error: 'timeout' });
+  });
+
+  it('passes on every final status of HTTP', async () => {
+    const forwarder = await forwarderTo(() => 'HTTP/1.1 999 No\r\ncontent-length: 0\r\n\r\n');
+    expect((await forwarder.send(DELIVERY)).answer).toEqual({ deliveryId: '1', statusCode: 999, body: '' });
+  });
+
+  it('sends a TLS server its name without the dot at its end', async () => {
+    const names: string[] = [];
+    const { key, cert } = createCertificate({ names: ['localhost'] });
+    const SNICallback: TlsOptions['SNICallback'] = (name, callback) => {
+      names.push(name);
+      callback(null);
+    };
+    const server = createServer({ key, cert, SNICallback });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    // Few resolvers know `localhost.`.
+    const resolver = vi
+      .spyOn(dns, 'lookup')
+      .mockImplementation(((_host: string, _options: object, callback: Found) =>
+        callback(null, [{ address: '127.0.0.1', family: 4 }])) as unknown as typeof dns.lookup);
+    onTestFinished(() => resolver.mockRestore());
+    const { port } = server.address() as AddressInfo;
+    const forwarder = createForwarder(new URL(`https://localhost.:${port}/`), null);
+    opened.push({ close: async () => void server.close() }, forwarder);
+    // The certificate is not known here.
+    expect((await forwarder.send(DELIVERY)).answer).toEqual({ deliveryId: '1', error: 'tls_error' });
+    expect(names).toEqual(['localhost']);
+  });
+});
+
+describe('the service', () => {
+  it.each([
+    ['no_descriptors', 'unsent'],
+    ['no_local_port', 'unsent'],
+    // A client must not blame the operator's network.
+    ['proxy_unreachable', 'failed'],
+    ['reset', 'failed'],
+    ['another text', 'failed'],
+  ])('takes %s of a client as %s', async (error, kind) => {
+    const openedBy = { type: 'api_key', id: 'k', label: 'key' } as const;
+    const facts = { id: 't', accountId: 'a', queueId: 'q', openedBy, isForced: false };
+    const tunnel = new Tunnel(facts, { timeoutMs: 5000, signatureHeader: 'x-service-signature' });
+    const sent = tunnel.send({ url: 'http://127.0.0.1/', secret: 's', body: Buffer.from('{}') });
+    tunnel.answered({ id: '1', statusCode: null, retryAfter: null, outcome: null, body: null, error });
+    const result = await sent;
+    if (result.abandoned) throw new Error('abandoned');
+    const isKnown = kind === 'unsent' || error === 'reset';
+    const expected = isKnown ? error : 'network_error';
+    expect(classify(result.answer, 0)).toEqual({ kind, statusCode: null, error: expected });
   });
 });

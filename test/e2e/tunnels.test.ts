@@ -67,6 +67,7 @@ describe('a tunnel', () => {
     const webhook = await openReceiver();
     const local = await openReceiver((request) => {
       const { n } = request.json().payload as { n: number };
+      if (n === 4) return { status: 600 };
       return n === 2 ? { status: 429, headers: { 'retry-after': '0' } } : { status: 201, body: `took ${n}` };
     });
     const queue = await api.createQueue({ webhookUrl: webhook.url });
@@ -85,6 +86,9 @@ describe('a tunnel', () => {
 
     const held = await api.publish(queue.name, { payload: { n: 2 } });
     await api.waitForJob(held.id, ({ deferCount }) => deferCount > 0);
+    const odd = await api.publish(queue.name, { payload: { n: 4 } });
+    const { history } = await api.waitForJob(odd.id, ({ attempts }) => attempts > 1);
+    expect(history).toMatchObject([{ status: 'failed', error: 'HTTP 600', webhookStatusCode: 600 }]);
     expect(webhook.requests).toEqual([]);
 
     await client.stop();

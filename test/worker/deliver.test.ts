@@ -150,4 +150,20 @@ describe('a claim', () => {
     });
     expect(server.received.join('')).toBe('');
   });
+
+  it.each([
+    [true, 'abandoned'],
+    [undefined, 'unsent'],
+  ] as const)(
+    'a claim whose delivery could not begin is given back (client of a tunnel: %s)',
+    async (isFromClient, outcome) => {
+      const answer = { kind: 'no_answer', error: 'no_descriptors' } as const;
+      const result = { answer, durationMs: 1, responseBody: null, ...(isFromClient ? { isFromClient } : {}) };
+      const sender = { ...setup(), send: () => Promise.resolve(result) };
+      const transition = { status: 'pending', attempts: 0, entry: null, lastError: 'no_descriptors' };
+      const delivery = await deliver(sender, claimed('http://127.0.0.1/'), claimedAt(), lease(60_000));
+      expect(delivery).toMatchObject({ outcome, settlement: { transition } });
+      expect(delivery.settlement.transition.waitMs).toBeGreaterThan(0);
+    },
+  );
 });

@@ -145,13 +145,13 @@ const TunnelAnswerInput = builder.inputType('TunnelAnswerInput', {
   description: 'The answer of a receiver behind a tunnel.',
   fields: (t) => ({
     deliveryId: t.id({ required: true, description: 'Id of the delivery.' }),
-    statusCode: t.int({ description: 'Status of the answer, 200 to 599; null if there was none.' }),
+    statusCode: t.int({ description: 'Status of the answer, 200 to 999; null if there was none.' }),
     retryAfter: t.string({ description: 'Value of its header `retry-after`.' }),
     outcome: t.string({ description: 'Value of its header `x-jobferry-outcome`.' }),
     body: t.string({ description: 'Beginning of its body; 4 KiB are kept.' }),
     error: t.string({
       description:
-        'Why there was no answer, as in the history of a job, such as `connection_refused` or `timeout`; `network_error` for other texts.',
+        'Why there was no answer, as in the history of a job, such as `connection_refused` or `timeout`; `network_error` for other texts. `no_descriptors` and `no_local_port` use no attempt.',
     }),
   }),
 });
@@ -203,8 +203,8 @@ interface AnswerInput extends Partial<Omit<{ [Name in keyof TunnelAnswer]: Tunne
 function answersOf(answers: readonly AnswerInput[]): TunnelAnswer[] {
   if (answers.length > MAX_ANSWERS) throw invalid(`answers must have at most ${MAX_ANSWERS} items`);
   return answers.map(({ deliveryId: id, statusCode = null, retryAfter, outcome, body, error }) => {
-    if (statusCode !== null && !(statusCode >= 200 && statusCode <= 599))
-      throw invalid('statusCode must be from 200 to 599');
+    if (statusCode !== null && !(statusCode >= 200 && statusCode <= 999))
+      throw invalid('statusCode must be from 200 to 999');
     const texts = { retryAfter: retryAfter ?? null, outcome: outcome ?? null, error: error ?? null };
     if (!/^\d{1,15}$/.test(id)) throw invalid('deliveryId must be the id of a delivery');
     for (const [name, text] of Object.entries(texts)) {

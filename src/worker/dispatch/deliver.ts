@@ -131,10 +131,16 @@ function decide(job: ClaimedJob, result: SendResult, now: number, pauseMs: () =>
                 job.encryptedWith === undefined ? undefined : { queueId: job.queueId, keyId: job.encryptedWith },
             },
     },
-    outcome: outcome?.kind ?? 'abandoned',
+    outcome: seenOutcome(outcome, result),
     errorCode: 'answer' in result && result.answer.kind === 'no_answer' ? result.answer.code : undefined,
     durationMs,
   };
+}
+
+/** A client of a tunnel must not choose `unsent`, which pages the operator. */
+function seenOutcome(outcome: Outcome | null, result: SendResult): Delivery['outcome'] {
+  if (outcome === null || 'abandoned' in result) return 'abandoned';
+  return outcome.kind === 'unsent' && result.isFromClient ? 'abandoned' : outcome.kind;
 }
 
 function eventOf(outcome: Outcome | null, pauseMs: () => number): JobEvent {
