@@ -16,6 +16,7 @@ import { createPublishTurns, type PublishTurns } from './guards/publish-turns.ts
 import { createRequestLimits, type RequestRates, requestLimits } from './guards/request-limits.ts';
 import { keyRights } from './guards/route-scopes.ts';
 import type { UnreadAnswers } from './guards/unread-answers.ts';
+import { onceAnswered } from './once-answered.ts';
 import { type Dashboard, mountDashboard } from './pages/dashboard.ts';
 import { mountDocumentation } from './pages/docs.ts';
 import { mountGuide } from './pages/guide.ts';
@@ -61,7 +62,7 @@ export interface AppOptions {
   guide?: string | null;
   /** Serves `/metrics`; null if these are on another port. */
   metrics?: RequestListener | null;
-  /** Called when a request that may have changed something has been answered. */
+  /** Called when a request that may have changed something is answered, also if its client has left meanwhile. */
   onChange?: ((account: Account) => void) | undefined;
   /** Whether ordinary publishes and acks take the short way. False only in tests, which compare both ways. */
   hasShortWays?: boolean;
@@ -177,7 +178,7 @@ function pass(app: Express, steps: readonly Step[]): void {
 function watched(unread: UnreadAnswers, onChange: AppOptions['onChange']): RequestHandler {
   return (req, res, next) => {
     if (req.method === 'GET') unread.watch(res, accountOf(res).id);
-    else if (onChange !== undefined) res.on('finish', () => onChange(accountOf(res)));
+    else if (onChange !== undefined) onceAnswered(res, () => onChange(accountOf(res)));
     next();
   };
 }

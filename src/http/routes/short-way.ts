@@ -5,6 +5,7 @@ import { keyIn } from '../guards/authentication.ts';
 import type { CountRequest } from '../guards/request-limits.ts';
 import type { UnreadAnswers } from '../guards/unread-answers.ts';
 import { type Answer, type Locals, localsOf } from '../locals.ts';
+import { onceAnswered } from '../once-answered.ts';
 import type { SendJson } from '../send-json.ts';
 import { belongsTo } from '../server/open-connections.ts';
 import type { RestServices } from './rest-services.ts';
@@ -63,7 +64,7 @@ export function shortWay<Asked>(
     const locals: Locals = { ...localsOf(res), account, route: route.path, knownAt };
     const answer: Answer = Object.assign(res, { locals });
     setCommonHeaders(res);
-    if (onChange !== undefined) res.on('finish', () => onChange(account));
+    if (onChange !== undefined) onceAnswered(res, () => onChange(account));
     if (route.receive?.(req, answer) === false) return;
     route
       .carryOut(asked, req, answer)
