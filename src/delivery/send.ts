@@ -48,6 +48,8 @@ export interface DeliveredJob {
 }
 
 export interface TestOptions {
+  /** Called with a function that ends the request as if its time were over. */
+  onStart?: (end: () => void) => void;
   /** The bytes that are signed in place of the body; null for a request without a signature. */
   signs?: Buffer | null;
   /** Called with the headers of the answer, and the socket that it came by. */
@@ -136,9 +138,9 @@ export function createSender(options: SenderOptions): Sender {
         const exchangeOptions = buildOptions(request, options);
         if (exchangeOptions === null) settle(NOT_SENDABLE);
         else {
-          const { stillMine } = request;
+          const { stillMine, test } = request;
           const first = sockets.open < maxSockets ? pooled : fresh;
-          new Exchange({
+          const exchange = new Exchange({
             options: exchangeOptions,
             timeoutMs,
             stillMine,
@@ -146,8 +148,10 @@ export function createSender(options: SenderOptions): Sender {
             fresh,
             egress,
             settle,
-            onHeaders: request.test?.onHeaders,
-          }).start();
+            onHeaders: test?.onHeaders,
+          });
+          exchange.start();
+          test?.onStart?.(() => exchange.expire());
         }
       });
     },

@@ -6,23 +6,32 @@ import { buildEnvelope } from './envelope.ts';
 import type { Sender } from './send.ts';
 
 /**
- * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery.
+ * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery. A request
+ * whose client has left ends at once.
  */
-export function createTestSender(sender: Sender): (request: TestRequest) => Promise<TestAnswer> {
-  return async (request) => {
+export function createTestSender(sender: Sender): (request: TestRequest, signal?: AbortSignal) => Promise<TestAnswer> {
+  return async (request, signal) => {
     const { accountId, id, queueId, name, webhookUrl, signingSecret, nextSigningSecret, ackTimeout, now } = request;
     const body = buildEnvelope({ id, queue: name, payload: TEST_PAYLOAD, attempt: 1, maxAttempts: 1, createdAt: now });
     let certificateEndsAt: Date | null = null;
+    let end: () => void = () => undefined;
+    const leave = () => end();
+    signal?.addEventListener('abort', leave);
     const result = await sender.send({
       ...{ accountId, url: webhookUrl, secret: signingSecret, nextSecret: nextSigningSecret, body },
       job: { id, queue: name, queueId, attempt: 1, ackTimeout },
       standardWebhooks: request.standardWebhooks,
       test: {
+        onStart: (endRequest) => {
+          end = endRequest;
+          if (signal?.aborted === true) end();
+        },
         onHeaders: (_headers, socket) => {
           certificateEndsAt = endOfCertificate(socket);
         },
       },
     });
+    signal?.removeEventListener('abort', leave);
     if (result.abandoned) throw new Error('a test request without a claim was abandoned');
     return { ...result, certificateEndsAt };
   };

@@ -83,8 +83,8 @@ export interface Context {
    * none. Other processes poll.
    */
   followQueues?: (() => Promise<void>) | null;
-  /** Sends a test request to a receiver, within the limits of a delivery. */
-  sendTest(request: TestRequest): Promise<TestAnswer>;
+  /** Sends a test request to a receiver, within the limits of a delivery. @param signal ends it when the client has left */
+  sendTest(request: TestRequest, signal?: AbortSignal): Promise<TestAnswer>;
   /** Sends test requests to a receiver, and judges its answers. @param signal aborts when the client has left */
   examine(receiver: Examined, signal?: AbortSignal): Promise<ExaminationFinding[]>;
   /** Whether deliveries may connect to an IP address, by the settings of this process. */

@@ -107,10 +107,10 @@ builder.mutationFields((t) => ({
     type: CheckReceiverPayload,
     complexity: PRICE.receiverCheck,
     description:
-      'Sends one signed test request to the webhook of a queue, with the address checks and the time limit of a delivery, and waits for the answer. Its envelope has the payload `{"jobferry":"check"}` and an id that no job has. It is not a job: it counts neither as an attempt nor in statistics, and pause, hold, concurrency and rate limit do not apply. At most 10 a minute and account, and five checks or examinations at once.',
+      'Sends one signed test request to the webhook of a queue, with the address checks and the time limit of a delivery, and waits for the answer. Its envelope has the payload `{"jobferry":"check"}` and an id that no job has. It is not a job: it counts neither as an attempt nor in statistics, and pause, hold, concurrency and rate limit do not apply. The request ends when the client has left. At most 10 a minute and account, and five checks or examinations at once.',
     errors: { types: [NotFoundError, ConflictError] },
     args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
-    resolve: (_root, { queueId: id }, { services, account }) =>
-      refusing(async () => ({ check: await services.queues.checkReceiver(account, idOf(id, 'queue')) })),
+    resolve: (_root, { queueId: id }, { services, account, signal }) =>
+      refusing(async () => ({ check: await services.queues.checkReceiver(account, idOf(id, 'queue'), signal) })),
   }),
 }));

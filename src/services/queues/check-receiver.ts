@@ -1,6 +1,7 @@
 import { beginReceiverCheck, type CheckedQueue } from '../../db/queues/check.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
+import { allowance } from '../../domain/fair-share.ts';
 import { isId } from '../../domain/id.ts';
 import { type CheckOfReceiver, checkOf } from '../../domain/receiver-check.ts';
 import { type ExaminationFinding, payloadProblem } from '../../domain/receiver-examination.ts';
@@ -9,6 +10,8 @@ import type { Context } from '../context.ts';
 /** Checks and examinations at once in this process, of all accounts and of one. */
 const AT_ONCE = 20;
 const AT_ONCE_OF_ACCOUNT = 5;
+/** An account takes a place only while it has fewer than this for each free one, so four greedy accounts leave four to the others. */
+const APPETITE = 0.5;
 /** Per minute of an account over all processes. Each examination is thirty requests. */
 const CHECKS = { action: 'queue.check_receiver', verb: 'checks', perMinute: 10 } as const;
 const EXAMINATIONS = { action: 'queue.examine_receiver', verb: 'examines', perMinute: 3 } as const;
@@ -22,7 +25,8 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
   function take(accountId: string): () => void {
     const ofAccount = runningOf.get(accountId) ?? 0;
     if (ofAccount >= AT_ONCE_OF_ACCOUNT) throw tooMany(`the account is checking ${AT_ONCE_OF_ACCOUNT} receivers`);
-    if (running >= AT_ONCE) throw tooMany(`this process is checking ${AT_ONCE} receivers`);
+    if (allowance(AT_ONCE - running, ofAccount, APPETITE) <= 0)
+      throw tooMany(`this process is checking ${running} of ${AT_ONCE} receivers, ${ofAccount} of the account`);
     running += 1;
     runningOf.set(accountId, ofAccount + 1);
     return () => {
@@ -59,11 +63,12 @@ export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'd
   return {
     /**
      * Sends one signed request to the webhook of a queue, and returns its answer.
+     * @param signal aborts when the client has left: then the request ends
      * @throws JobferryError `not_found`, `conflict` (too many checks), `unavailable`
      */
-    checkReceiver(account: Account, queueId: string): Promise<CheckOfReceiver> {
+    checkReceiver(account: Account, queueId: string, signal: AbortSignal): Promise<CheckOfReceiver> {
       return withQueue(account, queueId, CHECKS, async (queue) =>
-        checkOf(queue.now, await sendTest({ ...queue, accountId: account.id })),
+        checkOf(queue.now, await sendTest({ ...queue, accountId: account.id }, signal)),
       );
     },
 
