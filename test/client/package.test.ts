@@ -126,6 +126,16 @@ describe('the package', () => {
     expect(await runInProject('use.mjs', imports + USE)).toEqual(USED);
   });
 
+  it('can be imported in a test environment that imitates a browser and lacks most of its functions', async () => {
+    // As in jest-environment-jsdom.
+    const missing = ['TextDecoder', 'TextEncoder', 'crypto', 'fetch', 'Headers', 'Request', 'Response'];
+    const entries = ['@jobferry/client', '@jobferry/client/webhook', '@jobferry/client/testing'];
+    const text = `for (const name of ${JSON.stringify(missing)}) delete globalThis[name];
+      const types = ${JSON.stringify(entries)}.map((entry) => typeof require(entry));
+      console.log(JSON.stringify([types, typeof TextDecoder, typeof crypto]));`;
+    expect(await runInProject('bare.cjs', text)).toEqual([['object', 'object', 'object'], 'undefined', 'undefined']);
+  });
+
   it('can be required', async () => {
     const another = "const { JobferryConnectionError: AnotherConnectionError } = require('@jobferry/client/webhook');";
     const requires = `const { ${FROM_CLIENT} } = require('@jobferry/client');

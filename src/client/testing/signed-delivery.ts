@@ -36,8 +36,6 @@ export interface SignedDelivery {
   body: string;
 }
 
-const encoder = new TextEncoder();
-
 /**
  * Creates a delivery that a receiver takes for a real one:
  *
@@ -72,6 +70,7 @@ export function newId(): string {
 
 async function signatureOf(body: string, secret: string): Promise<string> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const encoder = new TextEncoder();
   const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['sign']);
   const bytes = new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(body)));
   return `sha256=${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;

@@ -18,8 +18,6 @@ const MAX_JOBS = 1000;
 /** The default of the service's `MAX_BODY_BYTES`, less what a request has beside its jobs. */
 const USUAL_BYTES = 1_000_000;
 
-const encoder = new TextEncoder();
-
 interface Prepared {
   job: PublishInput;
   wire: object;
@@ -85,7 +83,7 @@ function prepare(queue: string, job: PublishInput): Prepared {
   const { payload, ...rest } = job;
   refuseLostParts(payload);
   const wire = { queue, job: { ...rest, payloadText: writeJson(payload) } };
-  return { job, wire, bytes: encoder.encode(JSON.stringify(wire)).length + 1 };
+  return { job, wire, bytes: new TextEncoder().encode(JSON.stringify(wire)).length + 1 };
 }
 
 /** The next jobs that one request takes; at least one. */

@@ -53,12 +53,10 @@ export interface Delivery<Payload> {
   extend(seconds: number, progress?: string): Promise<Date>;
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** Returns null for a body that is not an envelope. */
 export function parseEnvelope<Payload>(bytes: Uint8Array): DeliveredJob<Payload> | null {
   try {
-    const raw = decoder.decode(bytes);
+    const raw = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const parsed: unknown = JSON.parse(raw);
     return isEnvelope<Payload>(parsed) ? { ...parsed, raw } : null;
   } catch {

@@ -1,4 +1,5 @@
-const encoder = new TextEncoder();
+/** Made at the first use: a test environment such as jsdom lacks the class, and imports the module all the same. */
+const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
 /**
  * Verifies that Jobferry sent a delivery: `header` must be `sha256=` and the lowercase hex HMAC-SHA256 of the received
@@ -20,7 +21,7 @@ export async function verifySignature(
   if (hex === undefined) return false;
   const signature = Uint8Array.from({ length: 32 }, (_, at) => Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16));
   // WebCrypto's types exclude shared memory, which no body uses.
-  const body = (typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody) as Uint8Array<ArrayBuffer>;
+  const body = (typeof rawBody === 'string' ? encode(rawBody) : rawBody) as Uint8Array<ArrayBuffer>;
   const secrets = (typeof secret === 'string' ? [secret] : secret).filter((one) => one !== '');
   const matches = await Promise.all(secrets.map((one) => isSignedWith(one, signature, body)));
   return matches.includes(true);
@@ -32,6 +33,6 @@ async function isSignedWith(
   body: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['verify']);
+  const key = await crypto.subtle.importKey('raw', encode(secret), algorithm, false, ['verify']);
   return crypto.subtle.verify('HMAC', key, signature, body);
 }
