@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded/server.ts';
 import { ask } from '../support/ask.ts';
 import { builtService } from '../support/built.ts';
@@ -33,7 +33,15 @@ const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'jobferry-embedded-'));
+  // Locales and a time zone that are not installed; the first start creates the database.
+  for (const [name, value] of [
+    ['LC_ALL', 'xx_YY.UTF-8'],
+    ['LANG', 'xx'],
+    ['TZ', 'Nowhere/Bad'],
+  ] as const)
+    vi.stubEnv(name, value);
 });
+afterAll(() => vi.unstubAllEnvs());
 
 afterEach(stopAll);
 

@@ -117,10 +117,11 @@ it('a role without pg_read_all_stats knows that it does not see sessions of othe
   expect(await blindRole(db)).toBe(null);
 });
 
-it('the statements of the handbook for a full disk name who holds a snapshot', async () => {
+it('the statements of the handbook for a full disk name who holds a snapshot, to a role with pg_monitor', async () => {
   const { url } = await openFixture();
   const [holder, superuser] = [await connect(url), await connect(url)];
   onTestFinished(() => Promise.all([holder.end(), superuser.end()]).then(() => undefined));
+  await superuser.query('set role pg_monitor');
   await holder.query(`set application_name = 'report-of-2027'`);
   await holder.query('begin isolation level repeatable read; select 1');
   const block = blockOf('1. Where the space is', 'sql');

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { migrate, schemaReport } from '../../src/db/schema/migrate.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { openPrismaEngine } from '../support/prisma-engine.ts';
@@ -84,6 +85,18 @@ describe('migrate', () => {
     await client.query('drop function jobferry_now');
     expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
     expect((await schemaReport(client)).state).toBe('current');
+  });
+
+  it('names the way out for a role that does not own the database', async () => {
+    const { url, client } = await emptyDatabase();
+    const role = `no_owner_${randomBytes(4).toString('hex')}`;
+    await client.query(`create role ${role} login password 'secret'`);
+    onTestFinished(async () => void (await client.query(`drop role ${role}`)));
+    const limited = new URL(url);
+    [limited.username, limited.password] = [role, 'secret'];
+    await expect(migrate({ url: limited.href, log: quiet })).rejects.toThrow(
+      /permission denied for schema public: the role must own the database\. As a superuser: alter database D owner to R$/,
+    );
   });
 
   it('leaves tables and views of extensions out of account', async () => {

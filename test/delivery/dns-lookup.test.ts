@@ -67,6 +67,14 @@ describe('a look-up', () => {
     ]);
   });
 
+  it('gives all addresses of an answer that no datagram holds', async () => {
+    const many = Array.from({ length: 60 }, (_, n) => `127.0.1.${n}`);
+    const { lookup, server } = await setup(() => many);
+    expect((await ask(lookup, 'many.test')).toString().split(',').toSorted()).toEqual(many.toSorted());
+    // By UDP and then by TCP.
+    expect(server.queries.filter(({ family }) => family === 4).length).toBeGreaterThanOrEqual(2);
+  });
+
   it('I-49: does not reach its limit before the answers that have come are read', async () => {
     const { lookup } = await setup(() => ['127.0.0.1'], { limitMs: SHORT_MS });
     const asking = ask(lookup, 'one.test');

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
-import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
+import { createAgent, createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
 import { standardHeaders } from '../../src/delivery/signature.ts';
 import { type RawServer, startRawServer } from '../support/raw-server.ts';
 import { type Receiver, type ReceiverOptions, startReceiver, verifySignature } from '../support/receiver.ts';
@@ -307,6 +309,25 @@ describe('connections that wait for the next request', () => {
     for (let n = 0; n < 2; n += 1) for (const { url } of servers) await post(sender, url);
     await servers[2]?.waitForClosed(2);
     expect(servers.map(({ connections }) => connections)).toEqual([2, 2, 2]);
+  });
+
+  it('leave nothing of their receivers behind when they have closed, or were never open', async () => {
+    const server = await rawServer((socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'));
+    });
+    const lookup: LookupFunction = (_host, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
+    const connect = buildConnector({ lookup });
+    const agent = createAgent({ connect, pipelining: 1 }, { accountId: '' });
+    opened.push({ close: () => agent.destroy() });
+    const request = { path: '/', method: 'POST' } as const;
+    const answers = Array.from({ length: 200 }, async (_, n) => {
+      const port = n % 2 === 0 ? server.port : 1;
+      const answer = agent.request({ ...request, origin: `http://receiver-${n}.test:${port}` });
+      return answer.then(({ statusCode, body }) => body.dump().then(() => statusCode)).catch(({ code }) => code);
+    });
+    expect(Object.keys(agent.stats)).toHaveLength(200);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([200, 'ECONNREFUSED']));
+    await waitFor(() => Object.keys(agent.stats).length === 0, { message: 'no receiver to be kept' });
   });
 });
 

@@ -1,4 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
@@ -136,11 +139,18 @@ describe.concurrent('a pause', () => {
     const { id } = await before.publish(queue.name);
     await first.kill('SIGKILL');
 
-    const second = await startJobferry({ databaseUrl, env });
+    // With a file that changes another setting.
+    const folder = await mkdtemp(join(tmpdir(), 'jobferry-queues-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const QUEUES_FILE = join(folder, 'queues.json');
+    const declared = { name: queue.name, webhookUrl: receiver.url, maxAttempts: 7 };
+    await writeFile(QUEUES_FILE, JSON.stringify({ queues: [declared] }));
+    const second = await startJobferry({ databaseUrl, env: { ...env, QUEUES_FILE } });
     const after = createApi(second.baseUrl, env.BOOTSTRAP_API_KEY);
     await workersWentOn(after, LONG_SECONDS);
     expect(receiver.requests).toEqual([]);
     expect((await after.getJob(id)).status).toBe('pending');
+    expect((await here.queues.get(by, queue.id)).maxAttempts).toBe(7);
     await here.queues.resume(by, queue.id);
     await after.waitForStatus(id, 'completed');
   });

@@ -1,6 +1,10 @@
 import { createSocket } from 'node:dgram';
+import { createServer } from 'node:net';
 
-/** Addresses of either family; none means that there is no such name. `drop` lets the query get lost. */
+/**
+ * Addresses of either family; none means that there is no such name. `drop` lets the query get lost. More than a datagram holds are
+ * sent over TCP alone.
+ */
 export type DnsAnswer = readonly string[] | 'drop' | 'broken';
 
 export interface DnsQuery {
@@ -23,26 +27,56 @@ const TYPES = new Map([
   [28, 6],
 ] as const);
 const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
+const DATAGRAM_BYTES = 512;
+const TRUNCATED = 0x0200;
 
 /** A name server on loopback that answers A and AAAA as the test sets it. */
 export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const queries: DnsQuery[] = [];
-  socket.on('message', (message, { port, address }) => {
+  /** Null for a query that gets lost. */
+  const answerTo = (message: Buffer): Buffer | null => {
     const question = readQuestion(message);
     const family = TYPES.get(question.type as 1 | 28) ?? 4;
     const count = queries.filter(({ name, family: of }) => name === question.name && of === family).length + 1;
     const query = { name: question.name, family, count };
     queries.push(query);
     const answered = answer(query);
-    if (answered !== 'drop') socket.send(writeAnswer(message, question.end, family, answered), port, address);
+    return answered === 'drop' ? null : writeAnswer(message, question.end, family, answered);
+  };
+  socket.on('message', (message, { port, address }) => {
+    const answered = answerTo(message);
+    if (answered !== null) socket.send(shortened(answered, readQuestion(message).end), port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  // A message has its length before it. The queries of these tests come in one piece.
+  const overTcp = createServer((connection) => {
+    connection.on('error', () => undefined);
+    connection.on('data', (data) => {
+      const answered = answerTo(data.subarray(2));
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(answered?.length ?? 0, 0);
+      if (answered !== null) connection.write(Buffer.concat([length, answered]));
+    });
+  });
+  await new Promise<void>((resolve) => overTcp.listen(socket.address().port, '127.0.0.1', resolve));
   return {
     address: `127.0.0.1:${socket.address().port}`,
     queries,
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
+    close: async () => {
+      overTcp.close();
+      await new Promise<void>((resolve) => socket.close(() => resolve()));
+    },
   };
+}
+
+/** Returns the answer, or its head alone with the flag that asks for TCP. */
+function shortened(answer: Buffer, questionEnd: number): Buffer {
+  if (answer.length <= DATAGRAM_BYTES) return answer;
+  const head = Buffer.from(answer.subarray(0, questionEnd));
+  head.writeUInt16BE(head.readUInt16BE(2) | TRUNCATED, 2);
+  head.writeUInt16BE(0, 6);
+  return head;
 }
 
 function readQuestion(message: Buffer): { name: string; type: number; end: number } {

@@ -7,6 +7,7 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/browser/', 'drives Chromium'],
   ['test/chaos/surviving', 'kills processes and servers, once with each fault'],
   ['test/client/package', 'packs the client and compiles programs that use it'],
+  ['test/db/dump', 'starts an installed server, and dumps and restores its database'],
   ['test/db/embedded', 'starts and kills database servers'],
   ['test/definitions', 'asks a language server about the whole source'],
   ['test/e2e/alerts', 'kills the process whose turn it is to evaluate alert rules'],
