@@ -106,7 +106,7 @@ export function createGuardedConnector(guard: AddressGuard, options: ConnectorOp
       callback(new AddressNotAllowedError(), null);
       return;
     }
-    connect(withServerName(target, host), (error, socket) => {
+    connect(target, (error, socket) => {
       if (error !== null) {
         callback(error, null);
         return;
@@ -121,11 +121,6 @@ export function createGuardedConnector(guard: AddressGuard, options: ConnectorOp
       callback(remoteAddress === undefined ? closedError() : new AddressNotAllowedError(), null);
     });
   };
-}
-
-/** The name of a TLS server has no dot at its end (RFC 6066), and some servers refuse one. In `Host` it stays. */
-export function withServerName(target: buildConnector.Options, host: string): buildConnector.Options {
-  return host.endsWith('.') ? { ...target, servername: host.slice(0, -1) } : target;
 }
 
 function dialFor(lookup: LookupFunction, { timeoutMs, ca }: ConnectorOptions): buildConnector.connector {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { buildConnector, Pool } from 'undici';
-import { type AddressGuard, AddressNotAllowedError, withServerName } from './address-guard.ts';
+import { type AddressGuard, AddressNotAllowedError } from './address-guard.ts';
 
 /** The proxy itself cannot be used, so no receiver can be reached. */
 export class ProxyError extends Error {
@@ -72,8 +72,7 @@ export function createProxiedConnector(
       }
       tunnelTo(target).then(
         (socket) => {
-          if (target.protocol === 'https:')
-            secure({ ...withServerName(target, target.hostname), httpSocket: socket as never }, callback);
+          if (target.protocol === 'https:') secure({ ...target, httpSocket: socket as never }, callback);
           else callback(null, socket as never);
         },
         (error: Error) => callback(error, null),

@@ -258,6 +258,12 @@ function countSockets(
   return counted;
 }
 
+/** The name of a TLS server has no dot at its end (RFC 6066), and some servers refuse one. In `Host` it stays. */
+function withServerName(target: buildConnector.Options): buildConnector.Options {
+  const { hostname } = target;
+  return hostname.endsWith('.') ? { ...target, servername: hostname.slice(0, -1) } : target;
+}
+
 /** One keep-alive connection of a pool. It gives each exchange its `ConnectionUse`. */
 class Connection extends Client {
   readonly #use: ConnectionUse;
@@ -274,7 +280,7 @@ class Connection extends Client {
     const open = options.connect as buildConnector.connector;
     const connect: buildConnector.connector = (target, callback) => {
       opening.accountId = use.accountId;
-      open(target, (...args) => {
+      open(withServerName(target), (...args) => {
         const [, socket] = args;
         if (socket) {
           use.socket = socket;

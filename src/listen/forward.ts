@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { buildConnector } from 'undici';
-import { withServerName } from '../delivery/address-guard.ts';
 import { Egress } from '../delivery/egress.ts';
 import { Exchange, type SendResult } from '../delivery/exchange.ts';
 import { createAgent } from '../delivery/send.ts';
@@ -26,7 +25,7 @@ export function createForwarder(url: URL, secret: string | null): Forwarder {
   const egress = new Egress(undefined);
   const open = buildConnector({ timeout: CONNECT_MS });
   const connect: buildConnector.connector = (server, callback) =>
-    open(withServerName(server, server.hostname), (...opened) => {
+    open(server, (...opened) => {
       if (opened[0] === null) egress.works('no_descriptors', 'no_local_port');
       callback(...opened);
     });
