@@ -19,7 +19,8 @@ describe('a change', () => {
     ['a deletion', request(`DELETE /v1/queues/${ID}`, ''), true],
   ])('%s is known when it was made, although its client has left', async (_name, text, hasShortWays) => {
     const gate = createGate();
-    const [noted, closed]: boolean[][] = [[], []];
+    const noted: boolean[] = [];
+    const closed: boolean[] = [];
     let isMade = false;
     const made = async <T>(result: T) => {
       await gate.opened;

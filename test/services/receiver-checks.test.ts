@@ -39,7 +39,7 @@ async function newAccount(webhookUrl = 'http://127.0.0.1:9/'): Promise<{ account
 const checksBy = (sendTest: Context['sendTest']) => createReceiverChecks({ ...op.context, sendTest });
 
 describe('checks of receivers', () => {
-  it('of four greedy accounts leave places to a fifth one', async () => {
+  it('four greedy accounts leave places to a fifth one', async () => {
     const gate = createGate();
     onTestFinished(gate.open);
     let running = 0;
@@ -65,7 +65,7 @@ describe('checks of receivers', () => {
     await Promise.all(all);
   });
 
-  it('end when their client leaves, before and while they wait for the receiver', async () => {
+  it('a check ends when its client leaves, before and while it waits for the receiver', async () => {
     const silent = await startRawServer(() => undefined);
     onTestFinished(() => silent.close());
     const { account, queueId } = await newAccount(`${silent.url}/`);
