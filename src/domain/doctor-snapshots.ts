@@ -48,14 +48,20 @@ export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts
     : [ok(CHECK, `${rows}, and no transaction is older than ${OLD_SNAPSHOT.told.seconds} s`)];
 }
 
-/** @param rows the numbers of dead and live rows */
-function heldBy({ kind, name, user, program, state, seconds, ids }: SnapshotHolder, rows: string): string {
+/**
+ * "a session of ann (psql, pid 123, idle in transaction) has had a transaction open for 98 s and keeps its locks, but no dead row at this
+ * moment"
+ * @param rows the numbers of dead and live rows, where they are known
+ */
+export function heldBy(holder: SnapshotHolder, rows?: string): string {
+  const { kind, name, user, program, state, seconds, ids } = holder;
+  const counted = rows === undefined ? '' : ` (${rows})`;
   const age = `${Math.round(seconds ?? 0)} s`;
-  const since = `so no row that died since is removed (${rows})`;
+  const since = `so no row that died since is removed${counted}`;
   const by = program || 'no program name';
   switch (kind) {
     case 'session':
-      return `a session of ${user} (${by}, pid ${name}, ${state}) has had a transaction open for ${age} and keeps ${keptBySession(ids, rows)}`;
+      return `a session of ${user} (${by}, pid ${name}, ${state}) has had a transaction open for ${age} and keeps ${keptBySession(ids)}${ids === null ? '' : counted}`;
     case 'prepared':
       return `the prepared transaction ${name} of ${user} has waited for ${age}, ${since}`;
     case 'standby':
@@ -66,9 +72,9 @@ function heldBy({ kind, name, user, program, state, seconds, ids }: SnapshotHold
 }
 
 /** A session that is read-committed and between two statements may have neither a snapshot nor written anything. */
-function keptBySession(ids: number | null, rows: string): string {
+function keptBySession(ids: number | null): string {
   if (ids === null) return 'its locks, but no dead row at this moment';
-  return `the rows that died in the last ${ids === 1 ? 'transaction' : `${ids} transactions`} (${rows})`;
+  return `the rows that died in the last ${ids === 1 ? 'transaction' : `${ids} transactions`}`;
 }
 
 function endOf({ kind, name }: SnapshotHolder): string {

@@ -10,7 +10,13 @@ import {
 import { clocksText, displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
 import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
 import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
-import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/features/system/model/system.ts';
+import {
+  headOfSystem,
+  type Instance,
+  lagRows,
+  latest,
+  snapshotRow,
+} from '../../src/dashboard/features/system/model/system.ts';
 import {
   actionOf,
   DEEDS,
@@ -181,6 +187,18 @@ describe('the background work', () => {
       ['due for a moment', false],
     ]);
   });
+});
+
+it('old snapshots are named, and never missing where sessions cannot be seen', () => {
+  const row = (seesAll: boolean, ...messages: string[]) => {
+    const { value, isLate, note } = snapshotRow({ seesAll, holders: messages.map((message) => ({ message })) });
+    return [value, isLate, note];
+  };
+  expect(row(true)).toEqual(['none', false, '']);
+  expect(row(true, 'a session', 'a slot')).toEqual(['a session; a slot', true, 'no row that died since is removed']);
+  const grant = 'grant pg_read_all_stats to see all sessions';
+  expect(row(false)).toEqual(['not visible', false, grant]);
+  expect(row(false, 'a slot')).toEqual(['a slot', true, grant]);
 });
 
 describe('the first line of System', () => {

@@ -270,14 +270,18 @@ it('shows how far background work is behind, to the first account', async () => 
   expect(shown.lags.statisticsSeconds).toBeGreaterThan(0);
 });
 
-it('shows lags and processes to the account that is marked, and not to one with a lower id', async () => {
+it('shows lags, processes and snapshots to the account that is marked, and not to one with a lower id', async () => {
   const { db } = server.op;
   const { account } = await stranger.query('{ account { id } }');
   await db.query(`insert into instance (id, role, version, capacity) values ('w', 'worker', '1', 10)`);
   await db.query('update account set is_operator = id = $1', [account.id]);
-  const query = '{ instances { role } server { lags { searchSeconds } } }';
-  expect(await stranger.query(query)).toEqual({ instances: [{ role: 'worker' }], server: { lags: expect.anything() } });
-  expect(await graphql.query('{ server { lags { searchSeconds } } }')).toEqual({ server: { lags: null } });
+  const ofServer =
+    'server { lags { searchSeconds } snapshots { seesAll holders { kind seconds transactions message } } }';
+  const seen = { lags: expect.anything(), snapshots: { seesAll: true, holders: [] } };
+  expect(await stranger.query(`{ instances { role } ${ofServer} }`)).toEqual({
+    ...{ instances: [{ role: 'worker' }], server: seen },
+  });
+  expect(await graphql.query(`{ ${ofServer} }`)).toEqual({ server: { lags: null, snapshots: null } });
   await db.query('update account set is_operator = false');
   await db.query(`delete from instance where id = 'w'`);
 });

@@ -1,6 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
+import { createServerFacts } from '../../src/services/server/facts.ts';
 import { createReadiness } from '../../src/services/server/readiness.ts';
 import { ReleaseWatch } from '../../src/services/server/release-watch.ts';
+import { connect } from '../support/database.ts';
 import { DELIVERED, LIFETIME_MS, RETENTION_MS, takeOverClock } from '../support/database-fixture.ts';
 import { type Insight, openInsight } from '../support/insight.ts';
 
@@ -30,6 +32,20 @@ it('returns the usage of an account', async () => {
   expect(await insight.usage(insight.other)).toEqual(nothing);
   await setClock(START + 60_000);
   expect(await insight.usage(insight.account)).toMatchObject({ month: '2026-12', attempts: 0, inFlight: 5 });
+});
+
+it('returns who holds old snapshots, to the account of the operator', async () => {
+  const { db, url } = insight;
+  const holder = await connect(url);
+  await holder.query(`set application_name = 'analyst-notebook'`);
+  await holder.query('begin isolation level repeatable read; select 1');
+  const server = { version: '1.2.3', environment: 'test', webhookTimeoutMs: 15_000 };
+  const context = { db, server, templates: {}, periods: { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS } };
+  const ofAll = createServerFacts(context, { seconds: 0, ids: 1e9 });
+  const held = { kind: 'session', program: 'analyst-notebook', state: 'idle in transaction' };
+  expect(await ofAll.snapshots(insight.account)).toEqual({ seesAll: true, holders: [expect.objectContaining(held)] });
+  expect(await ofAll.snapshots(insight.other)).toBeNull();
+  expect(await createServerFacts(context).snapshots(insight.account)).toEqual({ seesAll: true, holders: [] });
 });
 
 it('returns the facts of the server, by the database clock', async () => {

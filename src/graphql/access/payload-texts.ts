@@ -62,6 +62,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   SavedView: ['createdBy', 'name', 'query'],
   Server: ['environment', 'templates', 'version'],
   Session: ['label', 'userAgent'],
+  // Names of sessions of the database, which only the operator's account receives.
+  SnapshotHolder: ['message', 'name', 'program', 'state', 'user'],
   UnavailableError: ['message'],
   Usage: ['month'],
   ValidationError: ['formErrors', 'message'],

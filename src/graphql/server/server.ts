@@ -1,7 +1,9 @@
 import { assertRange } from '../../domain/check-job-filter.ts';
+import { heldBy, OLD_SNAPSHOT, type SnapshotHolder } from '../../domain/doctor-snapshots.ts';
 import { RELEASES_KEPT } from '../../domain/release.ts';
-import type { ServiceLags as LagsShape, ReleaseRun, ServerFacts } from '../../services/server/facts.ts';
+import type { HeldSnapshots, ServiceLags as LagsShape, ReleaseRun, ServerFacts } from '../../services/server/facts.ts';
 import { builder } from '../builder.ts';
+import { enumOf } from '../enums.ts';
 import { range, TimeRangeInput } from '../filter-input.ts';
 import { PRICE } from '../prices.ts';
 
@@ -20,6 +22,53 @@ const ServiceLags = builder.objectRef<LagsShape>('ServiceLags').implement({
     wakeUpSeconds: t.exposeFloat('wakeUpSeconds', {
       nullable: true,
       description: 'Time since which the oldest wake-up has been due, in seconds; null if none is due.',
+    }),
+  }),
+});
+
+const SnapshotHolderKind = enumOf(
+  'SnapshotHolderKind',
+  'Kind of a holder of dead rows. `SESSION`: a session with an open transaction. `PREPARED`: a prepared transaction. `STANDBY`: the sender to a standby with `hot_standby_feedback`. `SLOT`: a replication slot.',
+  ['session', 'prepared', 'standby', 'slot'],
+);
+
+const SnapshotHolderType = builder.objectRef<SnapshotHolder>('SnapshotHolder').implement({
+  description: 'A transaction or the like in the database. No row that died since it began can be removed.',
+  fields: (t) => ({
+    kind: t.field({ type: SnapshotHolderKind, description: 'Kind of the holder.', resolve: ({ kind }) => kind }),
+    name: t.exposeString('name', {
+      description: 'Process id in the database, id of the prepared transaction, or name of the slot.',
+    }),
+    user: t.exposeString('user', { description: 'Database role; empty for a slot.' }),
+    program: t.exposeString('program', { description: 'Name of the application; empty if it has none.' }),
+    state: t.exposeString('state', { description: 'State of a session, such as `idle in transaction`; else empty.' }),
+    seconds: t.exposeFloat('seconds', {
+      nullable: true,
+      description: 'Age of the transaction in seconds; null for a standby and a slot.',
+    }),
+    transactions: t.exposeInt('ids', {
+      nullable: true,
+      description: 'Number of later transactions, for a standby and a slot; null for the others.',
+    }),
+    message: t.string({
+      description: 'The holder as a sentence. Its wording may change.',
+      resolve: (holder) => heldBy(holder),
+    }),
+  }),
+});
+
+const HeldSnapshotsType = builder.objectRef<HeldSnapshots>('HeldSnapshots').implement({
+  description:
+    'Transactions and the like that keep dead rows in the database. Tables grow meanwhile, and lists and statistics become slower.',
+  fields: (t) => ({
+    holders: t.field({
+      type: [SnapshotHolderType],
+      description: `Holders that are older than a minute, or than ${OLD_SNAPSHOT.told.ids} transactions for a standby and a slot; oldest first, at most 10.`,
+      resolve: ({ holders }) => holders,
+    }),
+    seesAll: t.exposeBoolean('seesAll', {
+      description:
+        'Whether sessions of other database roles can be seen. If false, there may be more holders: `doctor` has the grant that is missing.',
     }),
   }),
 });
@@ -50,6 +99,14 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
       description:
         'Lag of the background work of the service. Only the operator’s account receives it: it shows the load of all accounts. Null for other accounts.',
       resolve: (_server, _args, { services, account }) => services.server.lags(account),
+    }),
+    snapshots: t.field({
+      type: HeldSnapshotsType,
+      nullable: true,
+      complexity: PRICE.usage,
+      description:
+        'Transactions and the like that keep dead rows in the database. Only the operator’s account receives it: it names roles and applications. Null for other accounts.',
+      resolve: (_server, _args, { services, account }) => services.server.snapshots(account),
     }),
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {
       description: 'Time in which a webhook must answer, in seconds.',

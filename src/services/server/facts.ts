@@ -1,7 +1,10 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import { type ServiceLags, serviceLags } from '../../db/insight/lags.ts';
 import { type ReleaseRun, releaseRuns } from '../../db/insight/releases.ts';
+import { blindRole, snapshotHolders } from '../../db/operator/snapshots.ts';
+import { operatorsAccountId } from '../../db/operator-account.ts';
 import type { Account } from '../../domain/account.ts';
+import { OLD_SNAPSHOT, type SnapshotHolder } from '../../domain/doctor-snapshots.ts';
 import type { Context } from '../context.ts';
 import { shared } from '../shared.ts';
 
@@ -24,16 +27,33 @@ export interface ServerFacts {
   templates: string[];
 }
 
+/** Transactions and the like that keep dead rows, as `doctor` has them. */
+export interface HeldSnapshots {
+  /** Oldest first. */
+  holders: SnapshotHolder[];
+  /** Whether the database role sees sessions of other roles. */
+  seesAll: boolean;
+}
+
+/** Several people may look at one page that is refreshed every 5 s. */
+const HOLDERS_REMEMBERED_MS = 2000;
 /** They change with a release only, and several screens of all accounts show them. */
 const RUNS_REMEMBERED_MS = 2000;
 
 /** Facts about the service that the API shows to clients. */
-export function createServerFacts({
-  db,
-  periods,
-  server,
-  templates,
-}: Pick<Context, 'db' | 'periods' | 'server' | 'templates'>) {
+export function createServerFacts(
+  { db, periods, server, templates }: Pick<Context, 'db' | 'periods' | 'server' | 'templates'>,
+  told = OLD_SNAPSHOT.told,
+) {
+  // From the primary: sessions of a replica are others.
+  const recentHolders = shared(
+    HOLDERS_REMEMBERED_MS,
+    async (): Promise<HeldSnapshots> => ({
+      holders: await snapshotHolders(db, told),
+      seesAll: (await blindRole(db)) === null,
+    }),
+    () => '',
+  );
   const recentRuns = shared(
     RUNS_REMEMBERED_MS,
     () => releaseRuns(db),
@@ -46,6 +66,14 @@ export function createServerFacts({
      */
     lags(account: Account): Promise<ServiceLags | null> {
       return serviceLags(db.reading(account.id), account.id, periods.retentionMs);
+    },
+
+    /**
+     * Returns what has kept dead rows for a minute or longer; null for an account that is not the operator's.
+     * @throws JobferryError `unavailable`
+     */
+    async snapshots(account: Account): Promise<HeldSnapshots | null> {
+      return (await operatorsAccountId(db.reading(account.id))) === account.id ? recentHolders() : null;
     },
 
     /** Returns the releases that began to run in a range of time, newest first. @throws JobferryError `unavailable` */

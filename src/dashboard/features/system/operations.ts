@@ -5,6 +5,7 @@ export const System = graphql(`
     server {
       environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds
       lags { searchSeconds statisticsSeconds wakeUpSeconds }
+      snapshots { seesAll holders { message } }
     }
     instances { id role version startedAt lastSeenAt inFlight capacity }
     releases { version before at }

@@ -14,7 +14,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { ago, minute, number, seconds, span, time, took } from '../../words/format.ts';
 import { shortId } from '../../words/job-id.ts';
 import { isSeen } from '../../words/seen.ts';
-import { headOfSystem, type Lags, lagRows, latest } from './model/system.ts';
+import { headOfSystem, lagRows, latest, snapshotRow } from './model/system.ts';
 import { type SystemData, System as SystemOperation } from './operations.ts';
 
 const AGAIN_MS = 5000;
@@ -51,7 +51,7 @@ export default function System() {
         <>
           <Facts data={data} />
           {data.instances.length > 0 && <Processes data={data} />}
-          {data.server.lags !== null && <Background lags={data.server.lags} />}
+          <Background server={data.server} />
           <Times data={data} />
         </>
       )}
@@ -173,7 +173,8 @@ function Processes({ data: { instances } }: { data: SystemData }) {
 }
 
 /** These numbers are of all accounts, so only the operator's account sees them. */
-function Background({ lags }: { lags: Lags }) {
+function Background({ server: { lags, snapshots } }: Pick<SystemData, 'server'>) {
+  if (lags === null || snapshots === null) return null;
   return (
     <section className="sec" aria-labelledby="background">
       <div className="sec-head">
@@ -181,7 +182,7 @@ function Background({ lags }: { lags: Lags }) {
         <span className="small q">none of it delays deliveries</span>
       </div>
       <dl className="pairs times">
-        {lagRows(lags).map(({ label, value, isLate, note }) => (
+        {[...lagRows(lags), snapshotRow(snapshots)].map(({ label, value, isLate, note }) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>

@@ -82,13 +82,15 @@ export interface Lags {
 /** Statistics are summed up by spans of five minutes, some minutes after their end. */
 const LATE = { search: 60, statistics: 1800, wakeUp: 5 };
 
-/** One row for each kind of work: how far it is, whether that is too late, and what it means. */
-export function lagRows({ searchSeconds, statisticsSeconds, wakeUpSeconds }: Lags): {
+interface Row {
   label: string;
   value: string;
   isLate: boolean;
   note: string;
-}[] {
+}
+
+/** One row for each kind of work: how far it is, whether that is too late, and what it means. */
+export function lagRows({ searchSeconds, statisticsSeconds, wakeUpSeconds }: Lags): Row[] {
   const short = (seconds: number) => span(Math.max(1, Math.round(seconds)) * 1000);
   return [
     {
@@ -115,6 +117,17 @@ export function lagRows({ searchSeconds, statisticsSeconds, wakeUpSeconds }: Lag
       note: 'a worker that is not woken finds its jobs by polling',
     },
   ];
+}
+
+/** A row that names the sessions and the like that keep dead rows in the database. */
+export function snapshotRow({ seesAll, holders }: { seesAll: boolean; holders: readonly { message: string }[] }): Row {
+  const isLate = holders.length > 0;
+  return {
+    label: 'Old snapshots in the database',
+    value: isLate ? holders.map(({ message }) => message).join('; ') : seesAll ? 'none' : 'not visible',
+    isLate,
+    note: seesAll ? (isLate ? 'no row that died since is removed' : '') : 'grant pg_read_all_stats to see all sessions',
+  };
 }
 
 /** The queue whose oldest due job waits the longest. Paused queues wait by will. */
