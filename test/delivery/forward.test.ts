@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { classify } from '../../src/domain/outcome.ts';
+import { Answers } from '../../src/listen/answers.ts';
 import { createForwarder } from '../../src/listen/forward.ts';
-import type { WireDelivery } from '../../src/listen/server.ts';
+import { Refused, type WireAnswer, type WireDelivery } from '../../src/listen/server.ts';
 import { Tunnel } from '../../src/tunnel/tunnel.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { startRawServer } from '../support/raw-server.ts';
@@ -96,6 +97,20 @@ describe('the forwarder of a tunnel', () => {
     expect((await forwarder.send(DELIVERY)).answer).toEqual({ deliveryId: '1', error: 'tls_error' });
     expect(names).toEqual(['localhost']);
   });
+});
+
+it('an answer that the service refuses keeps no other one back', async () => {
+  const [sent, refused]: [string[], string[]] = [[], []];
+  const answer = async (_tunnelId: string, all: readonly WireAnswer[]) => {
+    const ids = all.map(({ deliveryId }) => deliveryId);
+    if (ids.includes('7')) throw new Refused('an odd answer');
+    sent.push(...ids);
+  };
+  const answers = new Answers({ answer }, 't', (reason) => refused.push(reason));
+  const ids = Array.from({ length: 20 }, (_, n) => String(n));
+  await Promise.all(ids.map((deliveryId) => answers.add({ deliveryId })));
+  expect(sent).toEqual(ids.filter((id) => id !== '7'));
+  expect(refused).toEqual(['an odd answer']);
 });
 
 describe('the service', () => {
