@@ -1,4 +1,3 @@
-import type { Database } from '../db/connection/database.ts';
 import { assertReachable } from '../db/connection/preflight.ts';
 import { findAccount } from '../db/operator/accounts.ts';
 import { processFacts } from '../db/operator/facts.ts';
@@ -8,7 +7,7 @@ import { OPERATOR } from '../domain/audit.ts';
 import { type BackupEnd, BackupError, type BackupHeader } from '../domain/backup.ts';
 import { processesInWords } from '../domain/release.ts';
 import type { Logger } from '../log.ts';
-import { openDatabase } from '../open-database.ts';
+import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { backUp } from '../services/operator/backup.ts';
 import { assertBackupFile } from '../services/operator/backup-file.ts';
 import { checkBackup, type RestoredAccount, restore } from '../services/operator/restore.ts';
@@ -46,7 +45,7 @@ const backup = command({
           ...{ url, accountId, release: VERSION, retentionMs: config.jobRetentionMs },
           progress: progressIn(log, 'backing up'),
         });
-      const done = options.final ? await asLast(db, make) : await make();
+      const done = options.final ? await asLast(database, make) : await make();
       return { json: { file: argument, ...jsonOf(done) }, text: facts([['file', argument], ...factsOf(done)]) };
     } finally {
       await database.close();
@@ -55,19 +54,19 @@ const backup = command({
 });
 
 /** Marks the database before the backup, so that no process starts meanwhile; a backup that fails takes the mark away. */
-async function asLast<T>(db: Database, make: () => Promise<T>): Promise<T> {
-  const running = await processFacts(db);
+async function asLast<T>(database: OpenDatabase, make: () => Promise<T>): Promise<T> {
+  const running = await processFacts(database.db);
   if (running.length > 0) {
     const what = `processes of ${processesInWords(running)} run`;
     throw new BackupError(
       `${what}: stop them first, or leave out --final (a process that was killed counts for 30 s more)`,
     );
   }
-  await markMoved(db, true);
+  await markMoved(database, true);
   try {
     return await make();
   } catch (error) {
-    await markMoved(db, false);
+    await markMoved(database, false);
     throw error;
   }
 }

@@ -86,6 +86,14 @@ export function needsMigration(version: string, { release, isEmpty }: SchemaFact
   return `the database is of ${of}, and this is ${version}: ${command} brings it to ${version}`;
 }
 
+/** Says what `backup --final` has done to a database. */
+export function movedAway(movedAt: Date): string {
+  return (
+    `this database was moved to another place at ${movedAt.toISOString()} (\`backup --final\`), and nothing may be published or ` +
+    'delivered from here any more'
+  );
+}
+
 export function tooOld(version: string, release: Release): string {
   return (
     `the database is of release ${release.version}, and the oldest release that may run beside it is ` +

@@ -56,6 +56,11 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
     await expect(limited.query(change), change).rejects.toThrow(/permission denied|must be owner/);
   }
 
+  expect(await run(['backup', '/dev/null/none', '--final'], { DATABASE_URL: url })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it needs the database role that owns the tables'),
+  });
+
   const jobferry = await startJobferry({
     databaseUrl: url,
     env: { AUTO_MIGRATE: '0', RETENTION_SWEEP_SECONDS: '0.1' },

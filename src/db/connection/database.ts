@@ -148,12 +148,15 @@ export class Database {
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
-/** Where the server has answered, and says which of its resources is missing. All of the statement is rolled back. */
+/** operator_intervention: raised by the triggers of `backup --final` only. */
+export const MOVED = '57000';
+/** Where the server has answered, and says what keeps it from writing. All of the statement is rolled back. */
 const MISSING: Readonly<Record<string, string>> = {
   [DISK_FULL]: 'the database takes no writes: its disk is full',
   // out_of_memory, configuration_limit_exceeded (such as temp_file_limit)
   '53200': 'the database is out of memory',
   '53400': 'the database has reached a limit of its settings',
+  [MOVED]: 'the database was moved to another place',
 };
 /** connection_exception, transaction_resolution_unknown, admin_shutdown, crash_shutdown: the commit may have succeeded. */
 const MAYBE_COMMITTED = /^(?:08|40003|57P0[12])/;

@@ -9,20 +9,24 @@ import type { Queryable } from './migrations.ts';
 
 export const OWN_RELEASE: Release = { version: VERSION, oldestBeside: OLDEST_BESIDE };
 
+const STORED = 'select version, oldest_beside as "oldestBeside" from schema_release where is_only_row';
 const PRESENT: Statement = {
   name: 'present-release',
-  text: 'select version, oldest_beside as "oldestBeside" from schema_release where is_only_row',
+  text: 'select version, oldest_beside as "oldestBeside", moved_at as "movedAt" from schema_release where is_only_row',
 };
 
 /** @returns null before the first start has stored it. The first migration has to be there. */
 export async function storedRelease(database: Queryable): Promise<Release | null> {
-  const { rows } = await database.query<Release>(PRESENT.text);
+  const { rows } = await database.query<Release>(STORED);
   return rows[0] ?? null;
 }
 
+/** `movedAt`: when `backup --final` has moved the database to another place; null if it has not. */
+type PresentRelease = Release & { movedAt: Date | null };
+
 /** Reads the release for a process that was started on the database, so that the table is there. */
-export function presentRelease(db: Database): Promise<Release | null> {
-  return db.one<Release & Record<string, unknown>>(PRESENT);
+export function presentRelease(db: Database): Promise<PresentRelease | null> {
+  return db.one<PresentRelease>(PRESENT);
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { Database, DatabaseLog } from '../../db/connection/database.ts';
 import { type SchemaReport, schemaReport } from '../../db/schema/migrate.ts';
 import { OWN_RELEASE, presentRelease } from '../../db/schema/release.ts';
-import { type Release, tooOld } from '../../domain/release.ts';
+import { movedAway, type Release, tooOld } from '../../domain/release.ts';
+
+const MOVED = '`backup --final` has moved the database to another place: this process claims nothing more; stop it';
 
 interface ReleaseWatchOptions {
   db: Database;
@@ -11,8 +13,8 @@ interface ReleaseWatchOptions {
 }
 
 /**
- * Knows whether a later release has migrated the database since the start of this process, and whether this one may still
- * run on it. A process that may not any more never works again: a mark is not taken back.
+ * Knows whether a later release has migrated the database since the start of this process, or `backup --final` has moved it,
+ * and whether this process may still run on it. A process that may not any more never works again: a mark is not taken back.
  */
 export class ReleaseWatch {
   readonly #db: Database;
@@ -45,9 +47,14 @@ export class ReleaseWatch {
     if (this.#refusal !== null) this.#stop();
   }
 
-  /** Compares the schema if the release of the database is another one than at the last look. @throws the error of the query */
+  /**
+   * Reads whether the database was moved, and compares the schema if the release of the database is another one than at the
+   * last look. @throws the error of the query
+   */
   async look(): Promise<void> {
     const found = await presentRelease(this.#db);
+    const movedAt = found?.movedAt ?? null;
+    if (movedAt !== null) this.#refuse(movedAway(movedAt), { movedAt }, MOVED);
     const seen = this.#seen;
     if (found?.version === seen?.version && found?.oldestBeside === seen?.oldestBeside) return;
     await this.check();
@@ -66,15 +73,19 @@ export class ReleaseWatch {
         'a later release has migrated the database: this process goes on, and leaves the retention sweep to that release',
       );
     }
-    if (standing === 'too_old' && release !== null && this.#refusal === null) {
-      this.#refusal = tooOld(version, release);
-      this.#log.warn(
-        { version, release: release.version, oldestBeside: release.oldestBeside },
-        'the database is of a release that this process may not run beside: it claims nothing more; upgrade it',
-      );
-      this.#stop();
+    if (standing === 'too_old' && release !== null) {
+      const facts = { version, release: release.version, oldestBeside: release.oldestBeside };
+      const what = 'the database is of a release that this process may not run beside';
+      this.#refuse(tooOld(version, release), facts, `${what}: it claims nothing more; upgrade it`);
     }
     return report;
+  }
+
+  #refuse(refusal: string, facts: object, message: string): void {
+    if (this.#refusal !== null) return;
+    this.#refusal = refusal;
+    this.#log.warn(facts, message);
+    this.#stop();
   }
 
   #stop(): void {
