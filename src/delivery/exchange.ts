@@ -31,12 +31,13 @@ const BODY_GRACE_MS = 500;
 /** Time in which a process that was suspended or blocked reads what its sockets have received. */
 const READ_SOCKETS_MS = 250;
 
-/** The kernels of both sides may hold a larger request, up to a megabyte, of which the receiver has read only the beginning. */
-const LARGE_REQUEST_BYTES = 64 * 1024;
+/**
+ * A receiver that refuses a request by its headers has most likely read so much of the body with them. The kernels of both sides
+ * hold the rest, up to a megabyte, and nothing in this process shows whether it is read.
+ */
+const READ_WITH_HEADERS_BYTES = 4096;
 /** Few receivers accept a job that they have not read, and a new connection for each of the smaller ones would cost more. */
 const LARGE_ACCEPTED_BYTES = 256 * 1024;
-/** A receiver that accepts a large request faster than this has hardly read it. */
-const READ_BYTES_PER_MS = 20_000;
 
 /**
  * If the receiver was closing a keep-alive connection, the sender learns it within a round trip. A connection that is
@@ -234,14 +235,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settleUnanswered({ kind: 'no_answer', error: name, ...(code === undefined ? {} : { code }) });
   }
 
-  /** A receiver that refuses by the headers of a large request, or confirms it at once, seldom reads the rest. */
+  /** A receiver that refuses a request by its headers, or confirms a large one unread, may never read the rest. */
   #mayBeUnread(statusCode: number): boolean {
     const { body, connection } = this.#setup.options;
     if ((connection?.socket?.writableLength ?? 0) > 0) return true;
     const bytes = Buffer.isBuffer(body) ? body.length : 0;
-    if (bytes <= LARGE_REQUEST_BYTES) return false;
-    if (statusCode < 200 || statusCode > 299) return true;
-    return bytes > LARGE_ACCEPTED_BYTES && performance.now() - this.#writtenAt < bytes / READ_BYTES_PER_MS;
+    if (bytes <= READ_WITH_HEADERS_BYTES) return false;
+    return statusCode > 299 || bytes > LARGE_ACCEPTED_BYTES;
   }
 
   #isMine(): boolean {

@@ -215,6 +215,17 @@ describe('connections', () => {
     expect(receiver.connections).toBe(1);
   });
 
+  it.each([
+    [401, 4096],
+    [200, 256 * 1024],
+  ])('are reused after an answer %i to %i bytes', async (status, bytes) => {
+    const receiver = await receiverWith({ status });
+    const sender = setup();
+    for (let n = 0; n < 2; n += 1)
+      await sender.send({ url: receiver.url, secret: 's', body: Buffer.alloc(bytes, 'x') });
+    expect(receiver.connections).toBe(1);
+  });
+
   it('carry one request at a time', async () => {
     const receiver = await receiverWith(async () => {
       await receiver.waitFor(20);
