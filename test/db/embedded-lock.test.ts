@@ -1,5 +1,18 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  constants,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,6 +20,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { usableBinaries } from '../../src/db/embedded/binaries.ts';
 import { type EmbeddedDatabase, startEmbedded } from '../../src/db/embedded/server.ts';
+import { isAlive } from '../../src/db/embedded/server-process.ts';
 import { ask } from '../support/ask.ts';
 import { builtService } from '../support/built.ts';
 import { CONTAINER, mayUnshare, OWN_NETWORK } from '../support/containers.ts';
@@ -44,6 +58,15 @@ async function start(): Promise<EmbeddedDatabase> {
   const database = await startEmbedded({ dataDir, log });
   running.push(database);
   return database;
+}
+
+/** The server of the folder, also one that has not read its settings yet. Linux only. */
+async function serverOf(folder: string): Promise<number | undefined> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  const isServer = (command: string) => /^[^\0]*\/postgres\0/.test(command) && command.includes(`\0-D\0${folder}\0`);
+  const at = commands.findIndex(isServer);
+  return at < 0 ? undefined : Number(pids[at]);
 }
 
 const lockFile = () => readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8');
@@ -117,6 +140,40 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
     const isGone = async () => !(await readdir(join(dataDir, 'postgres'))).includes('postmaster.pid');
     await waitFor(isGone, { message: 'the server to stop' });
   });
+
+  it.skipIf(process.platform !== 'linux').each(['SIGQUIT', 'SIGTERM'] as const)(
+    'leaves no server when %s ends its process while the server starts',
+    async (signal) => {
+      await (await startEmbedded({ dataDir, log })).stop();
+      const folder = join(dataDir, 'postgres');
+      const { uid, gid } = await stat(folder);
+      // The server waits for the end of this file before it does anything.
+      const settings = join(folder, 'local.conf');
+      spawnSync('mkfifo', [settings]);
+      await chown(settings, uid, gid);
+      onTestFinished(() => rm(settings, { force: true }));
+      const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+      // The service does so when its start takes longer than 10 s.
+      const script = `
+        import { startEmbedded } from ${JSON.stringify(built)};
+        process.on('SIGTERM', () => process.exit(1));
+        await startEmbedded({ dataDir: process.argv[1], log: { info() {}, warn() {} } });`;
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, dataDir], { stdio: 'inherit' });
+      children.push(child);
+      const ended = new Promise((resolve) => child.once('exit', (code, by) => resolve(by ?? code)));
+      const writeOnly = constants.O_WRONLY | constants.O_NONBLOCK;
+      const held = await waitFor(() => open(settings, writeOnly).catch(() => null), { message: 'the server to start' });
+      const server = (await serverOf(folder)) ?? 0;
+      expect(server).toBeGreaterThan(0);
+      onTestFinished(() => void (isAlive(server) && process.kill(server, 'SIGKILL')));
+      child.kill(signal);
+      expect(await ended).toBe(signal === 'SIGTERM' ? 1 : signal);
+      // It reads them once more.
+      await rm(settings);
+      await held.close();
+      await waitFor(async () => (await serverOf(folder)) === undefined, { message: 'the server to stop' });
+    },
+  );
 
   it('is refused for a path that a shell would read', async () => {
     for (const sign of ['"', '$', '`']) {

@@ -15,7 +15,7 @@ import {
   writerOf,
 } from './server-files.ts';
 import { isAlive } from './server-process.ts';
-import { canEnter, chooseServerUser, runAs, type ServerUser } from './server-user.ts';
+import { canEnter, chooseServerUser, runAs, runProgram, type ServerUser } from './server-user.ts';
 import { isListening } from './unix-socket.ts';
 
 export interface EmbeddedLog {
@@ -247,7 +247,7 @@ function lockFile(cluster: Cluster): string {
 }
 
 async function pgCtl(cluster: Cluster, ...args: string[]): Promise<void> {
-  await runAs(cluster.user, programIn(cluster.binaries, 'pg_ctl'), [...args, '--silent', '-D', cluster.folder]);
+  await runProgram(cluster.user, programIn(cluster.binaries, 'pg_ctl'), [...args, '--silent', '-D', cluster.folder]);
 }
 
 async function findHome(dataDir: string, user: ServerUser, log: EmbeddedLog): Promise<string> {
@@ -291,7 +291,7 @@ async function initialise(folder: string, binaries: string, user: ServerUser): P
     // Every platform sorts by code points.
     const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
     const access = ['--username', SUPERUSER, '--pwfile', passwordFile, '--auth=scram-sha-256'];
-    await runAs(user, programIn(binaries, 'initdb'), ['-D', data, ...locale, ...access, '--no-instructions']);
+    await runProgram(user, programIn(binaries, 'initdb'), ['-D', data, ...locale, ...access, '--no-instructions']);
     await writeFileAs(user, join(data, PASSWORD_FILE), password);
     await moveFolderAs(writer, data, folder);
   } finally {

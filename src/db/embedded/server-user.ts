@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { atExit } from './at-exit.ts';
 
 const execute = promisify(execFile);
 
@@ -57,13 +58,24 @@ const PASSED_ON = ['PATH', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'DYLD_LIBR
 
 /** Runs a program as the server's user, in a working directory that every user can enter. @param input for its stdin */
 export async function runAs(user: ServerUser, program: string, args: string[], input = ''): Promise<string> {
+  return (await begin(user, program, args, input)).stdout;
+}
+
+/** Interrupts the program if this process ends at once: then `pg_ctl start` stops the server, and initdb removes its files. */
+export async function runProgram(user: ServerUser, program: string, args: string[]): Promise<void> {
+  const running = begin(user, program, args, '');
+  const forget = atExit(() => running.child.kill('SIGINT'));
+  await running.finally(forget);
+}
+
+function begin(user: ServerUser, program: string, args: string[], input: string) {
   const running = execute(program, args, {
     ...(user === null ? {} : { ...user, cwd: '/', env: passedOn() }),
     encoding: 'utf8',
   });
   // A program that ends without reading its input fails by its exit code.
   running.child.stdin?.on('error', () => undefined).end(input);
-  return (await running).stdout;
+  return running;
 }
 
 function passedOn(): NodeJS.ProcessEnv {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { untilSuccess } from '../../pacing/retry.ts';
+import { atExit } from './at-exit.ts';
 import {
   assertWritable,
   type Cluster,
@@ -185,15 +186,14 @@ class Supervisor {
   #recovery: Promise<void> | null = null;
   readonly #stopping = new AbortController();
   #stopped: Promise<void> | null = null;
-  /** A process that ends at once, because its start takes too long or by an error, leaves no server either. */
-  readonly #onExit = () => interruptServer(this.#cluster);
+  readonly #leaveExit: () => void;
 
   constructor(cluster: Cluster, { port, role, log }: { port: number; role: OwnerRole; log: EmbeddedLog }) {
     this.#cluster = cluster;
     this.#port = port;
     this.#role = role;
     this.#log = log;
-    process.on('exit', this.#onExit);
+    this.#leaveExit = atExit(() => interruptServer(cluster));
   }
 
   watch(owner: pg.Client): void {
@@ -206,7 +206,7 @@ class Supervisor {
 
   /** Each call resolves when the server has stopped. */
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop().finally(() => process.off('exit', this.#onExit));
+    this.#stopped ??= this.#stop().finally(this.#leaveExit);
     return this.#stopped;
   }
 
@@ -246,13 +246,18 @@ class Supervisor {
  * lock owns the server, even if another one has started it.
  */
 async function startOwned(cluster: Cluster, role: OwnerRole): Promise<{ owner: pg.Client; port: number }> {
-  let isStartedHere = false;
+  const here = { isStarted: false };
+  const leaveExit = atExit(() => here.isStarted && interruptServer(cluster));
+  return await tryToOwn(cluster, role, here).finally(leaveExit);
+}
+
+async function tryToOwn(cluster: Cluster, role: OwnerRole, here: { isStarted: boolean }) {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const lock = await readServerLock(cluster);
       const isRunning = lock !== null && isAlive(lock.pid);
+      here.isStarted ||= !isRunning;
       const port = isRunning ? lock.port : await startServer(cluster);
-      isStartedHere ||= !isRunning;
       return { port, owner: await own(cluster, port, role) };
     } catch (error) {
       if (error instanceof InUseError) throw error;
@@ -262,7 +267,7 @@ async function startOwned(cluster: Cluster, role: OwnerRole): Promise<{ owner: p
         continue;
       }
       // A start that fails leaves no server.
-      if (isStartedHere) await stopServer(cluster).catch(() => undefined);
+      if (here.isStarted) await stopServer(cluster).catch(() => undefined);
       throw error;
     }
   }
