@@ -17,6 +17,9 @@ export const SECRETS: readonly string[] = [
   'OIDC_CLIENT_SECRET',
 ];
 
+/** Variables that no declared queue may have: its receiver would get them. The driver of PostgreSQL reads PGPASSWORD, commands the key. */
+export const WITHHELD: readonly string[] = [...SECRETS, 'PGPASSWORD', 'JOBFERRY_API_KEY'];
+
 /**
  * Returns the environment with each variable such as `DATABASE_URL_FILE` replaced by the content of its file, trimmed.
  * @throws ConfigError if a file cannot be read or is empty, or if the variable may not be or is already set another way

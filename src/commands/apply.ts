@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { unwrap } from '../client/index.ts';
 import { warningIn } from '../client/verbs/queues.ts';
 import { applyTo, type Change, changesTo, type QueueStore } from '../declared/apply.ts';
-import { SECRETS } from '../variables.ts';
+import { WITHHELD } from '../variables.ts';
 import { messageOf, withApi } from './api.ts';
 import { CommandError, command } from './command.ts';
 import { printable } from './output.ts';
@@ -25,8 +25,7 @@ export const APPLY = command({
       );
     });
     const { readQueuesFile } = await import('../declared/queues-file.ts');
-    const secrets = [...SECRETS, 'JOBFERRY_API_KEY'];
-    const file = readQueuesFile({ name, text, variables: environment.variables, secrets });
+    const file = readQueuesFile({ name, text, variables: environment.variables, secrets: WITHHELD });
     const { queues: declared, written } = file;
     return withApi(environment, async (client) => {
       const store: QueueStore = {

@@ -44,15 +44,23 @@ export function changesTo(
   return declared.map((wanted, at) => {
     const queue = present.find(({ name }) => name === wanted.name);
     if (queue === undefined) return { queue: wanted.name, kind: 'create', settings: [] };
-    const settings = Object.entries(differences(queue, settingsOf(wanted))).map(([name, to]) => ({
-      ...{
-        name,
-        from: shown((queue as unknown as Record<string, unknown>)[name]),
-        to: shown(written[at]?.[name] ?? to),
-      },
-    }));
+    const settings = Object.entries(differences(queue, settingsOf(wanted))).map(([name, to]) => {
+      const from = (queue as unknown as Record<string, unknown>)[name];
+      const text = written[at]?.[name];
+      return { name, from: shown(presentBeside(text, from)), to: shown(text ?? to) };
+    });
     return { queue: wanted.name, kind: settings.length > 0 ? 'update' : 'none', settings };
   });
+}
+
+/** Where the file has a variable, the present value is most likely that of the variable at an earlier run, such as a token. */
+function presentBeside(written: unknown, present: unknown): unknown {
+  if (typeof written !== 'string' || typeof present !== 'string') return present;
+  const variableAt = written.search(/\$\{\w+\}/);
+  if (variableAt < 0) return present;
+  let at = 0;
+  while (at < variableAt && written[at] === present[at]) at += 1;
+  return `${present.slice(0, at)}…`;
 }
 
 /** The query of a URL may be a secret of the environment, and changes are printed and logged. */

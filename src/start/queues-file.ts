@@ -6,7 +6,7 @@ import type { Account } from '../domain/account.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { CreateQueueInput } from '../services/queues/manage.ts';
 import type { Services } from '../services/services.ts';
-import { SECRETS } from '../variables.ts';
+import { WITHHELD } from '../variables.ts';
 import type { Foundations } from './foundations.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function readDeclaredQueues(name: string | null): Promise<QueueDecl
   });
   // Loaded only here: few processes have such a file.
   const { readQueuesFile } = await import('../declared/queues-file.ts');
-  return readQueuesFile({ name, text, variables: process.env, secrets: SECRETS }).queues;
+  return readQueuesFile({ name, text, variables: process.env, secrets: WITHHELD }).queues;
 }
 
 /**

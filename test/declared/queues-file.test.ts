@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { changesTo, QueuesFileError } from '../../src/declared/apply.ts';
 import { readQueuesFile } from '../../src/declared/queues-file.ts';
 import { QUEUE_SETTINGS } from '../../src/declared/settings.ts';
+import { readDeclaredQueues } from '../../src/start/queues-file.ts';
 
 const read = (text: string, variables = {}) =>
   readQueuesFile({ name: 'queues.json', text, variables, secrets: ['ENCRYPTION_KEY'] }).queues;
@@ -51,6 +55,16 @@ queues:
     );
   });
 
+  it.each(['PGPASSWORD', 'JOBFERRY_API_KEY'])('takes no %s at a start of the service either', async (name) => {
+    vi.stubEnv(name, 'secret');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const folder = await mkdtemp(join(tmpdir(), 'jobferry-queues-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'queues.json');
+    await writeFile(file, `{"queues":[{"name":"a","webhookUrl":"https://shop.example/\${${name}}"}]}`);
+    await expect(readDeclaredQueues(file)).rejects.toThrow(`the variable ${name} is a secret of Jobferry itself`);
+  });
+
   it('is refused whole, with the line of each mistake', () => {
     const text = `{
   "queues": [
@@ -97,6 +111,16 @@ describe('the changes to a queue', () => {
     expect(change?.settings).toEqual([
       { name: 'webhookUrl', from: 'https://shop.example/?…', to: 'https://shop.example/?…' },
     ]);
+  });
+
+  it.each([
+    [`https://shop.example/hooks/\${TOKEN}`, 'https://shop.example/hooks/old-token', 'https://shop.example/hooks/…'],
+    [`https://shop.example/v2/\${TOKEN}`, 'https://shop.example/old-token', 'https://shop.example/…'],
+    [`https://\${HOST}/hooks`, 'https://old.example/hooks', 'https://…'],
+  ])('hide the present value of %s, which may be that of a variable', (webhookUrl, present, from) => {
+    const declared = [{ name: 'a', webhookUrl: 'https://shop.example/new-token' }];
+    const [change] = changesTo([{ id: '1', name: 'a', webhookUrl: present }], declared, [{ name: 'a', webhookUrl }]);
+    expect(change?.settings).toEqual([{ name: 'webhookUrl', from, to: webhookUrl }]);
   });
 
   it('are the settings that differ', () => {
