@@ -32,7 +32,10 @@ describe('a row of CSV', () => {
     ['a;;-1;+2;@x;＝3', "a;;'-1;'+2;'@x;'＝3"],
     ['a\t=1', "a\t'=1"],
     ['a\n=1', `"a\n'=1"`],
+    [';"=1+1;', `";'""=1+1;"`],
+    ['a;""@b', `"a;'""""@b"`],
     ['a; b=1', 'a; b=1'],
+    ['a;"b=1"', '"a;""b=1"""'],
   ])('is no formula where a semicolon or a tab separates cells: %j', (text, cell) => {
     expect(row('csv', text)).toBe(`${cell}\r\n`);
     expect(row('csv', { json: text })).toBe(`${cell}\r\n`);

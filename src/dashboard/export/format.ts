@@ -46,9 +46,9 @@ function csvLine(cells: readonly Cell[]): string {
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 /**
  * Where a semicolon or a tab separates cells, as in Excel in German, a comma and quotes in the middle of a cell do not: a cell, or a
- * line, can begin within a text of ours.
+ * line, can begin within a text of ours. There a pair of quotes is an empty text, and the formula follows it.
  */
-const FORMULA_WITHIN = /([;\t\r\n])(?=[=+\-@＝＋－＠])/g;
+const FORMULA_WITHIN = /([;\t\r\n])(?="*[=+\-@＝＋－＠])/g;
 
 /** No value is an empty cell; an empty text has quotes. */
 function csvCell(cell: Cell): string {
