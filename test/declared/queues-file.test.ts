@@ -119,7 +119,8 @@ describe('the changes to a queue', () => {
     [`https://\${HOST}/hooks`, 'https://old.example/hooks', 'https://…'],
   ])('hide the present value of %s, which may be that of a variable', (webhookUrl, present, from) => {
     const declared = [{ name: 'a', webhookUrl: 'https://shop.example/new-token' }];
-    const [change] = changesTo([{ id: '1', name: 'a', webhookUrl: present }], declared, [{ name: 'a', webhookUrl }]);
+    const queue = { id: '1', name: 'a', webhookUrl: present };
+    const [change] = changesTo([queue], declared, [{ name: 'a', webhookUrl }]);
     expect(change?.settings).toEqual([{ name: 'webhookUrl', from, to: webhookUrl }]);
   });
 
