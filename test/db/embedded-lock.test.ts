@@ -107,13 +107,15 @@ describe.skipIf(hasGivenServer)('the lock of an embedded PostgreSQL', () => {
   });
 
   it('does not stop a start by what a power cut has made of it', async () => {
-    for (const text of ['', '\n', '\0'.repeat(60), 'no pid']) {
-      const { stop } = await startEmbedded({ dataDir, log });
-      await stop();
-      const folder = join(dataDir, 'postgres');
+    const folder = join(dataDir, 'postgres');
+    await (await startEmbedded({ dataDir, log })).stop();
+    const { uid, gid } = await stat(folder);
+    // PostgreSQL takes a living process of its own user for the server.
+    const other = spawn('sleep', ['600'], { uid, gid });
+    children.push(other);
+    for (const text of ['', '\n', '\0'.repeat(60), 'no pid', `${other.pid}\n`]) {
       const file = join(folder, 'postmaster.pid');
       await writeFile(file, text);
-      const { uid, gid } = await stat(folder);
       await chown(file, uid, gid);
       const database = await start();
       expect(await ask(database.url, 'select 1'), JSON.stringify(text)).toBe(1);
@@ -203,6 +205,16 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
     onTestFinished(() => rm(copy, { recursive: true }));
     expect(await usableBinaries(installed, dataDir, null)).toBe(copy);
     expect(await readdir(copy)).toEqual(['bin']);
+  });
+
+  it('that fails has the words of pg_ctl and of the server', async () => {
+    await (await startEmbedded({ dataDir, log })).stop();
+    const settings = join(dataDir, 'postgres/local.conf');
+    onTestFinished(() => rm(settings, { force: true }));
+    await writeFile(settings, 'no_such_setting = 1');
+    await chmod(settings, 0o644);
+    const both = /did not start: .*could not start server[\s\S]*The last lines of [\s\S]*no_such_setting/;
+    await expect(startEmbedded({ dataDir, log })).rejects.toThrow(both);
   });
 
   it('leaves no server when it fails', async () => {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, readFileSync } from 'node:fs';
-import { access, chmod, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { access, chmod, lstat, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { findBinaries, POSTGRES_MAJOR, programIn, shellSignIn, usableBinaries } from './binaries.ts';
 import { freePort } from './free-port.ts';
@@ -148,8 +148,11 @@ export async function startServer(cluster: Cluster, formerPort?: number): Promis
     // pg_ctl starts the server in its own process session, so that Ctrl-C in a terminal does not reach it.
     await pgCtl(cluster, 'start', '--wait', '--timeout', PG_CTL_TIMEOUT, '--log', log, '-o', `-p ${port}`);
   } catch (error) {
+    const said = (error as { stderr?: string }).stderr?.trim() ?? '';
     const tail = (await readFileOf(cluster.user, log).catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
-    throw new Error(`the embedded PostgreSQL did not start. The last lines of ${log}:\n${tail}`, { cause: error });
+    throw new Error(`the embedded PostgreSQL did not start: ${said}\nThe last lines of ${log}:\n${tail}`, {
+      cause: error,
+    });
   }
   return port;
 }
@@ -168,26 +171,21 @@ export function interruptServer(cluster: Cluster): void {
   }
 }
 
-/** Reads the lock file of a server that runs or was killed. @returns null when there is none */
+/** Reads the lock file of a server that runs or was killed. @returns null when there is none, or a power cut has left a part of it */
 export async function readServerLock(cluster: Cluster): Promise<{ pid: number; port: number } | null> {
   const lines = (await readFileOf(cluster.user, lockFile(cluster)).catch(() => '')).split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   return pid > 0 && port > 0 ? { pid, port } : null;
 }
 
-/**
- * Removes the lock file of a killed server. In a new container its pid soon belongs to another process, and the server
- * would then always refuse to start. It also refuses a file without a pid, as a power cut can leave it; the one of a dead
- * server it replaces itself, after it has looked for the server's other processes.
- */
-export async function removeServerLock(cluster: Cluster, which: 'any' | 'unreadable' = 'any'): Promise<void> {
-  const text = which === 'any' ? '' : await readFileOf(cluster.user, lockFile(cluster)).catch(() => null);
-  if (text === null || Number.parseInt(text, 10)) return;
-  await removeFiles(cluster, [lockFile(cluster)]);
+/** Removes the lock file of a killed server. */
+export async function removeServerLock(cluster: Cluster): Promise<void> {
+  const isThere = await lstat(lockFile(cluster)).catch(() => null);
+  if (isThere !== null) await removeFiles(cluster, [lockFile(cluster)]);
 }
 
 /** Whether a server runs on the folder, also one of another container. */
-export async function hasListener(cluster: Cluster): Promise<boolean> {
+export async function hasListener(cluster: Pick<Cluster, 'folder'>): Promise<boolean> {
   const sockets = (await socketFiles(cluster)).filter((path) => !path.endsWith('.lock'));
   return (await Promise.all(sockets.map(isListening))).includes(true);
 }
@@ -197,7 +195,7 @@ async function removeSockets(cluster: Cluster): Promise<void> {
   await removeFiles(cluster, await socketFiles(cluster));
 }
 
-async function socketFiles({ folder }: Cluster): Promise<string[]> {
+async function socketFiles({ folder }: Pick<Cluster, 'folder'>): Promise<string[]> {
   const names = await readdir(folder);
   return names.filter((name) => /^\.s\.PGSQL\.\d+(?:\.lock)?$/.test(name)).map((name) => join(folder, name));
 }

@@ -282,7 +282,10 @@ async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLo
     const isTaken = lock !== null && isAlive(lock.pid);
     const isAbsent = !isTaken || !(await isServerOf(cluster.folder, lock.pid));
     if (isAbsent && !(await hasListener(cluster))) {
-      return await removeServerLock(cluster, isTaken ? 'any' : 'unreadable');
+      // A server refuses a file whose pid belongs to another process now, as in a new container, and one without a pid. That of
+      // a dead server it replaces itself, after it has looked for the server's other processes.
+      if (isTaken || lock === null) await removeServerLock(cluster);
+      return;
     }
     try {
       if (isAbsent) throw unseen(cluster);
