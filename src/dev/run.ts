@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { clockAheadMs, knownAheadMs } from '../db/clock-travel.ts';
 import type { Database } from '../db/connection/database.ts';
-import { findCluster, removeDataDir } from '../db/embedded/cluster.ts';
+import { findCluster, hasListener, removeDataDir } from '../db/embedded/cluster.ts';
 import { lockFolder } from '../db/embedded/folder-lock.ts';
 import { isLock } from '../db/embedded/server-files.ts';
-import { isAlive } from '../db/embedded/server-process.ts';
+import { isAlive, isServerOf } from '../db/embedded/server-process.ts';
 import { listAccounts } from '../db/operator/accounts.ts';
 import { signingSecretOf } from '../db/operator/queues.ts';
 import type { Sender } from '../delivery/send.ts';
@@ -234,14 +234,17 @@ async function removeData(dataDir: string): Promise<void> {
 
 /** @throws Error if a `dev` that was killed has left its server */
 async function assertNoServer(dataDir: string): Promise<void> {
-  const cluster = await findCluster(dataDir);
-  const lock = cluster === null ? '' : await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+  const folder = await findCluster(dataDir);
+  if (folder === null) return;
+  const lock = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '');
   const pid = Number.parseInt(lock, 10);
-  if (pid > 0 && isAlive(pid)) {
-    throw new Error(
-      `the database in ${dataDir} runs (process ${pid}): stop jobferry dev in this folder before --fresh deletes its data`,
-    );
-  }
+  const isHere = pid > 0 && isAlive(pid) && (await isServerOf(folder, pid));
+  // Its pid is unknown in this container, but its socket is in the folder.
+  if (!isHere && !(await hasListener({ folder }))) return;
+  const where = isHere ? `process ${pid}` : 'most likely in another container';
+  throw new Error(
+    `the database in ${dataDir} runs (${where}): stop jobferry dev in this folder before --fresh deletes its data`,
+  );
 }
 
 function devConfig(config: Config, dataDir: string): Config {

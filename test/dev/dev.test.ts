@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseConfig } from '../../src/config.ts';
 import { type AttemptSeen, attemptLine } from '../../src/dev/attempts.ts';
-import { envLines } from '../../src/dev/run.ts';
+import { envLines, startDev } from '../../src/dev/run.ts';
 import { targetsOf } from '../../src/dev/targets.ts';
 
 describe('a target of `dev`', () => {
@@ -57,4 +63,39 @@ it('the lines of .env name each secret by its queue, unless there is one', () =>
   expect(envLines({ ...facts, queues: two }).slice(2)).toEqual([
     ...['JOBFERRY_SECRET=s', 'JOBFERRY_SECRET_A_B=s', 'JOBFERRY_SECRET_C=t'],
   ]);
+});
+
+describe.skipIf(process.platform === 'win32')('`dev --fresh`', () => {
+  const ended = new Error('started');
+  const NOBODY = 65_534;
+
+  async function open(pid: number) {
+    const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-dev-'));
+    onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+    const cluster = join(dataDir, 'postgres');
+    await mkdir(cluster);
+    const lock = join(cluster, 'postmaster.pid');
+    await writeFile(lock, `${pid}\n${cluster}\n`);
+    // As root, the user of the server removes its files.
+    if (process.getuid?.() === 0) for (const path of [dataDir, cluster, lock]) await chown(path, NOBODY, NOBODY);
+    const print = { ready: () => undefined, attempt: () => undefined, note: () => undefined };
+    const options = { forward: '', dataDir, isFresh: true, isDiscarded: false, print };
+    return { dataDir, cluster, start: () => startDev(parseConfig({}), options, () => Promise.reject(ended)) };
+  }
+
+  it('deletes no data under a server that another container has left', async () => {
+    const { pid } = spawnSync('true');
+    const { cluster, start } = await open(pid);
+    const server = createServer().listen(join(cluster, '.s.PGSQL.5432'));
+    onTestFinished(() => void server.close());
+    await expect(start()).rejects.toThrow('most likely in another container');
+    expect(await readdir(cluster)).toContain('postmaster.pid');
+  });
+
+  it('is not stopped by a lock whose pid belongs to another process now', async () => {
+    const { dataDir, start } = await open(process.pid);
+    if (process.platform === 'linux') await expect(start()).rejects.toBe(ended);
+    else await expect(start()).rejects.toThrow('stop jobferry dev');
+    expect((await readdir(dataDir).catch(() => [])).length > 0).toBe(process.platform !== 'linux');
+  });
 });
