@@ -207,7 +207,7 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
     expect(await readdir(copy)).toEqual(['bin']);
   });
 
-  it('that fails has the words of pg_ctl and of the server', async () => {
+  it('shows the words of pg_ctl and of the server when it fails', async () => {
     await (await startEmbedded({ dataDir, log })).stop();
     const settings = join(dataDir, 'postgres/local.conf');
     onTestFinished(() => rm(settings, { force: true }));
