@@ -70,6 +70,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
       isTunnelled,
     },
     mayClaim: () => liveness.confirmed,
+    onWoken: () => liveness.wakeUp(),
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),

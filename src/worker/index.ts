@@ -91,7 +91,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     lookAgain: () => maintenance.lookAgain(),
     problem: () => {
       if (!runner.running) return 'restarting';
-      if (!liveness.confirmed) return `the lease lock is not confirmed: ${liveness.problem}`;
+      if (liveness.problem !== null) return `the lease lock is not confirmed: ${liveness.problem}`;
       const { problem } = dispatching.missingKeys;
       return dispatching.problem ?? (problem?.isElsewhere === true ? problem.text : null);
     },

@@ -112,7 +112,7 @@ export class Process implements Host {
       onConfirmedAgain: () => this.dispatcher.resume(),
     });
     const parts = { db: this.db, log: this.#log, changes: NO_CHANGES, wake };
-    this.#deadWorkers = new DeadWorkers({ ...parts, liveness: this.lock });
+    this.#deadWorkers = new DeadWorkers({ ...parts, liveness: this.lock, isResting: () => false });
     this.#reconciler = new Reconciler({ ...parts, deadlines: this.deadlines });
   }
 

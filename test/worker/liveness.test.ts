@@ -139,24 +139,37 @@ describe('a worker', () => {
     expect(await holders(db, liveness.workerId)).toHaveLength(1);
   });
 
-  it('stores no confirmation while it rests, and claims nothing while the server could not', async () => {
+  it('stores no confirmation while it rests, and claims when it is woken and the server has confirmed its lock', async () => {
     const db = await open();
-    let isResting = true;
+    let isResting = false;
     const { liveness, calls, reasons } = await start({ isResting: () => isResting });
     const isNoted = async () => (await noted(db, liveness.workerId)) !== undefined;
-    await waitFor(async () => !(await isNoted()), { message: 'the end of the stored confirmation' });
-    await waitFor(() => liveness.covers(performance.now()), { message: 'a confirmation' });
+    const wakeUp = () => {
+      isResting = false;
+      liveness.wakeUp();
+    };
+    const rest = async () => {
+      isResting = true;
+      await waitFor(async () => !(await isNoted()), { message: 'the end of the stored confirmation' });
+      await waitFor(() => !liveness.confirmed, { message: 'the end of the last confirmation' });
+      expect(liveness.problem).toBeNull();
+    };
+    await rest();
+    wakeUp();
+    expect(liveness.problem).toBeNull();
+    await waitFor(() => calls.length > 0, { message: 'a confirmation' });
+    expect(await isNoted()).toBe(true);
 
+    await rest();
+    // As on a read-only server.
     await db.query('alter table lease_confirmation rename to away');
     onTestFinished(() => db.query('alter table if exists away rename to lease_confirmation').then(() => undefined));
-    await waitFor(() => !liveness.confirmed, { message: 'the end of its belief' });
-    expect(liveness.problem).toBe('relation "lease_confirmation" does not exist');
+    wakeUp();
+    const problem = 'relation "lease_confirmation" does not exist';
+    await waitFor(() => liveness.problem === problem, { message: 'the refusal' });
+    expect(liveness.confirmed).toBe(false);
     await db.query('alter table away rename to lease_confirmation');
-    await waitFor(() => calls.length > 0, { message: 'a confirmation' });
-    expect(await isNoted()).toBe(false);
-
-    isResting = false;
-    await waitFor(isNoted, { message: 'a stored confirmation' });
+    await waitFor(() => liveness.confirmed, { message: 'a confirmation' });
     expect(reasons()).toEqual([]); // the lock was there all the time
   });
 

@@ -112,11 +112,13 @@ it('nothing is concluded while other workers may still be taking their locks aga
 it('a worker whose lock is missing for less than the time limit is not dead', async () => {
   await lock(SELF);
   const watch = new LockWatch(fixture.db, SELF, atOnce, 60_000);
+  expect([watch.nextMs(false), watch.nextMs(true)]).toEqual([500, 2000]);
   const leave = await lock(1004);
   await watch.poll();
   await leave();
   expect((await polls(watch, 5)).flat()).toEqual([]);
-  expect(watch.nextMs).toBe(250);
+  expect(watch.nextMs(false)).toBe(250);
+  expect(watch.nextMs(true)).toBe(250);
 });
 
 it('nothing is concluded from a server that does not have our own lock, and nothing soon after', async () => {
@@ -153,7 +155,14 @@ it('jobs that were taken back are delivered at once, even if the confirmations c
   const { db } = fixture;
   const liveness = { workerId: SELF, recoveringUntil: 0, wasNotSeen: () => undefined };
   const wake = (queueId: string) => void woken.push(queueId);
-  const deadWorkers = new DeadWorkers({ db, log: pino({ enabled: false }), liveness, changes: NO_CHANGES, wake });
+  const deadWorkers = new DeadWorkers({
+    db,
+    log: pino({ enabled: false }),
+    liveness,
+    changes: NO_CHANGES,
+    wake,
+    isResting: () => false,
+  });
   const other = await db.pool.connect();
   await other.query('begin; lock table lease_confirmation in share mode');
   const round = deadWorkers.round();

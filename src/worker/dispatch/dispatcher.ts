@@ -102,7 +102,9 @@ export class Dispatcher {
   /** Claims from the queue soon, because it may have work. */
   wake(queueId: string, reason: LocalWakeReason = 'change'): void {
     if (this.#draining) return;
+    const wasResting = this.isResting;
     this.#activeAt = performance.now();
+    if (wasResting) this.#options.onWoken?.();
     const queue = this.#stateOf(queueId);
     if (queue.claiming) {
       queue.again = queue.again === null || queue.again === reason ? reason : 'change';
@@ -132,7 +134,8 @@ export class Dispatcher {
 
   /** @returns whether a job of the queue could be claimed at once, as far as this process knows */
   hasRoom(queueId: string): boolean {
-    if (this.#draining || !this.#options.mayClaim() || !this.#mayDeliver(queueId)) return false;
+    const mayClaim = this.#options.mayClaim() || this.isResting;
+    if (this.#draining || !mayClaim || !this.#mayDeliver(queueId)) return false;
     const queue = this.#queues.get(queueId);
     const accountId = queue?.accountId ?? this.#accounts.known(queueId);
     return accountId === null ? this.#planner.hasFreeSlots : this.#planner.hasRoom(accountId, queue ?? NOTHING);

@@ -25,6 +25,8 @@ export interface DispatcherOptions {
   leaseMs: number;
   /** False while other processes may consider this one dead: a claim could then deliver a job twice at once. */
   mayClaim: () => boolean;
+  /** Called when the process is woken from a rest: `mayClaim` becomes true when the server has confirmed the lock. */
+  onWoken?: () => void;
   /** Whether jobs of the queue may be claimed here: those of a queue with tunnels only where one of them begins. Undefined: always. */
   mayDeliver?: ((queueId: string) => boolean) | undefined;
   /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */

@@ -24,6 +24,8 @@ import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
  *   The claims of a killed worker are taken back by T + 4 s.
  */
 const CONFIRM_EVERY_MS = 500;
+/** A process that rests claims nothing before its next confirmation, for which it asks when it is woken. */
+const CONFIRM_AT_REST_MS = 5000;
 const REPLY_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
 const TAKEN_BACK_AFTER_MS = SILENT_SECONDS.least * 1000;
@@ -75,6 +77,8 @@ export class Liveness {
   #confirmed: Moment;
   /** The server's error when it has the lock but cannot store the confirmation; null while it can. */
   #unwritable: string | null = null;
+  /** The `performance.now()` at which the process was last woken from a rest. */
+  #wokenAt = Number.NEGATIVE_INFINITY;
   /** Why the lock counts as lost, for the public readiness report; null while it does not. */
   #problem: string | null = null;
   readonly #stopping = new AbortController();
@@ -121,9 +125,22 @@ export class Liveness {
     return this.#recoveringUntil;
   }
 
-  /** For operators: why the process does not claim; null while the lock is confirmed. */
+  /** For operators: why the process does not claim; null while the lock is confirmed, or the process rests. */
   get problem(): string | null {
-    return this.confirmed ? null : (this.#problem ?? this.#unwritable ?? 'the server does not answer');
+    if (this.confirmed) return null;
+    return this.#problem ?? this.#unwritable ?? (this.#mayAnswer ? null : 'the server does not answer');
+  }
+
+  /** Whether the server has answered a process that rests, or was woken a moment ago, as far as that one has asked. */
+  get #mayAnswer(): boolean {
+    const isLate = elapsedMs(this.#confirmed) >= CONFIRM_AT_REST_MS + CONFIRMED_FOR_MS;
+    return !isLate && (this.#options.isResting() || performance.now() - this.#wokenAt < REPLY_MS);
+  }
+
+  /** Call when the process has been woken from a rest: it asks for its lock, and can claim when the server has confirmed it. */
+  wakeUp(): void {
+    this.#wokenAt = performance.now();
+    if (!this.confirmed) this.#interrupt();
   }
 
   /**
@@ -188,7 +205,7 @@ export class Liveness {
       this.#interrupt();
     });
     for (;;) {
-      await this.#wait(CONFIRM_EVERY_MS);
+      await this.#wait(this.#options.isResting() ? CONFIRM_AT_REST_MS : CONFIRM_EVERY_MS);
       if (loss !== null || this.#stopping.signal.aborted) return loss ?? { reason: 'stopped' };
       const sentAt = thisMoment();
       const reply = await within(REPLY_MS, lock.confirm(this.#options.isResting())).catch(

@@ -3,6 +3,8 @@ import { leaseLocks, workersWithClaims } from '../../db/delivery/lease-locks.ts'
 
 /** Interval between polls. */
 export const POLL_MS = 500;
+/** Interval while this process rests. A worker that claims looks more often, and one that takes over from a dead one is soon woken. */
+const REST_POLL_MS = { alone: 2000, beside: 1000 };
 /** Interval while the lock of a worker is missing. */
 export const CLOSE_POLL_MS = 250;
 /**
@@ -59,8 +61,10 @@ export class LockWatch {
   }
 
   /** Milliseconds until the next poll. */
-  get nextMs(): number {
-    return this.#absent.size > 0 ? CLOSE_POLL_MS : POLL_MS;
+  nextMs(isResting: boolean): number {
+    if (this.#absent.size > 0) return CLOSE_POLL_MS;
+    if (!isResting) return POLL_MS;
+    return this.#known.size > 1 ? REST_POLL_MS.beside : REST_POLL_MS.alone;
   }
 
   /** @throws when the database does not reply; the polls before it then no longer count */

@@ -12,6 +12,8 @@ interface Parts {
   liveness: Pick<Liveness, 'workerId' | 'recoveringUntil' | 'wasNotSeen'>;
   changes: ChangeFeed;
   wake: (queueId: string) => void;
+  /** See `MaintenanceParts`. */
+  isResting: () => boolean;
 }
 
 /** Takes back the claims of workers that died. */
@@ -28,7 +30,7 @@ export class DeadWorkers {
 
   /** Milliseconds until the next round; shorter while the lock of a worker is missing. */
   get nextMs(): number {
-    return this.#watch.nextMs;
+    return this.#watch.nextMs(this.#parts.isResting());
   }
 
   async round(): Promise<void> {
