@@ -84,6 +84,7 @@ function maintenanceOf(parts: Record<string, unknown> & { db: Database }): Maint
     bulkActions: { takeIdle: async () => undefined, keep: async () => undefined },
     wake: () => true,
     isDelivering: () => false,
+    isResting: () => false,
     ...parts,
   } as unknown as MaintenanceParts);
 }

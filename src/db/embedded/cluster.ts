@@ -317,7 +317,7 @@ synchronous_commit = on
 jit = off
 random_page_cost = 1.1
 # Jobs are updated several times and then deleted, so dead rows are vacuumed early.
-autovacuum_naptime = 10s
+autovacuum_naptime = 30s
 autovacuum_vacuum_scale_factor = 0.05
 autovacuum_analyze_scale_factor = 0.05
 log_min_messages = warning
