@@ -49,6 +49,7 @@ import { watchClock, watchKeys, watchRelease } from './start/watches.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
+import { PREFIX } from './variables.ts';
 import { VERSION } from './version.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
 
@@ -89,7 +90,8 @@ export async function startService(given: Config, log: Logger, options: StartOpt
   try {
     const trustedProxies = new TrustedProxies(given.trustedProxies);
     const declared = await readDeclaredQueues(given.queuesFile);
-    const fronts = await bindFronts(given, log, { started, trustedProxies });
+    const prefix = options.development === undefined ? '' : PREFIX;
+    const fronts = await bindFronts(given, log, { started, trustedProxies, prefix });
     // Receivers of a developer run on the same machine, so they can report there.
     const ownUrl = options.development === undefined ? null : localUrl(fronts.front.url);
     const config = { ...given, reportUrl: given.reportUrl ?? ownUrl?.replace(/\/$/, '') ?? null };

@@ -17,8 +17,32 @@ export const SECRETS: readonly string[] = [
   'OIDC_CLIENT_SECRET',
 ];
 
-/** Variables that no declared queue may have: its receiver would get them. The driver of PostgreSQL reads PGPASSWORD, commands the key. */
-export const WITHHELD: readonly string[] = [...SECRETS, 'PGPASSWORD', 'JOBFERRY_API_KEY'];
+/** Begins the names of variables for a service that runs in the shell of an application. */
+export const PREFIX = 'JOBFERRY_';
+
+/**
+ * Variables that no declared queue may have: its receiver would get them. The driver of PostgreSQL reads PGPASSWORD, commands the key, and
+ * `dev` the secrets with their prefix.
+ */
+export const WITHHELD: readonly string[] = [
+  ...SECRETS,
+  ...SECRETS.map((name) => `${PREFIX}${name}`),
+  'PGPASSWORD',
+  'JOBFERRY_API_KEY',
+];
+
+/** Such a service brings its database along, and is always one for development. */
+const FIXED = /^(?:DATABASE_URL|DIRECT_DATABASE_URL|DATABASE_REPLICA_URL)(?:_FILE)?$|^NODE_ENV$/;
+
+/**
+ * Returns the variables that begin with JOBFERRY_, without it: `JOBFERRY_PORT` as `PORT`. An application has variables such as
+ * `PORT`, `HOST` and `LOG_LEVEL`, too, and they mean its own.
+ */
+export function prefixed(env: Environment): Environment {
+  const own = Object.entries(env).filter(([name]) => name.startsWith(PREFIX));
+  const plain = own.map(([name, value]) => [name.slice(PREFIX.length), value] as const);
+  return Object.fromEntries(plain.filter(([name]) => !FIXED.test(name)));
+}
 
 /**
  * Returns the environment with each variable such as `DATABASE_URL_FILE` replaced by the content of its file, trimmed.
@@ -59,8 +83,11 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['POSTGRES_URL', 'DATABASE_URL'],
 ]);
 
-/** Returns a line for each variable that is probably misspelt: its name, or that of the environment. */
-export function doubtsAbout(env: Environment): string[] {
+/**
+ * Returns a line for each variable that is probably misspelt: its name, or that of the environment.
+ * @param prefix what the names have begun with
+ */
+export function doubtsAbout(env: Environment, prefix = ''): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
     if (name === 'NODE_ENV' && value !== 'production' && /^p(ro)?r?d/i.test(value ?? '')) {
       return [`NODE_ENV=${value?.slice(0, 40)} is not production: did you mean production?`];
@@ -68,7 +95,7 @@ export function doubtsAbout(env: Environment): string[] {
     if (!value || VARIABLES.includes(name) || VARIABLES.includes(name.replace(/_FILE$/, ''))) return [];
     const plain = name.toUpperCase().replace(/^JOBFERRY_/, '');
     const meant = READ.find((known) => isLike(plain, known)) ?? ALIASES.get(plain);
-    return meant === undefined ? [] : [`Jobferry does not read ${name}: did you mean ${meant}?`];
+    return meant === undefined ? [] : [`Jobferry does not read ${prefix}${name}: did you mean ${prefix}${meant}?`];
   });
 }
 

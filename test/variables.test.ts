@@ -8,7 +8,7 @@ import { COMMANDS } from '../src/commands/index.ts';
 import { defaultOf, REFERENCES, withPart } from '../src/commands/reference.ts';
 import { MEANINGS } from '../src/config/meanings.ts';
 import { parseConfig, VARIABLES } from '../src/config.ts';
-import { doubtsAbout, withSecretFiles } from '../src/variables.ts';
+import { doubtsAbout, PREFIX, prefixed, withSecretFiles } from '../src/variables.ts';
 
 let folder: string;
 let file: string;
@@ -98,6 +98,27 @@ describe('a variable that is not read', () => {
 
   it.each(['production', 'staging', 'development', 'preview', 'test'])('takes NODE_ENV=%s as it is', (value) => {
     expect(doubtsAbout({ NODE_ENV: value })).toEqual([]);
+  });
+});
+
+describe('a service in the shell of an application', () => {
+  it('reads only variables that begin with JOBFERRY_', () => {
+    const ofApplication = Object.fromEntries(VARIABLES.map((name) => [name, 'x']));
+    expect(prefixed({ ...ofApplication, JOBFERRY_PORT: '8090', JOBFERRY_ENCRYPTION_KEY_FILE: file })).toEqual({
+      ...{ PORT: '8090', ENCRYPTION_KEY_FILE: file },
+    });
+  });
+
+  it('has a database of its own, and is not in production', () => {
+    const names = ['DATABASE_URL', 'DATABASE_URL_FILE', 'DIRECT_DATABASE_URL', 'DATABASE_REPLICA_URL', 'NODE_ENV'];
+    expect(prefixed(Object.fromEntries(names.map((name) => [`JOBFERRY_${name}`, 'x'])))).toEqual({});
+  });
+
+  it('doubts names as they are set, and not those of a client', () => {
+    const own = prefixed({ JOBFERRY_PROT: '1', PROT: '1', LOGLEVEL: 'x' });
+    expect(doubtsAbout(own, PREFIX)).toEqual(['Jobferry does not read JOBFERRY_PROT: did you mean JOBFERRY_PORT?']);
+    const ofClient = ['URL', 'API_KEY', 'SECRET', 'SECRET_EMAILS'].map((name) => [`JOBFERRY_${name}`, 'x']);
+    expect(doubtsAbout(prefixed(Object.fromEntries(ofClient)), PREFIX)).toEqual([]);
   });
 });
 

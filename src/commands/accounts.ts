@@ -21,7 +21,7 @@ import { LIMITS } from '../domain/queue.ts';
 import { isKeyName } from '../services/accounts/keys.ts';
 import { deleteAccount } from '../services/operator/delete-account.ts';
 import { CommandError, command, type Environment, UsageError } from './command.ts';
-import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { found, idOf, nextPage, PAGE, pageOf, settingsHere, withDatabase } from './database.ts';
 import { type Column, facts, printable, table } from './output.ts';
 
 const ID = { name: 'ID', what: 'the id of the account' };
@@ -90,7 +90,7 @@ const create = command({
     plan: { value: 'P', required: true, help: 'a plan of PLANS' },
   },
   run: ({ options: { name, plan } }, environment) => {
-    assertPlan(environment.settings().config.plans, plan);
+    assertPlan(settingsHere(environment).config.plans, plan);
     if (!isKeyName(name)) throw new UsageError(`--name must have 1 to ${LIMITS.apiKeyNameLength} characters`);
     return withDatabase(
       environment,
@@ -116,7 +116,7 @@ const changePlan = command({
   options: { plan: { value: 'P', required: true, help: 'a plan of PLANS' } },
   argument: ID,
   run: ({ argument, options: { plan } }, environment) => {
-    assertPlan(environment.settings().config.plans, plan);
+    assertPlan(settingsHere(environment).config.plans, plan);
     return withDatabase(environment, async ({ db }) => {
       const id = idOf(argument, 'account');
       const before = found(await setPlan(db, OPERATOR, id, plan), 'account', id);
@@ -278,8 +278,8 @@ const remove = command({
 const PROGRESS_MS = 5000;
 
 /** Logs the receipt so far, every five seconds. */
-function progressOf(db: Database, id: string, { settings }: Environment): () => Promise<void> {
-  const { log } = settings();
+function progressOf(db: Database, id: string, environment: Environment): () => Promise<void> {
+  const { log } = settingsHere(environment);
   let loggedAt = performance.now();
   return async () => {
     if (performance.now() - loggedAt < PROGRESS_MS) return;

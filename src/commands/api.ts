@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -20,14 +21,34 @@ export interface ApiAddress {
   apiKey: string;
 }
 
-/** Folders with the data of a service that brings its database along: of `dev`, and of `serve` by default. */
-const FOLDERS = [DATA_DIR, '.data'];
+/** Folder of the data of `serve` by default. */
+export const OWN_FOLDER = '.data';
+
+/** Whether the folder has a database that a service brought along. */
+export function hasCluster(folder: string): boolean {
+  return existsSync(join(folder, 'postgres'));
+}
+
+/** The folder that DATA_DIR names; null if it has no data of Jobferry: the variable may be that of an application. */
+export function namedFolder({ variables: { DATA_DIR: named } }: Pick<Environment, 'variables'>): string | null {
+  return named && hasCluster(named) ? named : null;
+}
+
+/**
+ * Folders of a service that brought its database along: that of DATA_DIR, or those of `dev` and `serve`. If DATA_DIR names one
+ * without data, `serve` may be about to start there, so only `dev` can be meant.
+ */
+function foldersOf(environment: Pick<Environment, 'variables'>): string[] {
+  const named = namedFolder(environment);
+  if (named !== null) return [named];
+  return environment.variables.DATA_DIR ? [DATA_DIR] : [DATA_DIR, OWN_FOLDER];
+}
 
 /** Both are of one place, so that a key never goes to another service. @throws UsageError */
-export async function apiAddress({ variables }: Pick<Environment, 'variables'>): Promise<ApiAddress> {
-  const { JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey, DATA_DIR: own } = variables;
+export async function apiAddress(environment: Pick<Environment, 'variables'>): Promise<ApiAddress> {
+  const { JOBFERRY_URL: url, JOBFERRY_API_KEY: apiKey } = environment.variables;
   if (url === undefined && apiKey === undefined) {
-    for (const folder of own === undefined ? FOLDERS : [own]) {
+    for (const folder of foldersOf(environment)) {
       const found = await addressIn(folder);
       if (found !== null) return found;
     }

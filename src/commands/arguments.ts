@@ -46,7 +46,7 @@ function requiredOf({ options }: Command): OptionTable {
 const REACH = {
   api: 'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.',
   either:
-    'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; without it to the `jobferry dev` that runs in this folder, unless DATA_DIR is set; otherwise it reads the database.',
+    'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; without it to the `jobferry dev` that runs in this folder, unless DATA_DIR names other data of Jobferry; otherwise it reads the database.',
 } as const;
 
 /** The usage of one command, with its options. */

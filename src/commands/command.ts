@@ -49,10 +49,17 @@ export interface Result {
   readonly exitCode?: 3;
 }
 
+export interface Settings {
+  config: Config;
+  log: Logger;
+}
+
 export interface Environment {
   readonly variables: NodeJS.ProcessEnv;
   /** Reads the settings, and logs what is doubtful in them. @throws ConfigError */
-  settings(): { config: Config; log: Logger };
+  settings(): Settings;
+  /** Reads the settings of a service that runs in the shell of an application: only variables with JOBFERRY_ are its own. */
+  settingsOfDev(): Settings;
 }
 
 interface Definition<T extends OptionTable> {
@@ -72,8 +79,6 @@ interface Definition<T extends OptionTable> {
   readonly isService?: boolean;
   /** Whether such a command goes on when nothing reads its output any more; the others end then. */
   readonly outlivesReader?: boolean;
-  /** Whether the command brings its database along: DATABASE_URL in its shell is then that of another application. */
-  readonly hasOwnDatabase?: boolean;
   run(given: Given<T>, environment: Environment): Promise<Result | null>;
 }
 

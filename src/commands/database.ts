@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { lockHolders } from '../db/operator/locks.ts';
 import { blindRole } from '../db/operator/snapshots.ts';
@@ -8,8 +6,8 @@ import { locksInWords } from '../domain/doctor-locks.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts';
-import { addressIn } from './api.ts';
-import { CommandError, type Environment, UsageError } from './command.ts';
+import { addressIn, hasCluster, OWN_FOLDER } from './api.ts';
+import { CommandError, type Environment, type Settings, UsageError } from './command.ts';
 
 /**
  * Opens the database for a command, and closes it afterwards.
@@ -33,23 +31,30 @@ export async function withDatabase<T>(
   }
 }
 
-/** The settings of a command that needs a database which is there: in a folder of `dev` alone, that of `dev`. */
-export function settingsHere({ settings, variables }: Environment): ReturnType<Environment['settings']> {
-  const { config, log } = settings();
-  const isNamed = config.databaseUrl !== undefined || variables.DATA_DIR !== undefined;
-  const hasCluster = (folder: string) => existsSync(join(folder, 'postgres'));
-  const isOfDev = !isNamed && !hasCluster(config.dataDir) && hasCluster(DEV_FOLDER);
-  return { config: isOfDev ? { ...config, dataDir: DEV_FOLDER } : config, log };
+/** The settings of a command that needs a database which is there: in a folder of `dev` alone, those of `dev`. */
+export function settingsHere(environment: Environment): Settings {
+  if (nameOfDatabase(environment).length > 0 || !isOfDevAlone()) return environment.settings();
+  const { config, log } = environment.settingsOfDev();
+  return { config: { ...config, dataDir: DEV_FOLDER }, log };
 }
 
-/** DATABASE_URL may be that of the application whose developer runs `dev` here. */
-async function withDev(error: unknown, { variables }: Environment): Promise<unknown> {
-  const { DATABASE_URL, DATABASE_URL_FILE, DATA_DIR } = variables;
-  const isNamed = (DATABASE_URL ?? DATABASE_URL_FILE) !== undefined;
-  if (!isNamed || DATA_DIR !== undefined || (await addressIn(DEV_FOLDER)) === null) return error;
+/** Whether this folder has data of `dev`, and none of `serve`. */
+function isOfDevAlone(): boolean {
+  return !hasCluster(OWN_FOLDER) && hasCluster(DEV_FOLDER);
+}
+
+/** The variables that name a database. An empty one counts as not set. */
+function nameOfDatabase({ variables }: Environment): string[] {
+  return ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATA_DIR'].filter((name) => variables[name]);
+}
+
+/** The database may be that of the application whose developer runs `dev` here. */
+async function withDev(error: unknown, environment: Environment): Promise<unknown> {
+  const names = nameOfDatabase(environment);
+  if (names.length === 0 || !isOfDevAlone() || (await addressIn(DEV_FOLDER)) === null) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new CommandError(
-    `DATABASE_URL: ${message}\nA \`jobferry dev\` runs in this folder: without DATABASE_URL the command uses its database`,
+    `${names[0]}: ${message}\nA \`jobferry dev\` runs in this folder: without ${names.join(' and ')} the command uses its database`,
     { cause: error },
   );
 }

@@ -10,7 +10,8 @@ const KEYS = 'r retry · o open the dashboard · p pause · n next event · q qu
 
 export const DEV = command({
   name: 'dev',
-  summary: 'Run Jobferry for development: a queue for each URL, a line for each attempt, data in the folder .jobferry.',
+  summary:
+    'Run Jobferry for development: a queue for each URL, a line for each attempt, data in the folder .jobferry. Its settings are variables with JOBFERRY_ before their names, such as JOBFERRY_PORT.',
   options: {
     forward: { value: 'URL', help: 'where deliveries go, such as http://localhost:3000/jobs; several with commas' },
     fresh: { help: 'delete the data of earlier runs, keys and secrets included' },
@@ -23,9 +24,8 @@ export const DEV = command({
   },
   isService: true,
   outlivesReader: true,
-  hasOwnDatabase: true,
   run: async ({ options }, environment) => {
-    const { config } = environment.settings();
+    const { config } = environment.settingsOfDev();
     const { startService } = await import('../start.ts');
     const log = createLog({ level: 'error' });
     const print = options.json ? jsonPrint() : plainPrint(options.quiet);

@@ -106,10 +106,9 @@ const signInLink = command({
   summary: 'Print a link that signs in to the dashboard once, within ten minutes.',
   options: { account: { value: 'ID', help: 'the account to sign in to; the first one if it is left out' } },
   run: ({ options: { account } }, environment) => {
-    const { host, port, publicUrl, oidc } = environment.settings().config;
-    if (oidc?.only === true) throw new CommandError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
     const id = account === undefined ? null : idOf(account, 'account');
-    return withDatabase(environment, async ({ db }) => {
+    return withDatabase(environment, async ({ db }, { host, port, publicUrl, oidc }) => {
+      if (oidc?.only === true) throw new CommandError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
       // A process that runs knows its address. This command has the variables of its own shell only.
       const local = publicUrl === null ? ((await servedAddress(db)) ?? localUrl(boundUrl(host, port))) : null;
       const address = publicUrl ?? (local === null ? null : new URL(local));

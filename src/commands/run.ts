@@ -1,10 +1,10 @@
-import { parseConfig } from '../config.ts';
+import { type Config, ConfigError, parseConfig } from '../config.ts';
 import { meantBy } from '../domain/spelling.ts';
 import { createLevelSwitch, createLog, logProcessWarnings } from '../log.ts';
-import { doubtsAbout, withSecretFiles } from '../variables.ts';
+import { doubtsAbout, PREFIX, prefixed, withSecretFiles } from '../variables.ts';
 import { BUILD } from '../version.ts';
 import { helpOf, readArguments, usageOf } from './arguments.ts';
-import { type Command, CommandError, type Environment, UsageError } from './command.ts';
+import { type Command, CommandError, type Environment, type Settings, UsageError } from './command.ts';
 import { BUILDING, COMMANDS, OPERATING } from './index.ts';
 import { jsonOf, printable, printableLines } from './output.ts';
 import { run } from './refusals.ts';
@@ -25,8 +25,7 @@ export async function runCommand(given: readonly string[], variables: NodeJS.Pro
   if (named === undefined) throw new UsageError(unknown(argv));
   const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
   if (named.isService === true && named.outlivesReader !== true) endWithReader();
-  const own = named.hasOwnDatabase === true ? withoutDatabase(variables) : variables;
-  const result = await run(named, read, environmentOf(own));
+  const result = await run(named, read, environmentOf(variables));
   if (result === null) return null;
   if (result.stream === undefined) await printText(json ? jsonOf(result.json) : result.text);
   else await print(result.stream);
@@ -72,13 +71,6 @@ function endWithReader(): void {
     // As Ctrl-C does, so that the command ends what it has begun.
     if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(0);
   });
-}
-
-/** Variables of an application that a command with a database of its own must not follow, nor their `…_FILE`. */
-const OF_APPLICATIONS = /^(?:DATABASE_URL|DIRECT_DATABASE_URL|DATABASE_REPLICA_URL)(?:_FILE)?$|^NODE_ENV$/;
-
-function withoutDatabase(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => !OF_APPLICATIONS.test(name)));
 }
 
 /** The help of the command, of the commands that begin with the word, or a list of all. */
@@ -148,22 +140,40 @@ function linesOf(commands: readonly Command[]): string[] {
 }
 
 function environmentOf(variables: NodeJS.ProcessEnv): Environment {
-  let settings: ReturnType<Environment['settings']> | undefined;
+  const read = (config: Config, doubts: readonly string[]): Settings => {
+    // A log in production is for programs, also when someone starts a command by hand.
+    const isForPeople = process.stderr.isTTY === true && config.environment !== 'production';
+    const log = createLog({ level: config.logLevel, pretty: isForPeople });
+    logProcessWarnings(log);
+    for (const doubt of doubts) log.warn(doubt);
+    // Node would open its debugger, on a port that every user of the machine can reach.
+    process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored: start with --inspect to debug'));
+    process.on('SIGUSR2', createLevelSwitch(log));
+    return { config, log };
+  };
   return {
     variables,
-    settings: () => {
-      if (settings !== undefined) return settings;
-      const config = parseConfig(withSecretFiles(variables));
-      // A log in production is for programs, also when someone starts a command by hand.
-      const isForPeople = process.stderr.isTTY === true && config.environment !== 'production';
-      const log = createLog({ level: config.logLevel, pretty: isForPeople });
-      logProcessWarnings(log);
-      for (const doubt of doubtsAbout(variables)) log.warn(doubt);
-      // Node would open its debugger, on a port that every user of the machine can reach.
-      process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored: start with --inspect to debug'));
-      process.on('SIGUSR2', createLevelSwitch(log));
-      settings = { config, log };
-      return settings;
-    },
+    settings: once(() => read(parseConfig(withSecretFiles(variables)), doubtsAbout(variables))),
+    settingsOfDev: once(() => {
+      const own = prefixed(variables);
+      return read(ownConfig(own), doubtsAbout(own, PREFIX));
+    }),
   };
+}
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** @throws ConfigError that names the variables as they are set */
+function ownConfig(own: NodeJS.ProcessEnv): Config {
+  try {
+    return parseConfig(withSecretFiles(own));
+  } catch (error) {
+    throw error instanceof ConfigError ? new ConfigError(error.message.replace(/^/gm, PREFIX)) : error;
+  }
 }

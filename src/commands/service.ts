@@ -39,9 +39,8 @@ const demo = command({
   options: {},
   isService: true,
   outlivesReader: true,
-  hasOwnDatabase: true,
   run: async (_given, environment) => {
-    const { config } = environment.settings();
+    const { config } = environment.settingsOfDev();
     const [{ runDemo }, { startService }] = await Promise.all([import('../demo/index.ts'), import('../start.ts')]);
     const quiet = createLog({ level: 'error' });
     process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet), removeDataDir)) ? 0 : 1;

@@ -1,6 +1,6 @@
 import type { JobferryClient } from '../client/index.ts';
 import { DATA_DIR as DEV_FOLDER } from '../dev/run.ts';
-import { addressIn, withApi } from './api.ts';
+import { addressIn, namedFolder, withApi } from './api.ts';
 import { type Command, type Environment, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 
 /**
@@ -22,8 +22,11 @@ export function throughApi(
   };
 }
 
-/** A running `dev` of the folder is meant even beside DATABASE_URL, which is that of the application then. DATA_DIR names another. */
-async function hasApi({ variables: { JOBFERRY_URL, DATA_DIR } }: Environment): Promise<boolean> {
+/** A running service that brought its database along is meant even beside DATABASE_URL, which is that of the application then. */
+async function hasApi(environment: Environment): Promise<boolean> {
+  const { JOBFERRY_URL, DATABASE_URL } = environment.variables;
   if (JOBFERRY_URL !== undefined) return true;
-  return DATA_DIR === undefined && (await addressIn(DEV_FOLDER)) !== null;
+  const named = namedFolder(environment);
+  if (named === null) return (await addressIn(DEV_FOLDER)) !== null;
+  return Boolean(DATABASE_URL) && (await addressIn(named)) !== null;
 }

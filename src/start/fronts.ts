@@ -17,13 +17,13 @@ export interface Fronts {
 export async function bindFronts(
   { host, port, listenWhen, accessLog, shutdownDelayMs, metrics }: Config,
   log: Logger,
-  { started, trustedProxies }: { started: StartedParts; trustedProxies: TrustedProxies },
+  { started, trustedProxies, prefix }: { started: StartedParts; trustedProxies: TrustedProxies; prefix: string },
 ): Promise<Fronts> {
   const watch = createAccessLog({ log, level: accessLog ? 'info' : 'debug', trustedProxies });
-  const front = await bind({ host, port, watch, isOpenedLater: listenWhen === 'ready' });
+  const front = await bind({ host, port, prefix, watch, isOpenedLater: listenWhen === 'ready' });
   const closeFront = started.add(() => front.close(shutdownDelayMs > 0 ? LINGER_MS : 0));
   if (metrics.port === null) return { front, closeFront, metricsFront: null };
-  const metricsFront = await bind({ host: metrics.host, port: metrics.port, variable: 'METRICS_PORT', watch });
+  const metricsFront = await bind({ host: metrics.host, port: metrics.port, variable: 'METRICS_PORT', prefix, watch });
   // Open until the process has stopped everything else.
   started.add(() => metricsFront.close());
   return { front, closeFront, metricsFront };

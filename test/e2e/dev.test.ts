@@ -39,7 +39,7 @@ function runDev(...args: string[]) {
 function runDevWith(variables: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, [builtService(), 'dev', '--json', ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0', ...variables },
+    env: { PATH: process.env.PATH, JOBFERRY_PORT: '0', ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const events: Event[] = [];
@@ -172,10 +172,18 @@ describe('jobferry dev', () => {
     expect(await dev.stop()).toBe(0);
   });
 
-  it('follows no variable of the application, and its commands find it beside DATABASE_URL', async () => {
+  it('follows no variable without JOBFERRY_, and its commands find it beside those of the application', async () => {
+    const server = createServer();
+    onTestFinished(() => closeServer(server));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const ownPort = (server.address() as AddressInfo).port;
     // An address of the machine, so that the database of the application cannot be reached.
-    const application = { DATABASE_URL: 'postgres://app@127.0.0.1:9/shop' };
-    const dev = runDevWith({ ...application, DIRECT_DATABASE_URL: 'mysql://app@db/shop', NODE_ENV: 'production' });
+    const application = { DATABASE_URL: 'postgres://app@127.0.0.1:9/shop', DATA_DIR: join(folder, 'uploads') };
+    const dev = runDevWith({
+      ...{ ...application, DIRECT_DATABASE_URL: 'mysql://app@db/shop', NODE_ENV: 'production' },
+      ...{ HOST: '0.0.0.0', PORT: String(ownPort), LOG_LEVEL: 'verbose', ENCRYPTION_KEY: 'base64:of-another-form' },
+      ...{ PUBLIC_URL: 'https://shop.example.com', SMTP_URL: 'mail.example.com', JOBFERRY_SIGNATURE_HEADER: 'x-own' },
+    });
     const { url, apiKey } = (await dev.event('ready')) as unknown as Ready;
     expect(new URL(url).hostname).toBe('127.0.0.1');
     // On Linux, a server on all addresses would be on this one, too.
@@ -190,15 +198,25 @@ describe('jobferry dev', () => {
     };
     // The error about DATABASE_URL has the word dev, too.
     expect(await run(application, 'queue', 'list', '--json')).toContain('"name":"dev"');
-    expect(await run({}, 'account', 'list', '--json')).toMatch(/^\[\{"id"/);
+    const { DATABASE_URL, DATA_DIR } = application;
+    expect(await run({ DATABASE_URL }, 'queue', 'list', '--json')).toContain('"name":"dev"');
+    expect(await run({ DATABASE_URL, DATA_DIR: '.jobferry' }, 'queue', 'list', '--json')).toContain('"name":"dev"');
+    expect(await run({ DATA_DIR }, 'publish', 'dev', '--payload', '{}', '--json')).toContain('"id":');
+    expect(await run({ LOG_LEVEL: 'verbose' }, 'account', 'list', '--json')).toMatch(/^\[\{"id"/);
+    expect(await run({ PUBLIC_URL: 'https://shop.example.com' }, 'sign-in-link')).toContain(url);
     expect(await run(application, 'account', 'list')).toMatch(
-      /^jobferry: DATABASE_URL: .*\nA `jobferry dev` runs in this folder: without DATABASE_URL/,
+      /^jobferry: DATABASE_URL: .*\nA `jobferry dev` runs in this folder: without DATABASE_URL and DATA_DIR the command/,
+    );
+    expect(await run({ DATA_DIR }, 'account', 'list')).toMatch(
+      /^jobferry: DATA_DIR: .*\n.*: without DATA_DIR the command/,
     );
 
     // Ack mode works without a key, as the address is known.
     const seen: string[] = [];
+    const signed: boolean[] = [];
     const receiver = createServer((req, res) => {
       seen.push(String(req.headers['x-jobferry-report-url']));
+      signed.push('x-own' in req.headers);
       req.resume().on('end', () => res.end());
     });
     onTestFinished(() => void receiver.close());
@@ -208,6 +226,7 @@ describe('jobferry dev', () => {
     await api.createQueue({ name: 'acked', webhookUrl: `http://127.0.0.1:${port}/`, mode: 'ack' });
     await api.publish('acked');
     await waitFor(() => seen.length > 0, { message: 'the delivery' });
+    expect(signed[0]).toBe(true);
     expect(seen[0]).toMatch(new RegExp(`^${url}/`));
     expect((await fetch(`${seen[0]}/ack`, { method: 'POST' })).status).toBe(200);
     expect(await dev.stop()).toBe(0);
@@ -244,6 +263,21 @@ describe('jobferry dev', () => {
     expect(await dev.ended).toBe(1);
     expect(dev.errors()).toContain('mine has notes.txt, which is not of jobferry dev');
     expect(await readFile(join(folder, 'mine/notes.txt'), 'utf8')).toBe('mine');
+  });
+
+  it('names its variables as they are set', async () => {
+    const wrong = runDevWith({ JOBFERRY_PORT: 'x', JOBFERRY_LOG_LEVEL: 'verbose' });
+    expect(await wrong.ended).not.toBe(0);
+    expect(wrong.errors()).toMatch(/JOBFERRY_PORT: must be .*\n.*JOBFERRY_LOG_LEVEL: must be/);
+    const server = createServer();
+    onTestFinished(() => closeServer(server));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const second = runDevWith({ JOBFERRY_PORT: String(port) });
+    expect(await second.ended).toBe(1);
+    expect(second.errors()).toContain(
+      `port ${port} of 127.0.0.1 is in use: stop the program that listens there, or set JOBFERRY_PORT`,
+    );
   });
 
   it('refuses a URL that is none', async () => {

@@ -13,7 +13,11 @@ export function openCommands(databaseUrl: string, variables: Record<string, stri
     const command = COMMANDS.find(({ name }) => [argv.slice(0, 2).join(' '), argv[0]].includes(name));
     if (command === undefined) throw new Error(`no command ${argv.join(' ')}`);
     const read = readArguments(command, argv.slice(command.name.split(' ').length));
-    const result = await runNamed(command, read, { variables: given, settings: () => settings });
+    const result = await runNamed(command, read, {
+      variables: given,
+      settings: () => settings,
+      settingsOfDev: () => settings,
+    });
     if (result === null) throw new Error(`${command.name} has no result`);
     return result;
   };

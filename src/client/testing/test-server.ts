@@ -170,7 +170,7 @@ async function run([program = '', ...args]: readonly string[], options: RunOptio
   const { folder, env, timeoutMs, isDiscarded } = options;
   const flags = ['--json', '--attached', '--data', folder, ...(isDiscarded ? ['--discard'] : [])];
   const child = spawn(program, [...args, 'dev', ...flags], {
-    env: { PATH: process.env.PATH, PORT: '0', ...env },
+    env: { PATH: process.env.PATH, JOBFERRY_PORT: '0', ...env, ...ofService(env) },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let output = '';
@@ -235,6 +235,11 @@ async function run([program = '', ...args]: readonly string[], options: RunOptio
     setTimeout(() => child.kill('SIGKILL'), STOP_MS).unref();
     throw error;
   }
+}
+
+/** `jobferry dev` takes a variable without JOBFERRY_ for one of an application. */
+function ofService(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [`JOBFERRY_${name}`, value]));
 }
 
 /** @returns null for a line of another program, such as the one that runs Jobferry */

@@ -9,6 +9,8 @@ interface Address {
   port: number;
   /** The variable that names the port, for messages; `PORT` if undefined. */
   variable?: string;
+  /** Begins the names of the variables. */
+  prefix?: string;
 }
 
 /**
@@ -54,28 +56,30 @@ function refuses(path: string): Promise<boolean> {
   });
 }
 
-function cannotListen(error: NodeJS.ErrnoException, { host, port, variable = 'PORT' }: Address): Error {
+function cannotListen(error: NodeJS.ErrnoException, { host, port, variable = 'PORT', prefix = '' }: Address): Error {
   const because = (message: string) => new Error(message, { cause: error });
-  if (isSocketPath(host)) return because(socketProblem(error, host));
+  if (isSocketPath(host)) return because(socketProblem(error, host, prefix));
   switch (error.code) {
     case 'EADDRINUSE':
-      return because(`port ${port} of ${host} is in use: stop the program that listens there, or set ${variable}`);
+      return because(
+        `port ${port} of ${host} is in use: stop the program that listens there, or set ${prefix}${variable}`,
+      );
     case 'EACCES':
-      return because(`this user may not listen on port ${port} of ${host}: set ${variable} to 1024 or above`);
+      return because(`this user may not listen on port ${port} of ${host}: set ${prefix}${variable} to 1024 or above`);
     case 'EADDRNOTAVAIL':
-      return because(`${host} is not an address of this machine: set HOST`);
+      return because(`${host} is not an address of this machine: set ${prefix}HOST`);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return because(`the host name ${host} has no address: set HOST`);
+      return because(`the host name ${host} has no address: set ${prefix}HOST`);
     default:
       return because(`cannot listen on port ${port} of ${host}: ${error.message}`);
   }
 }
 
-function socketProblem({ code, message }: NodeJS.ErrnoException, path: string): string {
+function socketProblem({ code, message }: NodeJS.ErrnoException, path: string, prefix: string): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `${path} is in use, or is no socket: stop the program that listens there, or set HOST`;
+      return `${path} is in use, or is no socket: stop the program that listens there, or set ${prefix}HOST`;
     // Also for a folder that does not exist: libuv reports it so.
     case 'EACCES':
     case 'EROFS':

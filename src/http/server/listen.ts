@@ -43,6 +43,8 @@ export interface ListenOptions {
   port: number;
   /** The variable that names the port, for messages; `PORT` if undefined. */
   variable?: string;
+  /** Begins the names of the variables. */
+  prefix?: string;
   watch?: RequestWatch;
   timeouts?: Partial<typeof TIMEOUTS>;
   slowest?: typeof SLOWEST;
