@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient, JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
-import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { openReceiver } from '../support/service.ts';
@@ -256,45 +255,6 @@ describe('verbs of jobs', () => {
     expect(raw).toContain('{"n":9007199254740993,"n":1e400}');
     expect(await client.jobs.publishMany('none', [{ payload: {} }])).toMatchObject([{ status: 404 }]);
     expect(await client.jobs.publishMany(name, [])).toEqual([]);
-  });
-
-  it('publish as many and as large jobs as there are, by requests that the service takes', async () => {
-    const proxy = await startFlakyProxy(baseUrl);
-    const careful = createClient({ baseUrl: proxy.url, apiKey, throwIfPayloadDiffers: true });
-    const most = Array.from({ length: 2001 }, () => ({ payload: {} }));
-    expect(new Set((await careful.jobs.publishMany('none', most)).map(({ status }) => status))).toEqual(new Set([404]));
-    expect(proxy.requests.splice(0)).toEqual(Array(3).fill('POST /graphql'));
-
-    const { name } = await createQueue();
-    await client.queues.pause(name);
-    // Quotes take twice the bytes in the text that GraphQL gets: the third payload is below 1 MiB, and that text is not.
-    const texts = ['x'.repeat(400_000), 'ä'.repeat(350_000), '"'.repeat(260_000), 'y'.repeat(1_100_000), 'z'];
-    const jobs = texts.map((text, n) => ({ payload: { text }, idempotencyKey: `large-${n}` }));
-    const statuses = async () => (await careful.jobs.publishMany(name, jobs)).map(({ status }) => status);
-    expect(await statuses()).toEqual([201, 201, 201, 413, 201]);
-    const rest = `POST /v1/queues/${name}/jobs`;
-    expect(proxy.requests.splice(0)).toEqual(['POST /graphql', 'POST /graphql', rest, rest, 'POST /graphql']);
-    expect(await statuses()).toEqual([200, 200, 200, 413, 200]);
-
-    const others = jobs.map(({ idempotencyKey }, n) => ({ payload: { text: `${texts[n]}!` }, idempotencyKey }));
-    // The proxy passes no header on.
-    const direct = createClient({ baseUrl, apiKey, throwIfPayloadDiffers: true });
-    const answers = await direct.jobs.publishMany(name, others);
-    expect(answers.map((answer) => 'payloadDiffers' in answer && answer.payloadDiffers)).toEqual([
-      ...[true, true, true, false, true],
-    ]);
-    await expect(
-      direct.jobs.publish({ params: { queueName: name }, body: others[2] ?? { payload: {} } }),
-    ).rejects.toThrow(/payload/);
-  });
-
-  it('publish jobs together also where the operator has set a lower limit of a body', async () => {
-    const small = await startServedClient({ MAX_BODY_BYTES: '20000' });
-    await small.client.queues.ensure({ name: 'small', webhookUrl: 'http://127.0.0.1:9/' });
-    await small.client.queues.pause('small');
-    const jobs = [3, 4000, 5, 9000, 21_000, 15_000, 7].map((length) => ({ payload: { text: 'x'.repeat(length) } }));
-    const answers = await small.client.jobs.publishMany('small', jobs);
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 413, 201, 201]);
   });
 
   it('cancel and run now, one or all that match', async () => {
