@@ -99,10 +99,14 @@ function parse({ ok, status }: Response, text: string): unknown {
   }
 }
 
+/** Whether a path can have the value. URLs resolve the segments `.` and `..` even when they are percent-encoded. */
+export function isSegment(value: string): boolean {
+  return !/^\.{0,2}$/.test(value);
+}
+
 /** @throws TypeError when the value would lead to another route */
 export function toSegment(value: string, name: string): string {
-  // URLs resolve the segments `.` and `..` even when they are percent-encoded.
-  if (/^\.{0,2}$/.test(value)) throw new TypeError(`params.${name} cannot be '${value}'`);
+  if (!isSegment(value)) throw new TypeError(`params.${name} cannot be '${value}'`);
   return encodeURIComponent(value);
 }
 

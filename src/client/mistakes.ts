@@ -1,3 +1,5 @@
+import { VerbatimJson } from '../contract/verbatim-json.ts';
+
 /** Checks for mistakes of a program that no answer would name. They cost time, so production does without them. */
 export function checksForMistakes(): boolean {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
@@ -13,11 +15,27 @@ const LOST = [Map, Set, Promise];
  */
 export function refuseLostParts(payload: unknown): void {
   if (!checksForMistakes()) return;
-  JSON.stringify(payload, (name, value: unknown) => {
+  // Not by JSON.stringify, which throws for some thousand levels. Whether a payload has too many is for the service to say.
+  const seen = new Set<unknown>();
+  const waiting: [name: string, value: unknown][] = [['', payload]];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [name, given] = next;
+    const value = asWritten(given, name);
+    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+    seen.add(value);
     const lost = LOST.find((kind) => value instanceof kind);
-    if (lost === undefined) return value;
-    throw new TypeError(
-      `${name === '' ? 'the payload' : `${name} in the payload`} is a ${lost.name}, which JSON writes as {}`,
-    );
-  });
+    if (lost !== undefined) {
+      throw new TypeError(
+        `${name === '' ? 'the payload' : `${name} in the payload`} is a ${lost.name}, which JSON writes as {}`,
+      );
+    }
+    for (const member of Object.entries(value)) waiting.push(member);
+  }
+}
+
+/** Returns what JSON writes in place of the value. The text of a `VerbatimJson` has all its parts. */
+function asWritten(value: unknown, name: string): unknown {
+  if (value instanceof VerbatimJson) return null;
+  const { toJSON } = Object(value) as { toJSON?: unknown };
+  return typeof toJSON === 'function' ? toJSON.call(value, name) : value;
 }

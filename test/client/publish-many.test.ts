@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type JobferryClient, type PublishInput } from '../../src/client/index.ts';
+import { createClient, type JobferryClient, type PublishInput, rawJson, unwrap } from '../../src/client/index.ts';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import { apiKey, startServedClient } from '../support/served-client.ts';
 import { always, waitFor } from '../support/wait-for.ts';
@@ -49,6 +49,8 @@ function outcomes(answers: readonly { status: number; body: unknown }[]): string
 }
 
 const TOO_LARGE = expect.stringMatching(/^413 .*larger than/);
+const TOO_DEEP = expect.stringMatching(/^400 .*"payload":\[".* levels deep/);
+const NO_DELAY = expect.stringMatching(/^400 .*"delay":\["/);
 
 describe('publishMany', () => {
   it('publishes as many and as large jobs as there are, by requests that the service takes', async () => {
@@ -88,5 +90,40 @@ describe('publishMany', () => {
     expect(outcomes(await publishAll(small.client, name, jobs))).toEqual([
       ...['published', 'published', 'published', 'published', TOO_LARGE, 'published', 'published'],
     ]);
+  });
+
+  it('publishes all jobs but those that are refused, whatever is wrong with them', async () => {
+    const text = 'x'.repeat(1_100_000);
+    for (const noName of ['', '.', '..']) {
+      const answers = await publishAll(client, noName, [{ payload: {} }, { payload: { text } }]);
+      expect(outcomes(answers)).toEqual(Array(2).fill('404 {"error":"queue not found"}'));
+    }
+
+    const { id, name } = await openQueue();
+    const deepText = `{"a":${'['.repeat(6000)}${']'.repeat(6000)}}`;
+    let deep: object = {};
+    for (let level = 0; level < 100_000; level += 1) deep = { deep };
+    const delays = ['5' as never, Number.NaN, Number.POSITIVE_INFINITY];
+    const good = { payload: {} };
+    const jobs = [
+      ...[good, { payload: rawJson(deepText) }, good, { payload: deep }, good],
+      ...delays.map((delay) => ({ payload: {}, delay })),
+      good,
+    ];
+    expect(outcomes(await publishAll(client, name, jobs))).toEqual([
+      ...['published', TOO_DEEP, 'published', TOO_DEEP, 'published'],
+      ...[NO_DELAY, NO_DELAY, NO_DELAY, 'published'],
+    ]);
+    expect((await unwrap(client.jobs.list({ params: { id } }))).jobs).toHaveLength(4);
+  });
+
+  it('publishes good jobs together where one among them has a member of another type', async () => {
+    const proxy = await startFlakyProxy(baseUrl);
+    const { name } = await openQueue();
+    const jobs = Array.from({ length: 64 }, (_, n) => ({ payload: { n }, ...(n === 40 && { delay: '5' as never }) }));
+    const by = createClient({ baseUrl: proxy.url, apiKey });
+    const answers = outcomes(await publishAll(by, name, jobs, proxy.requests));
+    expect(answers.flatMap((outcome, n) => (outcome === 'published' ? [] : [n]))).toEqual([40]);
+    expect(proxy.requests.length).toBeLessThan(20);
   });
 });

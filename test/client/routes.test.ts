@@ -221,6 +221,13 @@ describe('what is refused', () => {
     await expect(publish({ n: 1n })).rejects.toThrow(TypeError);
     const written = { toJSON: () => ({ n: 1 }) };
     expect(await publish({ at: new Date(), written, raw: rawJson('{"n":1e400}') })).toMatchObject({ status: 201 });
+    const shared = { n: 1 };
+    expect(await publish({ first: shared, second: shared, many: Array(200_000).fill(0) })).toMatchObject({
+      status: 201,
+    });
+    const cyclic: { self?: object } = {};
+    cyclic.self = cyclic;
+    await expect(publish(cyclic)).rejects.toThrow(TypeError);
     vi.stubEnv('NODE_ENV', 'production');
     expect(await publish({ order: { items } }).finally(() => vi.unstubAllEnvs())).toMatchObject({ status: 201 });
   });

@@ -87,13 +87,19 @@ describe('an outbox', () => {
     await insert('nowhere', '{}');
     await insert('invoices', '[]');
     await insert('invoices', JSON.stringify({ order: 4, text: 'x'.repeat(1_100_000) }));
+    await insert('', JSON.stringify({ text: 'x'.repeat(1_100_000) }));
+    await insert('invoices', `{"deep":${'['.repeat(4000)}${']'.repeat(4000)}}`);
+    await database.query(`insert into outbox (queue, payload, delay) values ('invoices', '{}', 'Infinity')`);
     await insert('invoices', '{"n":9007199254740993}');
     startRelay('shop');
 
-    expect(await untilLeft(3)).toMatchObject([
+    expect(await untilLeft(6)).toMatchObject([
       { queue: 'nowhere', error: expect.stringContaining('queue not found') },
       { queue: 'invoices', error: expect.stringContaining('payload') },
       { queue: 'invoices', error: expect.stringContaining('larger than') },
+      { queue: '', error: expect.stringContaining('queue not found') },
+      { queue: 'invoices', error: expect.stringContaining('levels') },
+      { queue: 'invoices', error: expect.stringContaining('delay') },
     ]);
     const bodies = (await delivered(2)).join();
     expect(bodies).toContain('{"order": 77}');
@@ -106,7 +112,7 @@ describe('an outbox', () => {
     await withKey('{"order":90}');
     await delivered(3);
     await withKey('{"order":91}');
-    expect((await untilLeft(4))[3]).toMatchObject({ error: expect.stringContaining('another payload') });
+    expect((await untilLeft(7))[6]).toMatchObject({ error: expect.stringContaining('another payload') });
   });
 
   it('two outboxes that publish to one queue lose no row', async () => {
@@ -155,6 +161,30 @@ describe('an outbox', () => {
     await untilLeft(0);
     await delivered(2);
     expect(relay.exitCode).toBeNull();
+  });
+
+  it('says why it waits, also where the error has no message of its own', async () => {
+    // A name with two addresses, at both of which nothing listens.
+    const both = `process.getBuiltinModule('node:dns').lookup = (_name, _options, done) => done(null,
+      [{ address: '127.0.0.1', family: 4 }, { address: '127.0.0.2', family: 4 }]);`;
+    await writeFile(join(folder, 'two-addresses.mjs'), both);
+    const relay = spawn(process.execPath, ['--import', './two-addresses.mjs', 'relay.mjs'], {
+      cwd: folder,
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: 'postgres://app@db.internal:9/shop',
+        JOBFERRY_URL: service.url,
+        JOBFERRY_API_KEY: 'any',
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => void relay.kill('SIGKILL'));
+    let errors = '';
+    relay.stderr.on('data', (bytes) => {
+      errors += bytes;
+    });
+    await waitFor(() => errors.includes('\n'), { message: 'a line' });
+    expect(errors).toContain('outbox: connect ECONNREFUSED 127.0.0.1:9; connect ECONNREFUSED 127.0.0.2:9\n');
   });
 });
 

@@ -1,6 +1,7 @@
 import { writeJson } from '../../contract/verbatim-json.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, ofCall } from '../errors.ts';
+import { isSegment } from '../exchange.ts';
 import { refusalIn } from '../graphql-answer.ts';
 import { refuseLostParts } from '../mistakes.ts';
 import type { PublishedJob, PublishInput } from '../models.ts';
@@ -21,6 +22,7 @@ const USUAL_BYTES = 1_000_000;
 interface Prepared {
   job: PublishInput;
   wire: object;
+  /** Infinite for a job that GraphQL would not answer as REST does. */
   bytes: number;
 }
 
@@ -42,7 +44,9 @@ export function createPublishMany(routes: RouteCalls, ask: Ask) {
     job: PublishInput,
     signal: AbortSignal | undefined,
   ): Promise<PublishManyAnswer> => {
-    const answer = await routes.jobs.publish({ params: { queueName }, body: job, signal });
+    // No queue has such a name, and no URL can have it.
+    if (!isSegment(queueName)) return { status: 404, body: { error: 'queue not found' } };
+    const answer = await routes.jobs.publish({ params: { queueName }, body: job, signal }).catch(tooDeep);
     const { status, body, headers } = answer as { status: number; body: unknown; headers: Headers };
     if (status === 200 || status === 201) {
       return { status, body: body as PublishedJob, payloadDiffers: headers.get('x-jobferry-payload') === 'differs' };
@@ -56,19 +60,25 @@ export function createPublishMany(routes: RouteCalls, ask: Ask) {
     const prepared = jobs.map((job) => prepare(queueName, job));
     const answers: PublishManyAnswer[] = [];
     let maxBytes = USUAL_BYTES;
+    let maxJobs = MAX_JOBS;
     while (answers.length < prepared.length) {
-      const portion = portionOf(prepared, answers.length, maxBytes);
+      const portion = portionOf(prepared, answers.length, { maxBytes, maxJobs });
       const [first] = portion;
-      if (first !== undefined && first.bytes > maxBytes) {
+      if (first !== undefined && (first.bytes > maxBytes || maxJobs < 1)) {
         answers.push(await alone(call, queueName, first.job, signal));
+        maxJobs = Math.max(maxJobs, 1);
         continue;
       }
       try {
         answers.push(...(await together(call, portion, signal)));
+        maxJobs = Math.min(2 * maxJobs, MAX_JOBS);
       } catch (error) {
-        if (!(error instanceof JobferryApiError && error.status === 413)) throw error;
+        const status = error instanceof JobferryApiError ? error.status : null;
         // The operator has set a lower limit than the usual one. This ends: what is larger than the rest of it goes alone.
-        maxBytes = bytesOf(portion) / 2;
+        if (status === 413) maxBytes = bytesOf(portion) / 2;
+        // GraphQL refuses all for one that has a member of another type. That one goes alone at the end.
+        else if (status === 400) maxJobs = Math.floor(portion.length / 2);
+        else throw error;
       }
     }
     return answers.map((answer) => ofCall(answer, call));
@@ -82,15 +92,40 @@ const OF_ONE_JOB: ReadonlySet<number> = new Set([400, 402, 404, 413, 503]);
 function prepare(queue: string, job: PublishInput): Prepared {
   const { payload, ...rest } = job;
   refuseLostParts(payload);
-  const wire = { queue, job: { ...rest, payloadText: writeJson(payload) } };
+  // JSON writes them as null, by which GraphQL means a member that is not given.
+  const isNoNumber = (value: unknown) => typeof value === 'number' && !Number.isFinite(value);
+  const payloadText = Object.values(rest).some(isNoNumber) ? null : textOf(payload);
+  if (payloadText === null) return { job, wire: {}, bytes: Number.POSITIVE_INFINITY };
+  const wire = { queue, job: { ...rest, payloadText } };
   return { job, wire, bytes: new TextEncoder().encode(JSON.stringify(wire)).length + 1 };
 }
 
+/** @returns null for a payload of so many levels that JSON.stringify throws a RangeError */
+function textOf(payload: unknown): string | null {
+  try {
+    return writeJson(payload);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** Answers in place of the service, which gets no text of such a payload. @throws every other error */
+function tooDeep(error: unknown) {
+  if (!(error instanceof RangeError)) throw error;
+  const fieldErrors = { payload: ['is more levels deep than JSON can be written with'] };
+  return { status: 400, body: { error: { formErrors: [], fieldErrors } } };
+}
+
 /** The next jobs that one request takes; at least one. */
-function portionOf(prepared: readonly Prepared[], from: number, maxBytes: number): Prepared[] {
+function portionOf(
+  prepared: readonly Prepared[],
+  from: number,
+  { maxBytes, maxJobs }: { maxBytes: number; maxJobs: number },
+): Prepared[] {
   const portion = prepared.slice(from, from + 1);
   let bytes = bytesOf(portion);
-  for (const next of prepared.slice(from + 1, from + MAX_JOBS)) {
+  for (const next of prepared.slice(from + 1, from + maxJobs)) {
     bytes += next.bytes;
     if (bytes > maxBytes) break;
     portion.push(next);
