@@ -43,7 +43,7 @@ function publishAll(by: JobferryClient, queue: string, jobs: readonly PublishInp
   });
 }
 
-/** What became of each job, with the reason where it was refused. */
+/** An outcome for each job, with the reason where it was refused. */
 function outcomes(answers: readonly { status: number; body: unknown }[]): string[] {
   return answers.map(({ status, body }) => (status < 300 ? 'published' : `${status} ${JSON.stringify(body)}`));
 }

@@ -135,6 +135,46 @@ describe('the fake client', () => {
     expect(queues).toEqual([]);
   });
 
+  it('keeps queues with tags and a secret of their own', async () => {
+    const { client, queues } = createFakeClient();
+    const signingSecret = 'a-secret-of-thirty-two-characters';
+    const settings = {
+      name: 'emails',
+      webhookUrl: 'http://127.0.0.1:9001',
+      mode: 'ack' as const,
+      tags: ['mail', 'eu'],
+    };
+    const created = await client.queues.ensure({ ...settings, signingSecret });
+    expect(created).toMatchObject({ outcome: 'created', signingSecret, warning: null, queue: { mode: 'ack' } });
+    expect(queues).toMatchObject([{ name: 'emails', webhookUrl: 'http://127.0.0.1:9001/', tags: ['eu', 'mail'] }]);
+    expect(await client.queues.ensure({ ...settings, signingSecret })).toEqual({
+      ...{ ...created, outcome: 'unchanged', signingSecret: null },
+    });
+    expect(await client.queues.ensure({ ...settings, tags: ['eu'] })).toMatchObject({ outcome: 'updated' });
+    expect(queues[0]?.tags).toEqual(['eu']);
+    await client.queues.setTags('emails', []);
+    expect(queues[0]?.tags).toEqual([]);
+    const tagged = await client.queues.createTagged({ ...settings, name: 'tagged' });
+    expect(tagged).toMatchObject({ queue: { name: 'tagged' }, signingSecret: expect.stringMatching(/^whsec_/) });
+    const listed = await unwrap(client.queues.list());
+    expect(listed[0]).toEqual(created.queue);
+    for (const refused of [{ tags: ['No Tag'] }, { signingSecret: 'short' }, { concurrency: 0 }])
+      await expect(client.queues.ensure({ ...settings, name: 'other', ...refused })).rejects.toMatchObject({
+        ...{ status: 400, fieldErrors: { [Object.keys(refused)[0] ?? '']: expect.anything() } },
+      });
+    expect(queues).toHaveLength(2);
+  });
+
+  it('answers the creation of a queue as it is told, with tags or without', async () => {
+    const { client, queues } = createFakeClient({
+      respond: (call) => (call === 'POST /v1/queues' ? { status: 402, body: { error: 'used up' } } : undefined),
+    });
+    const settings = { name: 'emails', webhookUrl: 'http://127.0.0.1:9001/jobs' };
+    await expect(client.queues.ensure(settings)).rejects.toMatchObject({ status: 402 });
+    await expect(client.queues.ensure({ ...settings, tags: ['mail'] })).rejects.toMatchObject({ status: 402 });
+    expect(queues).toEqual([]);
+  });
+
   it('refuses a publish that the service refuses, and reads a published job as completed', async () => {
     const { client, published } = createFakeClient();
     const body = (given: object) => given as { payload: object };

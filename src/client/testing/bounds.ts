@@ -1,4 +1,6 @@
 import { LIMITS } from '../../domain/queue.ts';
+import { tagsProblem } from '../../domain/queue-tags.ts';
+import { signingSecretProblem } from '../../domain/signing-secret.ts';
 import { parseWebhookUrl } from '../../domain/webhook-url.ts';
 
 /**
@@ -55,6 +57,8 @@ const CHECKS = new Map<string, Check>(
     ...{ concurrency: whole(LIMITS.concurrency), rateLimitMax: whole(LIMITS.rateLimitMax) },
     ...{ rateLimitWindow: seconds(LIMITS.rateLimitWindow), ackTimeout: seconds(LIMITS.ackTimeout) },
     backoffDelay: seconds(LIMITS.backoffDelay),
+    signingSecret: ofText(signingSecretProblem),
+    tags: (value: unknown) => (Array.isArray(value) ? [tagsProblem(value)].filter((problem) => problem !== null) : []),
   }),
 );
 

@@ -3,6 +3,8 @@ import { contract } from '../../contract/index.ts';
 import { type JsonObject, VerbatimJson } from '../../contract/verbatim-json.ts';
 import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
 import type { Job, PublishInput, Queue } from '../models.ts';
+import { mapEnums } from '../verbs/create-queue.ts';
+import type { QueueDeclaration } from '../verbs/queues.ts';
 import { problemsIn } from './bounds.ts';
 import { newId } from './signed-delivery.ts';
 
@@ -24,6 +26,8 @@ export interface FakePublish {
 export interface FakeQueue extends Queue {
   /** Whether it was paused, and not resumed since. */
   isPaused: boolean;
+  /** Words by which queues are grouped, in alphabetical order. */
+  tags: readonly string[];
 }
 
 /** An answer of a fake client. */
@@ -40,7 +44,7 @@ export interface FakeAnswer {
 export interface FakeOptions {
   /**
    * Answers a call in place of the fake; undefined leaves it to the fake. A publish that it answers is not recorded. It is asked
-   * about each job of a `publishMany` as about a publish.
+   * about each job of a `publishMany` as about a publish, and about a queue with tags or a secret as about each other.
    * @param call such as `POST /v1/queues/emails/jobs`
    * @param body parsed; undefined if the call has none
    */
@@ -86,16 +90,23 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
   }
 
   function create(body: unknown): FakeAnswer {
+    const given = respond('POST /v1/queues', body);
+    if (given !== undefined) return given;
     const problem = problemOf(contract.queues.create.body, body);
     if (problem !== null) return problem;
     const { template: _, ...settings } = withParsedUrl(contract.queues.create.body.parse(body));
+    // Only GraphQL takes these two.
+    const { tags = [], signingSecret = `whsec_fake-${settings.name}` } = body as Pick<
+      QueueDeclaration,
+      'tags' | 'signingSecret'
+    >;
     if (queues.some(({ name }) => name === settings.name)) return refusal({ name: ['already exists'] });
     const queue: FakeQueue = {
       ...({ ...QUEUE_DEFAULTS, ...settings } as Omit<Queue, 'id' | 'createdAt'>),
-      ...{ id: newId(), createdAt: new Date().toISOString(), isPaused: false },
+      ...{ id: newId(), createdAt: new Date().toISOString(), isPaused: false, tags: inOrder(tags) },
     };
     queues.push(queue);
-    return { status: 201, body: { ...shown(queue), signingSecret: `whsec_fake-${queue.name}` } };
+    return { status: 201, body: { ...shown(queue), signingSecret } };
   }
 
   function change(method: string, id: string, body: unknown): FakeAnswer {
@@ -130,24 +141,37 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
     return { status: 200, body };
   }
 
-  function graphql({ query, variables }: GraphQLBody): FakeAnswer {
-    const { id, name, jobs = [] } = variables;
-    const [, mutation] = /result: (\w+)/.exec(query) ?? [];
-    if (mutation === 'publishJobs') {
+  /** Changes a queue by a mutation. */
+  function mutate(id: string | undefined, changes: Partial<Pick<FakeQueue, 'isPaused' | 'tags'>>): object {
+    const queue = queues.find((one) => one.id === id);
+    if (queue === undefined) return asResult(NO_QUEUE);
+    const fieldErrors = problemsIn(changes);
+    if (Object.keys(fieldErrors).length > 0) return asResult(refusal(fieldErrors));
+    Object.assign(queue, changes);
+    return { __typename: 'QueuePayload' };
+  }
+
+  const mutations: Readonly<Record<string, (variables: GraphQLBody['variables']) => object>> = {
+    publishJobs: ({ jobs = [] }) => {
       const answers = jobs.map(({ queue, job: { payloadText, ...options } }) =>
         asResult(publish(queue, { ...options, payload: JSON.parse(payloadText) })),
       );
-      return { status: 200, body: { data: { result: { __typename: 'PublishJobsPayload', answers } } } };
-    }
-    if (mutation === 'pauseQueue' || mutation === 'resumeQueue') {
-      const queue = queues.find((one) => one.id === id);
-      if (queue !== undefined) queue.isPaused = mutation === 'pauseQueue';
-      const result = queue === undefined ? asResult(NO_QUEUE) : { __typename: 'QueuePayload' };
-      return { status: 200, body: { data: { result } } };
-    }
-    if (name !== undefined && query.includes('queue(name: $name) { id }')) {
-      const queue = queues.find((one) => one.name === name);
-      return { status: 200, body: { data: { queue: queue === undefined ? null : { id: queue.id } } } };
+      return { __typename: 'PublishJobsPayload', answers };
+    },
+    createQueue: ({ input = {} }) => asCreated(create(mapEnums(input, 'toLowerCase'))),
+    updateQueue: ({ id, tags = [] }) => mutate(id, { tags: inOrder(tags) }),
+    pauseQueue: ({ id }) => mutate(id, { isPaused: true }),
+    resumeQueue: ({ id }) => mutate(id, { isPaused: false }),
+  };
+
+  function graphql({ query, variables }: GraphQLBody): FakeAnswer {
+    const { id, name } = variables;
+    const [, mutation] = /result: (\w+)/.exec(query) ?? [];
+    const result = mutation === undefined ? undefined : mutations[mutation]?.(variables);
+    if (result !== undefined) return { status: 200, body: { data: { result } } };
+    if (/queue\((?:name: \$name\) \{ id|id: \$id\) \{ tags) \}/.test(query)) {
+      const queue = queues.find((one) => one.id === id || one.name === name) ?? null;
+      return { status: 200, body: { data: { queue: queue && { id: queue.id, tags: queue.tags } } } };
     }
     return unknown(`POST /graphql${mutation === undefined ? '' : `, ${mutation}`}`);
   }
@@ -155,10 +179,10 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
   function answer(call: string, body: unknown): FakeAnswer {
     const [, queueName] = PUBLISH.exec(call) ?? [];
     if (queueName !== undefined) return publish(queueName, body);
+    if (call === 'POST /v1/queues') return create(body);
     const given = respond(call, body);
     if (given !== undefined) return given;
     if (call === 'GET /v1/queues') return { status: 200, body: queues.map(shown) };
-    if (call === 'POST /v1/queues') return create(body);
     const [, method = '', queueId] = QUEUE.exec(call) ?? [];
     if (queueId !== undefined) return change(method, queueId, body);
     const [, jobId] = JOB.exec(call) ?? [];
@@ -174,6 +198,8 @@ interface GraphQLBody {
   variables: {
     id?: string;
     name?: string;
+    input?: object;
+    tags?: string[];
     jobs?: { queue: string; job: Omit<PublishInput, 'payload'> & { payloadText: string } }[];
   };
 }
@@ -182,8 +208,13 @@ function unknown(call: string): FakeAnswer {
   return { status: 404, body: { error: `the fake client does not answer ${call}: give it an answer with respond` } };
 }
 
-function shown({ isPaused: _, ...queue }: FakeQueue): Queue {
+/** Without what REST does not show. */
+function shown({ isPaused: _, tags: __, ...queue }: FakeQueue): Queue {
   return queue;
+}
+
+function inOrder(tags: readonly string[]): string[] {
+  return [...new Set(tags)].sort();
 }
 
 /** The contract takes the source text of a payload. Anything but an object stays as it is, and is refused. */
@@ -216,7 +247,15 @@ const TYPES: Readonly<Record<number, string>> = {
   ...{ 400: 'ValidationError', 402: 'LimitReachedError', 404: 'NotFoundError', 503: 'UnavailableError' },
 };
 
-/** An answer of REST as a result of GraphQL. */
+/** An answer of REST to a new queue as a result of GraphQL. */
+function asCreated(answer: FakeAnswer): object {
+  if (answer.status !== 201) return asResult(answer);
+  const { signingSecret, ...queue } = answer.body as Queue & { signingSecret: string };
+  const shown = { ...mapEnums(queue, 'toUpperCase'), addressWarning: null };
+  return { __typename: 'CreateQueuePayload', signingSecret, queue: shown };
+}
+
+/** An answer of REST to a publish, or a refusal, as a result of GraphQL. */
 function asResult({ status, body, headers = {} }: FakeAnswer): object {
   if (status === 200 || status === 201) {
     const { id, status: state, createdAt } = body as { id: string; status: string; createdAt: string };

@@ -28,7 +28,7 @@ export async function createQueue(
 }
 
 /** GraphQL has the names of enumerations in capitals. */
-function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'): object {
+export function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'): object {
   const isEnum = (name: string) => ['mode', 'ackTimeoutAction', 'backoffType'].includes(name);
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
