@@ -107,11 +107,11 @@ async function publishLines(
   });
   const ids: string[] = [];
   let earlier = 0;
-  const refused: { line: number; error: string }[] = [];
+  const refused: RefusedLine[] = [];
   const soFar = () => [
     ...[`published ${ids.length} of ${jobs.length}`],
     ...(earlier === 0 ? [] : [`${earlier} had been published before`]),
-    ...refused.map(({ line, error }) => `line ${line}: ${printable(error)}`),
+    ...reasonsOf(refused),
   ];
   for (let rest = jobs; rest.length > 0; ) {
     const batch = rest.slice(0, batchOf(rest));
@@ -126,6 +126,13 @@ async function publishLines(
       const from = batch[0]?.number;
       throw new CommandError(`${messageOf(error)}; lines from ${from} on may be missing\n${soFar().join('\n')}`);
     });
+    const missing = answers.find(({ status }) => status === 404);
+    if (missing !== undefined) {
+      const error = await withMeantQueue(new JobferryApiError(missing), client, queue);
+      // It was deleted meanwhile.
+      const rest = ids.length + earlier + refused.length === 0 ? '' : `\n${soFar().join('\n')}`;
+      throw new CommandError(messageOf(error) + rest, { cause: error });
+    }
     for (const [n, answer] of answers.entries()) {
       const line = batch[n]?.number ?? 0;
       if (answer.status !== 200 && answer.status !== 201)
@@ -137,6 +144,35 @@ async function publishLines(
     }
   }
   return { json: { ids, earlier, refused }, text: soFar().join('\n'), isFailure: refused.length > 0 };
+}
+
+interface RefusedLine {
+  line: number;
+  error: string;
+}
+
+/** A sentence about more lines than this names the first and the last one only. */
+const MOST_NAMED = 10;
+/** Reasons that are printed; each may have an id of its own. */
+const MOST_REASONS = 20;
+
+/** A line for each reason, in the order of the first line that has it. */
+function reasonsOf(refused: readonly RefusedLine[]): string[] {
+  const byError = new Map<string, number[]>();
+  for (const { line, error } of refused) {
+    const lines = byError.get(error) ?? [];
+    lines.push(line);
+    byError.set(error, lines);
+  }
+  const reasons = [...byError].slice(0, MOST_REASONS).map(([error, lines]) => `${namesOf(lines)}: ${printable(error)}`);
+  const others = [...byError.values()].slice(MOST_REASONS).flat().length;
+  return others === 0 ? reasons : [...reasons, `${others} more lines were refused: --json has the reason of each`];
+}
+
+function namesOf(lines: readonly number[]): string {
+  const last = lines.at(-1);
+  if (lines.length > MOST_NAMED) return `${lines.length} lines from ${lines[0]} to ${last}`;
+  return lines.length === 1 ? `line ${last}` : `lines ${lines.slice(0, -1).join(', ')} and ${last}`;
 }
 
 /** @throws UsageError for a path that can lead to several values */

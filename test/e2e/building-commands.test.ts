@@ -171,14 +171,28 @@ describe('publish', () => {
       out: expect.stringMatching(/^published 1 of 4\n2 had been published before\n/),
     });
     expect(whole.out).toMatch(/\nline 4: the key belongs to job [0-9a-f]{24}, which has another payload\n$/);
+    const others = Array.from({ length: 30 }, (_, n) => line(`o${n}`, 1)).join('');
+    expect((await pipe(others, ...withKeys)).code).toBe(0);
+    const different = (await pipe(others.replaceAll('"n":1', '"n":2'), ...withKeys)).out.split('\n');
+    expect(different.slice(20)).toEqual([
+      ...[expect.stringMatching(/^line 20: /), '10 more lines were refused: --json has the reason of each', ''],
+    ]);
     expect(await pipe(line('d', 1) + line(1.5, 2), ...withKeys)).toEqual({
       ...{
         code: 2,
         out: expect.stringContaining('line 2: order.ids.0 must be a text, or a whole number below 2^53; nothing'),
       },
     });
-    expect(await pipe('{}\n', 'publish', 'none', '--lines')).toEqual({
-      ...{ code: 1, out: expect.stringContaining('line 1: queue not found') },
+    expect(await pipe(many, 'publish', 'pipd', '--lines')).toEqual({
+      ...{ code: 1, out: 'jobferry: queue pipd does not exist: did you mean piped?\n' },
+    });
+    const tooLate = await pipe(`\n${many}`, 'publish', 'piped', '--lines', '--delay', '48h');
+    expect(tooLate).toEqual({
+      ...{ code: 1, out: expect.stringMatching(/^published 0 of 1200\n1200 lines from 2 to 1201: delay: [^\n]+\n$/) },
+    });
+    const large = `{"text":"${'x'.repeat(1_100_000)}"}`;
+    expect(await pipe([large, '{}', large].join('\n'), 'publish', 'piped', '--lines')).toEqual({
+      ...{ code: 1, out: expect.stringMatching(/^published 1 of 3\nlines 1 and 3: the body is larger than [^\n]+\n$/) },
     });
   });
 });
