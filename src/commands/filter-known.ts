@@ -1,8 +1,8 @@
-import type { JobferryClient } from '../client/index.ts';
+import { JobferryApiError, type JobferryClient } from '../client/index.ts';
 import { JobsCount, SuggestPaths } from '../dashboard/api/operations/suggest.ts';
 import { lookUpsFor } from '../dashboard/filter/look-ups.ts';
 import type { Known } from '../dashboard/filter/suggest.ts';
-import type { Table } from '../dashboard/filter/table.ts';
+import type { Chip, Table } from '../dashboard/filter/table.ts';
 import { termsOf } from '../dashboard/filter/text.ts';
 import { countedFor, countsOf, countVariables, MOST_PATHS } from '../dashboard/filter/value-counts.ts';
 import { textOf } from '../dashboard/schema/graphql.ts';
@@ -28,10 +28,28 @@ export async function knownFor(
   ]);
   const chips = countedFor(table, words, paths);
   if (chips.length === 0) return { queues, paths, values: [] };
-  type Data = { count: { count: number; exact: boolean } };
-  const counted = await Promise.all(chips.map((chip) => client.graphql<Data>(textOf(JobsCount), countVariables(chip))));
-  const found = counted.map(({ count }) => count);
+  const found = await Promise.all(chips.map((chip) => countOf(client, chip)));
   return { queues, paths, values: [], counts: countsOf(table, chips, found) };
+}
+
+/**
+ * Returns in how many jobs the value is; undefined if the server refuses to count them. The counts are over all jobs, and only help
+ * to choose a path: the search itself may be narrow.
+ */
+async function countOf(client: JobferryClient, chip: Chip): Promise<Found | undefined> {
+  const counted = client.graphql<{ count: Found }>(textOf(JobsCount), countVariables(chip));
+  return counted.then(
+    ({ count }) => count,
+    (error: unknown) => {
+      if (error instanceof JobferryApiError) return undefined;
+      throw error;
+    },
+  );
+}
+
+interface Found {
+  count: number;
+  exact: boolean;
 }
 
 /** The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word. */

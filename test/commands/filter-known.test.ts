@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { createFakeClient } from '../../src/client/testing/index.ts';
+import { questionOf } from '../../src/commands/job-filter.ts';
+
+/** Look-ups for words of people in `--filter`, of which the server refuses some. */
+
+interface Asked {
+  query: string;
+  variables: { filter?: object };
+}
+
+const TOO_SLOW = 'the searches of this request take more than 2 s: narrow them down by time, queue, state or payload';
+const PATHS = [
+  { value: 'customer.id', count: 9, isNumber: false },
+  { value: 'customer.ref', count: 5, isNumber: false },
+];
+
+/** A client of a service whose counts of the path are too slow. */
+function clientOf(isSlow: (path: string) => boolean) {
+  const dataOf = ({ query, variables }: Asked) => {
+    if (query.includes('server')) return { server: { now: '2026-11-29T12:00:00Z' }, me: { mayViewPayloads: true } };
+    if (query.includes('payloadPaths')) return { payloadPaths: PATHS };
+    if (!query.includes('count(')) return { queue: null };
+    const path = JSON.stringify(variables).includes('customer.id') ? 'customer.id' : 'customer.ref';
+    return isSlow(path) ? null : { count: { count: path === 'customer.ref' ? 3 : 0, exact: true } };
+  };
+  return createFakeClient({
+    respond: (_call, body) => {
+      const data = dataOf(body as Asked);
+      return { status: 200, body: data === null ? { errors: [{ message: TOO_SLOW }], data } : { data } };
+    },
+  }).client;
+}
+
+it.each([
+  ['no count is', () => false, 'customer.ref'],
+  ['the count of the path that has the value is', (path: string) => path === 'customer.ref', 'customer.ref'],
+  ['all counts are', () => true, 'customer.id'],
+])('--filter takes words of people when %s too slow', async (_which, isSlow, path) => {
+  const given = { queue: undefined, status: undefined, dead: false };
+  const { filter } = await questionOf(clientOf(isSlow), { ...given, filter: 'customer A-42 created:>-1h' });
+  expect(filter).toBe(`payload.${path}:A-42 created:>-1h`);
+});
