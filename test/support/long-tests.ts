@@ -33,6 +33,7 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/e2e/lease-locks', 'freezes and cuts the connections of workers'],
   ['test/e2e/listening', 'starts processes on many kinds of addresses'],
   ['test/e2e/metrics', 'compares pages of processes with what receivers saw, and runs promtool'],
+  ['test/e2e/moving', 'starts a server with a clock that can be moved, as readers of the page do'],
   ['test/e2e/oidc', 'starts an OpenID provider and processes that use it'],
   ['test/e2e/outage', 'stops, silences and restarts the database under a service'],
   ['test/e2e/package', 'packs and installs the server'],
