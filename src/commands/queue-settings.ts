@@ -3,7 +3,7 @@ import { warningIn } from '../client/verbs/queues.ts';
 import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
 import { breakerProblem } from '../domain/breaker.ts';
 import { readDuration } from '../domain/duration.ts';
-import { tagsProblem } from '../domain/queue-tags.ts';
+import { tagsProblem } from '../domain/tags-problem.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, type Result, UsageError } from './command.ts';
 import { facts, printable } from './output.ts';

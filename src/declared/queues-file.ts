@@ -2,8 +2,8 @@ import { isMap, isPair, isSeq, LineCounter, type Node, type ParsedNode, parseDoc
 import type { QueueDeclaration } from '../client/verbs/queues.ts';
 import { ignoredIn } from '../contract/ignored.ts';
 import { contract } from '../contract/index.ts';
-import { tagsProblem } from '../domain/queue-tags.ts';
 import { signingSecretProblem } from '../domain/signing-secret.ts';
+import { tagsProblem } from '../domain/tags-problem.ts';
 import { printable } from '../domain/text.ts';
 import { QueuesFileError, type Written } from './apply.ts';
 

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../domain/queue.ts';
-import { tagsProblem } from '../../domain/queue-tags.ts';
 import { signingSecretProblem } from '../../domain/signing-secret.ts';
+import { tagsProblem } from '../../domain/tags-problem.ts';
 import { parseWebhookUrl } from '../../domain/webhook-url.ts';
 
 /**
