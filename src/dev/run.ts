@@ -50,7 +50,8 @@ export interface Print {
 export interface ReadyFacts {
   url: string;
   apiKey: string;
-  queues: { name: string; url: string; secret: string }[];
+  /** In the order of the URLs. */
+  queues: { id: string; name: string; url: string; secret: string }[];
 }
 
 /** A running service, as the composition root starts it. */
@@ -108,7 +109,7 @@ export async function startDev(
     const queues = await openQueues(db, client, wanted);
     print.ready({
       ...{ url, apiKey },
-      queues: queues.map(({ name, url, secret }) => ({ name, url: url.href, secret })),
+      queues: queues.map(({ id, name, url, secret }) => ({ id, name, url: url.href, secret })),
     });
     const ahead = await clockAheadMs(db);
     if (ahead > 0)
@@ -263,7 +264,8 @@ export function envLines({ url, apiKey, queues }: ReadyFacts): string[] {
   const named = queues.map(
     ({ name, secret }) => `JOBFERRY_SECRET_${name.toUpperCase().replaceAll('-', '_')}=${secret}`,
   );
-  // The secret of the first URL keeps its name when another URL follows it.
-  const first = queues.slice(0, 1).map(({ secret }) => `JOBFERRY_SECRET=${secret}`);
-  return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...first, ...(queues.length > 1 ? named : [])];
+  // The oldest queue keeps the plain name when other URLs are added, before it or after it. Ids begin with the time.
+  const [oldest] = [...queues].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const plain = oldest === undefined ? [] : [`JOBFERRY_SECRET=${oldest.secret}`];
+  return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...plain, ...(queues.length > 1 ? named : [])];
 }

@@ -56,13 +56,17 @@ describe('the line of an attempt', () => {
 });
 
 it('the lines of .env name each secret by its queue, unless there is one', () => {
-  const facts = { url: 'http://u', apiKey: 'k', queues: [{ name: 'a-b', url: '', secret: 's' }] };
+  const facts = { url: 'http://u', apiKey: 'k', queues: [{ id: '1a', name: 'a-b', url: '', secret: 's' }] };
   expect(envLines(facts)).toEqual(['JOBFERRY_URL=http://u', 'JOBFERRY_API_KEY=k', 'JOBFERRY_SECRET=s']);
-  const two = [...facts.queues, { name: 'c', url: '', secret: 't' }];
-  // The variable of the first one keeps its name.
-  expect(envLines({ ...facts, queues: two }).slice(2)).toEqual([
+  const added = { id: '1b', name: 'c', url: '', secret: 't' };
+  // The variable of the queue that was there keeps its name, whatever the order of the URLs.
+  expect(envLines({ ...facts, queues: [...facts.queues, added] }).slice(2)).toEqual([
     ...['JOBFERRY_SECRET=s', 'JOBFERRY_SECRET_A_B=s', 'JOBFERRY_SECRET_C=t'],
   ]);
+  expect(envLines({ ...facts, queues: [added, ...facts.queues] }).slice(2)).toEqual([
+    ...['JOBFERRY_SECRET=s', 'JOBFERRY_SECRET_C=t', 'JOBFERRY_SECRET_A_B=s'],
+  ]);
+  expect(envLines({ ...facts, queues: [] })).toHaveLength(2);
 });
 
 describe.skipIf(process.platform === 'win32')('`dev --fresh`', () => {

@@ -13,6 +13,7 @@ import { createDevClient } from '../../src/dev/client.ts';
 import { createApi } from '../support/api.ts';
 import { builtService } from '../support/built.ts';
 import { lastingPort } from '../support/lasting-port.ts';
+import { ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** `jobferry dev` as a developer runs it: in a folder of their own, with a server that comes and goes. */
@@ -100,7 +101,7 @@ describe('jobferry dev', () => {
     const dev = runDev('--forward', `http://127.0.0.1:${port}/api/jobs`);
     const { url, apiKey, queues } = (await dev.event('ready')) as unknown as Ready;
     expect(queues).toEqual([
-      { name: 'api-jobs', url: `http://127.0.0.1:${port}/api/jobs`, secret: expect.any(String) },
+      { id: ID, name: 'api-jobs', url: `http://127.0.0.1:${port}/api/jobs`, secret: expect.any(String) },
     ]);
     const api = createApi(url, apiKey);
     await dev.event('down');
