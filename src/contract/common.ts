@@ -59,6 +59,9 @@ export function oneOf<const Value extends string>(
   });
 }
 
+/** For members that a body must have: zod's own word is “Required”. */
+export const GIVEN = { required_error: 'must be given' };
+
 /** Answers that every route may send (D22). */
 export const commonResponses = {
   400: answer(errorMessage, 'The path or the query is not valid.'),

@@ -5,6 +5,7 @@ import {
   count,
   errorFields,
   errorMessage,
+  GIVEN,
   historyEntry,
   id,
   idParam,
@@ -29,7 +30,7 @@ const payloadIn = onWire(
   lean(
     z.unknown().transform((value, context): string => {
       if (value instanceof VerbatimJson) return value.text;
-      const message = value === undefined ? 'Required' : 'must be a JSON object';
+      const message = value === undefined ? GIVEN.required_error : 'must be a JSON object';
       context.addIssue({ code: z.ZodIssueCode.custom, message });
       return z.NEVER;
     }),
@@ -89,7 +90,7 @@ const deferBody = named(
   'Defer',
   'A report of backpressure.',
   z.object({
-    retryAfter: z.number().finite().min(0).describe('Length of the hold, in seconds.'),
+    retryAfter: z.number(GIVEN).finite().min(0).describe('Length of the hold, in seconds.'),
     scope: oneOf(['queue', 'job'])
       .describe(
         '`queue`: no job of the queue is delivered during the hold. Then one job is released as a probe, and if it ' +

@@ -6,6 +6,7 @@ import {
   errorFields,
   errorMessage,
   exactOptional,
+  GIVEN,
   id,
   idParam,
   integerWithin,
@@ -23,14 +24,14 @@ const QUEUE_NAME = `must be 1 to ${LIMITS.queueNameLength} of a-z, 0-9, - and _`
 
 /** The pattern refuses the empty name; a minimum length as well would report it twice. */
 function queueName(description: string) {
-  const name = z.string().max(LIMITS.queueNameLength).regex(LIMITS.queueNamePattern, QUEUE_NAME);
+  const name = z.string(GIVEN).max(LIMITS.queueNameLength).regex(LIMITS.queueNamePattern, QUEUE_NAME);
   return onWire(name, { minLength: 1, description });
 }
 
 /** Stored in the parsed form, so that deliveries go to the URL that was checked (docs/invariants.md). */
 const webhookUrl = onWire(
   lean(
-    z.string().transform((text, context) => {
+    z.string(GIVEN).transform((text, context) => {
       const url = parseWebhookUrl(text);
       if (url.ok) return url.href;
       context.addIssue({ code: z.ZodIssueCode.custom, message: url.message });

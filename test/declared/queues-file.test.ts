@@ -98,7 +98,7 @@ queues:
     ['"\\e[2J": 1', /^queues\.json:1: \\u001b\[2J is not known/],
     ['{"queues": [{"name": "a", "name": "b"}]}', /^queues\.json:1: .*unique/],
     ['{"queues": [\n{"name": "a",,}]}', /^queues\.json:2: /],
-    ['{"queues": [{"webhookUrl": "https://shop.example/"}]}', /^queues\.json:1: name: Required$/],
+    ['{"queues": [{"webhookUrl": "https://shop.example/"}]}', /^queues\.json:1: name: must be given$/],
   ])('%j is refused', (text, said) => {
     expect(mistakesIn(text)[0]).toMatch(said);
   });

@@ -128,7 +128,7 @@ describe.concurrent('a report URL', () => {
 
   it('has the errors of the contract', async () => {
     const { url } = await awaiting();
-    expect(await post(`${url}/defer`, {})).toEqual({ status: 400, body: { error: 'retryAfter: Required' } });
+    expect(await post(`${url}/defer`, {})).toEqual({ status: 400, body: { error: 'retryAfter: must be given' } });
     expect((await post(`${url}/extend`, { seconds: 'soon' })).body.error).toMatch(/^seconds: /);
     expect((await post(`${url}/extend`, { seconds: 1, progress: '\0' })).status).toBe(400);
     expect(await post(`${url}/vanish`)).toMatchObject({ status: 404 });

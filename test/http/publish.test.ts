@@ -65,6 +65,11 @@ describe('publish', () => {
     expect(await api.send('POST', PATH, { body })).toMatchObject(fieldError('payload'));
   });
 
+  it('names a payload that is missing', async () => {
+    const { json } = await (await testApi()).send('POST', PATH, { body: '{"delay":1}' });
+    expect(json.error.fieldErrors).toEqual({ payload: ['must be given'] });
+  });
+
   it.each([
     ['H63 255 characters', `"${'k'.repeat(255)}"`, 'k'.repeat(255)],
     ['H63 255 characters of two units', `"${'\u{1f511}'.repeat(255)}"`, '\u{1f511}'.repeat(255)],

@@ -89,7 +89,7 @@ describe('create', () => {
     const api = await testApi();
     expect(await api.send('POST', '/v1/queues', { body: '{}' })).toMatchObject({
       status: 400,
-      json: { error: { formErrors: [], fieldErrors: { name: ['Required'], webhookUrl: ['Required'] } } },
+      json: { error: { formErrors: [], fieldErrors: { name: ['must be given'], webhookUrl: ['must be given'] } } },
     });
   });
 
