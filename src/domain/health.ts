@@ -24,9 +24,14 @@ export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   warnings: readonly { warning: QueueWarning; message: string }[];
   /** The last failure, and how many attempts have succeeded since; null unless most of the hour failed or was rejected. */
   lastFailure: LastFailure | null;
-  /** The attempts that a warning is about if they ended before the hour; null if it is about those of the hour. */
-  past: { attempts: number; failed: number; isByAnswers: boolean } | null;
+  /**
+   * The attempts with which the queue ended in failure, where they are not those of the hour: a warning is about them, unless they are too
+   * few. Null otherwise.
+   */
+  past: PastAttempts | null;
 }
+
+export type PastAttempts = Pick<AttemptTotals, CountedAnswer> & { attempts: number; failed: number };
 
 export interface LastFailure {
   at: Date;
@@ -39,7 +44,7 @@ export interface LastFailure {
 /** Warnings that a receiver takes back by accepting deliveries again, long before the failures are an hour old. */
 const MENDED: readonly QueueWarning[] = ['signature_rejected', 'failing'];
 /** So many successes in a row say more than the share of an hour. */
-const LEAST_SINCE = 10;
+export const LEAST_SINCE = 10;
 
 /** Whether the health of a queue needs its last failure to be judged. */
 export function mayBeMended({ warnings }: QueueHealth): boolean {
@@ -80,31 +85,45 @@ export function isMended(lastFailure: LastFailure | null): boolean {
   return lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
 }
 
-/** @returns the health by what has happened since the last failure, which outweighs the hour */
-export function sinceFailure(health: QueueHealth, lastFailure: LastFailure | null): QueueHealth {
-  const warnings = isMended(lastFailure)
-    ? health.warnings.filter(({ warning }) => !MENDED.includes(warning))
-    : health.warnings;
-  return { ...health, warnings, lastFailure };
+/** @returns the health of a queue without trouble, whatever the attempts of the hour are */
+export function withoutTrouble(health: QueueHealth, lastFailure: LastFailure | null): QueueHealth {
+  return { ...health, warnings: health.warnings.filter(({ warning }) => !MENDED.includes(warning)), lastFailure };
 }
 
 /**
- * @param ended judgement of the attempts with which the queue ended, before the present hour
- * @returns the health of a queue that has not succeeded since: its trouble does not end because an hour has passed
+ * @param warned the warnings of its trouble
+ * @param totals the attempts that they are about
+ * @returns the health of a queue in trouble, which the attempts of the hour may not show
  */
-export function endedInTrouble(health: QueueHealth, ended: QueueHealth, lastFailure: LastFailure | null): QueueHealth {
-  const { attempts, failed } = ended;
+export function inTrouble(
+  health: QueueHealth,
+  warned: readonly QueueWarning[],
+  totals: AttemptTotals,
+  lastFailure: LastFailure | null,
+): QueueHealth {
+  const ofHour = health.warnings.filter(({ warning }) => MENDED.includes(warning));
+  const others = health.warnings.filter(({ warning }) => !MENDED.includes(warning));
+  const isOfHour = warned.every((one) => ofHour.some(({ warning }) => warning === one));
+  if (isOfHour) {
+    const warnings = ofHour.filter(({ warning }) => warned.includes(warning));
+    return { ...health, warnings: [...warnings, ...others], lastFailure };
+  }
+  const past = pastOf(totals);
   const until =
     lastFailure === null ? 'The last attempts failed' : `Attempts failed until ${lastFailure.at.toISOString()}`;
-  const warnings = ended.warnings
-    .filter(({ warning }) => MENDED.includes(warning))
-    .map(({ warning }) => ({
-      warning,
-      message: `${until}, ${failed} of ${attempts}, and none has succeeded since. ${PAST_ADVICE[warning] ?? ''}`,
-    }));
-  const others = health.warnings.filter(({ warning }) => !MENDED.includes(warning));
-  const past = { attempts, failed, isByAnswers: isByAnswers(ended) };
+  const since = lastFailure?.succeeded ?? 0;
+  const succeeded = since === 0 ? 'none has' : since === 1 ? 'one has' : `${since} have`;
+  const warnings = warned.map((warning) => ({
+    warning,
+    message: `${until}, ${past.failed} of ${past.attempts}, and ${succeeded} succeeded since. ${PAST_ADVICE[warning] ?? ''}`,
+  }));
   return { ...health, warnings: [...warnings, ...others], lastFailure, past };
+}
+
+export function pastOf(totals: AttemptTotals): PastAttempts {
+  const { answered2xx, answered3xx, answered4xx, answered5xx, unauthorized, backpressure, unanswered } = totals;
+  const answers = { answered2xx, answered3xx, answered4xx, answered5xx, unauthorized, backpressure, unanswered };
+  return { ...answers, attempts: attemptsOf(totals), failed: failuresOf(totals) };
 }
 
 const PAST_ADVICE: Partial<Record<QueueWarning, string>> = {
@@ -114,8 +133,8 @@ const PAST_ADVICE: Partial<Record<QueueWarning, string>> = {
 };
 
 /** Fewer than these cause no warning: a single bad answer means nothing. */
-const LEAST_BAD_ANSWERS = 3;
-const LEAST_ATTEMPTS = 10;
+export const LEAST_BAD_ANSWERS = 3;
+export const LEAST_ATTEMPTS = 10;
 
 export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): QueueHealth {
   const { answered2xx, answered3xx, answered4xx, answered5xx, unauthorized, backpressure, unanswered } = totals;
@@ -141,6 +160,11 @@ export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): Queue
       ...underPressure(totals),
     ],
   };
+}
+
+/** The warnings that only successes take back, of these attempts. */
+export function troubleWarnings(totals: AttemptTotals): QueueHealth['warnings'] {
+  return [...signatureRejected(totals), ...failing(totals)];
 }
 
 /** When each present warning began. A warning that is missing has lasted for longer than the statistics that were read. */
@@ -242,7 +266,7 @@ function failedProbesOf(totals: AttemptTotals): number {
   return Math.min(totals.deferred, Math.max(refusedOf(totals) - totals.failed, 0));
 }
 
-const failuresOf = (totals: AttemptTotals) => totals.failed + totals.nacked + failedProbesOf(totals);
+export const failuresOf = (totals: AttemptTotals) => totals.failed + totals.nacked + failedProbesOf(totals);
 
 const putOffOf = (totals: AttemptTotals) => totals.deferred - failedProbesOf(totals);
 

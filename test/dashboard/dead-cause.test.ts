@@ -40,7 +40,9 @@ const answers = (ok: number, failed: number): Answers => ({
   },
 });
 /** Health from the outcomes of attempts. */
-const health = (ok: number, failed: number, deferred = 0) => ({ attempts: ok + failed + deferred, failed, deferred });
+const health = (ok: number, failed: number, deferred = 0) => ({
+  ...{ attempts: ok + failed + deferred, failed, deferred, past: null },
+});
 const QUEUE = { id: 'q1', name: 'order-events', maxDefers: 50, ackTimeout: 300, health: answers(99, 1) };
 
 function cause(
@@ -243,6 +245,17 @@ describe('the price of a replay', () => {
       'only 25 % of 320 attempts succeeded. These jobs may die again, so send 1 first.',
     );
     expect(strong({ health: health(5, 0) })).toMatch(/unknown/);
+    const past = (failed: number) => ({ health: { ...health(0, 0), past: { attempts: failed, failed } } });
+    expect(safetyOfReplay({ ...queue, ...past(100) })).toMatchObject({
+      signal: 'bad',
+      strong: 'The receiver was failing when it was last tried:',
+    });
+    expect(plain(safetyOfReplay({ ...queue, ...past(100) }).text)).toBe(
+      '100 of 100 attempts failed, and none has succeeded since. These jobs may die again, so send 1 first.',
+    );
+    expect(plain(safetyOfReplay({ ...queue, ...past(3) }).text)).toBe(
+      '3 of 3 attempts failed, and none has succeeded since. Send 1 first.',
+    );
     expect(strong({ paused: true })).toBe('The queue is paused.');
     expect(plain(safetyOfReplay(queue).text)).toBe('99 % of 100 attempts succeeded.');
   });
@@ -265,6 +278,8 @@ describe('the price of a replay', () => {
       strong: 'Of 3 queues, 1\u00a0was unhealthy in the last hour.',
       text: 'Jobs in b may die again. Replay the others by their cause, or send 1 first.',
     });
+    const before = receiver('e', { ...health(0, 0), past: { attempts: 50, failed: 50 } });
+    expect(plain(safetyOfReplays([well, before])?.strong ?? '')).toBe('Of 2 queues, 1 was unhealthy when last tried.');
     expect(safetyOfReplays([well, quiet, receiver('d', null, { paused: true })])).toMatchObject({
       strong: 'Of 3 queues, 1\u00a0was healthy in the last hour.',
       text: 'Unknown: c and d. They are paused, held, deferring, or had too few attempts.',

@@ -51,6 +51,11 @@ const queue: QueueNow = {
   },
   ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
 };
+/** Attempts before the hour, all of which failed unless the change says otherwise. */
+const pastOf = (failed: number, more: Partial<NonNullable<NonNullable<QueueNow['health']>['past']>> = {}) => ({
+  ...{ attempts: failed, failed, answered3xx: 0, answered4xx: 0, answered5xx: 0, unauthorized: 0, unanswered: failed },
+  ...more,
+});
 const warned = (warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER', more = {}) => ({
   health: { ...health, ...more, warnings: [{ warning, message: '' }] },
 });
@@ -115,7 +120,7 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ attempts: 0, past: { attempts: 100, failed: 100 } },
+      ...{ attempts: 0, past: pastOf(100) },
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'tls_error' },
     }),
     'The receiver’s certificate was rejected: all 100 attempts failed until 10:05:37; none has succeeded since.',
@@ -128,7 +133,23 @@ const ROWS: Row[] = [
     }),
     'The receiver’s certificate was rejected: all 100 attempts of the last hour failed, the last at 11:21:07.',
   ],
-  // The last failure is not what most have in common.
+  // The last failure is not what most have in common, in the hour or before it.
+  [
+    'failing',
+    warned('FAILING', {
+      ...{ attempts: 0, past: pastOf(100, { answered5xx: 99, unanswered: 1 }) },
+      lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'timeout' },
+    }),
+    'The receiver answered 5xx: all 100 attempts failed until 10:05:37; none has succeeded since.',
+  ],
+  [
+    'failing',
+    warned('FAILING', {
+      ...{ attempts: 3, past: pastOf(100, { attempts: 103, answered5xx: 50, unanswered: 50 }) },
+      lastFailure: { at: at('10:05:37'), succeededSince: 3, error: 'timeout' },
+    }),
+    '100 of 103 attempts failed until 10:05:37; 3 have succeeded since.',
+  ],
   [
     'failing',
     warned('FAILING', {
@@ -154,7 +175,7 @@ const ROWS: Row[] = [
   [
     'signature',
     warned('SIGNATURE_REJECTED', {
-      ...{ attempts: 0, past: { attempts: 5, failed: 5 } },
+      ...{ attempts: 0, past: pastOf(5, { unauthorized: 5, unanswered: 0 }) },
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'HTTP 401' },
     }),
     'The receiver rejects the signature: all 5 attempts failed until 10:05:37; none has succeeded since.',
@@ -186,6 +207,12 @@ const ROWS: Row[] = [
   ],
   ['moving', {}, 'Running: nothing waits, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
   ['idle', {}, 'Idle. The last attempt ended at 11:04:00.', { lastAt: at('11:04:00') }],
+  [
+    'idle',
+    { health: { ...health, attempts: 0, past: pastOf(9) } },
+    'Idle. The last attempt ended at 09:04:00. 9 attempts failed, and none has succeeded since.',
+    { lastAt: at('09:04:00') },
+  ],
   ['idle', {}, 'Idle. Nothing waits.'],
   // Too few for a warning, and yet nothing was accepted.
   [
@@ -396,7 +423,7 @@ it('takes the first row that holds', () => {
 it('sorts by trouble, then by what it costs, then by the oldest due job', () => {
   const failing = (failed: number, past = 0) => ({
     condition: 'failing' as const,
-    queue: { ...queue, health: { ...health, failed, past: past === 0 ? null : { attempts: past, failed: past } } },
+    queue: { ...queue, health: { ...health, failed, past: past === 0 ? null : pastOf(past) } },
   });
   const costs = [failing(140), failing(0, 10_000), failing(20)].sort(compareTrouble);
   expect(costs.map(({ queue: { health: one } }) => one.past?.failed ?? one.failed)).toEqual([10_000, 140, 20]);

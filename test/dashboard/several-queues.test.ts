@@ -127,13 +127,26 @@ describe('a receiver', () => {
       untriedQueues: 0,
       acceptedAt: null,
       lastFailure: null,
+      past: null,
       ...health,
     },
     ...changes,
   });
 
+  const allFailed = { past: { attempts: 100, failed: 100 }, lastFailure: failedUntil(0), failingQueues: 3 };
+
   it.each([
     [receiver(), 'No attempt to a.example ended in the last hour.', 'idle'],
+    [
+      receiver({}, allFailed),
+      'All 3 queues that deliver to a.example are failing: all 100 attempts failed until 11:59:30; none has succeeded since.',
+      'bad',
+    ],
+    [
+      receiver({ pausedQueues: 3 }, allFailed),
+      'All 3 queues that deliver to a.example are paused. Before, all 100 attempts failed until 11:59:30; none has succeeded since.',
+      'idle',
+    ],
     [receiver({ health: null }), 'No attempt to a.example ended in the last hour.', 'idle'],
     [receiver({}, { attempts: 1 }), 'None of 1 attempt to a.example failed in the last hour.', 'ok'],
     [

@@ -408,7 +408,10 @@ describe('healths', () => {
     await insight.rollUp();
     expect(await health()).toMatchObject(expected);
     await pass(7 * MINUTE);
-    expect(await health()).toMatchObject({ answered2xx: 0, unanswered: 0, duration: { p50: null }, warnings: [] });
+    // The answers of the hour are over, but the trouble is not: only one attempt has succeeded since.
+    const past = { attempts: 11, failed: 9, unauthorized: 3, unanswered: 1 };
+    const { warnings } = expected;
+    expect(await health()).toMatchObject({ answered2xx: 0, unanswered: 0, duration: { p50: null }, past, warnings });
   });
 });
 
@@ -530,7 +533,7 @@ describe('trouble', () => {
     for (const step of [70 * MINUTE, 24 * HOUR]) {
       await pass(step);
       await insight.rollUp();
-      const past = { attempts: 23, failed: 20, isByAnswers: true };
+      const past = { attempts: 23, failed: 20, answered5xx: 20 };
       expect(await health()).toMatchObject({ warnings: ['failing'], attempts: 0, lastFailure: last, past });
       expect(await receiver()).toMatchObject({ attempts: 0, failing: 1, untried: 0 });
       expect(await troubled()).toContain(queue.id);
@@ -582,6 +585,75 @@ describe('trouble', () => {
     expect(await health()).toMatchObject({ failing: 3, lastFailure: failed });
     await end(well, 10, DELIVERED);
     expect(await health()).toMatchObject({ failing: 0, untried: 0 });
+  });
+
+  it.each<[string, [minutes: number, count: number, outcome: typeof FAILED][], string[]]>([
+    [
+      'an outage with one success',
+      [
+        [0, 30, FAILED],
+        [30, 1, DELIVERED],
+        [35, 8, FAILED],
+      ],
+      ['failing'],
+    ],
+    [
+      'failures after many successes',
+      [
+        [0, 60, DELIVERED],
+        [10, 40, FAILED],
+      ],
+      ['failing'],
+    ],
+    ['nine failures', [[0, 9, FAILED]], []],
+  ])('does not change because time passes after %s', async (_name, course, expected) => {
+    const queue = await insight.createQueue({ max_attempts: 1, concurrency: 100 });
+    const from = now;
+    for (const [minutes, count, outcome] of course) {
+      await pass(from + minutes * MINUTE - now);
+      await end(queue, count, outcome);
+    }
+    const failed = course.filter(([, , outcome]) => outcome === FAILED).reduce((sum, [, count]) => sum + count, 0);
+    for (const step of [1, 27, 3, 30, 5, 60, 24 * 60]) {
+      await pass(step * MINUTE);
+      await insight.rollUp();
+      const {
+        warnings = [],
+        past,
+        attempts = 0,
+      } = (await insight.healths(insight.account, [queue.id])).get(queue.id) ?? {};
+      expect(warnings.map(({ warning }) => warning)).toEqual(expected);
+      if (attempts === 0) expect(past).toMatchObject({ failed, answered5xx: failed });
+      // The statement may find more queues than are in trouble.
+      if (expected.length > 0) expect(await troubled()).toContain(queue.id);
+    }
+  });
+
+  it('is that of a receiver as a whole however much time passes', async () => {
+    const queues: TestQueue[] = [];
+    for (let n = 0; n < 4; n += 1) queues.push(await insight.createQueue({ max_attempts: 1, concurrency: 100 }));
+    const ids = queues.map(({ id }) => id);
+    const health = async () => {
+      const live = (await liveQueues(insight.db, insight.account.id)).filter(({ id }) => ids.includes(id));
+      return (await insight.receivers.healths(insight.account, [{ host: 'silent', queues: live }])).get('silent');
+    };
+    for (const queue of queues) await end(queue, 4, FAILED);
+    const at = new Date(now);
+    expect(await health()).toMatchObject({ attempts: 16, refused: 16, failing: 4, past: null });
+    for (const step of [70 * MINUTE, 24 * HOUR]) {
+      await pass(step);
+      await insight.rollUp();
+      const past = { attempts: 16, failed: 16, answered5xx: 16 };
+      expect(await health()).toMatchObject({
+        attempts: 0,
+        failing: 4,
+        untried: 0,
+        past,
+        lastFailure: { at, succeeded: 0 },
+      });
+    }
+    await end(queues[0] as TestQueue, 1, DELIVERED);
+    expect(await health()).toMatchObject({ failing: 0, past: null });
   });
 
   it('is over for a receiver once ten attempts of any of its queues succeeded since the last failure of all', async () => {

@@ -15,7 +15,8 @@ export const QueueNow = graphql(`
     depth { due scheduled retrying held processing awaitingAck nextDueAt firstAckDeadline }
     health {
       answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
-      attempts failed deferred duration { p50 p95 } lastFailure { at succeededSince error } past { attempts failed } warnings { warning message }
+      attempts failed deferred duration { p50 p95 } lastFailure { at succeededSince error } past { attempts failed answered3xx answered4xx answered5xx unauthorized unanswered }
+      warnings { warning message }
     }
   }
 `);

@@ -21,8 +21,13 @@ export interface Receiver {
   name: string;
   paused: boolean;
   hold: { until: string } | null;
-  /** The outcomes of the last hour's attempts. */
-  health: (SinceFailure & { attempts: number; failed: number; deferred: number }) | null;
+  /** The outcomes of the last hour's attempts, and of those with which it ended in failure before. */
+  health:
+    | (SinceFailure &
+        Record<'attempts' | 'failed' | 'deferred', number> & {
+          past: { attempts: number; failed: number } | null;
+        })
+    | null;
 }
 
 /** With the settings that the replayed jobs get. */
@@ -74,7 +79,7 @@ export interface Safety {
 const MIN_ATTEMPTS = 10;
 const [WELL_SHARE, DEFERRED_SHARE] = [0.95, 0.2];
 
-/** Whether the jobs may die again, by what became of the attempts of the last hour. */
+/** Whether the jobs may die again, by what became of the attempts of the last hour, or of the last ones before it. */
 export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>): Safety {
   if (paused) {
     return {
@@ -93,18 +98,26 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
     };
   }
   const all = health?.attempts ?? 0;
+  const past = health?.past ?? null;
+  const since = health?.lastFailure?.succeededSince ?? 0;
+  const pastText = `${number(past?.failed ?? 0)} of ${many(past?.attempts ?? 0, 'attempt')} failed, and ${since === 0 ? 'none has' : many(since, 'has', 'have')} succeeded since`;
+  if (past !== null && past.attempts >= MIN_ATTEMPTS) {
+    const strong = 'The receiver was failing when it was last tried:';
+    return { signal: 'bad', icon: 'failing', strong, text: `${pastText}. These jobs may die again, so send 1 first.` };
+  }
   if (health === null || all < MIN_ATTEMPTS) {
     return {
       signal: 'idle',
       icon: 'info',
       strong: 'It is unknown whether the receiver works.',
       text:
-        all === 0
-          ? 'No attempt ended in the last hour. Send 1 first.'
-          : `${many(all, 'attempt')} ended in the last hour. Send 1 first.`,
+        past !== null
+          ? `${pastText}. Send 1 first.`
+          : all === 0
+            ? 'No attempt ended in the last hour. Send 1 first.'
+            : `${many(all, 'attempt')} ended in the last hour. Send 1 first.`,
     };
   }
-  const since = health.lastFailure?.succeededSince ?? 0;
   if (isMended(health)) {
     const text = `Attempts failed in the last hour, and all ${number(since)} since succeeded.`;
     return { signal: 'ok', icon: 'done', strong: 'The receiver works again.', text };
@@ -135,8 +148,9 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
   const [ill, bad, unknown] = [of('bad', 'warn'), of('bad'), of('idle', 'hold')];
   const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} queues${isAll ? '' : ' with the most jobs'}`;
   if (ill.length > 0) {
+    const when = receivers.some(({ health }) => health?.past != null) ? 'when last tried' : 'in the last hour';
     const text = `Jobs in ${namesText(ill)} may die again. Replay the others by their cause, or send 1 first.`;
-    const strong = `${all}, ${many(ill.length, 'was', 'were')} unhealthy in the last hour.`;
+    const strong = `${all}, ${many(ill.length, 'was', 'were')} unhealthy ${when}.`;
     return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
   }
   if (unknown.length === 0)

@@ -1,22 +1,27 @@
+import { LEAST_SINCE } from '../../domain/health.ts';
+import { DECISIVE_SPANS } from '../../domain/lasting-trouble.ts';
 import type { AttemptTotals } from '../../domain/statistics.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { causeAt, type SinceFailure } from './since-failures.ts';
 
-/** Spans of each queue that are judged: as many as an hour has. */
-const SPANS = 12;
-
-/** SQL: the newest span of a queue in which attempts succeeded or failed. In other spans all jobs were put off. */
-export function newestOutcome({ queueId, from, until }: { queueId: string; from: string; until: string }): string {
+/** SQL: the newest spans of a queue in which attempts succeeded or failed. In other spans all jobs were put off. */
+export function newestOutcomes(
+  { queueId, from, until }: { queueId: string; from: string; until: string },
+  columns: string,
+  limit = DECISIVE_SPANS,
+): string {
   return `
-    select s.bucket, s.success, s.failed + s.nacked + s.deferred as others from queue_stats s
+    select ${columns} from queue_stats s
      where (s.queue_id, s.bucket) >= (${queueId}, ${from}) and (s.queue_id, s.bucket) < (${queueId}, ${until})
        and (s.success + s.failed + s.nacked > 0
             or s.answered_3xx + s.answered_4xx + s.answered_5xx + s.unauthorized + s.unanswered > 0)
-     order by s.queue_id desc, s.bucket desc limit 1`;
+     order by s.queue_id desc, s.bucket desc limit ${limit}`;
 }
 
-// For most queues this reads one row: the newest before the last hour, in which attempts succeeded. Only where they failed are as many
-// rows read as an hour has.
+const BEFORE = { queueId: 'own.id', from: 'kept.first', until: 'kept.until' };
+
+// For most queues this reads one row: the newest before the last hour, in which more attempts succeeded than end any trouble. Of the others
+// those without a failure are left out, unless all are asked for.
 const TRAILS: Statement = {
   name: 'last-spans-of-failed-queues',
   text: `
@@ -28,28 +33,31 @@ const TRAILS: Statement = {
     )
     select own.id, trail.list
       from kept cross join own cross join lateral (
-        ${newestOutcome({ queueId: 'own.id', from: 'kept.first', until: 'kept.until' })}) newest cross join lateral (
+        ${newestOutcomes(BEFORE, 's.success, s.failed + s.nacked + s.deferred as others', 1)}) newest cross join lateral (
         select json_agg(json_build_object(
                  'at', extract(epoch from t.bucket) * 1000, 'success', t.success, 'failed', t.failed, 'nacked', t.nacked,
                  'deferred', t.deferred, 'dead', t.dead, 'answered2xx', t.answered_2xx, 'answered3xx', t.answered_3xx,
                  'answered4xx', t.answered_4xx, 'answered5xx', t.answered_5xx, 'unauthorized', t.unauthorized,
-                 'backpressure', t.backpressure, 'unanswered', t.unanswered) order by t.bucket desc) as list
-          from (select s.* from queue_stats s
-                 where (s.queue_id, s.bucket) >= (own.id, kept.first) and (s.queue_id, s.bucket) <= (own.id, newest.bucket)
-                 order by s.queue_id desc, s.bucket desc limit ${SPANS}) t) trail
-     where newest.others > 0`,
+                 'backpressure', t.backpressure, 'unanswered', t.unanswered) order by t.bucket desc) as list,
+               sum(t.failed + t.nacked + t.deferred) as others
+          from (${newestOutcomes(BEFORE, 's.*')}) t) trail
+     where $4 or (newest.others > 0 or newest.success < ${LEAST_SINCE}) and trail.others > 0`,
 };
 
 export type Trail = (Omit<AttemptTotals, 'durations' | 'waits'> & { at: number })[];
 
-/** Returns the last spans of statistics before the present hour, newest first, of queues whose newest one has a failure. */
+/**
+ * Returns the last spans of statistics before the present hour in which attempts succeeded or failed, newest first.
+ * @param all whether queues without a failure in them are included
+ */
 export async function trailsOf(
   db: Database,
   accountId: string,
   queueIds: readonly string[],
   retentionMs: number,
+  all = false,
 ): Promise<Map<string, Trail>> {
-  const rows = await db.query<{ id: string; list: Trail }>(TRAILS, [queueIds, accountId, retentionMs]);
+  const rows = await db.query<{ id: string; list: Trail }>(TRAILS, [queueIds, accountId, retentionMs, all]);
   return new Map(rows.map(({ id, list }) => [id, list]));
 }
 

@@ -1,6 +1,7 @@
+import { LEAST_ATTEMPTS, LEAST_BAD_ANSWERS, LEAST_SINCE } from '../../domain/health.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { FAILED_PROBES } from './failed-probes.ts';
-import { newestOutcome } from './past-failures.ts';
+import { newestOutcomes } from './past-failures.ts';
 
 /** Queues that can be ordered by trouble: each of them is then judged exactly. */
 export const MAX_TROUBLED = 500;
@@ -19,18 +20,24 @@ const TROUBLED: Statement = {
              clock.now - (select min(j.scheduled_for) from (
                select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
                 order by j.queue_id, j.scheduled_for, j.id limit 1) j) as due_for,
-             hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow, hour.success = 0 is not false
-               and exists (
-                 -- The newest span before the hour with an outcome: its failures have not ended by themselves.
+             hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow, exists (
+                 -- No fewer than domain/lasting-trouble finds: failures since an hour before the last success, which too few have followed.
                  select from (
-                   ${newestOutcome({
-                     queueId: 'q.id',
-                     from: `jobferry_bucket(clock.now - $4 * interval '1 ms')`,
-                     until: `jobferry_bucket(clock.now - interval '1 hour')`,
-                   })}) newest
-                  where newest.others > newest.success) as ended_badly
+                   select t.*, max(t.bucket) filter (where t.others > 0) over () as failed_at,
+                          max(t.bucket) filter (where t.success > 0) over () - interval '1 hour' as first from (
+                     ${newestOutcomes(
+                       {
+                         queueId: 'q.id',
+                         from: `jobferry_bucket(clock.now - $4 * interval '1 ms')`,
+                         until: `'infinity'`,
+                       },
+                       's.bucket, s.success, s.failed + s.nacked + s.deferred as others, s.unauthorized',
+                     )}) t) last
+                  where bucket >= first is not false
+                 having (sum(others) >= ${LEAST_ATTEMPTS} or sum(unauthorized) >= ${LEAST_BAD_ANSWERS})
+                    and coalesce(sum(success) filter (where bucket > failed_at), 0) < ${LEAST_SINCE}) as ended_badly
         from clock, queue q cross join lateral (
-          select sum(s.success) as success, sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failed,
+          select sum(s.success + s.failed + s.nacked + s.deferred) as attempts, sum(s.failed + s.nacked) + ${FAILED_PROBES} as failed,
                  sum(s.unauthorized) as unauthorized, sum(s.deferred) - ${FAILED_PROBES} as deferred,
                  sum(case when cardinality(s.durations) > $3
                           then (select sum(n) from unnest(s.durations[$3 + 1:]) n) end) as slow

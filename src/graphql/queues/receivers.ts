@@ -6,7 +6,7 @@ import type {
 } from '../../services/insight/receivers.ts';
 import { builder } from '../builder.ts';
 import { PRICE } from '../prices.ts';
-import { LastFailure, Percentiles } from './statistics.ts';
+import { LastFailure, PastAttempts, Percentiles } from './statistics.ts';
 
 const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').implement({
   description: 'The attempts of the last hour of all queues of a receiver.',
@@ -38,14 +38,21 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
     }),
     untriedQueues: t.exposeInt('untried', {
       description:
-        'Number of queues that failed for most of the hour, and that have not been tried enough since the receiver works again; 0 if it fails.',
+        'Number of queues that failed, and that have not been tried enough since the receiver works again; 0 if it fails.',
     }),
     lastFailure: t.field({
       type: LastFailure,
       nullable: true,
       description:
-        'The last failure of all queues of the receiver, and the successes of all of them since; null unless one of the queues failed for most of the hour, or all of them together did.',
+        'The last failure of all queues of the receiver, and the successes of all of them since; null unless one of the queues, or all of them together, failed for the most part.',
       resolve: ({ lastFailure }) => lastFailure,
+    }),
+    past: t.field({
+      type: PastAttempts,
+      nullable: true,
+      description:
+        'The attempts of the queues that fail, if these are not failing by the last hour: nothing has succeeded since, or too little. Null otherwise.',
+      resolve: ({ past }) => past,
     }),
     acceptedAt: t.expose('acceptedAt', {
       type: 'DateTime',

@@ -123,12 +123,17 @@ export const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastF
   }),
 });
 
-const PastAttempts = builder.objectRef<NonNullable<QueueHealthShape['past']>>('PastAttempts').implement({
+export const PastAttempts = builder.objectRef<NonNullable<QueueHealthShape['past']>>('PastAttempts').implement({
   description:
-    'The attempts with which a queue ended in failure, before the last hour or in too small numbers for a warning of it.',
+    'The attempts with which a queue, or the failing queues of a receiver, ended in failure, where they are not those of the last hour.',
   fields: (t) => ({
     attempts: t.exposeInt('attempts', { description: 'Number of attempts.' }),
     failed: t.exposeInt('failed', { description: 'Number of attempts that failed or that the worker nacked.' }),
+    answered3xx: t.exposeInt('answered3xx', { description: 'Number of 3xx answers.' }),
+    answered4xx: t.exposeInt('answered4xx', { description: 'Number of 4xx answers, without 401 and 429.' }),
+    answered5xx: t.exposeInt('answered5xx', { description: 'Number of 5xx answers, without 503 and 529.' }),
+    unauthorized: t.exposeInt('unauthorized', { description: 'Number of 401 answers.' }),
+    unanswered: t.exposeInt('unanswered', { description: 'Number of attempts without an answer.' }),
   }),
 });
 
@@ -166,21 +171,21 @@ export const QueueHealth = builder
         type: LastFailure,
         nullable: true,
         description:
-          'The last failure of a receiver that failed, or rejected the signature, for so much of the last hour that this is a warning, or was one until ten attempts succeeded, and of one that has not succeeded since such an hour; null for other receivers.',
+          'The last failure of a queue with the warning `FAILING` or `SIGNATURE_REJECTED`, and of one that had it in the last hour, until attempts succeeded; null for other queues.',
         resolve: ({ lastFailure }) => lastFailure,
       }),
       past: t.field({
         type: PastAttempts,
         nullable: true,
         description:
-          'The attempts that the warnings `FAILING` and `SIGNATURE_REJECTED` are about if they are not those of the last hour: a queue without a success since its failures keeps the warning. Null otherwise.',
+          'The attempts with which the queue ended in failure, where they are not those of the last hour. The warnings `FAILING` and `SIGNATURE_REJECTED` are about these; without a warning they are the last attempts, which all failed, and are too few for one. Null otherwise.',
         resolve: ({ past }) => past,
       }),
       warnings: t.field({
         type: [HealthWarning],
         complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
         description:
-          'Problems of the receiver that need attention; empty if there are none. Ten successes since the last failure outweigh the hour; failures before the hour count until an attempt succeeds.',
+          'Problems of the receiver that need attention; empty if there are none. `FAILING` and `SIGNATURE_REJECTED` are judged by the hour that ends with the last attempt, and do not end because time passes: ten successes since the last failure end them, as does a success after an hour without most of the failures.',
         resolve: ({ warnings, queueId, usesAttempts, past }) =>
           warnings.map((one) => ({ ...one, message: adviceOf(one, usesAttempts && past === null), queueId })),
       }),

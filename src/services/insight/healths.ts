@@ -1,101 +1,146 @@
 import type { Database } from '../../db/connection/database.ts';
-import { failuresWithin, trailsOf } from '../../db/insight/past-failures.ts';
+import { failuresWithin, type Trail, trailsOf } from '../../db/insight/past-failures.ts';
 import { sinceFailures } from '../../db/insight/since-failures.ts';
 import type { StatsRow } from '../../db/insight/statistics.ts';
 import type { Account } from '../../domain/account.ts';
 import {
-  endedInTrouble,
   healthOf,
+  inTrouble,
+  isMended,
   type LastFailure,
+  LEAST_SINCE,
   mayBeMended,
+  pastOf,
   type QueueHealth,
-  sinceFailure,
+  withoutTrouble,
 } from '../../domain/health.ts';
-import { type PastTrouble, pastTroubleOf } from '../../domain/past-trouble.ts';
-import { NO_ATTEMPTS, sumOf } from '../../domain/statistics.ts';
+import {
+  isDecided,
+  type LastingTrouble,
+  lastFailuresOf,
+  lastingTroubleOf,
+  outcomesOf,
+  type SpanTotals,
+  withTrail,
+} from '../../domain/lasting-trouble.ts';
+import { sumOf } from '../../domain/statistics.ts';
 import type { Context } from '../context.ts';
 
 type HealthContext = Pick<Context, 'db' | 'periods' | 'server'>;
 
+/** Queues with their health, and the spans of attempts by which they were judged, newest first. */
+export type Judged = Map<string, { health: QueueHealth; spans: readonly SpanTotals[] }>;
+
 /**
- * Judges queues by the attempts of the last hour, those that failed by what has happened since, and those without a success in it by the
- * attempts before.
+ * Counts the attempts of the last hour of queues, and judges them by their last attempts (`domain/lasting-trouble`).
  * @param attempts statistics of the last hour by queue; a queue without them is left out
  */
-export async function healthsOf(
+export async function judgedQueues(
   context: HealthContext,
   account: Account,
   attempts: ReadonlyMap<string, StatsRow[] | undefined>,
-): Promise<Map<string, QueueHealth>> {
+): Promise<Judged> {
   const { db, periods, server } = context;
-  const known = [...attempts].flatMap(([id, rows]) => (rows === undefined ? [] : [[id, rows] as const]));
-  const healths = new Map(known.map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
-  const ill = [...healths].filter(([, health]) => mayBeMended(health)).map(([id]) => id);
-  const silent = known.filter(([id, rows]) => !ill.includes(id) && rows.every(({ success }) => success === 0));
   const reading = db.reading(account.id);
-  const [failures, ended] = await Promise.all([
-    ill.length === 0 ? new Map<string, LastFailure>() : sinceFailures(reading, account.id, ill, periods.retentionMs),
-    endedOf(context, account, new Map(silent)),
-  ]);
+  const known = [...attempts].flatMap(([id, rows]) => (rows === undefined ? [] : [{ id, rows }]));
+  const hours = known.map(({ id, rows }) => ({ id, rows, hour: outcomesOf(rows) }));
+  const undecided = hours.filter(({ hour }) => !isDecided(hour)).map(({ id }) => id);
+  const trails =
+    undecided.length === 0
+      ? new Map<string, Trail>()
+      : await trailsOf(reading, account.id, undecided, periods.retentionMs);
+  const judged = hours.map(({ id, rows, hour }) => {
+    const spans = withTrail(hour, trails.get(id));
+    const health = healthOf(sumOf(rows), server.webhookTimeoutMs);
+    return { id, hour, spans, health, trouble: lastingTroubleOf(spans) };
+  });
+  const failures = await failuresOf(context, account, judged);
   return new Map(
-    [...healths].map(([id, health]) => {
-      const past = ended.get(id);
-      if (past !== undefined) return [id, endedInTrouble(health, past.trouble.health, past.lastFailure)];
-      return [id, sinceFailure(health, failures.get(id) ?? null)];
+    judged.map(({ id, hour, spans, health, trouble }) => {
+      const lastFailure = failures.last.get(id) ?? null;
+      const isOver = trouble === null || hasSucceeded(trouble) || isMended(lastFailure) || failures.ended.has(id);
+      const own = isOver
+        ? withoutTrouble(health, lastFailure)
+        : inTrouble(health, trouble.warnings, trouble.totals, lastFailure);
+      return [id, { health: trouble === null ? withLastFailures(own, hour, spans) : own, spans }];
     }),
   );
 }
 
-/** The queues whose attempts ended with failures, too few or too long ago for a warning of the hour, without a success since. */
-async function endedOf(
-  { db, periods, server }: HealthContext,
+/** The healths alone. */
+export async function healthsOf(...input: Parameters<typeof judgedQueues>): Promise<Map<string, QueueHealth>> {
+  const judged = await judgedQueues(...input);
+  return new Map([...judged].map(([id, { health }]) => [id, health]));
+}
+
+const hasSucceeded = ({ succeeded }: LastingTrouble) => succeeded >= LEAST_SINCE;
+
+/** Failures that are too few for a warning are not forgotten with the hour either. */
+function withLastFailures(health: QueueHealth, hour: readonly SpanTotals[], spans: readonly SpanTotals[]): QueueHealth {
+  const last = lastFailuresOf(spans);
+  const first = hour.at(-1)?.at ?? Number.POSITIVE_INFINITY;
+  return last === null || last.fromMs >= first ? health : { ...health, past: pastOf(last.totals) };
+}
+
+interface Candidate {
+  id: string;
+  hour: readonly SpanTotals[];
+  health: QueueHealth;
+  trouble: LastingTrouble | null;
+}
+
+/** The last failures of queues that are or were in trouble, and the queues whose trouble had ended before their last failures. */
+async function failuresOf(
+  { db, periods }: HealthContext,
   account: Account,
-  hours: ReadonlyMap<string, StatsRow[]>,
-): Promise<Map<string, { trouble: PastTrouble; lastFailure: LastFailure | null }>> {
-  if (hours.size === 0) return new Map();
+  judged: readonly Candidate[],
+): Promise<{ last: Map<string, LastFailure>; ended: Set<string> }> {
   const reading = db.reading(account.id);
-  const trails = await trailsOf(reading, account.id, [...hours.keys()], periods.retentionMs);
-  const troubles = [...trails].flatMap(([queueId, trail]) => {
-    const before = trail.map((span) => ({ ...NO_ATTEMPTS, ...span }));
-    const hour = [...(hours.get(queueId) ?? [])].sort((a, b) => b.at - a.at);
-    const trouble = pastTroubleOf([...hour, ...before], server.webhookTimeoutMs);
+  const troubles = judged.flatMap(({ id, hour, trouble }) => {
     if (trouble === null) return [];
-    const endedMs = before[0]?.at ?? 0;
-    return [{ queueId, trouble, isOver: (spanMs: number) => spanMs <= endedMs }];
+    const isWithin = (spanMs: number) => hour.some(({ at }) => at === spanMs);
+    return [{ queueId: id, trouble, isWithin, isOfHour: isWithin(trouble.failedMs) }];
   });
-  if (troubles.length === 0) return new Map();
-  const find = (of: (trouble: PastTrouble) => number | null) => {
-    const spans = troubles.flatMap(({ queueId, trouble, isOver }) => {
-      const spanMs = of(trouble);
-      return spanMs === null ? [] : [{ queueId, spanMs, isOver: isOver(spanMs) }];
-    });
-    return lastFailuresOf(reading, account, spans, rememberedBy(db));
-  };
-  const failures = await find(({ spanMs }) => spanMs);
-  const mixed = await find(({ mixedMs }) => mixedMs);
-  return new Map(
-    troubles
-      .filter(({ queueId }) => (mixed.get(queueId)?.succeeded ?? 0) === 0)
-      .map(({ queueId, trouble }) => [queueId, { trouble, lastFailure: failures.get(queueId) ?? null }]),
+  const before = troubles.filter(({ isOfHour }) => !isOfHour);
+  const inHour = [
+    ...judged.filter(({ health, trouble }) => trouble === null && mayBeMended(health)).map(({ id }) => id),
+    ...troubles.filter(({ isOfHour }) => isOfHour).map(({ queueId }) => queueId),
+  ];
+  const mixed = troubles.flatMap(({ queueId, trouble: { mixedMs }, isWithin }) =>
+    mixedMs === null ? [] : [{ queueId, spanMs: mixedMs, isOfHour: isWithin(mixedMs) }],
   );
+  const [ofHour, ofPast, ofMixed] = await Promise.all([
+    inHour.length === 0
+      ? new Map<string, LastFailure>()
+      : sinceFailures(reading, account.id, inHour, periods.retentionMs),
+    failuresInSpans(
+      db,
+      account,
+      before.map(({ queueId, trouble, isOfHour }) => ({ queueId, spanMs: trouble.failedMs, isOfHour })),
+    ),
+    failuresInSpans(db, account, mixed),
+  ]);
+  const last = new Map(ofHour);
+  for (const { queueId, trouble } of before) {
+    const failure = ofPast.get(queueId);
+    if (failure !== undefined) last.set(queueId, { ...failure, succeeded: failure.succeeded + trouble.succeeded });
+  }
+  const ended = mixed.filter(({ queueId }) => (ofMixed.get(queueId)?.succeeded ?? 0) >= LEAST_SINCE);
+  return { last, ended: new Set(ended.map(({ queueId }) => queueId)) };
 }
 
 /** A span that has ended does not change, so a queue that stays in trouble for days is read once. */
 const REMEMBERED = 2000;
 const memories = new WeakMap<Database, Map<string, LastFailure>>();
 
-function rememberedBy(db: Database): Map<string, LastFailure> {
+/** The last failures of queues within spans, with the successes after them in the same spans. */
+async function failuresInSpans(
+  db: Database,
+  account: Account,
+  spans: readonly { queueId: string; spanMs: number; isOfHour: boolean }[],
+): Promise<Map<string, LastFailure>> {
   const remembered = memories.get(db) ?? new Map<string, LastFailure>();
   memories.set(db, remembered);
-  return remembered;
-}
-
-async function lastFailuresOf(
-  reading: Database,
-  account: Account,
-  spans: readonly { queueId: string; spanMs: number; isOver: boolean }[],
-  remembered: Map<string, LastFailure>,
-): Promise<Map<string, LastFailure>> {
   const found = new Map<string, LastFailure>();
   const unknown = spans.filter(({ queueId, spanMs }) => {
     const known = remembered.get(`${queueId} ${spanMs}`);
@@ -103,13 +148,13 @@ async function lastFailuresOf(
     return known === undefined;
   });
   if (unknown.length === 0) return found;
-  const read = await failuresWithin(reading, account.id, unknown);
+  const read = await failuresWithin(db.reading(account.id), account.id, unknown);
   if (remembered.size > REMEMBERED) remembered.clear();
-  for (const { queueId, spanMs, isOver } of unknown) {
+  for (const { queueId, spanMs, isOfHour } of unknown) {
     const failure = read.get(queueId);
     if (failure === undefined) continue;
     found.set(queueId, failure);
-    if (isOver) remembered.set(`${queueId} ${spanMs}`, failure);
+    if (!isOfHour) remembered.set(`${queueId} ${spanMs}`, failure);
   }
   return found;
 }

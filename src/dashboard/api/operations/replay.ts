@@ -23,7 +23,7 @@ export const ReplayReceivers = graphql(`
           name paused hold { until }
           health {
           answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized
-          attempts failed deferred lastFailure { succeededSince }
+          attempts failed deferred lastFailure { succeededSince } past { attempts failed }
         }
         }
       }

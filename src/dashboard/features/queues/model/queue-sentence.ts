@@ -93,8 +93,10 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
 export const deliveries = (perSecond: number) =>
   `${rate(perSecond)} ${rate(perSecond) === '1' ? 'delivery' : 'deliveries'}`;
 
-/** Too few attempts for a warning, and yet nothing was accepted. */
+/** Too few attempts for a warning, and yet nothing was accepted, however long ago. */
 function allFailed({ health }: QueueNow): string | null {
+  const past = health?.past?.failed ?? 0;
+  if (past > 0) return `${many(past, 'attempt')} failed, and none has succeeded since.`;
   if (health === null || health.attempts === 0 || health.failed < health.attempts) return null;
   return health.attempts === 1
     ? 'It failed, the only one of the last hour.'

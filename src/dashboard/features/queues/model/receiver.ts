@@ -1,5 +1,7 @@
-import { many, minute, NONE, number, percent, time, type View } from '../../../words/format.ts';
+import { lowerFirst, many, minute, NONE, number, percent, time, type View } from '../../../words/format.ts';
+import { textOfPhrase } from '../../../words/phrase.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
+import { pastText } from './queue-failure.ts';
 
 /** Sentences about a receiver: a host with its queues. */
 
@@ -16,8 +18,10 @@ interface Health {
   /** The receiver works again, and these would fail by their hour. */
   untriedQueues: number;
   acceptedAt: string | null;
-  /** The last one of all queues; null unless one of them failed for most of the hour. */
+  /** The last one of all queues; null unless one of them, or all together, failed for the most part. */
   lastFailure: { at: string; succeededSince: number } | null;
+  /** The attempts of the failing queues, if they are not those of the hour. */
+  past: { attempts: number; failed: number } | null;
 }
 
 export interface Receiver {
@@ -70,7 +74,9 @@ export function sentenceOfReceiver(receiver: Receiver, view: View): string {
   if (trouble(receiver) === 'paused') {
     const { health } = receiver;
     const isWell = health === null || (health.lastFailure === null && failingOf(health) === 0);
-    const before = isWell ? '' : ` ${mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
+    const before = isWell
+      ? ''
+      : ` ${pastOf(health, 'Before, ', view) ?? mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
     return `${queuesOf(pausedQueues, receiver)} paused.${before}`;
   }
   const paused = pausedQueues === 0 ? '' : ` ${many(pausedQueues, 'queue is', 'queues are')} paused.`;
@@ -83,6 +89,8 @@ function answerOf(receiver: Receiver, view: View): string {
   const deferred = `${number(backpressure)} of ${many(attempts, 'attempt')}`;
   switch (trouble(receiver)) {
     case 'fails': {
+      const past = pastOf(health, '', view);
+      if (past !== null) return `${queuesOf(failing, receiver)} failing: ${past}`;
       const since = mended(health, 'It', view);
       return `${queuesOf(failing, receiver)} failing: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
@@ -112,6 +120,12 @@ function answerOf(receiver: Receiver, view: View): string {
 
 const ofHour = (health: Health | null, lead: string) =>
   `${lead}${number(health?.refused ?? 0)} of ${many(health?.attempts ?? 0, 'attempt')} in the last hour failed.`;
+
+/** "all 100 attempts failed until 14:05:37; none has succeeded since."; null if the queues fail by the hour. */
+function pastOf(health: Health | null, lead: string, view: View): string | null {
+  if (health === null || health.past === null) return null;
+  return `${lead}${lowerFirst(textOfPhrase(pastText(health.past, health.lastFailure, view)))}`;
+}
 
 /** The successes that outweigh the failures of the hour; null without any. */
 function mended(health: Health | null, who: string, view: View): string | null {

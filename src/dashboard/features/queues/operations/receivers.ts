@@ -4,7 +4,7 @@ export const Receivers = graphql(`
   query Receivers($after: String) {
     receivers(first: 100, after: $after) {
       host queueCount pausedQueues heldQueues ackQueues
-      health { attempts failed refused answered2xx backpressure failingQueues untriedQueues acceptedAt lastFailure { at succeededSince } duration { p95 } }
+      health { attempts failed refused answered2xx backpressure failingQueues untriedQueues acceptedAt lastFailure { at succeededSince } past { attempts failed } duration { p95 } }
     }
   }
 `);
@@ -15,7 +15,7 @@ export const ReceiverPage = graphql(`
     receiver(host: $host) {
       host queueCount pausedQueues heldQueues ackQueues
       health {
-        attempts failed refused failingQueues untriedQueues acceptedAt refusedAt lastFailure { at succeededSince } duration { p50 p95 }
+        attempts failed refused failingQueues untriedQueues acceptedAt refusedAt lastFailure { at succeededSince } past { attempts failed } duration { p50 p95 }
         answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
       }
     }
