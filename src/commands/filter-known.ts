@@ -1,6 +1,6 @@
 import { JobferryApiError, type JobferryClient } from '../client/index.ts';
 import { JobsCount, SuggestPaths } from '../dashboard/api/operations/suggest.ts';
-import { lookUpsFor } from '../dashboard/filter/look-ups.ts';
+import { hasWord, lookUpsFor } from '../dashboard/filter/look-ups.ts';
 import type { Known } from '../dashboard/filter/suggest.ts';
 import type { Chip, Table } from '../dashboard/filter/table.ts';
 import { termsOf } from '../dashboard/filter/text.ts';
@@ -13,6 +13,9 @@ import type { Rights } from '../dashboard/words/rights.ts';
 /** Whether a term has no word of a filter before it, such as `failed` or `42`. */
 export const isBare = (term: string) => !/^[-!]?[a-z]+:|^payload\./.test(term);
 
+/** Whether a term is no condition: `urn:order:7` may be a value, too. */
+export const isOfPeople = (table: Table, term: string) => !hasWord(table, term) && !term.startsWith('payload.');
+
 /** Returns the queue that a word of the text is, and the paths in which a thing such as `customer 42` may be. */
 export async function knownFor(
   client: JobferryClient,
@@ -20,13 +23,15 @@ export async function knownFor(
   text: string,
   rights: Rights,
 ): Promise<Pick<Known, 'queues' | 'paths' | 'values' | 'counts'>> {
-  const words = termsOf(text).filter(isBare).join(' ');
+  const words = termsOf(text)
+    .filter((term) => isOfPeople(table, term))
+    .join(' ');
   const { path, queue } = lookUpsFor(table, words, rights);
   const [queues, paths] = await Promise.all([
     queue === null || queue === '' ? [] : queuesNamed(client, queue),
     path === null ? [] : pathsFor(client, path),
   ]);
-  const chips = countedFor(table, words, paths);
+  const chips = countedFor(table, words, paths, queues);
   if (chips.length === 0) return { queues, paths, values: [] };
   const found = await Promise.all(chips.map((chip) => countOf(client, chip)));
   return { queues, paths, values: [], counts: countsOf(table, chips, found) };

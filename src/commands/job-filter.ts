@@ -9,7 +9,7 @@ import type { Rights } from '../dashboard/words/rights.ts';
 import { queueByNameOrId } from './api.ts';
 import { UsageError } from './command.ts';
 import { chipsOf } from './filter-chips.ts';
-import { isBare, knownFor } from './filter-known.ts';
+import { isOfPeople, knownFor } from './filter-known.ts';
 import { statusOf } from './job.ts';
 
 /** The filter of the dashboard's boxes on the command line: `--filter 'state:dead payload.customer.id:42'`. */
@@ -43,7 +43,7 @@ export async function questionOf(client: JobferryClient, given: Given): Promise<
   ];
   const text = given.filter ?? '';
   const { now, known } = await contextOf(client, given.dead ? DEAD_LETTERS : JOBS, text);
-  const isInWords = termsOf(text).some(isBare);
+  const isInWords = termsOf(text).some((term) => isOfPeople(given.dead ? DEAD_LETTERS : JOBS, term));
   const questionIn = <T extends Table>(table: T, chips: Filter<T>) => {
     const filter = formatFilter(table, chips);
     return { filter, understood: isInWords && filter !== text ? filter : null };

@@ -22,7 +22,14 @@ beforeAll(async () => {
   ] as const) {
     await cli.run('queue', 'create', name, '--url', `${receiver.url}${path}`, '--max-attempts', '1');
     await cli.run('publish', name, '--payload', PAYLOAD);
-    await cli.run('publish', name, '--payload', '{"customer":{"id":7}}', '--key', '=1+1');
+    await cli.run(
+      'publish',
+      name,
+      '--payload',
+      '{"customer":{"id":7,"name":"Ada Lovelace"},"ref":"urn:order:7"}',
+      '--key',
+      '=1+1',
+    );
   }
   await waitFor(async () => (await lines('--format', 'ndjson', '--filter', 'failed')).length === 4);
 });
@@ -149,6 +156,12 @@ describe('job list --filter', () => {
       queues: ['good'],
       notes: [`understood as ${of42} state:completed queue:good`],
     });
+    // A value of several words, or with a colon, is taken for one where some job has it.
+    const named = await listed('failed Ada Lovelace');
+    expect(named.notes).toEqual(['understood as state:dead,retrying payload.customer.name:"Ada Lovelace"']);
+    expect(named.queues).toEqual(['bad']);
+    expect((await listed('urn:order:7')).notes).toEqual(['understood as payload.ref:urn:order:7']);
+    await expect(listed('Ada Byron')).rejects.toThrow(/“Ada” is not a condition/);
     expect(await listed('state:dead')).toEqual({ queues: ['bad', 'bad'], notes: [] });
     const exported = await fileAndNotes('--format', 'ndjson', '--dead', '--filter', 'bad customer 42');
     const [head = '', ...others] = exported.text.trimEnd().split('\n');

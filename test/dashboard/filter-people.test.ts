@@ -3,7 +3,8 @@ import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
 import { formatChip, formatFilter, parseFilter, parseTerm } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { lookUpsFor } from '../../src/dashboard/filter/look-ups.ts';
-import { type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { otherPathsOf } from '../../src/dashboard/filter/other-paths.ts';
+import { type Known, meaningsOf, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import { timeInWords } from '../../src/dashboard/filter/time-in-words.ts';
 import { countedFor } from '../../src/dashboard/filter/value-counts.ts';
 
@@ -172,7 +173,7 @@ describe('a bare word', () => {
     ['connection_refused', 'error:~connection_refused'],
     ['connection ref', 'error:~connection_refused'],
     ['lamp', 'payload.order.note:lamp'],
-    ['42', 'payload.customer.id:42'],
+    ['42', 'payload.customer.id:42,"42"'],
   ])('%j is first %s', (text, term) => expect(first(text, known)?.term).toBe(term));
 
   it('is no value of a path that has numbers only', () => {
@@ -254,20 +255,20 @@ describe('a value', () => {
     });
   };
   const known = inJobs(
-    ...['payload.customer.id:42', 'payload.customer.id:42,"42"', 'payload.customer.email:ada.2@example.com'],
+    ...['payload.customer.id:42,"42"', 'payload.customer.email:ada.2@example.com'],
     'payload.orderNumber:ORD-2026-1042',
   );
 
   it.each([
     ['customer 42', 'payload.customer.id:42,"42"'],
-    ['42', 'payload.customer.id:42'],
+    ['42', 'payload.customer.id:42,"42"'],
     ['ORD-2026-1042', 'payload.orderNumber:ORD-2026-1042'],
     ['order ORD-2026-1042', 'payload.orderNumber:ORD-2026-1042'],
     ['ada.2@example.com', 'payload.customer.email:ada.2@example.com'],
     ['failed customer 42', 'state:dead,retrying payload.customer.id:42,"42"'],
     ['failed ada.2@example.com', 'state:dead,retrying payload.customer.email:ada.2@example.com'],
     ['ada.2@example.com failed', 'payload.customer.email:ada.2@example.com state:dead,retrying'],
-    ['42 failed', 'payload.customer.id:42 state:dead,retrying'],
+    ['42 failed', 'payload.customer.id:42,"42" state:dead,retrying'],
     [
       'failed ORD-2026-1042 yesterday',
       'state:dead,retrying payload.orderNumber:ORD-2026-1042 created:2026-11-24T23:00Z..2026-11-25T23:00Z',
@@ -279,10 +280,52 @@ describe('a value', () => {
   });
 
   it('is searched where a job has it, and not at a likelier path without it', () => {
-    const elsewhere = inJobs('payload.orderNumber:42');
-    expect(first('failed 42', elsewhere('failed 42'))?.term).toBe('state:dead,retrying payload.orderNumber:42');
-    expect(first('42', elsewhere('42'))).toMatchObject({ term: 'payload.orderNumber:42', hint: '64 jobs' });
+    const term = 'payload.orderNumber:42,"42"';
+    const elsewhere = inJobs(term);
+    expect(first('failed 42', elsewhere('failed 42'))?.term).toBe(`state:dead,retrying ${term}`);
+    expect(first('42', elsewhere('42'))).toMatchObject({ term, hint: '64 jobs' });
+    // An amount that is the same number as an order is found, too, and is not likelier.
+    const amounts = [{ value: 'amount', count: 99, isNumber: true }, ...paths];
+    const counts = new Map(['payload.amount:42,"42"', term].map((one) => [one, { count: 1, exact: true }]));
+    expect(first('42', { paths: amounts.slice(0, 4), counts })?.term).toBe(term);
   });
+
+  const named = inJobs(
+    ...['payload.customer.name:"Ada Lovelace"', 'payload.orderNumber:urn:order:7', 'payload.customer.name:Ada'],
+    'payload.customer.name:"Queen of Hearts"',
+  );
+
+  it.each([
+    ['Ada Lovelace', 'payload.customer.name:"Ada Lovelace"'],
+    ['"Ada Lovelace"', 'payload.customer.name:"Ada Lovelace"'],
+    ['customer Ada Lovelace', 'payload.customer.name:"Ada Lovelace"'],
+    ['failed Ada', 'state:dead,retrying payload.customer.name:Ada'],
+    ['Ada failed', 'payload.customer.name:Ada state:dead,retrying'],
+    [
+      'failed Ada Lovelace yesterday',
+      'state:dead,retrying payload.customer.name:"Ada Lovelace" created:2026-11-24T23:00Z..2026-11-25T23:00Z',
+    ],
+    ['state:dead Ada Lovelace', 'state:dead payload.customer.name:"Ada Lovelace"'],
+    ['show failed customer Ada Lovelace', 'state:dead,retrying payload.customer.name:"Ada Lovelace"'],
+    ['Queen of Hearts', 'payload.customer.name:"Queen of Hearts"'],
+    ['urn:order:7', 'payload.orderNumber:urn:order:7'],
+    ['failed urn:order:7', 'state:dead,retrying payload.orderNumber:urn:order:7'],
+  ])('%j of several words or with a colon is searched where it was found: %s', (text, term) => {
+    expect(first(text, named(text))?.term).toBe(term);
+    // The command line takes the words for the same.
+    const meant = meaningsOf(JOBS, text, { ...NONE, ...named(text) }, NOW).flatMap(({ chips }) => chips);
+    expect(meant.map((chip) => formatChip(JOBS, chip)).join(' ')).toBe(term);
+  });
+
+  it.each(['Ada Byron', 'customer Ada Byron', 'failed Byron', 'Byron failed', 'urn:order:8', 'https://a.example/7'])(
+    '%j is offered at no path if none is known to have it',
+    (text) => {
+      for (const counted of [named(text), { paths }]) {
+        const offers = suggestionsFor(JOBS, text, { ...NONE, ...counted }, { now: NOW });
+        expect(offers.map(({ label }) => label).filter((label) => label.includes(' = '))).toEqual([]);
+      }
+    },
+  );
 
   it('has the number of its jobs, and is offered last where no job has it', () => {
     const { paths: _, ...counts } = known('42');
@@ -331,5 +374,26 @@ describe('a thing and its number', () => {
     const rights = { role: 'VIEWER', mayViewPayloads: false } as const;
     const offers = suggestionsFor(JOBS, 'customer 42', { ...NONE, paths }, { rights, now: NOW });
     expect(offers.filter(({ label }) => label.includes('='))).toEqual([]);
+  });
+});
+
+describe('a value that no job has at a path', () => {
+  const paths = ['orderNumber', 'customer.id', 'customer.name'].map((value) => ({ value, count: 9, isNumber: false }));
+  const others = (text: string) =>
+    otherPathsOf(parseFilter(JOBS, text), paths).map(({ path, filter }) => [path, formatFilter(JOBS, filter)]);
+
+  it('may be at the other paths, with the other conditions', () => {
+    expect(others('state:dead payload.orderNumber:42')).toEqual([
+      ['customer.id', 'state:dead payload.customer.id:42,"42"'],
+      ['customer.name', 'state:dead payload.customer.name:42,"42"'],
+    ]);
+    expect(others('payload.customer.name:"Ada Lovelace"').map(([path]) => path)).toEqual([
+      'orderNumber',
+      'customer.id',
+    ]);
+  });
+
+  it.each(['state:dead', 'payload.customer.id:>41', 'payload.customer.id:*'])('is none of %j', (text) => {
+    expect(others(text)).toEqual([]);
   });
 });

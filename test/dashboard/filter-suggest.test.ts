@@ -91,7 +91,7 @@ describe('suggestions for jobs', () => {
       ...['items.0.sku = 42', 'items.0.size = 42', 'payload contains “42”'],
       ...['error contains “42”', 'idempotency key contains “42”'],
     ]);
-    expect(found[0]?.does).toMatchObject({ chips: [{ value: { values: [42] } }] });
+    expect(found[0]?.does).toMatchObject({ chips: [{ value: { values: [42, '42'] } }] });
   });
 
   it('complete the text', () => {

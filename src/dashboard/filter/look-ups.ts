@@ -27,13 +27,48 @@ export function lookUpsFor(
   const text = wordsAmongConditions(table, typed);
   const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
   const queue = isBareQueue ? queueWordIn(table, text) : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
-  const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
+  const isWord = hasWord(table, text) && !text.startsWith('payload.');
   // The thing may be anywhere in a path, so the most frequent ones are wanted.
   if (THING.test(text) && mayUse(table, 'payload', rights)) return { path: '', valuesOf: null, value: '', queue };
   const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
   if (isWord || text === '' || !mayUse(table, 'payload', rights))
     return { path: null, valuesOf: null, value: '', queue };
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
+}
+
+/** Whether a text begins with a word of the filter: `urn:order:7` may be a value. */
+export const hasWord = (table: Table, text: string) =>
+  rowOf(table, text.match(/^[-!]?([a-z]+):/)?.[1] ?? '') !== undefined;
+
+export function isCondition(table: Table, term: string): boolean {
+  const [, word = '', mark] = term.match(/^([a-z]+)([:.])./) ?? [];
+  const row = rowOf(table, word);
+  return row !== undefined && (row.kind.mark ?? ':') === mark;
+}
+
+/** Runs of words, without what means something else. */
+export function runsIn(table: Table, words: readonly string[], queues: readonly string[]): string[][] {
+  const runs: string[][] = [[]];
+  for (let at = 0; at < words.length; ) {
+    const meant = meantAt(table, words, at, queues);
+    if (meant > 0) runs.push([]);
+    else runs.at(-1)?.push(words[at] as string);
+    at += Math.max(meant, 1);
+  }
+  return runs.filter((run) => run.length > 0);
+}
+
+/** As many words has the longest time, such as `the last 2 hours`. */
+export const MAX_WORDS = 4;
+
+/** How many words from a place on mean a time, a state, a queue or nothing. */
+function meantAt(table: Table, words: readonly string[], at: number, queues: readonly string[]): number {
+  for (let length = MAX_WORDS; length > 0; length -= 1) {
+    const text = words.slice(at, at + length).join(' ');
+    const isMeant = termFor(table, text.toLowerCase()) !== undefined || timeInWords(text, 0) !== null;
+    if (isMeant || queues.includes(text) || FILLERS.test(text)) return Math.min(length, words.length - at);
+  }
+  return 0;
 }
 
 /**
@@ -43,12 +78,7 @@ export function lookUpsFor(
 function wordsAmongConditions(table: Table, text: string): string {
   const [, first = ''] = text.match(/^([a-z]+):/) ?? [];
   if (table.bare?.[first]) return text;
-  const isCondition = (term: string) => {
-    const [, word = '', mark] = term.match(/^([a-z]+)([:.])./) ?? [];
-    const row = rowOf(table, word);
-    return row !== undefined && (row.kind.mark ?? ':') === mark;
-  };
-  const words = termsOf(text).filter((term) => !isCondition(term));
+  const words = termsOf(text).filter((term) => !isCondition(table, term));
   return words.length === 0 ? text : words.join(' ');
 }
 

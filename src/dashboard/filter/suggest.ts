@@ -3,12 +3,12 @@ import { count, visible } from '../words/format.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
 import { formatChip, labelOf, parseTerm } from './engine.ts';
-import { FILLERS, lookUpsFor, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
+import { FILLERS, hasWord, lookUpsFor, MAX_WORDS, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
 import { LEAST_MISSPELT } from './queue-search.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText, termsOf } from './text.ts';
 import { timeInWords } from './time-in-words.ts';
-import { byCounts, type Counts, conditionsFor, isValueByForm, type KnownPath, scalarOf } from './values.ts';
+import { byCounts, type Counts, conditionsFor, isFound, isValueByForm, type KnownPath, scalarOf } from './values.ts';
 
 /** An offer of a filter box for the text in it. */
 export interface Suggestion<C extends Chip = Chip> {
@@ -38,8 +38,6 @@ export interface Known {
 
 const MAX_OF_GROUP = 8;
 const MAX_QUEUES = 4;
-/** As many words has the longest time, such as `the last 2 hours`. */
-const MAX_WORDS = 4;
 
 /**
  * The offers for a text, best first.
@@ -64,7 +62,7 @@ export function suggestionsFor<T extends Table>(
 
 function offersFor(table: Table, text: string, known: Known, now: number): Suggestion[] {
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
-  const [, word, rest = ''] = text.match(/^([a-z]+):(.*)$/s) ?? [];
+  const [, word, rest = ''] = (hasWord(table, text) && text.match(/^([a-z]+):(.*)$/s)) || [];
   // The rest of a condition on text is more of the text.
   const phrases = table.bare?.[word ?? ''] ? [] : phraseOffers(table, text, known, now);
   if (word !== undefined) {
@@ -90,7 +88,7 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
   if (inWords.length === 0 && !known.queues.some((name) => name.startsWith(text)))
     inWords.push(...meantOffers(table, lower, known));
   if (text.startsWith('payload.') || (text.includes(':') && inWords.length === 0))
-    return [...phrases, ...payloadOffers(table, text, known)];
+    return [...phrases, ...payloadOffers(table, text, known), ...valuesOfPaths(table, text, known)];
   if (text === '') return words(table, '');
   return [
     ...inWords,
@@ -179,8 +177,10 @@ export function meaningsOf(table: Table, text: string, known: Known, now: number
   const isFiller = (word: string) => FILLERS.test(word) && !known.queues.includes(word);
   const rest = terms.every(isFiller) ? terms : terms.filter((word) => !isFiller(word));
   const all: { words: readonly string[]; chips: readonly Chip[] }[] = [];
+  const whole = terms.length > 1 ? foundAs(table, { thing: null, value: terms.join(' ') }, known) : [];
+  if (whole.length > 0) return [{ words: terms, chips: whole }];
   while (rest.length > 0) {
-    let length = Math.min(rest.length, MAX_WORDS);
+    let length = Math.min(rest.length, 2 * MAX_WORDS);
     let chips = conditionsOf(table, rest.slice(0, length), known, now);
     while (chips.length === 0 && length > 1) {
       length -= 1;
@@ -209,10 +209,19 @@ function conditionsOf(table: Table, words: readonly string[], known: Known, now:
   if (known.queues.includes(text) && table.bare?.queue !== undefined) return [{ word: 'queue', value: [text] }];
   const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now)];
   if (offer !== undefined && 'chips' in offer.does) return offer.does.chips;
-  const [thing = '', value = ''] = words;
-  // A thing has one word here: the next one is a condition of its own.
-  if (words.length === 2 && THING.test(text)) return whereItIs(table, { thing, value: value.replace(/^#/, '') }, known);
+  const [thing = '', ...rest] = words;
+  const value = rest.join(' ').replace(/^#/, '');
+  const found = [...foundAs(table, { thing: null, value: text }, known), ...foundAs(table, { thing, value }, known)];
+  if (found.length > 0) return found.slice(0, 1);
+  // More words are a value only where a job has it: the next one may be a condition of its own.
+  if (words.length === 2 && THING.test(text)) return whereItIs(table, { thing, value }, known);
   return words.length === 1 && isValueByForm(text) ? whereItIs(table, { thing: null, value: text }, known) : [];
+}
+
+/** The likeliest condition on a value that some job meets, if any does. */
+function foundAs(table: Table, wanted: Parameters<typeof conditionsFor>[1], { paths, counts }: Known): readonly Chip[] {
+  const chips = counts === undefined ? [] : conditionsFor(table, wanted, paths);
+  return chips.filter((chip) => isFound(formatChip(table, chip), counts)).slice(0, 1);
 }
 
 /** The condition on a value that some job meets; if none is known to, that it is anywhere in a payload. */
@@ -270,7 +279,10 @@ function valueOffers(
   { paths, counts }: Known,
 ): Suggestion[] {
   const termOf = (chip: Chip) => formatChip(table, chip);
-  return byCounts(conditionsFor(table, wanted, paths), termOf, counts).map((chip) => {
+  // Several words may be several things, and a colon may follow a misspelt word: they are a value where a job has it.
+  const isSure = !/[\s:]/.test(wanted.value);
+  const chips = conditionsFor(table, wanted, paths).filter((chip) => isSure || isFound(termOf(chip), counts));
+  return byCounts(chips, termOf, counts).map((chip) => {
     const { key } = labelOf(table, chip);
     const found = counts?.get(termOf(chip));
     const hint =

@@ -8,11 +8,19 @@ import { type Counts, conditionsFor, type KnownPath, MAX_CANDIDATES, wantedIn } 
 /** So many paths are searched for one that may have a value. */
 export const MOST_PATHS = 40;
 
-/** The conditions that are counted: of several values in a text, those of the first. */
-export function countedFor(table: Table, text: string, paths: readonly KnownPath[]): readonly Chip[] {
-  const all = wantedIn(text).flatMap((wanted) => conditionsFor(table, wanted, paths));
+/** So many conditions are counted for a text. */
+const MOST_COUNTED = 2 * MAX_CANDIDATES;
+
+/** The conditions that are counted: those of the most likely values in a text. */
+export function countedFor(
+  table: Table,
+  text: string,
+  paths: readonly KnownPath[],
+  queues: readonly string[] = [],
+): readonly Chip[] {
+  const all = wantedIn(table, text, queues).flatMap((wanted) => conditionsFor(table, wanted, paths));
   const terms = new Map(all.map((chip) => [formatChip(table, chip), chip]));
-  return [...terms.values()].slice(0, MAX_CANDIDATES);
+  return [...terms.values()].slice(0, MOST_COUNTED);
 }
 
 /** Variables of `JobsCount`. */

@@ -1,4 +1,5 @@
 import { isExactNumber } from './exact-number.ts';
+import { hasWord, runsIn } from './look-ups.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, rowOf, type Table } from './table.ts';
 import { termsOf } from './text.ts';
@@ -21,7 +22,7 @@ interface Wanted {
   value: string;
 }
 
-/** So many paths are counted for a text. */
+/** So many paths are counted for a value. */
 export const MAX_CANDIDATES = 5;
 
 /** An e-mail address, a UUID or a word with a digit is a value wherever it stands. */
@@ -42,11 +43,14 @@ const isAbout = (path: string, thing: string) => {
 
 /** A lower rank is more likely. */
 function rankOf({ value: path, isNumber }: KnownPath, value: string): number {
-  // A number is rather at a path that has numbers only.
-  const own = isNumber === true ? 0 : 2;
   const last = wordsIn(path).at(-1) ?? '';
-  if (value.includes('@')) return own + (/mail/.test(path.toLowerCase()) ? 0 : 1);
-  return own + (/^(id|uuid|number|no|nr|ref|reference|key|code)$/.test(last) ? 0 : 1);
+  const isOfForm = value.includes('@')
+    ? /mail/.test(path.toLowerCase())
+    : value.includes(' ')
+      ? /^(name|title|label|subject)$/.test(last)
+      : /^(id|uuid|number|no|nr|ref|reference|key|code)$/.test(last);
+  // A number is rather at a path that has numbers only.
+  return (isOfForm ? 0 : 2) + (isNumber === true ? 0 : 1);
 }
 
 /** Conditions that the value may mean, the most likely first. */
@@ -54,7 +58,7 @@ export function conditionsFor(table: Table, { thing, value }: Wanted, paths: rea
   if (rowOf(table, 'payload') === undefined) return [];
   const scalar = scalarOf(value);
   // A number may be stored as text.
-  const values = thing !== null && typeof scalar === 'number' ? [scalar, value] : [scalar ?? value];
+  const values = typeof scalar === 'number' ? [scalar, value] : [scalar ?? value];
   return paths
     .filter(({ isNumber }) => typeof scalar === 'number' || isNumber !== true)
     .filter(({ value: path }) => thing === null || isAbout(path, thing))
@@ -69,20 +73,34 @@ export function byCounts(chips: readonly Chip[], termOf: (chip: Chip) => string,
   return [...chips].sort((a, b) => isEmpty(a) - isEmpty(b));
 }
 
-/** The values in a text: of a text that is one word, that word; else each word that is one by its form, and the pairs of a thing and its value. */
-export function wantedIn(text: string): Wanted[] {
-  const words = termsOf(text).filter((word) => !/^[a-z]+:|^payload\./.test(word));
+/**
+ * The values in a text, the most likely first: of a text that is one word, that word; else each word that is one by its form, and each
+ * run of words that mean nothing else, with and without its first word as the thing that has the value; and the whole text.
+ * @param queues names of queues, which are no values
+ */
+export function wantedIn(table: Table, text: string, queues: readonly string[] = []): Wanted[] {
+  const all = termsOf(text);
+  const words = all.filter((word) => !hasWord(table, word) && !word.startsWith('payload.'));
   const [only = ''] = words;
   if (words.length === 1) return [{ thing: null, value: only }];
-  return words.flatMap((value, at): Wanted[] => {
-    const before = words[at - 1];
-    const thing =
-      before !== undefined && /^\p{L}[\p{L}\d_.-]*$/u.test(before) && !isValueByForm(before) ? before : null;
-    const word = value.replace(/^#/, '');
-    const pair = thing === null ? [] : [{ thing, value: word }];
-    return isValueByForm(value) ? [...pair, { thing: null, value: word }] : pair;
+  const isThing = (word: string | undefined): word is string =>
+    word !== undefined && /^\p{L}[\p{L}\d_.-]*$/u.test(word) && !isValueByForm(word);
+  const byForm = words.flatMap((value, at): Wanted[] => {
+    if (!isValueByForm(value)) return [];
+    const [before, word] = [words[at - 1], value.replace(/^#/, '')];
+    return [...(isThing(before) ? [{ thing: before, value: word }] : []), { thing: null, value: word }];
   });
+  const inRuns = runsIn(table, words, queues).flatMap((run): Wanted[] => {
+    const [thing, ...rest] = run;
+    const whole = { thing: null, value: run.join(' ') };
+    return rest.length > 0 && isThing(thing) ? [{ thing, value: rest.join(' ') }, whole] : [whole];
+  });
+  const whole = words.length === all.length ? [{ thing: null, value: text.trim() }] : [];
+  return [...byForm, ...inRuns, ...whole];
 }
+
+/** Whether some job has a value where a condition searches for it; unknown conditions have no count. */
+export const isFound = (term: string, counts: Counts | undefined) => (counts?.get(term)?.count ?? 0) > 0;
 
 /** Objects and arrays are no values of a chip. */
 export function scalarOf(json: string): Scalar | undefined {

@@ -35,12 +35,13 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   });
   const queues = useFoundQueues(queue ?? '', { enabled: queue !== null });
   const names = queues.queues.map(({ name }) => name).join(' ');
+  const queueNames = queue === null ? [] : (names.match(/\S+/g) ?? []);
   const tag = tagIn(table, settled);
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
   const host = hostIn(table, settled);
   const hosts = useQuery({ ...query(SearchReceivers, { search: host ?? '' }), ...keepOld, enabled: host !== null });
   const found = (isPath ? paths.data : common.data)?.payloadPaths;
-  const chips = useMemo(() => countedFor(table, settled, found ?? []), [table, settled, found]);
+  const chips = useMemo(() => countedFor(table, settled, found ?? [], queueNames), [table, settled, found, names]);
   const isCounted = path !== null && (path === '' || !isPath);
   const counted = useQueries({
     queries: isCounted ? chips.map((chip) => query(JobsCount, countVariables(chip))) : [],
@@ -53,7 +54,7 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
       return host === null ? NOTHING : { ...NOTHING, hosts: hosts.data?.receivers.map((one) => one.host) ?? [] };
     }
     return {
-      queues: queue === null ? [] : (names.match(/\S+/g) ?? []),
+      queues: queueNames,
       paths: path === null ? [] : (found ?? []),
       counts: countsOf(table, chips, counts),
       values: isExact ? (values.data?.payloadValues ?? []) : [],

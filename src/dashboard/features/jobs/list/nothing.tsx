@@ -1,16 +1,18 @@
-import { useQueries } from '@tanstack/preact-query';
-import { JobsCount } from '../../../api/operations/suggest.ts';
+import { useQueries, useQuery } from '@tanstack/preact-query';
+import { JobsCount, SuggestPaths } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { formatFilter, labelOf, removeChip } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter } from '../../../filter/jobs.ts';
+import { otherPathsOf } from '../../../filter/other-paths.ts';
+import { MOST_PATHS } from '../../../filter/value-counts.ts';
 import { Empty } from '../../../parts/states.tsx';
-import { asSentence, number } from '../../../words/format.ts';
+import { asSentence, count, number, visible } from '../../../words/format.ts';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 
 /** At most so many counts are asked for. */
 const MAX_TRIED = 5;
 
-/** Nothing matches: names the condition without which most would. */
+/** Nothing matches: names where the value is, and the condition without which most would. */
 export default function NothingMatches({
   filter,
   url,
@@ -24,20 +26,40 @@ export default function NothingMatches({
   onFilter: (filter: JobsFilter) => void;
 }) {
   const tries = filter.slice(0, MAX_TRIED).map((chip) => ({ chip, without: removeChip(JOBS, filter, chip) }));
-  const counts = useQueries({
-    queries: tries.map(({ without }) => ({
-      ...query(JobsCount, () => ({ filter: jobFilterOf(without, url), max: 10_000 }), {
-        key: { q: formatFilter(JOBS, without), from: url.from, to: url.to },
-      }),
-    })),
+  const countOf = (other: JobsFilter) =>
+    query(JobsCount, () => ({ filter: jobFilterOf(other, url), max: 10_000 }), {
+      key: { q: formatFilter(JOBS, other), from: url.from, to: url.to },
+    });
+  const counts = useQueries({ queries: tries.map(({ without }) => countOf(without)) });
+  const paths = useQuery({
+    ...query(SuggestPaths, { prefix: '', first: MOST_PATHS }),
+    enabled: filter.some(({ word }) => word === 'payload'),
   });
+  const places = otherPathsOf(filter, paths.data?.payloadPaths ?? []);
+  const found = useQueries({ queries: places.map((place) => countOf(place.filter)) });
   const best = tries
     .map((one, index) => ({ ...one, found: counts[index]?.data?.count ?? { count: 0, exact: true } }))
     .reduce<{ chip: JobsFilter[number]; without: JobsFilter; found: { count: number; exact: boolean } } | null>(
       (top, one) => (one.found.count > (top?.found.count ?? 0) ? one : top),
       null,
     );
-  const why = hint === null ? null : <span>{asSentence(hint)}</span>;
+  const where = places.flatMap((place, at) => {
+    const { count: n = 0, exact = true } = found[at]?.data?.count ?? {};
+    return n === 0 ? [] : [{ ...place, jobs: `${count(n, exact)} ${n === 1 ? 'job' : 'jobs'}` }];
+  });
+  const why = (
+    <>
+      {hint !== null && <span>{asSentence(hint)}</span>}
+      {where.map(({ value, path, jobs, filter: other }) => (
+        <span key={path}>
+          “{visible(value)}” is at <strong>{visible(path)}</strong> in {jobs}.{' '}
+          <button type="button" className="btn tiny" onClick={() => onFilter(other)}>
+            Show {jobs}
+          </button>
+        </span>
+      ))}
+    </>
+  );
   if (best === null) return <Empty title="No matches.">{why}</Empty>;
   const { key, value } = labelOf(JOBS, best.chip);
   const label = `${key} ${value}`.trim();
