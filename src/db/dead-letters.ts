@@ -84,6 +84,17 @@ function statementsOf(
   };
 }
 
+const JOBS_OF_LETTERS: Statement = {
+  name: 'jobs-of-dead-letters',
+  text: 'select job_id as id from dead_letter where id = any ($1)',
+};
+
+/** Returns the ids of the jobs that died. */
+export async function jobsOfLetters(db: Database, letterIds: readonly string[]): Promise<string[]> {
+  if (letterIds.length === 0) return [];
+  return (await db.query<{ id: string }>(JOBS_OF_LETTERS, [letterIds])).map(({ id }) => id);
+}
+
 const BY_IDS: Statement = {
   name: 'dead-letters-of-page',
   text: `

@@ -21,7 +21,7 @@ import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { notify } from '../../src/db/connection/notifications.ts';
 import { SAMPLE } from '../../src/db/connection/replica.ts';
 import { isWritable } from '../../src/db/connection/server.ts';
-import { replay } from '../../src/db/dead-letters.ts';
+import { jobsOfLetters, replay } from '../../src/db/dead-letters.ts';
 import { ackJobs } from '../../src/db/delivery/ack.ts';
 import { accountsOfQueues } from '../../src/db/delivery/claim.ts';
 import { forgetConfirmations, leaseLocks } from '../../src/db/delivery/lease-locks.ts';
@@ -229,6 +229,7 @@ const CASES: Case[] = [
     JOBS * 0.25,
     () => replay(db, replayOf(seen(), [NONE]), periods, { by: by(), single: true }),
   ],
+  ['jobs of dead letters', 200, () => jobsOfLetters(db, [NONE])],
   [
     'find jobs by state',
     100_000,
@@ -402,6 +403,7 @@ const ROLLED_UP: Case[] = [
   ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['last failures of queues', 60_000, () => sinceFailures(db, by().accountId, live(), RETENTION_MS)],
   ['last spans of failed queues', 2000, () => trailsOf(db, by().accountId, live(), RETENTION_MS)],
+  ['last spans of queues', 2000, () => trailsOf(db, by().accountId, live(), RETENTION_MS, true)],
   [
     'last failures within spans',
     60_000,

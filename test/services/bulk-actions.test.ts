@@ -256,13 +256,17 @@ describe('a replay', () => {
     expect(replays).toHaveLength(1100);
   });
 
-  it('touches only what was dead at its start', async () => {
+  it('touches only what was dead at its start, and tells those who look at these jobs', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 1);
     const actionId = await op.bulk.startReplay(account, input(id));
     await insertDeadLetters(op.db, id, 2);
+    op.changes.splice(0);
     await run(actionId);
-    expect(await replaysOf(op.db, id)).toHaveLength(1);
+    const [replay, ...others] = await replaysOf(op.db, id);
+    expect(others).toEqual([]);
+    const ofJobs = op.changes.filter((change) => change.jobId !== undefined);
+    expect(ofJobs).toEqual([{ accountId: account.id, jobId: replay?.of }]);
   });
 
   it('counts as skipped what another replay took first', async () => {
@@ -472,6 +476,11 @@ describe('startCancel', () => {
     expect(op.changes).toEqual(
       expect.arrayContaining([{ ...told, queueId: ack.id }, { ...told, queueId: standard.id }, told]),
     );
+    // Pages that show one of the jobs read it again.
+    const dead = await op.db.query<{ id: string }>(`select id from job where queue_id = $1 and status = 'dead'`, [
+      ack.id,
+    ]);
+    for (const { id: jobId } of dead) expect(op.changes).toContainEqual({ accountId: account.id, jobId });
     expect(await op.auditOf(id)).toMatchObject([
       { action: 'jobs.cancel', target_type: 'bulk_action', after: { filter } },
     ]);

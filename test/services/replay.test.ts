@@ -45,6 +45,16 @@ async function replayed(queueId: string): Promise<number> {
   return (await op.db.one<{ n: number }>(text, [queueId]))?.n ?? 0;
 }
 
+it('a replay announces the job that died as well as the new one', async () => {
+  const { queueId, ids } = await deadLetters();
+  const [letter = ''] = ids;
+  op.changes.splice(0);
+  const { id } = await op.deadLetters.replay(account, queueId, letter);
+  const dead = await op.db.one<{ id: string }>('select job_id as id from dead_letter where id = $1', [letter]);
+  const of = (jobId = '') => ({ accountId: account.id, jobId });
+  expect(op.changes).toEqual([{ ...of(id), queueId }, of(dead?.id)]);
+});
+
 describe('a bulk replay whose second commit fails', () => {
   it('does not report that nothing was stored', async () => {
     const { queueId, ids } = await deadLetters();

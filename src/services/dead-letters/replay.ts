@@ -1,4 +1,4 @@
-import { type ReplayAnswer, replay } from '../../db/dead-letters.ts';
+import { jobsOfLetters, type ReplayAnswer, replay } from '../../db/dead-letters.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
@@ -35,6 +35,11 @@ export function createReplay(context: Context) {
     for (const { replayedJobId: jobId } of answer.jobs) {
       context.changes.changed({ accountId: account.id, queueId, jobId });
     }
+    await announceReplayed(
+      context,
+      account.id,
+      answer.jobs.map(({ id }) => id),
+    );
     return answer;
   };
 
@@ -108,6 +113,16 @@ export function createReplay(context: Context) {
       };
     },
   };
+}
+
+/** The jobs that died were replayed, so pages that show them change, too. The replay is done, so an error here is none of it. */
+export async function announceReplayed(
+  { db, changes }: Pick<Context, 'db' | 'changes'>,
+  accountId: string,
+  letterIds: readonly string[],
+): Promise<void> {
+  const jobs = await jobsOfLetters(db, letterIds).catch(() => []);
+  for (const jobId of jobs) changes.changed({ accountId, jobId });
 }
 
 /** For commits after the first: an error would hide that jobs were already replayed. */

@@ -9,6 +9,7 @@ import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
 import { transition } from '../../domain/transition.ts';
 import { type Context, limitReached, planOf } from '../../services/context.ts';
 import { queueDeleted } from '../../services/dead-letters/exists.ts';
+import { announceReplayed } from '../../services/dead-letters/replay.ts';
 
 /** The part of the context that bulk actions need. Workers have no more than this. */
 export type BulkContext = Pick<Context, 'db' | 'plans' | 'periods' | 'wake' | 'changes'>;
@@ -92,6 +93,7 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
       return finish(context, action, limitReached(plan).message);
     case 'done':
       wakeQueues(context, action, result.queues);
+      await announceReplayed(context, action.accountId, ids);
       return action.canary === 'to_send' ? CANARY_POLL_MS : intervalMs;
   }
 }
@@ -114,6 +116,7 @@ async function runNext(context: BulkContext, action: Action, share: number): Pro
   const result = await runBatchNow(db, action, ids);
   if (result.outcome !== 'done') return null;
   wakeQueues(context, action, result.queues);
+  announce(context, action, ids);
   return intervalMs;
 }
 
@@ -124,6 +127,11 @@ function wakeQueues(context: BulkContext, action: Action, queueIds: readonly str
     publishChange(context, action, queueId);
   }
   if (queueIds.length === 0) publishChange(context, action, action.queueId);
+}
+
+/** Pages that show one of the jobs read it again; those of their queues are told of the batch alone. */
+function announce({ changes }: BulkContext, { accountId }: Action, jobIds: Iterable<string>): void {
+  for (const jobId of jobIds) changes.changed({ accountId, jobId });
 }
 
 async function cancelNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
@@ -138,6 +146,7 @@ async function cancelNext(context: BulkContext, action: Action, share: number): 
   countCancelled(jobs, settlements, applied);
   const queues = new Set(jobs.filter((job) => applied.has(job.id)).map((job) => job.queueId));
   wakeQueues(context, action, [...queues]);
+  announce(context, action, applied);
   // A purge may read the same jobs again if other processes keep settling them first.
   return applied.size === 0 ? LOST_RACE_MS : 0;
 }
