@@ -39,6 +39,16 @@ const helperInPage: Plugin = {
   },
 };
 
+/** The dashboard's actions are no mutations of the library, whose cache of them would need a kilobyte for one. */
+const withoutMutations: Plugin = {
+  name: 'without-mutations',
+  apply: 'build',
+  transform: {
+    filter: { id: /\/query-core\/build\/modern\/mutation\.js$/ },
+    handler: () => 'export const Mutation = undefined, getDefaultState = undefined;',
+  },
+};
+
 /** Operations without the blanks that make them readable: a kilobyte of all scripts, and of each request. */
 const shortOperations: Plugin = {
   name: 'short-operations',
@@ -117,7 +127,7 @@ export default defineConfig({
   root: import.meta.dirname,
   // Files are found relative to the page's <base>, so one build works behind every path prefix.
   base: './',
-  plugins: [paintAfterTheme, helperInPage, shortOperations],
+  plugins: [paintAfterTheme, helperInPage, withoutMutations, shortOperations],
   define: { __VERSION__: JSON.stringify(version) },
   build: {
     target: BROWSERS,

@@ -33,6 +33,15 @@ describe('each operation', () => {
   });
 });
 
+it('no source uses mutations of the query library, which its build leaves out', () => {
+  const sources = readdirSync(DASHBOARD, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes('generated'))
+    .map((file) => [file, readFileSync(join(DASHBOARD, file), 'utf8')] as const);
+  const uses = sources.filter(([, text]) => /\b(useMutation\w*|useIsMutating|getMutationCache)\b/.test(text));
+  expect(sources.length).toBeGreaterThan(200);
+  expect(uses.map(([file]) => file)).toEqual([]);
+});
+
 describe('fragments', () => {
   it('say which object they are of, so that the live stream reaches it', () => {
     const live = documents.filter(({ name }) => ['QueueNow', 'JobRow', 'ActionNow'].includes(name));
