@@ -100,11 +100,16 @@ interface ShownJob extends WireJob {
   idempotencyKey: string | null;
   ackDeadline: string | null;
   progress: { text: string | null } | null;
-  deadLetter: { id: string } | null;
+  deadLetter: {
+    id: string;
+    replayedAt: string | null;
+    lastReplay: { id: string; state: string; endedAt: string | null } | null;
+  } | null;
   history: { at: string; attempt: number; status: string; error: string | null; webhookStatusCode: number | null }[];
 }
 
-const SHOWN = `${FIELDS} state waiting { message } deferCount idempotencyKey ackDeadline progress { text } deadLetter { id }
+const SHOWN = `${FIELDS} state waiting { message } deferCount idempotencyKey ackDeadline progress { text }
+  deadLetter { id replayedAt lastReplay { id state endedAt } }
   history: attempts { at attempt status error webhookStatusCode }`;
 
 export async function showThroughApi(
@@ -132,6 +137,7 @@ export async function showThroughApi(
     ['last error', job.lastError ?? undefined],
     ['what to do', adviceOn(job.lastError) ?? undefined],
     ['dead letter', job.deadLetter?.id],
+    ['replayed', replayOf(job)],
   ]);
   const lines = job.history.map(({ at, attempt, status, error, webhookStatusCode }) => {
     const details = [webhookStatusCode === null ? null : `status ${webhookStatusCode}`, error].filter(Boolean);
@@ -139,6 +145,14 @@ export async function showThroughApi(
   });
   const json = { job: { ...job, status: job.status.toLowerCase() }, queue: job.queue.name, waiting: job.waiting };
   return { json, text: [text, '', ...lines.map(printable)].join('\n').trimEnd() };
+}
+
+/** When it was replayed, and what became of the last of its replays. */
+function replayOf({ deadLetter }: ShownJob): string | undefined {
+  const { replayedAt = null, lastReplay = null } = deadLetter ?? {};
+  if (replayedAt === null) return undefined;
+  const { id, state, endedAt } = lastReplay ?? { id: '-', state: 'gone', endedAt: null };
+  return `${replayedAt}, as job ${id}: ${state.toLowerCase()}${endedAt === null ? '' : ` at ${endedAt}`}`;
 }
 
 async function wantedId(

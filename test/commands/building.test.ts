@@ -182,6 +182,9 @@ describe('job replay, cancel and run', () => {
     const { id, replayOf } = await cli.json<{ id: string; replayOf: string }>('job', 'replay', late);
     expect([id, replayOf]).toEqual([ID, late]);
     await expect(cli.run('job', 'replay', late)).rejects.toThrow(/already/);
+    // The receiver refuses the replay, too.
+    const outcome = new RegExp(`replayed +\\S+Z, as job ${id}: dead at \\S+Z`);
+    await waitFor(async () => (outcome.test(await cli.text('job', 'show', late)) ? true : null));
 
     const other = await publish('verbs', '--delay', '1h');
     expect(await cli.text('job', 'cancel', other)).toBe(`Job ${other} is cancelled.`);

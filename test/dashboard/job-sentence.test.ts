@@ -385,6 +385,22 @@ describe('a dead job that was replayed', () => {
     });
     expect(wordOfJob({ ...dead, deadLetter: { replayedAt: null } }).word).toBe('Dead');
     expect(rowTextOfJob({ ...dead, deadLetter: { replayedAt } }, context)).toBe('replayed at 12:00 · 500, 2 attempts');
+    const row = (change: object) => {
+      const lastReplay = { ...replay, ...change };
+      return rowTextOfJob({ ...dead, deadLetter: { replayedAt, lastReplay } }, context);
+    };
+    const endedAt = at('12:03:11');
+    expect(row({})).toBe('replayed at 12:00, not ended · 500, 2 attempts');
+    expect(row({ state: 'COMPLETED', endedAt })).toBe('replayed, completed at 12:03 · 500, 2 attempts');
+    expect(row({ state: 'DEAD', endedAt })).toBe('replayed, dead again at 12:03 · 500, 2 attempts');
+    expect(row({ state: 'DEAD', deadReason: 'CANCELLED', endedAt })).toMatch(/^replayed, cancelled at 12:03/);
+  });
+
+  it('says what became of the last replay of a chain', () => {
+    const last = { ...replay, state: 'COMPLETED', endedAt: at('12:03:11') } as const;
+    expect(plain(textOfPhrase(replayText(replayedAt, last, context, false)))).toBe(
+      'Replayed at 12:00:59; that died and was replayed, the last replay …007ce completed at 12:03:11.',
+    );
   });
 
   it('says what became of its replay', () => {

@@ -291,3 +291,28 @@ it('shows nothing to another account', async () => {
   const id = await publish(queue);
   expect(await show(id, 'state payloadBytes payloadPreview receipt { responseBody }', stranger)).toBeNull();
 });
+
+it('the last replay of a dead job is that at the end of the chain', async () => {
+  const queue = await createQueue({ maxAttempts: 1 });
+  const fields = 'deadLetter { id replayedJob { id } lastReplay { id state } }';
+  const replay = async (id: string): Promise<string> => {
+    const { deadLetter } = await show(id, fields);
+    const { replayDeadLetter } = await graphql.query(
+      `mutation R($id: ID!) { replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } } }`,
+      { id: deadLetter.id },
+    );
+    return replayDeadLetter.job.id;
+  };
+  const first = await publish(queue);
+  await deliver(queue, FAILED);
+  expect((await show(first, fields)).deadLetter).toMatchObject({ replayedJob: null, lastReplay: null });
+  const second = await replay(first);
+  expect((await show(first, fields)).deadLetter.lastReplay).toEqual({ id: second, state: 'DUE' });
+  await deliver(queue, FAILED);
+  expect((await show(first, fields)).deadLetter.lastReplay).toEqual({ id: second, state: 'DEAD' });
+  const third = await replay(second);
+  await deliver(queue);
+  const last = { id: third, state: 'COMPLETED' };
+  expect((await show(first, fields)).deadLetter).toMatchObject({ replayedJob: { id: second }, lastReplay: last });
+  expect((await show(second, fields)).deadLetter).toMatchObject({ replayedJob: { id: third }, lastReplay: last });
+});

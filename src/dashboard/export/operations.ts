@@ -10,7 +10,7 @@ export const ExportJobs = graphql(`
     rows: jobs(filter: $filter, orderBy: $order, first: $first, after: $after) {
       nodes {
         id queue { id name } state attemptsMade maxAttempts deferCount idempotencyKey createdAt scheduledFor startedAt endedAt
-        waiting { reason earliestAt } lastError deadReason cancelledBy deadLetter { id replayedAt }
+        waiting { reason earliestAt } lastError deadReason cancelledBy deadLetter { id replayedAt lastReplay { id state endedAt } }
         payloadText @include(if: $payloads)
       }
       pageInfo { endCursor hasNextPage }
@@ -26,7 +26,7 @@ export const ExportDeadLetters = graphql(`
   query ExportDeadLetters($filter: DeadLetterFilter, $first: Int!, $after: String, $payloads: Boolean!) {
     rows: deadLetters(filter: $filter, first: $first, after: $after) {
       nodes {
-        id deadAt reason error webhookStatusCode replayedAt replayedJob { id } queue { id name }
+        id deadAt reason error webhookStatusCode replayedAt replayedJob { id } lastReplay { id state endedAt } queue { id name }
         job { id attemptsMade createdAt payloadText @include(if: $payloads) }
       }
       pageInfo { endCursor hasNextPage }

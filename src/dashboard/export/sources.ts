@@ -82,6 +82,9 @@ export const JOBS = paged(operations.ExportJobs, operations.ExportJobsTotal, {
     cancelledBy: (job) => job.cancelledBy,
     deadLetterId: (job) => job.deadLetter?.id,
     replayedAt: (job) => job.deadLetter?.replayedAt,
+    lastReplayId: (job) => job.deadLetter?.lastReplay?.id,
+    lastReplayState: (job) => job.deadLetter?.lastReplay?.state,
+    lastReplayEndedAt: (job) => job.deadLetter?.lastReplay?.endedAt,
   },
   payload: (job) => job.payloadText,
 });
@@ -100,6 +103,9 @@ export const DEAD_LETTERS = paged(operations.ExportDeadLetters, operations.Expor
     createdAt: (letter) => letter.job?.createdAt,
     replayedAt: (letter) => letter.replayedAt,
     replayedJobId: (letter) => letter.replayedJob?.id,
+    lastReplayId: (letter) => letter.lastReplay?.id,
+    lastReplayState: (letter) => letter.lastReplay?.state,
+    lastReplayEndedAt: (letter) => letter.lastReplay?.endedAt,
   },
   payload: (letter) => letter.job?.payloadText,
 });

@@ -30,10 +30,20 @@ export function rowTextOfJob(job: JobInList, context: RowContext): string {
         ? ''
         : `in ${took(Date.parse(job.endedAt) - Date.parse(job.startedAt))}`;
     case 'DEAD':
-      return job.deadLetter?.replayedAt == null
-        ? dead(job)
-        : joined(`replayed at ${minute(Date.parse(job.deadLetter.replayedAt), context)}`, dead(job));
+      return joined(replayed(job.deadLetter, context), dead(job));
   }
+}
+
+/** "replayed, completed at 14:25"; empty for a job that was not. */
+function replayed(letter: JobInList['deadLetter'], context: View): string {
+  const at = (iso: string) => minute(Date.parse(iso), context);
+  const { replayedAt = null, lastReplay = null } = letter ?? {};
+  if (replayedAt === null) return '';
+  if (lastReplay === null) return `replayed at ${at(replayedAt)}`;
+  const { state, endedAt, deadReason } = lastReplay;
+  if (endedAt === null) return `replayed at ${at(replayedAt)}, not ended`;
+  const end = state === 'COMPLETED' ? 'completed' : deadReason === 'CANCELLED' ? 'cancelled' : 'dead again';
+  return `replayed, ${end} at ${at(endedAt)}`;
 }
 
 function pending(job: JobInList, context: RowContext): string {

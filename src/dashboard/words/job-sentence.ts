@@ -231,15 +231,19 @@ function whatFollows(job: JobWhole, next: number, which = 'the next one'): strin
   return `If ${which} fails${too}, it waits ${span(backoffMs(job.backoffType, job.backoffDelay, next))} more.`;
 }
 
-/** "Replayed at 14:24:59; the replay …007ce completed at 14:25:12." */
+/**
+ * "Replayed at 14:24:59; the replay …007ce completed at 14:25:12."
+ * @param replay the last one of the chain @param isFirst whether it is the replay of the job itself
+ */
 export function replayText(
   at: string,
   replay: (Pick<JobNow, 'state' | 'deadReason' | 'waiting' | 'endedAt'> & { id: string }) | null,
   view: View,
+  isFirst = true,
 ): Phrase {
   const start = phrase`Replayed at ${moment(at, view)}`;
   if (replay === null) return phrase`${start}.`;
-  const job = phrase`${start}; the replay ${shortId(replay.id)}`;
+  const job = phrase`${start}; ${isFirst ? 'the' : 'that died and was replayed, the last'} replay ${shortId(replay.id)}`;
   if (replay.endedAt === null) return phrase`${job} is ${lowerFirst(wordOfJob(replay).word)}.`;
   const [end, when] = replay.state === 'COMPLETED' ? ['completed', 'at'] : ['is dead', 'since'];
   return phrase`${job} ${end} ${when} ${moment(replay.endedAt, view)}.`;

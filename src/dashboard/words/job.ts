@@ -2,9 +2,15 @@ import type { JobCourse, JobRow } from '../schema/fragments.ts';
 
 /** The fields that sentences about a job need. The results of the operations have these fields, and more. */
 
+/** When a dead job was replayed, and the last job of the chain of its replays. */
+export interface Replayed {
+  replayedAt: string | null;
+  lastReplay?: Pick<JobRow, 'id' | 'state' | 'endedAt' | 'deadReason'> | null;
+}
+
 /** A job in a list. */
 export type JobNow = Omit<JobRow, '__typename' | 'idempotencyKey' | 'queue' | 'deadLetter'> & {
-  deadLetter?: { replayedAt: string | null } | null;
+  deadLetter?: Replayed | null;
 };
 
 /** A job on its own page. */

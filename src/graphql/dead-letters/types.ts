@@ -6,6 +6,7 @@ import { type ErrorGroup as ErrorGroupShape, MAX_QUEUES_OF_GROUP } from '../../s
 import { AuditEntry } from '../accounts/audit-log.ts';
 import { builder } from '../builder.ts';
 import { connectionOf, inPlace, pageOf } from '../connections.ts';
+import type { GraphQLContext } from '../context.ts';
 import { DeadReason } from '../enums.ts';
 import { Attempt } from '../jobs/attempt.ts';
 import { hintOf } from '../jobs/hint.ts';
@@ -74,8 +75,31 @@ builder.prismaObject('DeadLetter', {
       resolve: (letter, _args, context) =>
         letter.replayedJobId === null ? null : visibleJob(context, letter.replayedJobId),
     }),
+    lastReplay: t.field({
+      type: Job,
+      nullable: true,
+      description:
+        'The last job of the chain of replays: that of the replay, or, if it died and was replayed, that of its own replay, and so on. Null as for `replayedJob`.',
+      resolve: ({ replayedJobId }, _args, context) => lastReplayOf(context, replayedJobId),
+    }),
   }),
 });
+
+/** A longer chain of replays is followed up to here: it is one statement for each of its links. */
+const MAX_REPLAYS = 20;
+
+async function lastReplayOf(context: GraphQLContext, replayedJobId: string | null): Promise<JobRow | null> {
+  let last: JobRow | null = null;
+  let next = replayedJobId;
+  for (let n = 0; next !== null && n < MAX_REPLAYS; n += 1) {
+    const replay: JobRow | null = await visibleJob(context, next);
+    if (replay === null) break;
+    last = replay;
+    const letter = replay.status === 'dead' ? await context.loaders.deadLetterOfJob.load(replay.id) : null;
+    next = letter?.replayedJobId ?? null;
+  }
+  return last;
+}
 
 const ErrorGroupQueue = builder.objectRef<{ id: string; count: number }>('ErrorGroupQueue').implement({
   description: 'The part of an error group that belongs to one queue.',

@@ -19,8 +19,7 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   const canReplay = useMay('replayDeadLetters');
   const cause = useSameCause(job);
   const { deadLetter, queue } = job;
-  if (deadLetter?.replayedAt != null)
-    return <ReplayNote at={deadLetter.replayedAt} replay={deadLetter.replayedJob ?? null} />;
+  if (deadLetter?.replayedAt != null) return <ReplayNote {...deadLetter} at={deadLetter.replayedAt} />;
   if (deadLetter === null || cause === null) return null;
   const others = cause.count - 1;
   const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
@@ -67,14 +66,18 @@ export function JobNotes({ job }: { job: JobOfPage }) {
 }
 
 /** The outcome of a dead job that was sent again. */
-function ReplayNote({ at, replay }: { at: string; replay: NonNullable<JobOfPage['deadLetter']>['replayedJob'] }) {
+function ReplayNote({
+  at,
+  replayedJob,
+  lastReplay: replay = null,
+}: { at: string } & Partial<NonNullable<JobOfPage['deadLetter']>>) {
   const view = useView();
   const word = replay === null ? null : wordOfJob(replay);
   useWatch({ jobIds: replay === null ? [] : [replay.id] });
   return (
     <div className="job-note">
       <Note signal={word?.signal ?? 'idle'} icon={word?.icon ?? 'undo'}>
-        <Phrase pieces={replayText(at, replay, view)} />{' '}
+        <Phrase pieces={replayText(at, replay, view, replay?.id === replayedJob?.id)} />{' '}
         {replay !== null && (
           <Link className="link" href={`/jobs/${replay.id}`}>
             See the replay

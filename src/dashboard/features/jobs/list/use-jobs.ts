@@ -52,7 +52,9 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   const byState = only === undefined && !states.isPlaceholderData ? byStateOf(states.data) : ofOne;
   const isSearching = isAsked && !page.isError && (rows === undefined || page.isPlaceholderData);
   const isCounting = isCounted && all === null && !count.isError;
-  useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
+  // The row of a replayed job has the outcome of its replay.
+  const shown = rows?.flatMap(({ id, deadLetter }) => [id, deadLetter?.lastReplay?.id ?? []].flat()) ?? [];
+  useWatch({ jobIds: shown });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
   // Nothing can move under the cursor in an empty list.
   const isStale = rows?.length === 0 && (news?.count ?? 0) > 0;

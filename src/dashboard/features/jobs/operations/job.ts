@@ -11,7 +11,7 @@ export const JobPage = graphql(
         __typename id webhookUrl
         health { answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure lastFailure { succeededSince } }
       }
-      deadLetter { __typename id fingerprint replayedJob { ...JobRow } }
+      deadLetter { __typename id fingerprint replayedJob { __typename id } lastReplay { ...JobRow } }
       replayOf { __typename id } replays { __typename id }
     }
   }

@@ -5,7 +5,7 @@ export const JobsPage = graphql(
   `
   query JobsPage($filter: JobFilter, $order: JobOrder, $first: Int, $after: String, $last: Int, $before: String) {
     jobs(filter: $filter, orderBy: $order, first: $first, after: $after, last: $last, before: $before) {
-      hint nodes { ...JobRow payloadPreview(max: 120) } pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
+      hint nodes { ...JobRow payloadPreview(max: 120) deadLetter { __typename id lastReplay { __typename id state endedAt deadReason } } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
     }
   }
 `,
