@@ -20,6 +20,8 @@ export const PRICE = {
   /** A count of up to 1000 jobs by index alone. */
   ahead: 5,
   depth: 30,
+  /** Published jobs of a minute, counted by index alone. */
+  publishedNow: 3,
   /** Published jobs of forty points of a timeline, counted by index alone. */
   published: 40,
   health: 30,

@@ -24,6 +24,7 @@ export interface QueueLoaders {
   health: LoaderByQueue<QueueHealth | null>;
   /** @param published whether the published jobs are counted */
   timeline(args: TimelineArgs, published: boolean): LoaderByQueue<TimelinePoint[] | null>;
+  publishedLastMinute: DataLoader<string, number>;
   /** Rows of queues; of deleted ones, too. */
   queue: DataLoader<string, QueueRow | null>;
   /** Queues that are loaded next are read together with what is selected of them, which the other loaders then have. */
@@ -94,6 +95,10 @@ export function createQueueLoaders(
     holdJobs: by('holdJobs'),
     health: by('health'),
     timeline: (args, published) => by({ args, published }),
+    publishedLastMinute: new DataLoader(async (ids: readonly string[]) => {
+      const counts = await services.insight.publishedLastMinute(account, ids);
+      return ids.map((id) => counts.get(id) ?? 0);
+    }),
     queue,
     receiverHealth: new DataLoader(
       async (receivers: readonly Receiver[]) => {

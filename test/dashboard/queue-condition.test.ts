@@ -183,7 +183,7 @@ const ROWS: Row[] = [
   [
     'behind',
     { oldestDueSeconds: 61 },
-    'Falling behind: 12 jobs per second came in from 11:50 to 12:00, 3.4 were finished.',
+    'Falling behind: 12 jobs per second came in during the last minute, and 3.4 were finished from 11:50 to 12:00.',
     { in: 12, out: 3.4, accepted: 3.4, span: SPAN },
   ],
   ['behind', { oldestDueSeconds: 61 }, 'Behind: the oldest for 1 min 1 s.'],

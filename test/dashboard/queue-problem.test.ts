@@ -75,7 +75,7 @@ const ROWS: [change: Partial<QueueNow>, lead: string, rest: string, flow?: Parti
       depth: { ...depth, due: 18_204 },
     },
     'Falling behind:',
-    '35 jobs per second came in from 11:50 to 12:00, 31 were finished.',
+    '35 jobs per second came in during the last minute, and 31 were finished from 11:50 to 12:00.',
     { in: 35, out: 31, span: SPAN },
   ],
   [{}, 'Idle.', 'Nothing waits.'],

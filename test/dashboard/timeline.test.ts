@@ -72,6 +72,20 @@ describe('the flow of a queue', () => {
     expect(flowOf(points, early)).toMatchObject({ in: (450 + 9999) / 330, out: 301 / 330, wait: 5, span });
   });
 
+  it('is what came in during the last minute, not in the burst before it', () => {
+    // 500 jobs came at 12:00:05, and two slots with deliveries of 3.8 s work them off.
+    const after = (seconds: number) => {
+      const then = Date.parse(at('12:00')) + seconds * 1000;
+      const burst = [flowing('11:55', 0), flowing('12:00', 500, { success: Math.floor(seconds / 1.9) })];
+      return flowOf(burst, then, seconds < 65 ? 500 : 0);
+    };
+    expect(after(64)).toMatchObject({ in: 500 / 60 });
+    for (const seconds of [66, 120, 240, 299]) {
+      const { in: came, out } = after(seconds);
+      expect([came, (out ?? 0) > 0.5]).toEqual([0, true]);
+    }
+  });
+
   it('is as late as the last delivery of that time', () => {
     expect(flowOf(points, now).wait).toBe(5);
     expect(flowOf([...points.slice(0, 3), flowing('12:00', 0)], now).wait).toBeNull();

@@ -22,6 +22,7 @@ import {
   takeOverClock,
 } from '../support/database-fixture.ts';
 import { createRandom, type Insight, openInsight } from '../support/insight.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -238,6 +239,18 @@ describe('timelines and depths', () => {
     const rows = await totalStats(insight.db, account.id, ids, grid, RETENTION_MS);
     expect(rows.length).toBeLessThanOrEqual(grid.count);
     expect(each.length).toBeGreaterThan(rows.length);
+  });
+
+  it('count the jobs of the last minute, whose time is no whole number of five minutes', async () => {
+    const [busy, idle] = [await insight.createQueue(), await insight.createQueue()];
+    await insight.publishJobs(busy, 3);
+    await pass(61 * SECOND);
+    await insight.publishJobs(busy, 2);
+    // The time of the database is remembered for a second.
+    await waitFor(async () => {
+      const counts = await insight.publishedLastMinute(insight.account, [busy.id, idle.id]);
+      return counts.get(busy.id) === 2 && counts.get(idle.id) === 0 ? true : null;
+    });
   });
 
   it('refuse a timeline that cannot be drawn', async () => {

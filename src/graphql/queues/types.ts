@@ -188,6 +188,11 @@ builder.prismaObject('Queue', {
         return Math.max(0, ((await loaders.server()).now.getTime() - oldest.getTime()) / 1000);
       },
     }),
+    publishedLastMinute: t.int({
+      complexity: PRICE.publishedNow,
+      description: 'Number of jobs that were published in the last 60 seconds.',
+      resolve: ({ id }, _args, { loaders }) => loaders.publishedLastMinute.load(id),
+    }),
     inFlight: t.int({
       nullable: true,
       description:

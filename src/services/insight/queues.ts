@@ -82,6 +82,8 @@ export interface QueueState {
   recent: TimelinePoint[][];
 }
 
+const MINUTE_MS = 60_000;
+
 export type QueueInsight = ReturnType<typeof createQueueInsight>;
 
 /**
@@ -180,6 +182,14 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
         all.reduce((sum, queue) => sum + (queue.published?.[n] ?? 0), 0),
       );
       return timelineOf(grid, stats, counts);
+    },
+
+    /** Returns how many jobs were published in each queue in the last 60 s. */
+    async publishedLastMinute(account: Account, queueIds: readonly string[]): Promise<Map<string, number>> {
+      const now = await recentDatabaseTime(db);
+      const spans = { firstIds: [firstIdAt(now - MINUTE_MS)], lastIds: [firstIdAt(now + MINUTE_MS)] };
+      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['published']), spans });
+      return mapped(queues, ({ published = [0] }) => published[0] ?? 0);
     },
 
     /**

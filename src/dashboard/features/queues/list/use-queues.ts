@@ -69,7 +69,7 @@ export function useQueues({ search, after }: Place) {
   // The counts are as old as the answer: a rate up to the present would sink from second to second.
   const asOf = Date.parse(asked.data?.server.now ?? '');
   const states = queues.map((queue): ListedQueue => {
-    const flow = flowOf(queue.recent, asOf);
+    const flow = flowOf(queue.recent, asOf, queue.publishedLastMinute);
     return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.accepted };
   });
   const recent = { all: 0, failed: 0, putOff: 0, span: states[0]?.flow.span ?? null };

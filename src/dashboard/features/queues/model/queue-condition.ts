@@ -22,7 +22,7 @@ export interface QueueNow extends Omit<Queue, '__typename' | 'id' | 'name' | 'mo
 
 /** Jobs per second, of the last minutes; null if it is not known. */
 export interface Flow {
-  /** Published jobs. */
+  /** Published jobs, of the last minute. */
   in: number | null;
   /** Jobs that ended: accepted ones, and dead ones. */
   out: number | null;

@@ -61,7 +61,7 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
     case 'behind':
       return flow.in === null || flow.out === null || flow.span === null || flow.in <= flow.out
         ? phrase`Behind: ${dueText(queue) ?? oldestText(queue)}.`
-        : phrase`Falling behind: ${rate(flow.in)} jobs per second came in from ${spanOf(flow.span, view)}, ${rate(flow.out)} were finished.`;
+        : phrase`Falling behind: ${rate(flow.in)} jobs per second came in during the last minute, and ${rate(flow.out)} were finished from ${spanOf(flow.span, view)}.`;
     case 'catching-up':
       return phrase`Catching up: ${many(queue.depth?.due ?? 0, 'is', 'are')} due; ${paceText(queue, flow, view)}.`;
     case 'slow':

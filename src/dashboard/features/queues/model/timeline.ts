@@ -74,8 +74,9 @@ export const attemptsIn = ({ success, failed, nacked, deferred }: Outcomes) => s
  * Jobs per second that come and leave, how late they are, and whether attempts end.
  * @param points of 300 s each
  * @param now when they were counted
+ * @param lastMinute jobs that were published in the minute before: a burst does not go on for as long as the points last
  */
-export function flowOf(points: readonly FlowPoint[], now: number): Flow {
+export function flowOf(points: readonly FlowPoint[], now: number, lastMinute?: number): Flow {
   const latest = latestOf(points, now);
   const last = points.findLast((point) => attemptsIn(point) > 0);
   const [first] = points;
@@ -84,7 +85,7 @@ export function flowOf(points: readonly FlowPoint[], now: number): Flow {
   const perSecond = (counts: readonly number[]) =>
     span === null ? null : (counts.reduce((sum, count) => sum + count, 0) * 1000) / (span.to - span.from);
   return {
-    in: perSecond(latest.map(({ published }) => published)),
+    in: lastMinute === undefined ? perSecond(latest.map(({ published }) => published)) : lastMinute / 60,
     out: perSecond(latest.map(({ success, dead }) => success + dead)),
     accepted: perSecond(latest.map(({ success }) => success)),
     wait: latest.findLast(({ wait }) => wait.p50 !== null)?.wait.p50 ?? null,

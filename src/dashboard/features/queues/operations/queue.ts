@@ -10,7 +10,7 @@ export const QueuePage = graphql(
   query QueuePage($name: String!, $from: DateTime!, $bucket: Int!, $recent: DateTime!, $hasRecent: Boolean!) {
     queue(name: $name) {
       ...QueueNow
-      webhookUrl tags signingSecretRotatesAt lastDeliveryAt
+      webhookUrl tags signingSecretRotatesAt lastDeliveryAt publishedLastMinute
       ignoredNames { message }
       tunnels { id openedBy openedAt }
       timeline(from: $from, bucketSeconds: $bucket) {

@@ -10,7 +10,7 @@ export const QueuesPage = graphql(
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
-        tags webhookUrl
+        tags webhookUrl publishedLastMinute
         recent: timeline(from: $recent, bucketSeconds: 300) {
           at success failed nacked deferred dead published wait { p50 p95 }
         }

@@ -32,10 +32,10 @@ export function useQueue(name: string, span: Span) {
     () => (timeline === undefined ? null : queueCharts(timeline, { now: serverNow(), bucketMs })),
     [timeline, bucketMs],
   );
-  const lastAt = queue?.lastDeliveryAt ?? null;
+  const { lastDeliveryAt: lastAt = null, publishedLastMinute } = queue ?? {};
   const flow = useMemo(
-    () => ({ ...flowOf(recent ?? timeline ?? [], serverNow()), lastAt }),
-    [recent, timeline, lastAt],
+    () => ({ ...flowOf(recent ?? timeline ?? [], serverNow(), publishedLastMinute), lastAt }),
+    [recent, timeline, lastAt, publishedLastMinute],
   );
   return { asked, queue, flow, charts, bucketMs };
 }
