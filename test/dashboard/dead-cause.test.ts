@@ -4,6 +4,7 @@ import {
   causesToShow,
   conditionOfCause,
   headOfCauses,
+  hiddenBy,
   leadOfCause,
   newCauses,
   reachBesides,
@@ -69,6 +70,10 @@ describe('the reach of a dismissal', () => {
     const text = reachBesides({ queueCount, queues }, 'a');
     return text === null ? null : plain(text);
   };
+
+  it('leaves out what is replayed or hidden already', () => {
+    expect(hiddenBy('f')).toEqual({ fingerprints: ['f'], replayed: false, dismissed: false });
+  });
 
   it('is named if other queues have the cause, too', () => {
     expect(reach(1, part('a', 300))).toBeNull();

@@ -2,7 +2,7 @@ import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { queryClient } from '../../api/query.ts';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import { reachBesides } from './model/cause.ts';
+import { hiddenBy, reachBesides } from './model/cause.ts';
 import { CauseReach, Dismiss, Restore } from './operations.ts';
 
 /**
@@ -10,7 +10,7 @@ import { CauseReach, Dismiss, Restore } from './operations.ts';
  */
 export async function reachOf({ fingerprint, queue }: { fingerprint: string; queue: { id: string } | null }) {
   try {
-    const { errorGroups } = await request(CauseReach, { filter: { fingerprints: [fingerprint], replayed: false } });
+    const { errorGroups } = await request(CauseReach, { filter: hiddenBy(fingerprint) });
     return reachBesides(errorGroups[0], queue?.id ?? null);
   } catch (error) {
     return `an unknown number of dead letters in other queues: ${(error as Error).message}`;

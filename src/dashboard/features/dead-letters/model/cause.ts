@@ -76,6 +76,9 @@ interface Reach {
   queues: readonly { count: number; queue: { id: string; name: string } | null }[];
 }
 
+/** The dead letters that are hidden when a cause is dismissed: not those that are hidden already. */
+export const hiddenBy = (fingerprint: string) => ({ fingerprints: [fingerprint], replayed: false, dismissed: false });
+
 /** Names all else that is hidden when a cause is dismissed in the row of a queue: "106 dead letters in digests, geo and 2 more queues"; null if nothing is. */
 export function reachBesides(group: Reach | undefined, queueId: string | null): string | null {
   const others = group?.queues.filter(({ queue }) => queue?.id !== queueId) ?? [];
