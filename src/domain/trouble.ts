@@ -10,25 +10,28 @@ export interface TroubleFacts {
   /** How long the oldest due job has been due; null when none is. */
   oldestDueMs: number | null;
   warnings: readonly QueueHealth['warnings'][number]['warning'][];
+  /** What the trouble costs: the number of attempts that failed, and of jobs that wait. */
+  cost: number;
 }
 
 /** A due job that waits for longer means that the queue falls behind. */
 const BEHIND_MS = 60_000;
-/** Longer than any job is kept, so that the severity decides before the age of the oldest due job. */
+/** The severity decides before the cost, and this before the age of the oldest due job, as far as a safe integer has room for them. */
 const SEVERITY = 10 ** 12;
+const COST = 10 ** 5;
 
 /**
  * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail or
  * whose breaker is open, then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then
  * paused ones, then all others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, broken,
- * held, failing, behind. Of equally severe queues the one whose oldest due job waits longest has more trouble. A queue that needs
- * no hand has 0.
+ * held, failing, behind. Of equally severe queues the one that costs most has more trouble, and of those the one whose oldest due job
+ * waits longest. A queue that needs no hand has 0.
  */
 export function troubleOf(facts: TroubleFacts): number {
   const severity = severityOf(facts);
   if (severity === 0) return 0;
-  const age = Math.min(Math.max(Math.floor(facts.oldestDueMs ?? 0), 0), SEVERITY - 1);
-  return severity * SEVERITY + age;
+  const age = Math.min(Math.max(Math.floor((facts.oldestDueMs ?? 0) / 1000), 0), COST - 1);
+  return severity * SEVERITY + Math.min(facts.cost, SEVERITY / COST - 1) * COST + age;
 }
 
 function severityOf({ paused, held, broken, oldestDueMs, warnings }: TroubleFacts): number {

@@ -7,11 +7,13 @@ import {
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { troubleOf } from '../../src/domain/trouble.ts';
 
-const WELL = { paused: false, held: false, broken: false, oldestDueMs: null, warnings: [] } as const;
+const WELL = { paused: false, held: false, broken: false, oldestDueMs: null, warnings: [], cost: 0 } as const;
 const HOUR = 3_600_000;
 
-it('puts what needs a hand first, and among equals the one that is the most behind', () => {
+it('puts what needs a hand first, and among equals the one that costs most, then the one that is the most behind', () => {
   const ordered = [
+    { ...WELL, warnings: ['failing'], cost: 5060 },
+    { ...WELL, warnings: ['failing'], cost: 20, oldestDueMs: 2 * HOUR },
     { ...WELL, warnings: ['failing'], oldestDueMs: 2 * HOUR },
     { ...WELL, held: true, broken: true, oldestDueMs: HOUR },
     { ...WELL, warnings: ['signature_rejected', 'backpressure'], held: true },
@@ -32,7 +34,7 @@ it('puts what needs a hand first, and among equals the one that is the most behi
 });
 
 it('is a number that a cursor can hold', () => {
-  const worst = troubleOf({ ...WELL, warnings: ['failing'], oldestDueMs: Number.MAX_SAFE_INTEGER });
+  const worst = troubleOf({ ...WELL, warnings: ['failing'], cost: 1e15, oldestDueMs: 1e15 });
   expect(Number.isSafeInteger(worst)).toBe(true);
 });
 
@@ -61,7 +63,9 @@ it('is the same order as that of the conditions that the dashboard shows', () =>
           const condition = conditionOf(queue, NO_FLOW, { now: 0 } as Parameters<typeof conditionOf>[2]);
           // Idle is not trouble, although it has the signal of a pause.
           const rank = condition === 'idle' ? 0 : rankOfSignal[CONDITIONS[condition].signal];
-          const severity = Math.floor(troubleOf({ paused, held, broken, oldestDueMs, warnings }) / 10 ** 12);
+          const severity = Math.floor(
+            troubleOf({ paused, held, broken, oldestDueMs, warnings, cost: 9e15 }) / 10 ** 12,
+          );
           const facts = [paused, held, broken, oldestDueMs, warnings];
           expect([...facts, severity]).toEqual([...facts, rank]);
         }

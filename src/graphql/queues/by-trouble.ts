@@ -1,6 +1,7 @@
 import { breakerOpenSince, isHeldAt } from '../../domain/breaker.ts';
 import type { Position, Slice } from '../../domain/page.ts';
 import { troubleOf } from '../../domain/trouble.ts';
+import type { QueueDepth } from '../../services/insight/queues.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { QueueRow } from '../loaders.ts';
 
@@ -65,11 +66,15 @@ async function rank({ loaders }: GraphQLContext, queues: readonly QueueRow[]): P
       broken: breakerOpenSince(node) !== null,
       oldestDueMs: oldest === null ? null : server.now.getTime() - oldest.getTime(),
       warnings: health?.warnings.map(({ warning }) => warning) ?? [],
+      cost: ((health?.past ?? health)?.failed ?? 0) + waitingIn(depth),
     });
     return { position: { id: node.id, at }, node };
   });
   return ranked.sort((one, other) => compare(one.position, other.position));
 }
+
+const waitingIn = (depth: QueueDepth | null) =>
+  depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
 
 /** More trouble comes first; of queues with equal trouble the older one. */
 function compare(one: Position, other: Position): number {
