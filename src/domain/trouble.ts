@@ -10,7 +10,7 @@ export interface TroubleFacts {
   /** How long the oldest due job has been due; null when none is. */
   oldestDueMs: number | null;
   warnings: readonly QueueHealth['warnings'][number]['warning'][];
-  /** What the trouble costs: the number of attempts that failed, and of jobs that wait. */
+  /** Cost of the trouble: the number of attempts that failed, and of jobs that wait. */
   cost: number;
 }
 

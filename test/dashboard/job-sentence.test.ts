@@ -385,6 +385,7 @@ describe('a dead job that was replayed', () => {
     });
     expect(wordOfJob({ ...dead, deadLetter: { replayedAt: null } }).word).toBe('Dead');
     expect(rowTextOfJob({ ...dead, deadLetter: { replayedAt } }, context)).toBe('replayed at 12:00 · 500, 2 attempts');
+    expect(rowTextOfJob({ ...dead, lastError: 'reset' }, context)).toBe('connection reset, 2 attempts');
     const row = (change: object) => {
       const lastReplay = { ...replay, ...change };
       return rowTextOfJob({ ...dead, deadLetter: { replayedAt, lastReplay } }, context);

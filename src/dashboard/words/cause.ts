@@ -12,7 +12,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map(
     invalid_response: 'its answer was not valid HTTP',
     network_error: 'the network failed',
     ack_timeout: 'the worker did not report in time',
-    worker_lost: 'Jobferry’s own worker was lost ten times',
+    worker_lost: 'Jobferry’s own worker was lost 10 times',
   }),
 );
 
@@ -52,11 +52,12 @@ export const sentenceOfSilence = (error: string | null) =>
     ? 'Nothing was sent.'
     : 'No answer came back. The receiver may have done the work: look for the id in its log.';
 
-/** In a row: the code, else the error without its underscores. */
+/** In a row: the code, else the error without its underscores, such as "connection reset". */
 export function shortCause(error: string | null): string {
   if (error === null || error === '') return '';
   const code = codeOf(error);
   if (code !== null) return String(code);
+  if (error === 'reset') return 'connection reset';
   return CAUSES.has(error) ? error.replaceAll('_', ' ') : visible(error);
 }
 

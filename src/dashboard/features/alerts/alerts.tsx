@@ -142,7 +142,7 @@ function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rul
   const [deleting, setDeleting] = useState<AlertRuleRow | null>(null);
   if (rules.length === 0) {
     return (
-      <Empty title="Nothing is watched yet" icon="failing">
+      <Empty title="No rules" icon="failing">
         <p>Create a rule for what should wake you: no worker is running, jobs wait, or jobs die.</p>
       </Empty>
     );

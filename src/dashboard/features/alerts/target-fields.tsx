@@ -46,7 +46,7 @@ export function TargetFields({
                 value={draft.to}
                 onChange={({ currentTarget: { value } }) => edit({ to: value })}
               />
-              <small>Up to five, with spaces or commas between them.</small>
+              <small>Up to 5, with spaces or commas between them.</small>
             </>
           )}
         </Field>

@@ -136,7 +136,9 @@ function AfterCreation({
               {/* In another tab: these steps, with their secret, are gone when the page is left. */}
               <a className="link" href={urlOf('settings')} target="_blank" rel="noreferrer">
                 Create an API key
-              </a>
+              </a>{' '}
+              and <code>export JOBFERRY_API_KEY=…</code> in the terminal. With the embedded database,{' '}
+              <code>.data/api-key</code> has one.
             </p>
             <WaitForJob queue={queue} asked={asked} job={job} />
           </Step>

@@ -29,10 +29,10 @@ export function Answers({ job, chosen }: { job: JobToCompare; chosen: string | n
   const [before, after] = [from?.responseBody ?? '', to?.responseBody ?? ''];
   const diff = useMemo(() => compareTexts(before, after), [before, after]);
   if (from === undefined || to === undefined || attempts.length < 2) {
-    const h1 = 'There are no two attempts to compare.';
+    const h1 = 'The job has fewer than 2 attempts to compare.';
     return (
       <Frame id={job.id} h1={h1} tab="answers" otherId={comparedFirst(job)}>
-        <Empty title="Attempts can be compared when two have ended" icon="moving" />
+        <Empty title="Attempts can be compared once 2 have ended" icon="moving" />
       </Frame>
     );
   }

@@ -9,7 +9,7 @@ export const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
   invalid:
     'The answer of the sign-in provider was not valid. Try again. If it goes on, an administrator finds the reason in the log of Jobferry.',
   expired:
-    'This sign-in took longer than ten minutes, began in another browser, or was completed before. Start it again.',
+    'This sign-in took longer than 10 minutes, began in another browser, or was completed before. Start it again.',
   no_role:
     'The sign-in provider knows you, but you have no role in Jobferry. Ask an administrator for one, then sign in again.',
   too_many_members:
