@@ -98,7 +98,7 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
   it('has the outcome of a replay in the row and on the page of the replayed job', async () => {
     await show('/jobs?q=replayed%3Ayes', /^1 job matches, and was replayed\.$/);
     const row = page.locator('.jobs-table tbody tr');
-    expect(textOf(await row.innerText())).toMatch(/ Dead, replayed .* replayed at [\d:]+ · 500, 1 attempt/);
+    expect(textOf(await row.innerText())).toMatch(/ Dead, replayed .* replayed, completed at [\d:]+ · 500, 1 attempt/);
     await page.goto((await row.locator('a.rowlink').getAttribute('href')) ?? '');
     await page
       .locator('.job-note')
