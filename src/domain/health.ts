@@ -1,8 +1,8 @@
 import { type Percentiles, percentilesOf } from './histogram.ts';
-import { type AttemptTotals, STATS_BUCKET_SECONDS, sumOf } from './statistics.ts';
+import type { AttemptTotals } from './statistics.ts';
 
 export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
-type QueueWarning = (typeof QUEUE_WARNINGS)[number];
+export type QueueWarning = (typeof QUEUE_WARNINGS)[number];
 
 type CountedAnswer =
   | 'answered2xx'
@@ -165,49 +165,6 @@ export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): Queue
 /** The warnings that only successes take back, of these attempts. */
 export function troubleWarnings(totals: AttemptTotals): QueueHealth['warnings'] {
   return [...signatureRejected(totals), ...failing(totals)];
-}
-
-/** When each present warning began. A warning that is missing has lasted for longer than the statistics that were read. */
-export type WarningStarts = ReadonlyMap<QueueWarning, Date>;
-
-const SPAN_MS = STATS_BUCKET_SECONDS * 1000;
-const HOUR_MS = 3_600_000;
-/** How far back the start of a warning is searched. */
-const MAX_WARNING_MS = 24 * HOUR_MS;
-
-/** The statistics that `warningStarts` needs. */
-export function warningRange(nowMs: number): { from: Date; to: Date } {
-  const spanMs = Math.floor(nowMs / SPAN_MS) * SPAN_MS;
-  return { from: new Date(spanMs - MAX_WARNING_MS - HOUR_MS), to: new Date(nowMs + HOUR_MS) };
-}
-
-/**
- * Returns the start of the five minutes in which each present warning began. It walks back in steps of five minutes, and
- * computes at each what `healthOf` would have returned then, until the warning is not there.
- * @param rows statistics of spans of five minutes, with their start in milliseconds
- */
-export function warningStarts(
-  rows: readonly (AttemptTotals & { at: number })[],
-  nowMs: number,
-  webhookTimeoutMs: number,
-): WarningStarts {
-  const warningsOf = (from: number, to: number) => {
-    const hour = sumOf(rows.filter(({ at }) => at >= from && at < to));
-    return new Set(healthOf(hour, webhookTimeoutMs).warnings.map(({ warning }) => warning));
-  };
-  const startOf = (ms: number) => Math.floor(ms / SPAN_MS) * SPAN_MS;
-  const lasting = warningsOf(startOf(nowMs - HOUR_MS), Number.POSITIVE_INFINITY);
-  const starts = new Map<QueueWarning, Date>();
-  const newest = startOf(nowMs);
-  for (let at = newest; at > newest - MAX_WARNING_MS && lasting.size > 0; at -= SPAN_MS) {
-    const then = warningsOf(at - HOUR_MS, at);
-    for (const warning of lasting) {
-      if (then.has(warning)) continue;
-      starts.set(warning, new Date(at));
-      lasting.delete(warning);
-    }
-  }
-  return starts;
 }
 
 type Warnings = { warning: QueueWarning; message: string }[];

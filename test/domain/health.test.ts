@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { adviceOf, healthOf, warningRange, warningStarts } from '../../src/domain/health.ts';
+import { adviceOf, healthOf } from '../../src/domain/health.ts';
 import { histogramOf } from '../../src/domain/histogram.ts';
 import { type AttemptTotals, NO_ATTEMPTS } from '../../src/domain/statistics.ts';
+import { warningRange, warningStarts } from '../../src/domain/warning-starts.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -107,10 +108,11 @@ describe('the start of a warning', () => {
   it('is in the five minutes in which it was not there at the beginning', () => {
     expect(starts([bad(0)])).toEqual({ failing: '2026-01-02T12:00:00.000Z' });
     expect(starts([bad(30)])).toEqual({ failing: new Date(at(30)).toISOString() });
-    // Since then it has never been away: an hour after each of them the next one counts.
+    // Since then nothing has ended it, for however long there was no attempt.
     expect(starts([bad(130), bad(80), bad(30)])).toEqual({ failing: new Date(at(130)).toISOString() });
+    expect(starts([bad(180)])).toEqual({ failing: new Date(at(180)).toISOString() });
     // It was away for a while.
-    expect(starts([bad(180), bad(30)])).toEqual({ failing: new Date(at(30)).toISOString() });
+    expect(starts([bad(180), good(100), bad(30)])).toEqual({ failing: new Date(at(30)).toISOString() });
     expect(starts([bad(50), { ...good(30) }, ...Array.from({ length: 11 }, () => bad(4))])).toEqual({
       failing: new Date(at(4)).toISOString(),
     });
@@ -119,7 +121,7 @@ describe('the start of a warning', () => {
   it('is not known for one that has lasted for a day, and there is none for one that has ended', () => {
     const day = Array.from({ length: 30 }, (_, n) => bad(n * 55));
     expect(starts(day)).toEqual({});
-    expect(starts([bad(70)])).toEqual({});
+    expect(starts([bad(70), good(40)])).toEqual({});
     expect(starts([])).toEqual({});
   });
 

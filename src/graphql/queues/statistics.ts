@@ -97,7 +97,7 @@ const HealthWarning = builder.objectRef<WarningShape>('HealthWarning').implement
       complexity: PRICE.warningStart,
       nullable: true,
       description:
-        'Start of the five minutes in which the problem began that has lasted since, each time by the attempts of the hour before; null if it has lasted for more than a day.',
+        'Start of the five minutes in which the problem began that has lasted since; null if it has lasted for more than a day.',
       resolve: async ({ warning, queueId }, _args, { loaders }) =>
         (await loaders.warningStarts.load(queueId))?.get(warning) ?? null,
     }),

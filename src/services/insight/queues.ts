@@ -15,7 +15,7 @@ import type { QueueRow } from '../../db/rows.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import { type QueueHealth, type WarningStarts, warningRange, warningStarts } from '../../domain/health.ts';
+import type { QueueHealth } from '../../domain/health.ts';
 import { bucketOf } from '../../domain/histogram.ts';
 import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobStateName } from '../../domain/job-filter.ts';
@@ -29,6 +29,7 @@ import {
   timelineOf,
 } from '../../domain/statistics.ts';
 import { type Waiting, waitingMessageWithoutTexts, whyWaiting } from '../../domain/waiting.ts';
+import { type WarningStarts, warningRange, warningStarts } from '../../domain/warning-starts.ts';
 import type { Context } from '../context.ts';
 import { healthsOf } from './healths.ts';
 
