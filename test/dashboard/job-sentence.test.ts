@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AttemptNow, JobWhole } from '../../src/dashboard/words/job.ts';
+import { type AttemptNow, courseOf, type JobWhole } from '../../src/dashboard/words/job.ts';
 import { rowTextOfJob } from '../../src/dashboard/words/job-row.ts';
 import {
   type JobContext,
@@ -395,6 +395,15 @@ describe('a dead job that was replayed', () => {
     expect(row({ state: 'COMPLETED', endedAt })).toBe('replayed, completed at 12:03 · 500, 2 attempts');
     expect(row({ state: 'DEAD', endedAt })).toBe('replayed, dead again at 12:03 · 500, 2 attempts');
     expect(row({ state: 'DEAD', deadReason: 'CANCELLED', endedAt })).toMatch(/^replayed, cancelled at 12:03/);
+  });
+
+  it('has moved on when the last of its replays was replayed', () => {
+    const after = (own: string | null, last: string | null) =>
+      courseOf({
+        ...job,
+        deadLetter: { replayedAt: own, lastReplay: { ...replay, deadLetter: { replayedAt: last } } },
+      });
+    expect(new Set([after(null, null), after(replayedAt, null), after(replayedAt, at('12:03:11'))]).size).toBe(3);
   });
 
   it('says what became of the last replay of a chain', () => {

@@ -5,7 +5,9 @@ import type { JobCourse, JobRow } from '../schema/fragments.ts';
 /** When a dead job was replayed, and the last job of the chain of its replays. */
 export interface Replayed {
   replayedAt: string | null;
-  lastReplay?: Pick<JobRow, 'id' | 'state' | 'endedAt' | 'deadReason'> | null;
+  lastReplay?:
+    | (Pick<JobRow, 'id' | 'state' | 'endedAt' | 'deadReason'> & { deadLetter?: { replayedAt: string | null } | null })
+    | null;
 }
 
 /** A job in a list. */
@@ -41,6 +43,12 @@ export function isBehind({ status, attemptsMade, deferCount, attempts }: JobWhol
   const held = attempts.filter((attempt) => attempt.status === 'DEFERRED').length;
   const ended = attemptsMade - (status === 'PROCESSING' || status === 'AWAITING_ACK' ? 1 : 0);
   return attempts.length - held < ended || held < deferCount;
+}
+
+/** A text that changes when the job has moved on, or the last of its replays was replayed. */
+export function courseOf({ status, attemptsMade, deferCount, scheduledFor, waiting, deadLetter }: JobNow): string {
+  const replayed = [deadLetter?.replayedAt, deadLetter?.lastReplay?.deadLetter?.replayedAt];
+  return [status, attemptsMade, deferCount, scheduledFor, waiting?.reason, ...replayed].join(' ');
 }
 
 /** Back-off without jitter before the retry after `failures` failures, in milliseconds; at most an hour. */

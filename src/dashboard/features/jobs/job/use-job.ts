@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/compat';
 import type { RequestError } from '../../../api/errors.ts';
 import { useWatch } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';
-import { isBehind } from '../../../words/job.ts';
+import { courseOf, isBehind } from '../../../words/job.ts';
 import { JobBeside, type JobOfBeside, type JobOfPage, JobPage, SameCause } from '../operations/job.ts';
 
 /** How often the attempts of one state are asked for, in case they were read before they were written. */
@@ -50,9 +50,6 @@ function useCurrent<Job extends JobOfBeside | JobOfPage>(
   }, [course, job, refetch, dataUpdatedAt]);
   return { asked, job };
 }
-
-const courseOf = ({ status, attemptsMade, deferCount, scheduledFor, waiting, deadLetter }: JobOfBeside | JobOfPage) =>
-  [status, attemptsMade, deferCount, scheduledFor, waiting?.reason, deadLetter?.replayedAt].join(' ');
 
 /** How many dead letters have the same cause as this one. */
 export function useSameCause(job: JobOfPage | undefined) {
