@@ -1,5 +1,6 @@
-import { createSocket } from 'node:dgram';
-import { createServer } from 'node:net';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
 /**
  * Addresses of either family; none means that there is no such name. `drop` lets the query get lost. More than a datagram holds are
@@ -32,7 +33,6 @@ const TRUNCATED = 0x0200;
 
 /** A name server on loopback that answers A and AAAA as the test sets it. */
 export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Promise<DnsServer> {
-  const socket = createSocket('udp4');
   const queries: DnsQuery[] = [];
   /** Null for a query that gets lost. */
   const answerTo = (message: Buffer): Buffer | null => {
@@ -44,11 +44,6 @@ export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Pr
     const answered = answer(query);
     return answered === 'drop' ? null : writeAnswer(message, question.end, family, answered);
   };
-  socket.on('message', (message, { port, address }) => {
-    const answered = answerTo(message);
-    if (answered !== null) socket.send(shortened(answered, readQuestion(message).end), port, address);
-  });
-  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   // A message has its length before it. The queries of these tests come in one piece.
   const overTcp = createServer((connection) => {
     connection.on('error', () => undefined);
@@ -59,7 +54,11 @@ export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Pr
       if (answered !== null) connection.write(Buffer.concat([length, answered]));
     });
   });
-  await new Promise<void>((resolve) => overTcp.listen(socket.address().port, '127.0.0.1', resolve));
+  const socket = await onSamePort(overTcp);
+  socket.on('message', (message, { port, address }) => {
+    const answered = answerTo(message);
+    if (answered !== null) socket.send(shortened(answered, readQuestion(message).end), port, address);
+  });
   return {
     address: `127.0.0.1:${socket.address().port}`,
     queries,
@@ -68,6 +67,22 @@ export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Pr
       await new Promise<void>((resolve) => socket.close(() => resolve()));
     },
   };
+}
+
+/** Listens on a free port of TCP, and returns a socket on the same port of UDP, which another program may have: then on another one. */
+async function onSamePort(server: Server): Promise<Socket> {
+  for (;;) {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const socket = createSocket('udp4').bind((server.address() as AddressInfo).port, '127.0.0.1');
+    try {
+      await once(socket, 'listening');
+      return socket;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      server.close();
+      await once(server, 'close');
+    }
+  }
 }
 
 /** Returns the answer, or its head alone with the flag that asks for TCP. */
