@@ -15,14 +15,16 @@ const PATHS = [
   { value: 'customer.ref', count: 5, isNumber: false },
 ];
 
-/** A client of a service whose counts of the path are too slow. */
+/** A client of a service that has A-42 at one path, and whose counts of a path may be too slow. */
 function clientOf(isSlow: (path: string) => boolean) {
   const dataOf = ({ query, variables }: Asked) => {
     if (query.includes('server')) return { server: { now: '2026-11-29T12:00:00Z' }, me: { mayViewPayloads: true } };
     if (query.includes('payloadPaths')) return { payloadPaths: PATHS };
     if (!query.includes('count(')) return { queue: null };
-    const path = JSON.stringify(variables).includes('customer.id') ? 'customer.id' : 'customer.ref';
-    return isSlow(path) ? null : { count: { count: path === 'customer.ref' ? 3 : 0, exact: true } };
+    const asked = JSON.stringify(variables);
+    const path = asked.includes('customer.id') ? 'customer.id' : 'customer.ref';
+    const isValue = path === 'customer.ref' && !asked.includes('customer A-42');
+    return isSlow(path) ? null : { count: { count: isValue ? 3 : 0, exact: true } };
   };
   return createFakeClient({
     respond: (_call, body) => {
