@@ -27,7 +27,17 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/pack
 /** The files that the sources of the client import, by folder of src. Only the server uses the others. */
 const SHARED = {
   contract: ['verbatim-json', 'ignored'],
-  domain: ['spelling', 'envelope-text', 'duration', 'parsed-url', 'queue', 'report-url', 'webhook-url'],
+  domain: [
+    'spelling',
+    'envelope-text',
+    'duration',
+    'parsed-url',
+    'queue',
+    'report-url',
+    'signing-secret',
+    'tags-problem',
+    'webhook-url',
+  ],
 };
 /** Each entry point, and the way from its folder to dist. */
 const ENTRIES = { 'client/index': '../..', 'client/webhook/index': '../../..', 'client/testing/index': '../../..' };

@@ -12,7 +12,7 @@ import { TYPED_USE } from './typed-use.ts';
 
 const run = promisify(execFile);
 const tool = (path: string) => join(MODULES, path);
-const MAX_BYTES = 370_000;
+const MAX_BYTES = 380_000;
 
 let folder: string;
 let project: string;
@@ -96,7 +96,7 @@ const FROM_CLIENT = ['contract', 'createClient', 'JobferryConnectionError'];
 const FROM_WEBHOOK = ['expressHandler', 'fastifyHandler', 'fetchHandler', 'verifySignature'];
 
 describe('the package', () => {
-  it('holds the build and three texts, in less than 370 kB', async () => {
+  it('holds the build and three texts, in less than 380 kB', async () => {
     const { stdout } = await run('tar', ['-tzf', tarball]);
     const files = stdout
       .trim()
