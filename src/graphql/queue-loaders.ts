@@ -24,7 +24,7 @@ export interface QueueLoaders {
   health: LoaderByQueue<QueueHealth | null>;
   /** @param published whether the published jobs are counted */
   timeline(args: TimelineArgs, published: boolean): LoaderByQueue<TimelinePoint[] | null>;
-  publishedLastMinute: DataLoader<string, number>;
+  publishedLastMinute: LoaderByQueue<number | null>;
   /** Rows of queues; of deleted ones, too. */
   queue: DataLoader<string, QueueRow | null>;
   /** Queues that are loaded next are read together with what is selected of them, which the other loaders then have. */
@@ -37,7 +37,7 @@ export interface QueueLoaders {
   waitingOfDeed: DataLoader<SeveralQueues, { count: number; exact: boolean }>;
 }
 
-type Part = 'depth' | 'use' | 'health';
+type Part = 'depth' | 'use' | 'health' | 'publishedLastMinute';
 /** Parts of the state by the fields that need them. */
 const PART_OF: Readonly<Record<string, Part>> = {
   depth: 'depth',
@@ -46,6 +46,7 @@ const PART_OF: Readonly<Record<string, Part>> = {
   rateWindow: 'use',
   hold: 'use',
   health: 'health',
+  publishedLastMinute: 'publishedLastMinute',
 };
 
 interface Chart {
@@ -95,10 +96,7 @@ export function createQueueLoaders(
     holdJobs: by('holdJobs'),
     health: by('health'),
     timeline: (args, published) => by({ args, published }),
-    publishedLastMinute: new DataLoader(async (ids: readonly string[]) => {
-      const counts = await services.insight.publishedLastMinute(account, ids);
-      return ids.map((id) => counts.get(id) ?? 0);
-    }),
+    publishedLastMinute: by('publishedLastMinute'),
     queue,
     receiverHealth: new DataLoader(
       async (receivers: readonly Receiver[]) => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
@@ -126,7 +126,7 @@ describe.concurrent('a paused queue', () => {
 });
 
 describe.concurrent('a pause', () => {
-  it('survives that every process is started again', async () => {
+  it('survives that every process is started again', async ({ onTestFinished }) => {
     const { url: databaseUrl } = await createTestDatabase();
     const env = { BOOTSTRAP_API_KEY: 'key-of-the-first-account' };
     const first = await startJobferry({ databaseUrl, env });

@@ -248,8 +248,9 @@ describe('timelines and depths', () => {
     await insight.publishJobs(busy, 2);
     // The time of the database is remembered for a second.
     await waitFor(async () => {
-      const counts = await insight.publishedLastMinute(insight.account, [busy.id, idle.id]);
-      return counts.get(busy.id) === 2 && counts.get(idle.id) === 0 ? true : null;
+      const states = await insight.states(insight.account, [busy.id, idle.id], { parts: ['publishedLastMinute'] });
+      const countOf = ({ id }: { id: string }) => states.get(id)?.publishedLastMinute;
+      return countOf(busy) === 2 && countOf(idle) === 0 ? true : null;
     });
   });
 

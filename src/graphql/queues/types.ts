@@ -191,7 +191,7 @@ builder.prismaObject('Queue', {
     publishedLastMinute: t.int({
       complexity: PRICE.publishedNow,
       description: 'Number of jobs that were published in the last 60 seconds.',
-      resolve: ({ id }, _args, { loaders }) => loaders.publishedLastMinute.load(id),
+      resolve: async ({ id }, _args, { loaders }) => (await loaders.publishedLastMinute.load(id)) ?? 0,
     }),
     inFlight: t.int({
       nullable: true,

@@ -64,7 +64,7 @@ export interface QueueTimelineInput extends TimelineInput {
 
 /** The parts that are asked of queues. */
 export interface StateRequest {
-  parts: readonly ('row' | 'depth' | 'use' | 'health')[];
+  parts: readonly ('row' | 'depth' | 'use' | 'health' | 'publishedLastMinute')[];
   /** Names of further live queues, of which the row must be asked for. */
   names?: readonly string[] | undefined;
   /** Charts within the last hour (`isOfLastHour`), at most one of them with published jobs. */
@@ -79,6 +79,8 @@ export interface QueueState {
   /** Ids of the jobs of the last hold that have not been removed; with `use`. */
   holdJobs: { askedBy: string | null; probe: string | null } | null;
   health: QueueHealth | null;
+  /** Number of jobs that were published in the last 60 s. */
+  publishedLastMinute: number | null;
   /** The charts of the request, in its order. */
   recent: TimelinePoint[][];
 }
@@ -127,10 +129,15 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     ): Promise<Map<string, QueueState>> {
       const charts = await Promise.all(recent.map(async (input) => ({ input, ...(await gridNow(input)) })));
       const counted = charts.find(({ input }) => input.published === true);
-      const asked = new Set<QueuePart>(parts.map((part) => (part === 'health' ? 'attempts' : part)));
+      const asked = new Set<QueuePart>(parts.map(partOf));
       if (charts.length > 0) asked.add('attempts');
       if (counted !== undefined) asked.add('published');
-      const spans = counted === undefined ? undefined : spansOf(counted.grid, counted.earliestMs);
+      const ofChart = counted === undefined ? NO_SPANS : spansOf(counted.grid, counted.earliestMs);
+      const ofMinute = parts.includes('publishedLastMinute') ? lastMinute(await recentDatabaseTime(db)) : NO_SPANS;
+      const spans = {
+        firstIds: [...ofMinute.firstIds, ...ofChart.firstIds],
+        lastIds: [...ofMinute.lastIds, ...ofChart.lastIds],
+      };
       const queues = await read(account, queueIds, { parts: asked, names, spans });
       const ofHour = parts.includes('health') ? mapped(queues, ({ attempts }) => attempts) : new Map();
       const healths = await healthsOf(context, account, ofHour);
@@ -143,8 +150,13 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
             use: use ?? null,
             holdJobs: holdJobs ?? null,
             health: healths.get(id) ?? null,
+            publishedLastMinute: ofMinute === NO_SPANS ? null : (published?.[0] ?? null),
             recent: charts.map((chart) =>
-              timelineOf(chart.grid, attempts ?? [], chart === counted ? published : undefined),
+              timelineOf(
+                chart.grid,
+                attempts ?? [],
+                chart === counted ? published?.slice(ofMinute.firstIds.length) : undefined,
+              ),
             ),
           },
         ]),
@@ -183,14 +195,6 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
         all.reduce((sum, queue) => sum + (queue.published?.[n] ?? 0), 0),
       );
       return timelineOf(grid, stats, counts);
-    },
-
-    /** Returns how many jobs were published in each queue in the last 60 s. */
-    async publishedLastMinute(account: Account, queueIds: readonly string[]): Promise<Map<string, number>> {
-      const now = await recentDatabaseTime(db);
-      const spans = { firstIds: [firstIdAt(now - MINUTE_MS)], lastIds: [firstIdAt(now + MINUTE_MS)] };
-      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['published']), spans });
-      return mapped(queues, ({ published = [0] }) => published[0] ?? 0);
     },
 
     /**
@@ -253,6 +257,23 @@ function toDepth({ oldest, next, first_deadline, ...row }: DepthRow): QueueDepth
 
 function mapped<Value>(queues: Map<string, QueueNow>, of: (queue: QueueNow) => Value): Map<string, Value> {
   return new Map([...queues].map(([id, queue]) => [id, of(queue)]));
+}
+
+function partOf(part: StateRequest['parts'][number]): QueuePart {
+  if (part === 'health') return 'attempts';
+  return part === 'publishedLastMinute' ? 'published' : part;
+}
+
+interface Spans {
+  firstIds: string[];
+  lastIds: string[];
+}
+
+const NO_SPANS: Spans = { firstIds: [], lastIds: [] };
+
+/** A job may be published by a clock that is ahead. */
+function lastMinute(now: number): Spans {
+  return { firstIds: [firstIdAt(now - MINUTE_MS)], lastIds: [firstIdAt(now + MINUTE_MS)] };
 }
 
 /** The spans of a chart as ranges of ids. Jobs past retention are not counted. */
