@@ -44,6 +44,8 @@ const TAKE_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken
 const RELEASE_LOCK = 'select pg_advisory_unlock(hashtextextended($1, 0))';
 
 const PING_MS = 1000;
+/** The interval once no message has come for so long. A message that a dead connection loses then is late by as much as any lost one (I-36). */
+const QUIET = { afterMs: 10_000, pingMs: 5000 };
 /** Time limit of a ping. */
 const PONG_MS = 1500;
 const RECONNECT_MS = { first: 250, last: 1000 };
@@ -160,7 +162,9 @@ export class Listener {
       log.warn({ err: error }, 'notifications: connection lost');
       end();
     });
+    let heardAt = performance.now();
     client.on('notification', ({ channel, payload }) => {
+      heardAt = performance.now();
       for (const { channels } of this.#subscriptions) channels[channel]?.(payload ?? '');
     });
     try {
@@ -177,7 +181,8 @@ export class Listener {
     }
     const pinging = new AbortController();
     const turns = new Turns();
-    void ping(client, turns, pingMs, pinging.signal).catch(end);
+    const everyMs = () => (performance.now() - heardAt > QUIET.afterMs ? Math.max(pingMs, QUIET.pingMs) : pingMs);
+    void ping(client, turns, everyMs, pinging.signal).catch(end);
     this.#listening = client;
     this.#turns = turns;
     const ended = lost.finally(() => {
@@ -200,9 +205,9 @@ class Turns {
 }
 
 /** Tests the connection until `signal` is aborted. Rejects when the server does not reply within the query time-out. */
-async function ping(client: pg.Client, turns: Turns, everyMs: number, signal: AbortSignal): Promise<void> {
+async function ping(client: pg.Client, turns: Turns, everyMs: () => number, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await sleep(everyMs, undefined, { signal });
+    await sleep(everyMs(), undefined, { signal });
     const question: pg.QueryConfig & { query_timeout: number } = { text: 'select 1', query_timeout: PONG_MS };
     await turns.run(() => client.query(question));
   }
