@@ -2,10 +2,11 @@ import { beforeAll, expect, it } from 'vitest';
 import { queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { checkBookmark } from '../../src/db/retention/bookmarks.ts';
 import {
-  changeFunction,
+  chooseBookmarks,
   DELIVERED,
   FAILED,
   type Fixture,
+  moveBookmarksIf,
   openFixture,
   type TestQueue,
   takeOverClock,
@@ -21,15 +22,13 @@ let setClock: (ms: number) => Promise<void>;
 
 beforeAll(async () => {
   fixture = await openFixture();
-  // Only as the tests say.
-  await changeFunction(fixture.db, 'jobferry_moves_bookmark', 'random() * 256 < p_jobs', 'false');
+  await moveBookmarksIf(fixture.db, 'false');
   setClock = await takeOverClock(fixture.db, START);
 });
 
 /** All jobs in flight become early ones. */
 async function moveBookmark(queue: TestQueue): Promise<void> {
-  const cheapest = 'order by 4 * n + v_share * (v_last - t), t';
-  const putBack = await changeFunction(fixture.db, 'jobferry_set_bookmark', cheapest, 'order by t desc');
+  const putBack = await chooseBookmarks(fixture.db, 't desc');
   await fixture.db.query('select jobferry_set_bookmark($1, jobferry_now())', [queue.id]);
   await putBack();
 }

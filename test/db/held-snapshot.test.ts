@@ -11,6 +11,7 @@ import {
   FAILED,
   type Fixture,
   LEASE_MS,
+  moveBookmarksIf,
   openFixture,
   PERIODS,
   type TestQueue,
@@ -47,9 +48,8 @@ beforeAll(async () => {
   // Bookmarks stay some seconds behind the clock. So time passes 500 times as fast, and they move more often.
   await fixture.db.query(`
     create or replace function jobferry_now() returns timestamptz language sql volatile as
-      $$ select '${new Date().toISOString()}'::timestamptz + 500 * (clock_timestamp() - '${new Date().toISOString()}') $$;
-    create or replace function jobferry_moves_bookmark(p_jobs integer) returns boolean language sql volatile as
-      $$ select random() * 20 < p_jobs $$`);
+      $$ select '${new Date().toISOString()}'::timestamptz + 500 * (clock_timestamp() - '${new Date().toISOString()}') $$`);
+  await moveBookmarksIf(fixture.db, 'random() * 20 < p_jobs');
   holder = new pg.Client({ connectionString: fixture.url });
   await holder.connect();
 });

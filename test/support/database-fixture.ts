@@ -211,16 +211,22 @@ export async function takeOverClock(db: Database, startAt: number): Promise<(ms:
  */
 export async function moveBookmarks(db: Database): Promise<void> {
   await db.query('create sequence test_moves');
+  await moveBookmarksIf(db, `nextval('test_moves') % 2 = 0`);
+  await chooseBookmarks(db, 'hashtext(t::text)');
+}
+
+/** Moves the bookmark of a queue with those of its claims for which the condition holds. @param condition in SQL; `p_jobs` are claimed */
+export async function moveBookmarksIf(db: Database, condition: string): Promise<void> {
   await db.query(
-    `create or replace function jobferry_moves_bookmark(p_jobs integer) returns boolean language sql as
-      $$ select nextval('test_moves') % 2 = 0 $$`,
+    `create or replace function jobferry_moves_bookmark(p_jobs integer) returns boolean language sql volatile as
+      $$ select ${condition} $$`,
   );
-  await changeFunction(
-    db,
-    'jobferry_set_bookmark',
-    'order by 4 * n + v_share * (v_last - t), t',
-    'order by hashtext(t::text)',
-  );
+}
+
+/** Moves bookmarks to the first token `t` by the order, and not to the cheapest. @returns a function that takes it back */
+export function chooseBookmarks(db: Database, order: string): Promise<() => Promise<void>> {
+  const cheapest = 'order by 4 * n + v_share * (v_last - t), t';
+  return changeFunction(db, 'jobferry_set_bookmark', cheapest, `order by ${order}`);
 }
 
 /** Changes a part of the text of an SQL function. @returns a function that takes it back */

@@ -9,6 +9,7 @@ import {
   DELIVERED,
   FAILED,
   LEASE_MS,
+  moveBookmarksIf,
   openFixture,
   PERIODS,
   type QueueColumns,
@@ -71,7 +72,7 @@ export type Rounds = Awaited<ReturnType<typeof openRounds>>;
 export async function openRounds(url: string) {
   const fixture = await openFixture(url);
   // By chance some of hundreds do, which no two measurements share.
-  await changeFunction(fixture.db, 'jobferry_moves_bookmark', 'random() * 256 < p_jobs', 'false');
+  await moveBookmarksIf(fixture.db, 'false');
   await changeFunction(fixture.db, 'jobferry_count_attempt', 'random() < 0.005', 'false');
   const counters = await openCounters(url);
   const clock = new Clock(fixture.db);

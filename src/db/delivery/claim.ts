@@ -96,16 +96,24 @@ const CLAIM_ONE: Statement = {
 export async function claim(db: Database, request: ClaimRequest): Promise<Map<string, Claim>> {
   const { limits, workerId, leaseMs } = request;
   const [first, second] = limits;
-  const asked =
+  const rows =
     first !== undefined && second === undefined
-      ? [first.queueId, first.jobs, first.bytes, dateOf(first.since)]
-      : [
+      ? await db.query<ClaimRow>(CLAIM_ONE, [
+          first.queueId,
+          first.jobs,
+          first.bytes,
+          dateOf(first.since),
+          workerId,
+          leaseMs,
+        ])
+      : await db.query<ClaimRow>(CLAIM, [
           limits.map(({ queueId }) => queueId),
           limits.map(({ jobs }) => jobs),
           limits.map(({ bytes }) => bytes),
           limits.map(({ since }) => dateOf(since)),
-        ];
-  const rows = await db.query<ClaimRow>(limits.length === 1 ? CLAIM_ONE : CLAIM, [...asked, workerId, leaseMs]);
+          workerId,
+          leaseMs,
+        ]);
   const claims = new Map<string, Claim>();
   for (const row of rows) {
     const { queue_id: queueId, claimed_at: at, wait_ms: waitMs, queue_deleted: queueDeleted } = row;
