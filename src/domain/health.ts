@@ -42,13 +42,13 @@ export interface LastFailure {
 }
 
 /** Warnings that a receiver takes back by accepting deliveries again, long before the failures are an hour old. */
-const MENDED: readonly QueueWarning[] = ['signature_rejected', 'failing'];
+const RECOVERABLE: readonly QueueWarning[] = ['signature_rejected', 'failing'];
 /** So many successes in a row say more than the share of an hour. */
 export const LEAST_SINCE = 10;
 
 /** Whether the health of a queue needs its last failure to be judged. */
-export function mayBeMended({ warnings }: QueueHealth): boolean {
-  return warnings.some(({ warning }) => MENDED.includes(warning));
+export function mayRecover({ warnings }: QueueHealth): boolean {
+  return warnings.some(({ warning }) => RECOVERABLE.includes(warning));
 }
 
 /** @returns the attempts that the receiver answered with something else than 2xx and backpressure, or not at all */
@@ -81,13 +81,13 @@ export function adviceOf({ warning, message }: QueueHealth['warnings'][number], 
 }
 
 /** Whether what happened since the last failure outweighs the hour. */
-export function isMended(lastFailure: LastFailure | null): boolean {
+export function hasRecovered(lastFailure: LastFailure | null): boolean {
   return lastFailure !== null && lastFailure.succeeded >= LEAST_SINCE;
 }
 
 /** @returns the health of a queue without trouble, whatever the attempts of the hour are */
 export function withoutTrouble(health: QueueHealth, lastFailure: LastFailure | null): QueueHealth {
-  return { ...health, warnings: health.warnings.filter(({ warning }) => !MENDED.includes(warning)), lastFailure };
+  return { ...health, warnings: health.warnings.filter(({ warning }) => !RECOVERABLE.includes(warning)), lastFailure };
 }
 
 /**
@@ -101,8 +101,8 @@ export function inTrouble(
   totals: AttemptTotals,
   lastFailure: LastFailure | null,
 ): QueueHealth {
-  const ofHour = health.warnings.filter(({ warning }) => MENDED.includes(warning));
-  const others = health.warnings.filter(({ warning }) => !MENDED.includes(warning));
+  const ofHour = health.warnings.filter(({ warning }) => RECOVERABLE.includes(warning));
+  const others = health.warnings.filter(({ warning }) => !RECOVERABLE.includes(warning));
   const isOfHour = warned.every((one) => ofHour.some(({ warning }) => warning === one));
   if (isOfHour) {
     const warnings = ofHour.filter(({ warning }) => warned.includes(warning));

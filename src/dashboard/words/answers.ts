@@ -56,12 +56,12 @@ export interface SinceFailure {
 }
 
 /** Whether the receiver failed in the last hour, and has accepted at least ten since, and failed none. */
-export const isMended = (health: SinceFailure | null): boolean =>
+export const hasRecovered = (health: SinceFailure | null): boolean =>
   (health?.lastFailure?.succeededSince ?? 0) >= MIN_ANSWERS;
 
 /** "all 80 attempts since the last failure succeeded", if they outweigh the hour. */
 export const sinceFailure = (health: SinceFailure | null): string | null =>
-  isMended(health)
+  hasRecovered(health)
     ? `all ${number(health?.lastFailure?.succeededSince ?? 0)} attempts since the last failure succeeded`
     : null;
 

@@ -1,4 +1,4 @@
-import { isMended, type SinceFailure } from './answers.ts';
+import { hasRecovered, type SinceFailure } from './answers.ts';
 import { listed, many, NONE, number, percent, seconds, span } from './format.ts';
 import type { IconName, Signal } from './words.ts';
 
@@ -118,7 +118,7 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
             : `${many(all, 'attempt')} ended in the last hour. Send 1 first.`,
     };
   }
-  if (isMended(health)) {
+  if (hasRecovered(health)) {
     const text = `Attempts failed in the last hour, and all ${number(since)} since succeeded.`;
     return { signal: 'ok', icon: 'done', strong: 'The receiver works again.', text };
   }

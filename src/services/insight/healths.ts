@@ -4,12 +4,12 @@ import { sinceFailures } from '../../db/insight/since-failures.ts';
 import type { StatsRow } from '../../db/insight/statistics.ts';
 import type { Account } from '../../domain/account.ts';
 import {
+  hasRecovered,
   healthOf,
   inTrouble,
-  isMended,
   type LastFailure,
   LEAST_SINCE,
-  mayBeMended,
+  mayRecover,
   pastOf,
   type QueueHealth,
   withoutTrouble,
@@ -58,7 +58,7 @@ export async function judgedQueues(
   return new Map(
     judged.map(({ id, hour, spans, health, trouble }) => {
       const lastFailure = failures.last.get(id) ?? null;
-      const isOver = trouble === null || hasSucceeded(trouble) || isMended(lastFailure) || failures.ended.has(id);
+      const isOver = trouble === null || hasSucceeded(trouble) || hasRecovered(lastFailure) || failures.ended.has(id);
       const own = isOver
         ? withoutTrouble(health, lastFailure)
         : inTrouble(health, trouble.warnings, trouble.totals, lastFailure);
@@ -103,7 +103,7 @@ async function failuresOf(
   });
   const before = troubles.filter(({ isOfHour }) => !isOfHour);
   const inHour = [
-    ...judged.filter(({ health, trouble }) => trouble === null && mayBeMended(health)).map(({ id }) => id),
+    ...judged.filter(({ health, trouble }) => trouble === null && mayRecover(health)).map(({ id }) => id),
     ...troubles.filter(({ isOfHour }) => isOfHour).map(({ queueId }) => queueId),
   ];
   const mixed = troubles.flatMap(({ queueId, trouble: { mixedMs }, isWithin }) =>

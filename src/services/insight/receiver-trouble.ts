@@ -4,10 +4,10 @@ import type { StatsRow } from '../../db/insight/statistics.ts';
 import type { Account } from '../../domain/account.ts';
 import {
   failuresOf,
+  hasRecovered,
   isByAnswers,
-  isMended,
   type LastFailure,
-  mayBeMended,
+  mayRecover,
   type PastAttempts,
   pastOf,
   type QueueHealth,
@@ -110,9 +110,9 @@ function failingBy(
   trouble: LastingTrouble | null,
   spans: readonly SpanTotals[],
 ): Whole['failing'] {
-  if (health === undefined || isMended(health.lastFailure)) return [];
+  if (health === undefined || hasRecovered(health.lastFailure)) return [];
   const own = health.past ?? health;
-  if (mayBeMended(health) && isByAnswers(own)) return [{ totals: own, isOfHour: health.past === null }];
+  if (mayRecover(health) && isByAnswers(own)) return [{ totals: own, isOfHour: health.past === null }];
   if (trouble === null) return [];
   const isFailed = (totals: PastAttempts) => refusedOf(totals) > totals.attempts / 2;
   if (isFailed(health)) return [{ totals: health, isOfHour: true }];
@@ -122,7 +122,7 @@ function failingBy(
 
 /** Whether a queue is in trouble by the receiver's answers, or was until it succeeded. */
 function wasInTrouble(health: QueueHealth | undefined): boolean {
-  if (health === undefined || (health.lastFailure === null && !mayBeMended(health))) return false;
+  if (health === undefined || (health.lastFailure === null && !mayRecover(health))) return false;
   return isByAnswers(health.past ?? health);
 }
 
@@ -167,7 +167,7 @@ async function succeededSince(
 }
 
 function troubleSince(failing: Whole['failing'], lastFailure: LastFailure | null): ReceiverTrouble {
-  const isOver = isMended(lastFailure);
+  const isOver = hasRecovered(lastFailure);
   const isPast = failing.length > 0 && failing.every(({ isOfHour }) => !isOfHour);
   return {
     failing: isOver ? 0 : failing.length,

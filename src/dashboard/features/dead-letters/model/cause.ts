@@ -1,7 +1,7 @@
 import type { Cause } from '../../../schema/fragments.ts';
 import {
   type Answers,
-  isMended,
+  hasRecovered,
   isWell,
   type SinceFailure,
   sinceFailure,
@@ -59,7 +59,7 @@ export function conditionOfCause(
   now: number,
 ): CauseCondition {
   const isAboutReceiver = !isOfWorker(reason, { error, code });
-  if (isAboutReceiver && isMended(queue?.health ?? null)) return 'mended';
+  if (isAboutReceiver && hasRecovered(queue?.health ?? null)) return 'mended';
   if (now - Date.parse(lastSeen) < RECENT_MS) return 'recent';
   return isAboutReceiver && isWell(queue?.health ?? null) ? 'over' : 'unknown';
 }

@@ -276,7 +276,7 @@ export function awaitingText(queue: QueueNow, flow: Flow, view: View): Phrase {
  * Says what outweighs the failures of the hour, as in "It failed until 15:21:12; all 80 attempts since succeeded." Returns
  * null if nothing does.
  */
-export function mendedText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
+export function recoveryText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
   const last = health?.lastFailure ?? null;
   if (last === null || last.succeededSince === 0) return null;
   return phrase`It failed until ${momentOf(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;

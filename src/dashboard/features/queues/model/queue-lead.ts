@@ -1,6 +1,6 @@
 import type { View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
-import { conditionOf, type Flow, mendedText, type QueueNow } from './queue-condition.ts';
+import { conditionOf, type Flow, type QueueNow, recoveryText } from './queue-condition.ts';
 import { limitOfQueue } from './queue-sentence.ts';
 
 /** The line below the first one of a queue's page: what limits it, and what follows. */
@@ -14,6 +14,6 @@ export function leadOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
     case 'probing':
       return phrase`If the receiver takes it, the other jobs follow. If not, the queue is held again.`;
     default:
-      return sentences(mendedText(queue, view), limitOfQueue(queue, flow, view));
+      return sentences(recoveryText(queue, view), limitOfQueue(queue, flow, view));
   }
 }

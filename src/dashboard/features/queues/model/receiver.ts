@@ -76,7 +76,7 @@ export function sentenceOfReceiver(receiver: Receiver, view: View): string {
     const isWell = health === null || (health.lastFailure === null && failingOf(health) === 0);
     const before = isWell
       ? ''
-      : ` ${pastOf(health, 'Before, ', view) ?? mended(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
+      : ` ${pastOf(health, 'Before, ', view) ?? recoveryOf(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
     return `${queuesOf(pausedQueues, receiver)} paused.${before}`;
   }
   const paused = pausedQueues === 0 ? '' : ` ${many(pausedQueues, 'queue is', 'queues are')} paused.`;
@@ -91,7 +91,7 @@ function answerOf(receiver: Receiver, view: View): string {
     case 'fails': {
       const past = pastOf(health, '', view);
       if (past !== null) return `${queuesOf(failing, receiver)} failing: ${past}`;
-      const since = mended(health, 'It', view);
+      const since = recoveryOf(health, 'It', view);
       return `${queuesOf(failing, receiver)} failing: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
     case 'nothing': {
@@ -103,7 +103,7 @@ function answerOf(receiver: Receiver, view: View): string {
     case 'pressure':
       return `${host} deferred ${deferred} in the last hour.`;
     default: {
-      const since = mended(health, host, view);
+      const since = recoveryOf(health, host, view);
       const untried = failingOf(health);
       if (since !== null)
         return untried === 0
@@ -128,7 +128,7 @@ function pastOf(health: Health | null, lead: string, view: View): string | null 
 }
 
 /** The successes that outweigh the failures of the hour; null without any. */
-function mended(health: Health | null, who: string, view: View): string | null {
+function recoveryOf(health: Health | null, who: string, view: View): string | null {
   const last = health?.lastFailure ?? null;
   if (last === null || last.succeededSince === 0) return null;
   return `${who} failed until ${time(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
