@@ -21,6 +21,7 @@ import { lockHolders } from '../db/operator/locks.ts';
 import { blindRole, snapshotHolders } from '../db/operator/snapshots.ts';
 import { neededKeys } from '../db/queues/needed-keys.ts';
 import { type SchemaState, schemaReport } from '../db/schema/migrate.ts';
+import { movedAt, STAY_MOVED } from '../db/schema/moved.ts';
 import { OWN_RELEASE } from '../db/schema/release.ts';
 import { UnusableSchema } from '../db/schema/sql-functions.ts';
 import {
@@ -41,7 +42,7 @@ import { judgeConnections, judgeUnreachable } from '../domain/doctor-connections
 import { judgeSettingsApart } from '../domain/doctor-fleet.ts';
 import { judgeLocks } from '../domain/doctor-locks.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
-import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
+import { hasWorker, judgeFleet, judgeMoved, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
 import { judgeSnapshots, OLD_SNAPSHOT } from '../domain/doctor-snapshots.ts';
 import { openDatabase } from '../open-database.ts';
 import { BUILD } from '../version.ts';
@@ -89,7 +90,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
   ];
   const findings: Finding[] = [];
   for (const [name, check] of checks) {
-    if (schema.state === 'unusable' && NEEDS_TABLES.has(name)) continue;
+    if (LEFT_OUT[schema.state]?.has(name)) continue;
     // A database of another version may lack a table; the other checks still help.
     const hasProblem = findings.some(({ status }) => status === 'problem');
     const found = check().catch((error: unknown) => [
@@ -126,13 +127,20 @@ function processesOf(db: Database) {
   return processFacts(db).catch(() => []);
 }
 
-/** Checks that say nothing, or too much, about a database without the tables of a release. */
-const NEEDS_TABLES = new Set(['indexes', 'bloat', 'sequence', 'clock', 'lag', 'fleet']);
+/** `unusable`: there are no tables, or none that a release can use. `moved`: `backup --final` has moved the database away. */
+type FoundState = SchemaState | 'unusable' | 'moved';
 
-/** `unusable`: there are no tables, or none that a release can use. */
-async function examineSchema(db: Database): Promise<{ state: SchemaState | 'unusable'; findings: Finding[] }> {
+/** Checks that say nothing, or too much, about a database in such a state. */
+const LEFT_OUT: Partial<Record<FoundState, ReadonlySet<string>>> = {
+  unusable: new Set(['indexes', 'bloat', 'sequence', 'clock', 'lag', 'fleet']),
+  moved: new Set(['lag', 'fleet']),
+};
+
+async function examineSchema(db: Database): Promise<{ state: FoundState; findings: Finding[] }> {
   try {
     const report = await schemaReport(db.pool);
+    const moved = report.state === 'current' && !report.isEmpty ? await movedAt(db) : null;
+    if (moved !== null) return { state: 'moved', findings: judgeMoved(moved, STAY_MOVED) };
     return { state: report.isEmpty ? 'unusable' : report.state, findings: judgeSchema(report, OWN_RELEASE, BUILD) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

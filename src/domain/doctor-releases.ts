@@ -1,6 +1,7 @@
 import { type Finding, ok, orOk, problem, WRONG_CLOCK_SECONDS, warning } from './doctor.ts';
 import { processInWords } from './doctor-fleet.ts';
 import {
+  movedAway,
   olderThan,
   oldestBeside,
   processesInWords,
@@ -12,6 +13,11 @@ import {
 type SchemaState = 'current' | 'behind' | 'newer';
 
 /** Findings of `doctor` about the releases of the database and of the processes that use it. */
+
+/** @param fix what to do about a database that `backup --final` has moved */
+export function judgeMoved(movedAt: Date, fix: string): Finding[] {
+  return [problem('schema', movedAway(movedAt), fix)];
+}
 
 /** The finding about a schema that no release can use. */
 export function judgeUnusable(reason: string): Finding[] {

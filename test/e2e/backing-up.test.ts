@@ -336,6 +336,11 @@ it('a final backup leaves a database from which no process serves', async () => 
     code: 1,
     stderr: expect.stringMatching(/^jobferry: this database was moved to another place at .*update schema_release/m),
   });
+  const doctor = await runJobferry(['doctor', '--json'], env);
+  const { findings } = JSON.parse(doctor.stdout) as { findings: { check: string; status: string; what: string }[] };
+  expect(findings.filter(({ status }) => status === 'problem')).toEqual([
+    expect.objectContaining({ check: 'schema', what: expect.stringContaining('moved to another place') }),
+  ]);
   const { url: other } = await createTestDatabase({ empty: true });
   await done(['restore', moved, '--resume'], { DATABASE_URL: other });
   const service = await startJobferry({ databaseUrl: other, env: { BOOTSTRAP_API_KEY: KEY } });

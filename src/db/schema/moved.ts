@@ -2,10 +2,11 @@ import type pg from 'pg';
 import { BackupError } from '../../domain/backup.ts';
 import { movedAway } from '../../domain/release.ts';
 import type { Address } from '../connection/address.ts';
-import { type Database, MOVED, type Statement, sqlStateOf } from '../connection/database.ts';
+import { type Database, MOVED, sqlStateOf } from '../connection/database.ts';
 import { BACKED_UP } from '../operator/backup/tables.ts';
 import { inSession } from '../operator/session.ts';
 import { inTransaction } from './migrations.ts';
+import { presentRelease } from './release.ts';
 
 /**
  * The mark of a database that `backup --final` has moved to another place. No process starts on it, and triggers refuse each
@@ -29,7 +30,9 @@ const REFUSE = `
   ${GUARDED.map(guard).join(';')}`;
 
 const WAY_BACK = 'drop function if exists jobferry_refuse_moved() cascade; update schema_release set moved_at = null';
-const READ: Statement = { name: 'moved-at', text: 'select moved_at as "movedAt" from schema_release' };
+
+/** What an operator does about it. */
+export const STAY_MOVED = `start the service on the other database. Only if that one was never used: ${WAY_BACK}`;
 
 /** Only a transaction that was abandoned lasts longer than this. */
 const MAX_WAIT = '10s';
@@ -70,9 +73,11 @@ function explained(error: unknown): unknown {
 
 /** @throws Error with a message for the operator if the database was moved to another place */
 export async function assertNotMoved(db: Database): Promise<void> {
-  const movedAt = (await db.one<{ movedAt: Date | null }>(READ))?.movedAt ?? null;
-  if (movedAt === null) return;
-  throw new Error(
-    `${movedAway(movedAt)}: start the service on the other database. Only if that one was never used: ${WAY_BACK}`,
-  );
+  const at = await movedAt(db);
+  if (at !== null) throw new Error(`${movedAway(at)}: ${STAY_MOVED}`);
+}
+
+/** When `backup --final` moved the database to another place; null if it has not. */
+export async function movedAt(db: Database): Promise<Date | null> {
+  return (await presentRelease(db))?.movedAt ?? null;
 }
