@@ -21,6 +21,8 @@ import {
  */
 let fixture: Fixture;
 let queue: TestQueue;
+/** Another one with as many jobs. */
+let neighbour: TestQueue;
 let anyJob = '';
 
 beforeAll(async () => {
@@ -30,6 +32,7 @@ beforeAll(async () => {
   fixture.db.readingPool.options.max = 1;
   const { db, accountId } = fixture;
   for (let i = 0; i < 10; i += 1) {
+    neighbour = queue;
     queue = await fixture.createQueue();
     await fixture.seed(
       `insert into job (id, account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, idempotency_key,
@@ -68,7 +71,7 @@ async function sequentialScans(): Promise<number> {
 }
 
 const seen = (): Seen => {
-  const q = { completed: queue, pending: queue, dead: queue, paused: queue, small: queue };
+  const q = { completed: queue, pending: neighbour, dead: queue, paused: queue, small: queue };
   return { fixture, db: fixture.db, q, jobId: anyJob, replays: 10 };
 };
 

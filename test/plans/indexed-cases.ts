@@ -2,7 +2,9 @@ import { ALERT_FACTS, measuredQueues as measuredForAlerts } from '../../src/db/a
 import * as selection from '../../src/db/bulk/selection.ts';
 import type { Database } from '../../src/db/connection/database.ts';
 import { listDeadLetterDocuments, replay } from '../../src/db/dead-letters.ts';
+import { claim } from '../../src/db/delivery/claim.ts';
 import { workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { dismissCause } from '../../src/db/dismissals.ts';
@@ -15,12 +17,22 @@ import { accountUsage } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
+import { checkBookmark, queuesWithBookmarks } from '../../src/db/retention/bookmarks.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
 import { errorGroups } from '../../src/db/search/error-groups.ts';
 import { timelineOfJobs } from '../../src/db/search/jobs.ts';
 import { firstIdAt } from '../../src/domain/id.ts';
-import { DELIVERED, type Fixture, PERIODS, RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
+import { CLAIM_BYTES } from '../support/claim.ts';
+import {
+  DELIVERED,
+  type Fixture,
+  LEASE_MS,
+  PERIODS,
+  RETENTION_MS,
+  settlementOf,
+  type TestQueue,
+} from '../support/database-fixture.ts';
 
 export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
 
@@ -69,7 +81,10 @@ export function indexedCases(seen: () => Seen): Case[] {
       3000,
       () => seen().fixture.publishAll(q().completed, [{ key: 'key-77' }, { key: `new ${Math.random()}` }, {}]),
     ],
+    ['publish one job', 1000, () => seen().fixture.publishJobs(q().completed, 1)],
     ['claim from a backlog and settle', 6000, () => claimAndSettle(seen())],
+    ['claim from two queues and settle at once', 3000, () => claimAndSettleTogether(seen())],
+    ['check a bookmark', 3000, () => checkedBookmark(seen())],
     ['job documents', 500, () => jobDocuments(db(), [seen().jobId], PERIODS, 2 ** 20)],
     ['where a list begins', 100, () => listStart(db(), q().paused.id, PERIODS)],
     // A first page and its exact number: all ids, by index alone.
@@ -173,6 +188,22 @@ async function claimAndSettle({ fixture, q }: Seen): Promise<void> {
   for (const job of jobs) await fixture.settle(job, DELIVERED);
   await fixture.claim(q.pending, 5);
   await fixture.claim(q.paused, 5);
+}
+
+/** As a worker does it at a high rate. */
+async function claimAndSettleTogether({ db, q }: Seen): Promise<void> {
+  const limits = [q.small, q.pending].map(({ id: queueId }) => ({ queueId, jobs: 2, bytes: CLAIM_BYTES, since: null }));
+  const claims = await claim(db, { limits, workerId: 1, leaseMs: LEASE_MS });
+  const jobs = [...claims.values()].flatMap((one) => one.jobs);
+  if (jobs.length < 2) throw new Error(`${jobs.length} jobs instead of 2 at least`);
+  const settlements = jobs.map((job) => settlementOf(job, DELIVERED, Date.now()));
+  await settle(db, settlements);
+}
+
+async function checkedBookmark({ db, q }: Seen): Promise<void> {
+  await db.query('select jobferry_set_bookmark($1, jobferry_now())', [q.small.id]);
+  await queuesWithBookmarks(db, '', 100);
+  if (await checkBookmark(db, q.small.id)) throw new Error('the bookmark was wrong');
 }
 
 /** Ten rules of each kind for all queues, and ten for one of them. */
