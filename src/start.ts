@@ -4,10 +4,7 @@ import { counts } from './counts/counts.ts';
 import { checkClock } from './db/connection/clock-watch.ts';
 import type { Database } from './db/connection/database.ts';
 import { Listener } from './db/connection/notifications.ts';
-import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
-import { createAddressGuard } from './delivery/address-guard.ts';
 import type { Sender } from './delivery/send.ts';
-import { createTestSender } from './delivery/test-request.ts';
 import type { Account } from './domain/account.ts';
 import { localUrl } from './domain/listening-address.ts';
 import type { ReplicaReads } from './graphql/replica.ts';
@@ -26,12 +23,12 @@ import { createReadiness } from './services/server/readiness.ts';
 import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
-import { WakeNotifier } from './services/wake-notifier.ts';
 import { startAlertsOf } from './start/alerts.ts';
+import { createContext } from './start/context.ts';
 import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
-import { createExaminer, openSender } from './start/open-sender.ts';
+import { openOwnSender } from './start/open-sender.ts';
 import { openDashboard } from './start/pages.ts';
 import { applyDeclaredQueues, readDeclaredQueues } from './start/queues-file.ts';
 import { startReplica } from './start/replica.ts';
@@ -165,7 +162,12 @@ async function startParts(
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
   const metrics = startMetrics(foundations, {
-    ...{ listener, worker, clock, load, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
+    listener,
+    worker,
+    clock,
+    load,
+    retentionMs: periods.retentionMs,
+    replica: replica?.replica ?? null,
   });
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
   const onFront = metricsFront === null ? metrics : null;
@@ -238,68 +240,6 @@ async function startDelivering(
     retentionSweepMs: config.retentionSweepMs,
     plans: config.plans,
   });
-}
-
-/** A sender that is closed when the process ends. */
-function openOwnSender(
-  { config, started }: Pick<Foundations, 'config' | 'started'>,
-  maxSockets: number,
-  how: { timeoutMs?: number; log?: Logger } = {},
-): Sender {
-  const sender = openSender(config, maxSockets, how);
-  started.add(() => sender.close());
-  return sender;
-}
-
-/** The context that every use case gets. */
-function createContext(
-  { config, log, database: { db }, started }: Foundations,
-  {
-    periods,
-    changes,
-    tracing,
-    worker,
-    clockTravel,
-    tunnels,
-  }: Pick<WorkerOptions, 'periods' | 'changes' | 'tracing'> &
-    Pick<Context, 'clockTravel' | 'tunnels'> & { worker: Worker | null },
-): Context {
-  const prisma = createPrisma(db);
-  started.add(() => prisma.$disconnect());
-  const readingPrisma = createReadingPrisma(db);
-  started.add(() => readingPrisma.close());
-  // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
-  const testSender = openOwnSender({ config, started }, 0);
-  const notifier = new WakeNotifier(db, log);
-  started.add(() => notifier.idle());
-  return {
-    db,
-    prisma,
-    readingPrisma,
-    plans: config.plans,
-    templates: config.templates,
-    periods,
-    server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
-    signIn: {
-      sessionMaxMs: config.sessionMaxMs,
-      issuer: config.oidc?.issuer.href ?? null,
-      onlyOidc: config.oidc?.only ?? false,
-    },
-    wake: (queueId, reason) => {
-      if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
-    },
-    newJobs: worker?.newJobs ?? null,
-    followQueues: worker?.followQueues ?? null,
-    sendTest: createTestSender(testSender),
-    examine: createExaminer(config, testSender),
-    reportUrl: config.reportUrl,
-    sendsMail: config.smtp !== null,
-    allowsAddress: createAddressGuard({ allowCidrs: [...config.webhookAllowCidrs] }).allows,
-    changes,
-    tracing,
-    clockTravel,
-    tunnels,
-  };
 }
 
 /** @returns null if no OpenTelemetry SDK is loaded */

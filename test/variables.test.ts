@@ -105,7 +105,8 @@ describe('a service in the shell of an application', () => {
   it('reads only variables that begin with JOBFERRY_', () => {
     const ofApplication = Object.fromEntries(VARIABLES.map((name) => [name, 'x']));
     expect(prefixed({ ...ofApplication, JOBFERRY_PORT: '8090', JOBFERRY_ENCRYPTION_KEY_FILE: file })).toEqual({
-      ...{ PORT: '8090', ENCRYPTION_KEY_FILE: file },
+      PORT: '8090',
+      ENCRYPTION_KEY_FILE: file,
     });
   });
 

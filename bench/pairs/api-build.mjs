@@ -81,11 +81,11 @@ function scriptedDatabase() {
   let created = 0;
   const later = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   const holder = {
-    ...{ id: ID, name: 'bench', plan: 'free', isSuspended: false, requestsPerSecond: null, rights: null },
-    ...{ key: { id: ID, prefix: 'key-of', lastFour: 'mark' }, scopes: [], queues: [], expiresAt: null, isUseUnnoted: false },
+    id: ID, name: 'bench', plan: 'free', isSuspended: false, requestsPerSecond: null, rights: null,
+    key: { id: ID, prefix: 'key-of', lastFour: 'mark' }, scopes: [], queues: [], expiresAt: null, isUseUnnoted: false,
   };
   const db = {
-    ...{ fullDisk: { wrote() {} }, origin: { wrote() {}, refusal: null }, cipher: { keyId: null }, box: { keyId: null } },
+    fullDisk: { wrote() {} }, origin: { wrote() {}, refusal: null }, cipher: { keyId: null }, box: { keyId: null },
     async one({ name }, values) {
       await later();
       const newId = () => String(++created).padStart(24, '0');

@@ -102,8 +102,16 @@ function transform(compiled, format, module) {
   compile({
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
-      ...{ module, moduleResolution: 'bundler', verbatimModuleSyntax: false, types: [], allowJs: true, noEmit: false },
-      ...{ allowImportingTsExtensions: false, rootDir: compiled, outDir: join(DIST, format), removeComments: true },
+      module,
+      moduleResolution: 'bundler',
+      verbatimModuleSyntax: false,
+      types: [],
+      allowJs: true,
+      noEmit: false,
+      allowImportingTsExtensions: false,
+      rootDir: compiled,
+      outDir: join(DIST, format),
+      removeComments: true,
     },
     files: filesOf(compiled, '.js'),
     include: [],

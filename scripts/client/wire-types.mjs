@@ -86,7 +86,10 @@ export function readRoutes(contract) {
     group,
     routes: Object.entries(routes).map(([name, route]) => ({
       name,
-      ...{ method: route.method, path: route.path, summary: route.summary, description: route.description },
+      method: route.method,
+      path: route.path,
+      summary: route.summary,
+      description: route.description,
       params: readPart(route.pathParams),
       query: readPart(route.query),
       body: readPart(route.body),

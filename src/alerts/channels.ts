@@ -88,8 +88,12 @@ export class Channels {
         events.slice(at, at + atOnce).map((event) =>
           // The key is in the body, and nothing signs it.
           this.#post({
-            ...{ accountId, url: this.#parts.pagerDutyUrl, secret: '', test: { signs: null } },
-            ...{ body: bytesOf(event), stillMine },
+            accountId,
+            url: this.#parts.pagerDutyUrl,
+            secret: '',
+            test: { signs: null },
+            body: bytesOf(event),
+            stillMine,
           }),
         ),
       );

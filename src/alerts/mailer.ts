@@ -58,7 +58,10 @@ export class Mailer {
     const { host, port, isSecure, login, from } = this.#server;
     const timeouts = ['connectionTimeout', 'greetingTimeout', 'socketTimeout', 'dnsTimeout'] as const;
     const connection = new Connection({
-      ...{ host, port, secure: isSecure, socketCloseTimeout: 0 },
+      host,
+      port,
+      secure: isSecure,
+      socketCloseTimeout: 0,
       // A password is never sent in the clear, but to this machine.
       requireTLS: !isSecure && login !== null && !isLoopback(host),
       ...Object.fromEntries(timeouts.map((name) => [name, this.timeoutMs])),
@@ -104,10 +107,13 @@ async function composed({ mail, to }: MailRequest, { from }: MailServer): Promis
     from,
     // As addresses, and not as a list that is parsed again.
     to: to.map((address) => ({ name: '', address })),
-    ...{ subject, text, messageId },
+    subject,
+    text,
+    messageId,
     ...(first !== undefined && { inReplyTo: first, references: [...references] }),
     headers: { 'Auto-Submitted': 'auto-generated' },
-    ...{ disableFileAccess: true, disableUrlAccess: true },
+    disableFileAccess: true,
+    disableUrlAccess: true,
   });
   return message.compile().build();
 }

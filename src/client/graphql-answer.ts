@@ -1,14 +1,26 @@
 import type { Received } from './exchange.ts';
 
 const STATUS_BY_CODE: Readonly<Record<string, number>> = {
-  ...{ UNAUTHENTICATED: 401, FORBIDDEN: 403, LIMIT_REACHED: 402, NOT_FOUND: 404, CONFLICT: 409, GONE: 410 },
-  ...{ INTERNAL_SERVER_ERROR: 500, UNAVAILABLE: 503 },
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  LIMIT_REACHED: 402,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  GONE: 410,
+  INTERNAL_SERVER_ERROR: 500,
+  UNAVAILABLE: 503,
 };
 
 /** The status that REST gives to the same refusal. */
 const STATUS_BY_TYPE: Readonly<Record<string, number>> = {
-  ...{ ValidationError: 400, InvalidRequestError: 400, LimitReachedError: 402, ForbiddenError: 403 },
-  ...{ NotFoundError: 404, ConflictError: 409, GoneError: 410, UnavailableError: 503 },
+  ValidationError: 400,
+  InvalidRequestError: 400,
+  LimitReachedError: 402,
+  ForbiddenError: 403,
+  NotFoundError: 404,
+  ConflictError: 409,
+  GoneError: 410,
+  UnavailableError: 503,
 };
 
 interface GraphQLBody {

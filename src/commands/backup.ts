@@ -42,7 +42,10 @@ const backup = command({
       if (accountId !== null) found(await findAccount(db, accountId), 'account', accountId);
       const make = () =>
         backUp(db, argument, {
-          ...{ url, accountId, release: VERSION, retentionMs: config.jobRetentionMs },
+          url,
+          accountId,
+          release: VERSION,
+          retentionMs: config.jobRetentionMs,
           progress: progressIn(log, 'backing up'),
         });
       const done = options.final ? await asLast(database, make) : await make();

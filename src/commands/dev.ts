@@ -33,8 +33,11 @@ export const DEV = command({
     const starting = startDev(
       config,
       {
-        ...{ forward: options.forward ?? (options.attached ? '' : null), isFresh: options.fresh, print },
-        ...{ dataDir: options.data ?? DATA_DIR, isDiscarded: options.discard },
+        forward: options.forward ?? (options.attached ? '' : null),
+        isFresh: options.fresh,
+        print,
+        dataDir: options.data ?? DATA_DIR,
+        isDiscarded: options.discard,
       },
       (settings, wrapSender) => startService(settings, log, { development: { wrapSender } }),
     );

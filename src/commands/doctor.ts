@@ -107,7 +107,9 @@ async function examineBloat(db: Database): Promise<Finding[]> {
     facts.tables.reduce((total, table) => total + read(table), 0);
   const snapshots = judgeSnapshots({
     holders: await snapshotHolders(db, OLD_SNAPSHOT.told),
-    ...{ dead: sum(({ dead }) => dead), live: sum(({ live }) => live), blindRole: await blindRole(db) },
+    dead: sum(({ dead }) => dead),
+    live: sum(({ live }) => live),
+    blindRole: await blindRole(db),
   });
   const found = judgeVacuum(facts);
   return found.length === 0 ? snapshots : [...found, ...snapshots.filter(({ fix }) => fix !== null)];

@@ -52,8 +52,9 @@ export const DEFER = command({
   run: ({ argument, options }, environment) => {
     const [id, attempt] = [jobId(argument), attemptOf(options.attempt)];
     const body = {
-      ...{ ...attempt, retryAfter: secondsOf(options.for, '--for') },
-      ...{ scope: options['job-only'] ? ('job' as const) : ('queue' as const) },
+      ...attempt,
+      retryAfter: secondsOf(options.for, '--for'),
+      scope: options['job-only'] ? ('job' as const) : ('queue' as const),
       ...(options.reason === undefined ? {} : { reason: options.reason }),
     };
     return withApi(environment, async (client) => outcome(await unwrap(client.jobs.defer({ params: { id }, body }))));

@@ -161,8 +161,15 @@ async function pageOf(client: JobferryClient, filter: object, after: string | nu
 function printLine({ at, job, attempt, webhookStatusCode, error, durationMs, responseBody }: WireAttempt): void {
   const queue = job?.queue.name ?? '-';
   const seen = {
-    ...{ at: new Date(at), accountId: '', jobId: job?.id ?? '-', queue, attempt, statusCode: webhookStatusCode },
-    ...{ error, durationMs: durationMs ?? 0, answer: responseBody },
+    at: new Date(at),
+    accountId: '',
+    jobId: job?.id ?? '-',
+    queue,
+    attempt,
+    statusCode: webhookStatusCode,
+    error,
+    durationMs: durationMs ?? 0,
+    answer: responseBody,
   };
   console.log(attemptLine(seen, queue.length));
 }

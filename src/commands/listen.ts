@@ -28,8 +28,13 @@ export const LISTEN = command({
     const forward = urlOf(options.forward, '--forward');
     const listening = listen({
       ...(await apiAddress(environment)),
-      ...{ queue: argument, forward, isTap: options.tap, isOnce: options.once, isForced: options.force },
-      ...{ hasOwnSecret: options['print-secret'], print: options.json ? JSON_PRINT : plainPrint(forward, options.tap) },
+      queue: argument,
+      forward,
+      isTap: options.tap,
+      isOnce: options.once,
+      isForced: options.force,
+      hasOwnSecret: options['print-secret'],
+      print: options.json ? JSON_PRINT : plainPrint(forward, options.tap),
     });
     stopOnSignal(Promise.resolve(listening), createLog({ level: 'error' }));
     const { hasSucceeded } = await listening.done;

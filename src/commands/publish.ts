@@ -41,7 +41,8 @@ export const PUBLISH = command({
     return withApi(environment, async (client) => {
       if (lines) return publishLines(client, queueName, { keyAt, ...delay });
       const body = {
-        ...{ payload: payloadOf(payload ?? (await piped('--payload'))), ...delay },
+        payload: payloadOf(payload ?? (await piped('--payload'))),
+        ...delay,
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
       const answer = await client.jobs.publish({ params: { queueName }, body });

@@ -38,7 +38,10 @@ export const RECEIVER = command({
     const port = Number(options.port ?? DEFAULT_PORT);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError('--port must be from 0 to 65535');
     const receiver = await startReceiver({
-      ...{ port, steps: stepsOf(options.script ?? '200'), secret: options.secret, json: options.json },
+      port,
+      steps: stepsOf(options.script ?? '200'),
+      secret: options.secret,
+      json: options.json,
     });
     stopOnSignal(Promise.resolve(receiver), createLog({ level: 'error' }));
     console.log(

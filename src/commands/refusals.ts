@@ -4,8 +4,13 @@ import type { Command, Environment, Given, OptionTable, Result } from './command
 
 /** Options whose name is another one than that of the field. */
 const OTHERS: Readonly<Record<string, string>> = {
-  ...{ webhookUrl: 'url', tags: 'tag', idempotencyKey: 'key', overlapSeconds: 'overlap', ratePerSecond: 'rate' },
-  ...{ retryAfter: 'for', seconds: 'by' },
+  webhookUrl: 'url',
+  tags: 'tag',
+  idempotencyKey: 'key',
+  overlapSeconds: 'overlap',
+  ratePerSecond: 'rate',
+  retryAfter: 'for',
+  seconds: 'by',
 };
 
 /** `max-attempts` for `maxAttempts`. */

@@ -56,8 +56,12 @@ export const PULL = command({
     const url = urlOf(forward, '--forward');
     const { job, own } = await readJob(environment, id);
     const delivery = await signedDelivery(rawJson(job.payloadText), {
-      ...{ secret: secret ?? environment.variables.SIGNING_SECRET ?? own, queue: job.queue.name, id },
-      ...{ attempt: Math.max(job.attemptsMade, 1), maxAttempts: job.maxAttempts, createdAt: new Date(job.createdAt) },
+      secret: secret ?? environment.variables.SIGNING_SECRET ?? own,
+      queue: job.queue.name,
+      id,
+      attempt: Math.max(job.attemptsMade, 1),
+      maxAttempts: job.maxAttempts,
+      createdAt: new Date(job.createdAt),
     });
     return post(url, delivery);
   },

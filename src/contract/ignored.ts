@@ -10,10 +10,24 @@ interface Given {
 
 /** Names that other services have for these members and parameters, in lower case without separators. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
-  ...{ scheduledfor: 'delay', scheduledat: 'delay', runat: 'delay', delayseconds: 'delay', delayms: 'delay' },
-  ...{ data: 'payload', body: 'payload', key: 'idempotencyKey', dedupekey: 'idempotencyKey' },
-  ...{ url: 'webhookUrl', endpoint: 'webhookUrl', retries: 'maxAttempts', attempts: 'maxAttempts' },
-  ...{ ratelimit: 'rateLimitMax', backoff: 'backoffType', ids: 'jobIds', pagesize: 'limit', offset: 'page' },
+  scheduledfor: 'delay',
+  scheduledat: 'delay',
+  runat: 'delay',
+  delayseconds: 'delay',
+  delayms: 'delay',
+  data: 'payload',
+  body: 'payload',
+  key: 'idempotencyKey',
+  dedupekey: 'idempotencyKey',
+  url: 'webhookUrl',
+  endpoint: 'webhookUrl',
+  retries: 'maxAttempts',
+  attempts: 'maxAttempts',
+  ratelimit: 'rateLimitMax',
+  backoff: 'backoffType',
+  ids: 'jobIds',
+  pagesize: 'limit',
+  offset: 'page',
 };
 
 /** Longer names are cut, so that an error or a header never repeats all that a client sent. */

@@ -30,7 +30,10 @@ export class IgnoredNames {
     // The queue with the oldest publish becomes the first of the map.
     this.#queues.delete(key);
     this.#queues.set(key, {
-      ...{ accountId, queue, names, lastAt: now },
+      accountId,
+      queue,
+      names,
+      lastAt: now,
       firstAt: earlier?.firstAt ?? now,
       count: (earlier?.count ?? 0) + 1,
     });

@@ -143,7 +143,11 @@ function createPost(sender: Sender, receiver: Examined, { now, isOver }: { now()
     const body = isChanged ? Buffer.concat([signed.subarray(0, 1), Buffer.from(' '), signed.subarray(1)]) : signed;
     let headers: AnswerHeaders = {};
     const result = await sender.send({
-      ...{ accountId, url: webhookUrl, secret, nextSecret, body },
+      accountId,
+      url: webhookUrl,
+      secret,
+      nextSecret,
+      body,
       job: { id, queue: name, queueId, attempt: 1, ackTimeout },
       standardWebhooks,
       test: {

@@ -18,7 +18,11 @@ export function createTestSender(sender: Sender): (request: TestRequest, signal?
     const leave = () => end();
     signal?.addEventListener('abort', leave);
     const result = await sender.send({
-      ...{ accountId, url: webhookUrl, secret: signingSecret, nextSecret: nextSigningSecret, body },
+      accountId,
+      url: webhookUrl,
+      secret: signingSecret,
+      nextSecret: nextSigningSecret,
+      body,
       job: { id, queue: name, queueId, attempt: 1, ackTimeout },
       standardWebhooks: request.standardWebhooks,
       test: {

@@ -44,16 +44,15 @@ export function watchSender(sender: Sender, { now, onAttempt, onUnreachable }: W
         return { abandoned: true };
       }
       onAttempt({
-        ...{
-          at: now(),
-          accountId: request.accountId ?? '',
-          jobId: job.id,
-          queue: job.queue,
-          attempt: job.attempt,
-          error,
-        },
+        at: now(),
+        accountId: request.accountId ?? '',
+        jobId: job.id,
+        queue: job.queue,
+        attempt: job.attempt,
+        error,
         statusCode: answer.kind === 'answered' ? answer.statusCode : null,
-        ...{ durationMs: Math.round(result.durationMs), answer: result.responseBody },
+        durationMs: Math.round(result.durationMs),
+        answer: result.responseBody,
       });
       return result;
     },

@@ -108,7 +108,8 @@ export async function startDev(
     const wanted = echo === null ? targets : [{ queue: 'dev', url: new URL(echo.url) }];
     const queues = await openQueues(db, client, wanted);
     print.ready({
-      ...{ url, apiKey },
+      url,
+      apiKey,
       queues: queues.map(({ id, name, url, secret }) => ({ id, name, url: url.href, secret })),
     });
     const ahead = await clockAheadMs(db);
@@ -116,7 +117,10 @@ export async function startDev(
       print.note({ type: 'clock' }, `the clock is ${ahead / 1000} s ahead: \`jobferry time reset\` puts it back`);
     await watch.begin(queues, config.jobLifetimeMs);
     return {
-      ...{ queueIds: queues.map(({ id }) => id), client, stop, nextAccount: accounts.next },
+      queueIds: queues.map(({ id }) => id),
+      client,
+      stop,
+      nextAccount: accounts.next,
       lastFailed: watch.lastFailed,
       signInLink: () => service.signInLink(),
     };
@@ -251,10 +255,16 @@ async function assertNoServer(dataDir: string): Promise<void> {
 function devConfig(config: Config, dataDir: string): Config {
   return {
     ...config,
-    ...{ role: 'all', environment: 'development', dataDir, shutdownDelayMs: 0 },
+    role: 'all',
+    environment: 'development',
+    dataDir,
+    shutdownDelayMs: 0,
     // Its clock is moved on purpose.
-    ...{ maxClockJumpMs: Number.MAX_SAFE_INTEGER, retentionSweepMs: SWEEP_MS },
-    ...{ databaseUrl: undefined, directDatabaseUrl: undefined, replica: null },
+    maxClockJumpMs: Number.MAX_SAFE_INTEGER,
+    retentionSweepMs: SWEEP_MS,
+    databaseUrl: undefined,
+    directDatabaseUrl: undefined,
+    replica: null,
     webhookAllowCidrs: [...config.webhookAllowCidrs, ...ALLOWED],
   };
 }

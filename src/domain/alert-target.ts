@@ -124,7 +124,9 @@ function chosenService(
     throw invalidField('target.pagerDuty.routingKey', 'must be 16 to 64 letters and digits');
   }
   return {
-    ...{ webhookUrl: PAGERDUTY_URL, format: 'jobferry', routingKey },
+    webhookUrl: PAGERDUTY_URL,
+    format: 'jobferry',
+    routingKey,
     target: { type: 'pagerduty', severity: severity ?? before?.severity ?? 'critical', keyEnd },
   };
 }

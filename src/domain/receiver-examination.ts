@@ -70,13 +70,22 @@ export interface Setting {
 
 const ok = (name: string, text: string): ExaminationFinding => ({ name, status: 'ok', text, advice: null });
 const failed = (name: string, text: string, advice: string): ExaminationFinding => ({
-  ...{ name, status: 'failed', text, advice },
+  name,
+  status: 'failed',
+  text,
+  advice,
 });
 const warning = (name: string, text: string, advice: string): ExaminationFinding => ({
-  ...{ name, status: 'warning', text, advice },
+  name,
+  status: 'warning',
+  text,
+  advice,
 });
 export const skipped = (name: string, text: string): ExaminationFinding => ({
-  ...{ name, status: 'skipped', text, advice: null },
+  name,
+  status: 'skipped',
+  text,
+  advice: null,
 });
 
 /** By the code of a connection whose TLS failed. */

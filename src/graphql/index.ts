@@ -47,7 +47,10 @@ export function createGraphQL(
     context: ({ client, request: { signal }, res }) =>
       createContext(shared, {
         ...client,
-        ...{ streams, signal, connection: connectionOf(res), trace: traceOf(res.req.headers) },
+        streams,
+        signal,
+        connection: connectionOf(res),
+        trace: traceOf(res.req.headers),
       }),
     graphiql: false,
     landingPage: false,

@@ -52,7 +52,8 @@ function answerOf({ answer, responseBody }: SendResult & { abandoned?: never }):
   if (answer.kind === 'no_answer') return { error: answer.error };
   const { statusCode, retryAfter, isPermanent } = answer;
   return {
-    ...{ statusCode, body: responseBody ?? '' },
+    statusCode,
+    body: responseBody ?? '',
     ...(retryAfter === null ? {} : { retryAfter: retryAfter.slice(0, MAX_TEXT) }),
     ...(isPermanent === true ? { outcome: 'permanent' } : {}),
   };

@@ -175,8 +175,15 @@ class Session {
     if (this.#stopping.signal.aborted) return;
     const { statusCode = null, error = null, body = null } = answer;
     print.attempt({
-      ...{ at: new Date(), accountId: '', jobId: delivery.jobId, queue: queue.name, attempt: delivery.attempt },
-      ...{ statusCode, error, durationMs, answer: body },
+      at: new Date(),
+      accountId: '',
+      jobId: delivery.jobId,
+      queue: queue.name,
+      attempt: delivery.attempt,
+      statusCode,
+      error,
+      durationMs,
+      answer: body,
     });
     await answers?.add(answer);
     if (!isOnce) return;

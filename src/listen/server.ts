@@ -86,7 +86,9 @@ export function createServer(url: string, apiKey: string, stopping: AbortSignal,
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept },
       body: JSON.stringify({ query, variables }),
-      ...{ signal, headersTimeout: answerMs, bodyTimeout: SILENT_MS },
+      signal,
+      headersTimeout: answerMs,
+      bodyTimeout: SILENT_MS,
     });
 
   async function ask<T>(query: string, variables: object, signal: AbortSignal): Promise<T> {

@@ -25,7 +25,9 @@ export function startMetrics(
 ): RequestListener {
   const { role, workerCapacity: capacity } = config;
   const stateOf = (of: Worker) => ({
-    ...{ inFlight: of.inFlight(), lockedQueues: of.lockedQueues(), capacity },
+    inFlight: of.inFlight(),
+    lockedQueues: of.lockedQueues(),
+    capacity,
     delivers: of.problem() === null && of.keyProblem() === null,
   });
   const process = {

@@ -3,6 +3,7 @@ import { examine } from '../delivery/examine.ts';
 import { createSender, type Sender } from '../delivery/send.ts';
 import type { ExaminationFinding, Examined } from '../domain/receiver-examination.ts';
 import type { Logger } from '../log.ts';
+import type { Foundations } from './foundations.ts';
 
 /** The outbound side by the settings. @param maxSockets see `SenderOptions` */
 export function openSender(
@@ -29,4 +30,15 @@ export function createExaminer(
 ): (receiver: Examined, signal?: AbortSignal) => Promise<ExaminationFinding[]> {
   const { signatureHeader, webhookTimeoutMs: timeoutMs, jobLifetimeMs: lifetimeMs } = config;
   return (receiver, signal) => examine(sender, receiver, { signatureHeader, timeoutMs, lifetimeMs, signal });
+}
+
+/** A sender that is closed when the process ends. */
+export function openOwnSender(
+  { config, started }: Pick<Foundations, 'config' | 'started'>,
+  maxSockets: number,
+  how: { timeoutMs?: number; log?: Logger } = {},
+): Sender {
+  const sender = openSender(config, maxSockets, how);
+  started.add(() => sender.close());
+  return sender;
 }

@@ -11,7 +11,10 @@ const MAX_LENGTH = 60;
 /** How this process runs, for its heartbeats. */
 export function settingsOf(config: Config, { cipher }: Pick<Database, 'cipher'>): ProcessSettings {
   return {
-    ...{ host: hostname(), pid: process.pid, commit: COMMIT, keys: cipher.keyIds },
+    host: hostname(),
+    pid: process.pid,
+    commit: COMMIT,
+    keys: cipher.keyIds,
     shared: sharedOf(config),
   };
 }

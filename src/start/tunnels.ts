@@ -15,16 +15,25 @@ export function createTunnels(
     sender ??= openSender();
     const { startTunnelWorker } = await import('../worker/tunnel-worker.ts');
     return startTunnelWorker(db, tunnels.wrap(sender), log, {
-      ...{ databaseUrl: url, listener: new Listener({ url, log, origin: db.origin }), changes, tracing },
-      ...{ capacity: config.workerCapacity, webhookTimeoutMs: config.webhookTimeoutMs },
+      databaseUrl: url,
+      listener: new Listener({ url, log, origin: db.origin }),
+      changes,
+      tracing,
+      capacity: config.workerCapacity,
+      webhookTimeoutMs: config.webhookTimeoutMs,
       periods: { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs },
       mayDeliver: (queueId) => tunnels.mayDeliver(queueId),
       isTunnelled: (queueId) => tunnels.takes(queueId),
     });
   };
   const tunnels = new Tunnels({
-    ...{ db, listener, log, startWorker: config.role === 'api' ? startWorker : null },
-    ...{ timeoutMs: config.webhookTimeoutMs, signatureHeader: config.signatureHeader, reportUrl: config.reportUrl },
+    db,
+    listener,
+    log,
+    startWorker: config.role === 'api' ? startWorker : null,
+    timeoutMs: config.webhookTimeoutMs,
+    signatureHeader: config.signatureHeader,
+    reportUrl: config.reportUrl,
   });
   started.add(() => tunnels.stop());
   return tunnels;

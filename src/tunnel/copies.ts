@@ -43,13 +43,11 @@ export class Copies {
     // Without a report URL: a copy must not be reported.
     const headers = requestHeaders(
       {
-        ...{
-          url: job.webhookUrl,
-          secret: job.signingSecret,
-          nextSecret: job.nextSigningSecret,
-          body,
-          trace: job.trace,
-        },
+        url: job.webhookUrl,
+        secret: job.signingSecret,
+        nextSecret: job.nextSigningSecret,
+        body,
+        trace: job.trace,
         standardWebhooks: job.standardWebhooks,
         job: { id, queue: queueName, queueId: this.#queue.queueId, attempt, ackTimeout },
       },

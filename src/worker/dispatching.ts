@@ -48,27 +48,28 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
   const followed = new FollowedQueues(db);
   await followed.read();
   const liveness = await Liveness.start({
-    ...{ url: options.databaseUrl, log, origin: db.origin, listener },
+    url: options.databaseUrl,
+    log,
+    origin: db.origin,
+    listener,
     onConfirmedAgain: () => dispatcher?.resume(),
     isResting: () => dispatcher?.isResting === true,
   });
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const dispatching = new Dispatcher({
-    ...{
-      db,
-      sender,
-      log,
-      changes,
-      tracing,
-      followed,
-      workerId,
-      capacity,
-      leaseMs,
-      locks: listener,
-      mayDeliver,
-      isTunnelled,
-    },
+    db,
+    sender,
+    log,
+    changes,
+    tracing,
+    followed,
+    workerId,
+    capacity,
+    leaseMs,
+    locks: listener,
+    mayDeliver,
+    isTunnelled,
     mayClaim: () => liveness.confirmed,
     onWoken: () => liveness.wakeUp(),
     mayStart: (claimedAt) => liveness.covers(claimedAt),

@@ -26,7 +26,10 @@ describe('a rule of dead letters', () => {
     const one = await newAccount();
     const { graphql, accountId, queueId, receiver } = one;
     const rule = await createRule(graphql, {
-      ...{ kind: 'DEAD_LETTERS', queueId, threshold: 2, webhookUrl: `${receiver.url}/alerts` },
+      kind: 'DEAD_LETTERS',
+      queueId,
+      threshold: 2,
+      webhookUrl: `${receiver.url}/alerts`,
     });
     await die(queueId, 1);
     await fire(one);
@@ -44,7 +47,9 @@ describe('a rule of dead letters', () => {
       rule: { id: rule.id, kind: 'dead_letters', queue: 'orders', threshold: 2 },
       alerts: [
         {
-          ...{ state: 'firing', queue: 'orders', value: 3 },
+          state: 'firing',
+          queue: 'orders',
+          value: 3,
           cause: '3 jobs of orders died in the last 15 min. Most frequent: attempts exhausted, HTTP 500.',
         },
       ],
@@ -68,26 +73,31 @@ describe('a rule of dead letters', () => {
     );
     expect(list.nodes).toEqual([
       {
-        ...{ state: 'RESOLVED', resolution: 'CONDITION_OVER', queueName: 'orders', cause: body?.alerts[0]?.cause },
-        ...{ firedAt: expect.any(String), resolvedAt: expect.any(String) },
+        state: 'RESOLVED',
+        resolution: 'CONDITION_OVER',
+        queueName: 'orders',
+        cause: body?.alerts[0]?.cause,
+        firedAt: expect.any(String),
+        resolvedAt: expect.any(String),
         firingNotificationId: received(receiver)[0]?.id,
         resolvedNotificationId: received(receiver)[1]?.id,
       },
     ]);
     expect(alertRules).toEqual([
       {
-        ...{
-          kind: 'DEAD_LETTERS',
-          threshold: 2,
-          windowSeconds: 900,
-          queue: { name: 'orders' },
-          problem: null,
-          firing: [],
-        },
+        kind: 'DEAD_LETTERS',
+        threshold: 2,
+        windowSeconds: 900,
+        queue: { name: 'orders' },
+        problem: null,
+        firing: [],
         evaluatedAt: expect.any(String),
         lastNotification: {
-          ...{ id: received(receiver)[1]?.id, sentAt: expect.any(String), attempts: 1 },
-          ...{ webhookStatusCode: 200, error: null },
+          id: received(receiver)[1]?.id,
+          sentAt: expect.any(String),
+          attempts: 1,
+          webhookStatusCode: 200,
+          error: null,
         },
       },
     ]);
@@ -407,7 +417,9 @@ describe('a notification', () => {
     expect(alertRules).toEqual([
       {
         lastNotification: {
-          ...{ attempts: 10, failedAt: expect.any(String), nextAttemptAt: null },
+          attempts: 10,
+          failedAt: expect.any(String),
+          nextAttemptAt: null,
           // Alerts obey the address policy of all webhooks.
           error: 'address_not_allowed',
         },
@@ -596,7 +608,10 @@ describe('over the wire', () => {
          ... on AlertRulePayload { rule { threshold forSeconds format webhookUrl } } } }`,
     );
     expect(updateAlertRule.rule).toEqual({
-      ...{ threshold: 90, forSeconds: 0, format: 'JOBFERRY', webhookUrl: `${one.receiver.url}/` },
+      threshold: 90,
+      forSeconds: 0,
+      format: 'JOBFERRY',
+      webhookUrl: `${one.receiver.url}/`,
     });
     const { refused } = await graphql.query(
       `mutation { refused: updateAlertRule(id: "${id}", input: { windowSeconds: 300 }) {

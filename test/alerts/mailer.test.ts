@@ -16,8 +16,12 @@ const request = { mail, to: ['ops@example.org', 'dev@example.org'], stillMine: (
 const mailerOf = (port: number, more: Partial<MailServer> = {}, timeoutMs = 5000) =>
   new Mailer(
     {
-      ...{ host: '127.0.0.1', port, isSecure: false, login: null },
-      ...{ from: { name: 'Jobferry', address: 'alerts@example.com' }, ...more },
+      host: '127.0.0.1',
+      port,
+      isSecure: false,
+      login: null,
+      from: { name: 'Jobferry', address: 'alerts@example.com' },
+      ...more,
     },
     timeoutMs,
   );
@@ -32,9 +36,13 @@ describe('the mailer', () => {
         to: ['ops@example.org', 'dev@example.org'],
         auth: null,
         headers: {
-          ...{ from: 'Jobferry <alerts@example.com>', to: 'ops@example.org, dev@example.org' },
-          ...{ subject: 'Jobs die in orders', 'message-id': '<1@example.com>' },
-          ...{ references: '<a@example.com>', 'in-reply-to': '<a@example.com>', 'auto-submitted': 'auto-generated' },
+          from: 'Jobferry <alerts@example.com>',
+          to: 'ops@example.org, dev@example.org',
+          subject: 'Jobs die in orders',
+          'message-id': '<1@example.com>',
+          references: '<a@example.com>',
+          'in-reply-to': '<a@example.com>',
+          'auto-submitted': 'auto-generated',
           'content-type': 'text/plain; charset=utf-8',
         },
         text: expect.stringMatching(/^Gruß\n*$/),

@@ -77,7 +77,8 @@ describe('a rule with an e-mail target', () => {
     expect(over?.headers['in-reply-to']).toBe(fired?.headers['in-reply-to']);
     expect(over?.headers['message-id']).not.toBe(fired?.headers['message-id']);
     expect(await ruleOf(one.graphql)).toMatchObject({
-      ...{ webhookUrl: 'mailto:ops@example.org', format: 'JOBFERRY' },
+      webhookUrl: 'mailto:ops@example.org',
+      format: 'JOBFERRY',
       target: { __typename: 'AlertEmail', to: ['ops@example.org'] },
       lastNotification: { attempts: 1, sentAt: expect.any(String), webhookStatusCode: null, error: null },
     });
@@ -211,10 +212,16 @@ describe('a rule with a target in PagerDuty', () => {
     const [id] = await sql('select id from alert where rule_id = $1', [rule.id]);
     expect(events()).toEqual([
       {
-        ...{ routing_key: KEY, event_action: 'trigger', dedup_key: id?.id, client: 'Jobferry' },
+        routing_key: KEY,
+        event_action: 'trigger',
+        dedup_key: id?.id,
+        client: 'Jobferry',
         client_url: 'http://host/alerts',
         payload: expect.objectContaining({
-          ...{ severity: 'warning', source: 'orders', class: 'dead_letters', component: 'orders' },
+          severity: 'warning',
+          source: 'orders',
+          class: 'dead_letters',
+          component: 'orders',
           summary: expect.stringMatching(/^1 job of orders died/),
         }),
       },

@@ -25,7 +25,10 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     const mails = await account.createQueue('mails', receiver);
     await service.inDatabase(async (db) => {
       await insertJob(db, {
-        ...{ queueId: orders, payload: '{}', created: 7200, status: 'completed' },
+        queueId: orders,
+        payload: '{}',
+        created: 7200,
+        status: 'completed',
         history: [{ attempt: 1, status: 'success', at: 7190, code: 200 }],
       });
       // As the roll-up did at the time.
@@ -121,7 +124,10 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     await account.publishUntil('AWAITING_ACK', 'reports');
     const lastAt = await service.inDatabase(async (db) => {
       await insertJob(db, {
-        ...{ queueId: reports, payload: '{}', created: 2000, status: 'completed' },
+        queueId: reports,
+        payload: '{}',
+        created: 2000,
+        status: 'completed',
         history: [{ attempt: 1, status: 'success', at: 1990, code: 202 }],
       });
       await db.query(

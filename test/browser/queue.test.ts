@@ -61,7 +61,14 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     // The chart leaves out the present five minutes until half of them have passed.
     await service.inDatabase((db) =>
       insertPast(db, {
-        ...{ queueId, from: 18, to: 8, count: 6, code: 200, tookMs: 50, lateMs: 10, end: 'completed' },
+        queueId,
+        from: 18,
+        to: 8,
+        count: 6,
+        code: 200,
+        tookMs: 50,
+        lateMs: 10,
+        end: 'completed',
         payload: `'{}'`,
       }),
     );

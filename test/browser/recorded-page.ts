@@ -45,7 +45,9 @@ export function replayPage({ url, cookie }: Session, { stream, queries, periodMs
     fetch(new URL('graphql', url), {
       method: 'POST',
       headers: {
-        ...{ 'content-type': 'application/json', accept, 'jobferry-dashboard': '1' },
+        'content-type': 'application/json',
+        accept,
+        'jobferry-dashboard': '1',
         cookie: `${cookie?.name}=${cookie?.value}`,
       },
       body,

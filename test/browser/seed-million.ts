@@ -29,8 +29,15 @@ export async function seedMillion(databaseUrl: string, queues: QueueIds): Promis
         const [from, to] = [2880 - n * span + 180, 2880 - (n + 1) * span + 180];
         const outcome = end === 'dead' ? { code: 500, body: '{"error":"internal"}', attempts: 1 } : { code: 200 };
         await insertPast(db, {
-          ...{ queueId: queues[name] ?? '', from, to, count: Math.ceil((JOBS * share) / batches), end, payload },
-          ...{ tookMs: 60, lateMs: 40, ...outcome },
+          queueId: queues[name] ?? '',
+          from,
+          to,
+          count: Math.ceil((JOBS * share) / batches),
+          end,
+          payload,
+          tookMs: 60,
+          lateMs: 40,
+          ...outcome,
         });
       }
     }

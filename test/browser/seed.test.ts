@@ -11,8 +11,15 @@ beforeAll(async () => {
 it('has a job for each waiting reason that lasts', async () => {
   const { jobs, graphql } = service;
   const expected = {
-    ...{ retrying: 'BACKOFF', held: 'HELD', delayed: 'DELAYED', paused: 'PAUSED', due: 'DUE', noSlot: 'CONCURRENCY' },
-    ...{ rateLimited: 'RATE_LIMIT', queueHeld: 'QUEUE_HELD', behindProbe: 'PROBE_IN_FLIGHT' },
+    retrying: 'BACKOFF',
+    held: 'HELD',
+    delayed: 'DELAYED',
+    paused: 'PAUSED',
+    due: 'DUE',
+    noSlot: 'CONCURRENCY',
+    rateLimited: 'RATE_LIMIT',
+    queueHeld: 'QUEUE_HELD',
+    behindProbe: 'PROBE_IN_FLIGHT',
   };
   const find = async () => {
     const found = await Promise.all(
@@ -32,9 +39,14 @@ it('has a job for each waiting reason that lasts', async () => {
 it('has a job for each cause of death', async () => {
   const { jobs, graphql } = service;
   const expected = {
-    ...{ attemptsExhausted: 'ATTEMPTS_EXHAUSTED', ackTimeout: 'ACK_TIMEOUT', nacked: 'NACKED', cancelled: 'CANCELLED' },
-    ...{ deferCapExhausted: 'DEFER_CAP_EXHAUSTED', retryAfterExceedsLifetime: 'RETRY_AFTER_EXCEEDS_LIFETIME' },
-    ...{ lifetimeExceeded: 'DELIVERY_LIFETIME_EXCEEDED', queueDeleted: 'QUEUE_DELETED' },
+    attemptsExhausted: 'ATTEMPTS_EXHAUSTED',
+    ackTimeout: 'ACK_TIMEOUT',
+    nacked: 'NACKED',
+    cancelled: 'CANCELLED',
+    deferCapExhausted: 'DEFER_CAP_EXHAUSTED',
+    retryAfterExceedsLifetime: 'RETRY_AFTER_EXCEEDS_LIFETIME',
+    lifetimeExceeded: 'DELIVERY_LIFETIME_EXCEEDED',
+    queueDeleted: 'QUEUE_DELETED',
   };
   const found = await Promise.all(
     Object.keys(expected).map(async (name) => {

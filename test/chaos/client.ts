@@ -71,7 +71,12 @@ export function createClient(options: { key: string; baseUrls: () => string[]; r
     await wait(breakAfterMs);
     socket.destroy();
     const answered: Answered = {
-      ...{ to: baseUrl, invokedAt, endedAt: Date.now(), outcome: 'indeterminate', status: null, body: null },
+      to: baseUrl,
+      invokedAt,
+      endedAt: Date.now(),
+      outcome: 'indeterminate',
+      status: null,
+      body: null,
     };
     return answered;
   }

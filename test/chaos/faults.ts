@@ -93,7 +93,9 @@ export const freezeWorker: Fault = (rig) =>
     const frozen = slot.process;
     if (frozen === null) return;
     const record = note(rig, 'freeze-worker', {
-      ...{ pid: frozen.pid, baseUrl: frozen.baseUrl, workerId: slot.workerId },
+      pid: frozen.pid,
+      baseUrl: frozen.baseUrl,
+      workerId: slot.workerId,
     });
     process.kill(frozen.pid, 'SIGSTOP');
     try {

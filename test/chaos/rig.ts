@@ -182,7 +182,13 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   async function catchUp(withinMs: number): Promise<void> {
     const leap = async (shiftMs: number, isDone: () => Promise<boolean>) => {
       const fault: FaultRecord = {
-        ...{ kind: 'clock', pid: 0, at: Date.now(), healedAt: null, interrupted: [], underWay: 0, shiftMs },
+        kind: 'clock',
+        pid: 0,
+        at: Date.now(),
+        healedAt: null,
+        interrupted: [],
+        underWay: 0,
+        shiftMs,
       };
       faults.push(fault);
       await readings.shiftClock(shiftMs);
@@ -293,7 +299,13 @@ export async function startRig(options: RigOptions): Promise<Rig> {
 async function createQueue(client: Client, url: string, settings: (typeof QUEUES)[number]): Promise<QueueRecord> {
   const { name, mode, concurrency, maxAttempts, maxDefers, dlqEnabled, rateLimitMax } = settings;
   const sent = {
-    ...{ name, mode, concurrency, maxAttempts, maxDefers, dlqEnabled, rateLimitMax },
+    name,
+    mode,
+    concurrency,
+    maxAttempts,
+    maxDefers,
+    dlqEnabled,
+    rateLimitMax,
     webhookUrl: `${url}/${name}`,
     rateLimitWindow: settings.rateLimitWindowMs / 1000,
     backoffType: 'fixed',

@@ -76,7 +76,11 @@ async function silenced(rig: Parameters<Fault>[0], how: Parameters<typeof silenc
 
 const SILENCE: Phase = {
   name: 'F-31, F-32, F-33: silent connections',
-  ...{ seed: SEED, workers: WORKERS, apis: 3, perSecond: PER_SECOND, relayEach: true },
+  seed: SEED,
+  workers: WORKERS,
+  apis: 3,
+  perSecond: PER_SECOND,
+  relayEach: true,
   startServer: () => startServer({ settings: ['max_connections = 300'] }),
   faults: async (rig) => {
     const kinds = await Promise.all([
@@ -92,7 +96,12 @@ const SILENCE: Phase = {
 
 const FAILOVER: Phase = {
   name: 'F-34: failovers',
-  ...{ seed: SEED + 1, workers: 3, apis: 2, perSecond: PER_SECOND, relayEach: true, startServer: startServerPair },
+  seed: SEED + 1,
+  workers: 3,
+  apis: 2,
+  perSecond: PER_SECOND,
+  relayEach: true,
+  startServer: startServerPair,
   faults: async (rig) => {
     const until = within(20 * MINUTES);
     const { returns } = COUNTS;
@@ -104,7 +113,12 @@ const FAILOVER: Phase = {
 
 const READ_ONLY: Phase = {
   name: 'F-35: a database that takes no writes',
-  ...{ seed: SEED + 2, workers: 2, apis: 2, perSecond: SMALL_LOAD * 2, relayEach: true, ...SIDE_BY_SIDE },
+  seed: SEED + 2,
+  workers: 2,
+  apis: 2,
+  perSecond: SMALL_LOAD * 2,
+  relayEach: true,
+  ...SIDE_BY_SIDE,
   faults: async (rig) => {
     const until = within(20 * MINUTES);
     // One as long as an operator's mistake, the others as long as a switch of servers.
@@ -117,28 +131,44 @@ const READ_ONLY: Phase = {
 
 const SUSPENDED: Phase = {
   name: 'F-36: suspended processes',
-  ...{ seed: SEED + 3, workers: 8, apis: 1, perSecond: PER_SECOND, relayEach: true },
+  seed: SEED + 3,
+  workers: 8,
+  apis: 1,
+  perSecond: PER_SECOND,
+  relayEach: true,
   faults: (rig) => strike(rig, suspendWorker, { times: COUNTS.suspensions, atOnce: 5, until: within(15 * MINUTES) }),
   least: { 'suspend-worker': COUNTS.suspensions },
 };
 
 const STALLED: Phase = {
   name: 'F-50: answers in the sockets of a stalled process',
-  ...{ seed: SEED + 7, workers: 6, apis: 1, perSecond: PER_SECOND },
+  seed: SEED + 7,
+  workers: 6,
+  apis: 1,
+  perSecond: PER_SECOND,
   faults: (rig) => strike(rig, stallWorker, { times: COUNTS.stalls, atOnce: 3, until: within(5 * MINUTES) }),
   least: { 'stall-worker': COUNTS.stalls },
 };
 
 const OPENING: Phase = {
   name: 'F-43: a database that stalls while connections are opened',
-  ...{ seed: SEED + 8, workers: 2, apis: 2, perSecond: SMALL_LOAD * 2, relayEach: true, ...SIDE_BY_SIDE },
+  seed: SEED + 8,
+  workers: 2,
+  apis: 2,
+  perSecond: SMALL_LOAD * 2,
+  relayEach: true,
+  ...SIDE_BY_SIDE,
   faults: (rig) => strike(rig, stallOpening, { times: COUNTS.openings, atOnce: 1, until: within(10 * MINUTES) }),
   least: { 'stall-opening': COUNTS.openings },
 };
 
 const LOCKED: Phase = {
   name: 'F-44: a foreign lock on a queue',
-  ...{ seed: SEED + 9, workers: 1, apis: 1, perSecond: SMALL_LOAD * 2, ...SIDE_BY_SIDE },
+  seed: SEED + 9,
+  workers: 1,
+  apis: 1,
+  perSecond: SMALL_LOAD * 2,
+  ...SIDE_BY_SIDE,
   faults: (rig) => strike(rig, lockQueue, { times: COUNTS.locks, atOnce: 1, until: within(10 * MINUTES) }),
   least: { 'foreign-lock': COUNTS.locks },
 };
@@ -148,7 +178,11 @@ async function playProxy(): Promise<void> {
   try {
     await runPhase(evidence, {
       name: 'F-45: a proxy that goes away',
-      ...{ seed: SEED + 20, workers: 1, apis: 1, perSecond: SMALL_LOAD, ...SIDE_BY_SIDE },
+      seed: SEED + 20,
+      workers: 1,
+      apis: 1,
+      perSecond: SMALL_LOAD,
+      ...SIDE_BY_SIDE,
       env: { WEBHOOK_PROXY_URL: proxy.url },
       faults: (rig) => strike(rig, loseWay('proxy-away', proxy), { times: COUNTS.proxies, atOnce: 1 }),
       least: { 'proxy-away': COUNTS.proxies },
@@ -164,9 +198,14 @@ async function playResolvers(): Promise<void> {
   try {
     await runPhase(evidence, {
       name: 'F-46: no name server answers',
-      ...{ seed: SEED + 21, workers: 1, apis: 1, perSecond: SMALL_LOAD },
+      seed: SEED + 21,
+      workers: 1,
+      apis: 1,
+      perSecond: SMALL_LOAD,
       // A look-up takes 3 s, and then a second to learn that no name server works.
-      ...{ hosts: HOSTS, env: { WEBHOOK_DNS_SERVERS: names.address }, webhookTimeoutMs: 6000 },
+      hosts: HOSTS,
+      env: { WEBHOOK_DNS_SERVERS: names.address },
+      webhookTimeoutMs: 6000,
       faults: (rig) => {
         const way = { begin: silence(false), end: silence(true) };
         return strike(rig, loseWay('names-away', way), { times: COUNTS.resolvers, atOnce: 1 });
@@ -185,8 +224,14 @@ async function playNames(): Promise<void> {
   try {
     await runPhase(evidence, {
       name: 'F-37: a name server that drops',
-      ...{ seed: SEED + 4, workers: 1, apis: 1, perSecond: SMALL_LOAD * 2, relayEach: true },
-      ...{ hosts: HOSTS, env: { WEBHOOK_DNS_SERVERS: names.address }, webhookTimeoutMs: 15_000 },
+      seed: SEED + 4,
+      workers: 1,
+      apis: 1,
+      perSecond: SMALL_LOAD * 2,
+      relayEach: true,
+      hosts: HOSTS,
+      env: { WEBHOOK_DNS_SERVERS: names.address },
+      webhookTimeoutMs: 15_000,
       // The last host's names are always answered.
       faults: (rig) => strike(rig, dropNames(names, HOSTS.slice(0, -1)), { times: COUNTS.names, atOnce: 3 }),
       least: { 'name-server': COUNTS.names },
@@ -201,7 +246,11 @@ const CLOCKS: Phase[] = Array.from({ length: Math.min(COUNTS.clocks, COUNTS.cloc
   const times = Math.floor((COUNTS.clocks + n) / COUNTS.clockServices) || 1;
   return {
     name: `F-38: wrong clocks, ${n + 1}`,
-    ...{ seed: SEED + 10 + n, workers: 1, apis: 1, perSecond: SMALL_LOAD / 4, ...SIDE_BY_SIDE },
+    seed: SEED + 10 + n,
+    workers: 1,
+    apis: 1,
+    perSecond: SMALL_LOAD / 4,
+    ...SIDE_BY_SIDE,
     env: { RETENTION_SWEEP_SECONDS: '5' },
     faults: async (rig) => {
       for (const hours of [100, -1, 1]) {
@@ -218,7 +267,12 @@ async function playDisk(): Promise<void> {
   try {
     await runPhase(evidence, {
       name: 'F-39: a full disk',
-      ...{ seed: SEED + 5, workers: 1, apis: 1, perSecond: SMALL_LOAD, relayEach: true, ...SIDE_BY_SIDE },
+      seed: SEED + 5,
+      workers: 1,
+      apis: 1,
+      perSecond: SMALL_LOAD,
+      relayEach: true,
+      ...SIDE_BY_SIDE,
       startServer: () => startServer({ folder: disk.folder, settings }),
       faults: (rig) =>
         strike(rig, fillDisk(disk.folder, COUNTS.diskSeconds * 1000), { times: COUNTS.disks, atOnce: 1 }),
@@ -231,7 +285,12 @@ async function playDisk(): Promise<void> {
 
 const STANDBY: Phase = {
   name: 'F-40: a standby that hangs',
-  ...{ seed: SEED + 6, workers: 1, apis: 2, perSecond: SMALL_LOAD, relayEach: true, ...SIDE_BY_SIDE },
+  seed: SEED + 6,
+  workers: 1,
+  apis: 2,
+  perSecond: SMALL_LOAD,
+  relayEach: true,
+  ...SIDE_BY_SIDE,
   startServer: startServerPair,
   faults: (rig) => strike(rig, hangStandby(COUNTS.standbySeconds * 1000), { times: COUNTS.standbys, atOnce: 1 }),
   least: { 'standby-hangs': COUNTS.standbys },

@@ -53,11 +53,9 @@ async function strike(rig: Rig, slot: Slot, how: Silence, meant: Meant): Promise
   const hitsListener = meant === 'listener' || meant === 'all';
   const claims = await claimsOf(rig, slot);
   const record = note(rig, how, {
-    ...{
-      pid: slot.process?.pid ?? 0,
-      workerId: slot.workerId,
-      connections: `${meant} of ${slot.role} ${slot.workerId ?? ''}`.trim(),
-    },
+    pid: slot.process?.pid ?? 0,
+    workerId: slot.workerId,
+    connections: `${meant} of ${slot.role} ${slot.workerId ?? ''}`.trim(),
     underWay: isWorker ? claims.length : rig.client.underWay(slot.process?.baseUrl ?? ''),
     boundMs: hitsListener ? OTHER_BOUND_MS : LOCK_BOUND_MS,
   });
@@ -99,7 +97,9 @@ export const suspendWorker: Fault = (rig) =>
     const suspended = slot.process;
     if (suspended === null) return;
     const record = note(rig, 'suspend-worker', {
-      ...{ pid: suspended.pid, baseUrl: suspended.baseUrl, workerId: slot.workerId },
+      pid: suspended.pid,
+      baseUrl: suspended.baseUrl,
+      workerId: slot.workerId,
     });
     process.kill(suspended.pid, 'SIGSTOP');
     try {
@@ -123,7 +123,9 @@ export const stallWorker: Fault = (rig) =>
     const stalled = slot.process;
     if (stalled === null) return;
     const record = note(rig, 'stall-worker', {
-      ...{ pid: stalled.pid, baseUrl: stalled.baseUrl, workerId: slot.workerId },
+      pid: stalled.pid,
+      baseUrl: stalled.baseUrl,
+      workerId: slot.workerId,
     });
     process.kill(stalled.pid, 'SIGSTOP');
     try {

@@ -14,7 +14,10 @@ const job = { id: 'a'.repeat(24), attempt: 1 } as DeliveredJob<unknown>;
 const headers = new Headers();
 const extended: ExtendAnswer = { status: 200, body: { deadline: '2026-01-31T12:00:00.000Z' }, headers };
 const refusal = (status: 400 | 401 | 404 | 500 | 503, isOver = false): ExtendAnswer => ({
-  ...{ status, body: { error: 'no' }, headers, isOver },
+  status,
+  body: { error: 'no' },
+  headers,
+  isOver,
 });
 const lost = () => Promise.reject(new JobferryConnectionError('POST /graphql', 1, new Error('cut')));
 const ACK_TIMEOUT_MS = 90;

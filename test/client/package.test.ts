@@ -164,7 +164,8 @@ describe('the package', () => {
       console.log(JSON.stringify({ statuses, outcome, published: published.length }));`;
     expect(await runInProject('fake.mjs', text)).toEqual({
       statuses: [400, 400, 400, 400, 201, 404, 400, 400, 400, 400, 400, 201, 400],
-      ...{ outcome: 'unchanged', published: 1 },
+      outcome: 'unchanged',
+      published: 1,
     });
   });
 

@@ -11,8 +11,12 @@ import { listen } from '../support/listen.ts';
 
 const secret = 'whsec_of-the-queue';
 const body = buildEnvelope({
-  ...{ id: 'a'.repeat(24), queue: 'emails', payload: '{"to":7,"lines":[{}]}' },
-  ...{ attempt: 1, maxAttempts: 3, createdAt: new Date('2026-01-31T12:00:00.000Z') },
+  id: 'a'.repeat(24),
+  queue: 'emails',
+  payload: '{"to":7,"lines":[{}]}',
+  attempt: 1,
+  maxAttempts: 3,
+  createdAt: new Date('2026-01-31T12:00:00.000Z'),
 });
 const genuine = { 'x-service-signature': sign(body, secret) };
 const schema = z.object({ to: z.string(), lines: z.array(z.object({ sku: z.string() })) });

@@ -37,7 +37,10 @@ async function createAckQueue(run: HandlerFunction<object>, options: QueueOption
   const queue = await api.createQueue({ name, webhookUrl: 'http://127.0.0.1:9/', ...settings });
   const errors: unknown[] = [];
   const webhook: WebhookOptions = {
-    ...{ secret: queue.signingSecret, mode: 'ack', baseUrl: proxy.url, apiKey: key },
+    secret: queue.signingSecret,
+    mode: 'ack',
+    baseUrl: proxy.url,
+    apiKey: key,
     ...(told ? { ackTimeout } : {}),
     heartbeat,
     onError: (error) => errors.push(error),

@@ -148,7 +148,9 @@ describe('the fake client', () => {
     expect(created).toMatchObject({ outcome: 'created', signingSecret, warning: null, queue: { mode: 'ack' } });
     expect(queues).toMatchObject([{ name: 'emails', webhookUrl: 'http://127.0.0.1:9001/', tags: ['eu', 'mail'] }]);
     expect(await client.queues.ensure({ ...settings, signingSecret })).toEqual({
-      ...{ ...created, outcome: 'unchanged', signingSecret: null },
+      ...created,
+      outcome: 'unchanged',
+      signingSecret: null,
     });
     expect(await client.queues.ensure({ ...settings, tags: ['eu'] })).toMatchObject({ outcome: 'updated' });
     expect(queues[0]?.tags).toEqual(['eu']);
@@ -160,7 +162,8 @@ describe('the fake client', () => {
     expect(listed[0]).toEqual(created.queue);
     for (const refused of [{ tags: ['No Tag'] }, { signingSecret: 'short' }, { concurrency: 0 }])
       await expect(client.queues.ensure({ ...settings, name: 'other', ...refused })).rejects.toMatchObject({
-        ...{ status: 400, fieldErrors: { [Object.keys(refused)[0] ?? '']: expect.anything() } },
+        status: 400,
+        fieldErrors: { [Object.keys(refused)[0] ?? '']: expect.anything() },
       });
     expect(queues).toHaveLength(2);
   });

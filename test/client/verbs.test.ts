@@ -88,7 +88,8 @@ describe('queues.ensure', () => {
     await expect(refused).rejects.toMatchObject({ status: 400, fieldErrors: { maxAttempts: [expect.any(String)] } });
     const name = 'No Name';
     await expect(client.queues.ensure({ name, webhookUrl: 'http://127.0.0.1:9/' })).rejects.toMatchObject({
-      ...{ status: 400, fieldErrors: { name: [expect.any(String)] } },
+      status: 400,
+      fieldErrors: { name: [expect.any(String)] },
     });
   });
 });
@@ -151,7 +152,10 @@ describe('verbs of queues', () => {
     expect(await client.queues.checkReceiver(name)).toMatchObject({ webhookStatusCode: 500, error: 'HTTP 500' });
     const findings = await client.queues.examineReceiver(name, { payload: '{"to":"ada"}' });
     expect(findings).toContainEqual({
-      ...{ name: expect.any(String), status: 'FAILED', text: expect.any(String), advice: expect.any(String) },
+      name: expect.any(String),
+      status: 'FAILED',
+      text: expect.any(String),
+      advice: expect.any(String),
     });
   });
 

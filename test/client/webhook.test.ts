@@ -97,7 +97,9 @@ describe.each(KINDS)('the %s handler in standard mode', (_kind, serve) => {
     });
     const job = await waitForJob(client, await publish(), isDead);
     expect(job).toMatchObject({
-      ...{ attempts: 1, maxAttempts: 3, lastError: 'HTTP 422' },
+      attempts: 1,
+      maxAttempts: 3,
+      lastError: 'HTTP 422',
       history: [{ status: 'failed', error: 'HTTP 422', webhookStatusCode: 422 }],
     });
     const graphql = createGraphQLClient(baseUrl, apiKey);

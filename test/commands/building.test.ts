@@ -41,7 +41,11 @@ describe('queue create, update and rotate', () => {
   it('take each setting of the contract', async () => {
     const created = await newQueue('mails', '/', '--mode', 'ack', '--ack-timeout', '2m', '--rate-limit-max', '10');
     expect(created).toMatchObject({
-      ...{ id: ID, signingSecret: expect.stringMatching(/^whsec_/), mode: 'ack', ackTimeout: 120, rateLimitMax: 10 },
+      id: ID,
+      signingSecret: expect.stringMatching(/^whsec_/),
+      mode: 'ack',
+      ackTimeout: 120,
+      rateLimitMax: 10,
     });
     const changed = [
       '--rate-limit-max',
@@ -54,17 +58,27 @@ describe('queue create, update and rotate', () => {
       '1',
     ];
     expect(await cli.json('queue', 'update', 'mails', ...changed)).toMatchObject({
-      ...{ id: created.id, rateLimitMax: null, dlqEnabled: false, backoffType: 'fixed', maxAttempts: 1 },
+      id: created.id,
+      rateLimitMax: null,
+      dlqEnabled: false,
+      backoffType: 'fixed',
+      maxAttempts: 1,
     });
     expect(await cli.text('queue', 'update', created.id, '--concurrency', '2')).toBe('Queue mails is changed.');
     await cli.run('queue', 'update', 'mails', '--standard-webhooks', 'yes', '--production', 'yes', '--tag', 'mail,eu');
     const copied = ['--copy-of', 'mails', '--concurrency', '1', '--tag', 'us'];
     expect(await cli.json('queue', 'create', 'copy', ...copied)).toMatchObject({
-      ...{ name: 'copy', maxAttempts: 1, concurrency: 1, signingSecret: expect.stringMatching(/^whsec_/) },
+      name: 'copy',
+      maxAttempts: 1,
+      concurrency: 1,
+      signingSecret: expect.stringMatching(/^whsec_/),
     });
     const tagged = ['queue', 'create', 'tagged', '--url', 'http://10.0.0.1/', '--mode', 'ack', '--tag', 'mail'];
     expect(await cli.json(...tagged)).toMatchObject({
-      ...{ id: ID, name: 'tagged', mode: 'ack', signingSecret: expect.stringMatching(/^whsec_/) },
+      id: ID,
+      name: 'tagged',
+      mode: 'ack',
+      signingSecret: expect.stringMatching(/^whsec_/),
       warning: expect.stringMatching(/^10\.0\.0\.1 is not a public address/),
     });
     expect(await cli.text('queue', 'show', 'tagged')).toMatch(/^tags +mail$/m);
@@ -373,7 +387,9 @@ describe('apply', () => {
   it('shows the names of variables, not their values, and refuses without the name of a function', async () => {
     await newQueue('varied');
     const other = openCommands(service.databaseUrl, {
-      ...{ JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: service.apiKey, CI_TOKEN: 'token-of-ci' },
+      JOBFERRY_URL: service.jobferry.baseUrl,
+      JOBFERRY_API_KEY: service.apiKey,
+      CI_TOKEN: 'token-of-ci',
     });
     const path = await fileOf(`{"queues":[{"name":"varied","webhookUrl":"http://127.0.0.1:1/\${CI_TOKEN}"}]}`);
     for (const args of [['--dry-run'], []]) {

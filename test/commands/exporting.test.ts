@@ -56,7 +56,9 @@ describe('job list --format', () => {
       export: 'jobs',
       filter: 'payload.customer.id:42 queue:bad state:dead',
       query: { filter: { queueNames: ['bad'], states: ['DEAD'], payload: { path: 'customer.id', value: 42 } } },
-      ...{ payloads: true, matching: 1, matchingIsExact: true },
+      payloads: true,
+      matching: 1,
+      matchingIsExact: true,
     });
     expect(JSON.parse(row)).toMatchObject({ queue: 'bad', state: 'DEAD', lastError: 'HTTP 500', attempts: 1 });
     // The digits of the payload are those that were published.

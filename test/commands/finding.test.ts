@@ -163,7 +163,12 @@ describe('a queue', () => {
     await op.queues.rotateSigningSecret(account, id, 3600);
     const [due] = await op.db.query<{ at: Date }>('select scheduled_for as at from job where id = $1', [held]);
     expect(await operator.json('queue', 'show', 'waits')).toMatchObject({
-      ...{ due: 2, later: 3, backoff: 1, held: 1, oldestDueId: oldest, nextDueAt: due?.at.toISOString() },
+      due: 2,
+      later: 3,
+      backoff: 1,
+      held: 1,
+      oldestDueId: oldest,
+      nextDueAt: due?.at.toISOString(),
     });
     const text = await operator.text('queue', 'show', 'waits');
     expect(text).toMatch(new RegExp(`^oldest due +.*, job ${oldest}$`, 'm'));

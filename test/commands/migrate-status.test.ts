@@ -60,7 +60,9 @@ it('shows what is missing, what failed with the reason, and the schema of a late
   const failed = await status();
   expect(failed).toMatchObject({ state: 'failed', isFailure: true });
   expect(failed.migrations[0]).toMatchObject({
-    ...{ name: names[0], state: 'failed', at: expect.any(String) },
+    name: names[0],
+    state: 'failed',
+    at: expect.any(String),
     reason: expect.stringMatching(/failed, nothing of it was kept: .*already exists/),
   });
   expect(failed.text).toContain('already exists');

@@ -4,7 +4,6 @@ import {
   addSample,
   leadOfAction,
   paceOfAction,
-  pairsOfSelection,
   progressText,
   rateOfAction,
   type Sample,
@@ -16,6 +15,7 @@ import {
 } from '../../src/dashboard/features/actions/model/action.ts';
 import { sentenceOfActions } from '../../src/dashboard/features/actions/model/action-list.ts';
 import { hasOutcome, isSettled, sharesOf } from '../../src/dashboard/features/actions/model/outcome.ts';
+import { pairsOfSelection } from '../../src/dashboard/features/actions/model/selection.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 
 const START = '2026-11-12T12:04:29Z';
@@ -24,18 +24,24 @@ const VIEW = { now: NOW, zone: 'utc' } as const;
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 const RUNNING: ActionState & { queue: { name: string } | null } = {
-  ...{ kind: 'REPLAY_DEAD_LETTERS', status: 'RUNNING', matched: 1998, processed: 1204, succeeded: 1198, skipped: 6 },
-  ...{
-    ratePerSecond: 10,
-    canary: true,
-    canaryJobId: '01a1cfa524c8000000051c3a',
-    error: null,
-    repeatedStep: null,
-    requestedBy: 'jf_4kQ…x7Pd',
-    pausedAt: null,
-    pausedBy: null,
-  },
-  ...{ createdAt: START, updatedAt: '2026-11-12T12:06:31Z', finishedAt: null, queue: { name: 'order-events' } },
+  kind: 'REPLAY_DEAD_LETTERS',
+  status: 'RUNNING',
+  matched: 1998,
+  processed: 1204,
+  succeeded: 1198,
+  skipped: 6,
+  ratePerSecond: 10,
+  canary: true,
+  canaryJobId: '01a1cfa524c8000000051c3a',
+  error: null,
+  repeatedStep: null,
+  requestedBy: 'jf_4kQ…x7Pd',
+  pausedAt: null,
+  pausedBy: null,
+  createdAt: START,
+  updatedAt: '2026-11-12T12:06:31Z',
+  finishedAt: null,
+  queue: { name: 'order-events' },
 };
 const sentence = (change: Partial<ActionState>, rate: number | null = 10, stoppedBy: string | null = null) =>
   plain(sentenceOfAction({ ...RUNNING, ...change }, { rate, stoppedBy }));
@@ -89,7 +95,9 @@ describe('the first line of an action', () => {
     );
     expect(titleOfAction({ ...RUNNING, ...pause })).toBe('Paused');
     expect(stepsOf({ ...RUNNING, ...pause }, null, null)[0]).toMatchObject({
-      ...{ at: Date.parse(pause.pausedAt), icon: 'paused', signal: 'idle' },
+      at: Date.parse(pause.pausedAt),
+      icon: 'paused',
+      signal: 'idle',
     });
     expect(plain(textOfPhrase(sentenceOfActions([{ ...RUNNING, ...pause }], true, VIEW)))).toBe(
       'No action is running. The last one, the replay of order-events, was paused at 12:06:31.',
@@ -178,20 +186,17 @@ describe('the request of an action', () => {
   it('has a word for each member that narrows it', () => {
     expect(
       pairsOfSelection({
-        ...{
-          fingerprints: ['bc03a4af6c368fe6'],
-          queueIds: ['01a2030a2612000623acf7d6'],
-          receivers: ['a.example'],
-          replayed: false,
-          dead: {},
-        },
-        ...{
-          created: { from: '2026-11-12' },
-          attempts: { min: 2, max: 2 },
-          payload: { path: 'a', op: 'EXISTS' },
-          somethingNew: 3,
-        },
-        ...{ dismissed: false, jobs: { deferCount: { min: 1 }, anyWebhookStatusClasses: [5] } },
+        fingerprints: ['bc03a4af6c368fe6'],
+        queueIds: ['01a2030a2612000623acf7d6'],
+        receivers: ['a.example'],
+        replayed: false,
+        dead: {},
+        created: { from: '2026-11-12' },
+        attempts: { min: 2, max: 2 },
+        payload: { path: 'a', op: 'EXISTS' },
+        somethingNew: 3,
+        dismissed: false,
+        jobs: { deferCount: { min: 1 }, anyWebhookStatusClasses: [5] },
       }),
     ).toEqual([
       ['Cause', 'bc03a4af6c368fe6'],

@@ -67,7 +67,10 @@ describe('a kind of alert rule', () => {
 describe('the page of alerts', () => {
   it('says what fires', () => {
     const rule = (firing: number[], evaluatedAt: string | null = before(5), createdAt = before(900)) => ({
-      ...{ firing, createdAt, evaluatedAt, problem: null },
+      firing,
+      createdAt,
+      evaluatedAt,
+      problem: null,
     });
     const head = (...rules: ReturnType<typeof rule>[]) => headOfAlerts(rules, VIEW);
     expect(headOfAlerts(null, VIEW).h1).toBe('Alerts');
@@ -114,21 +117,31 @@ describe('the page of alerts', () => {
       threshold: ' 1 min ',
       windowSeconds: 600,
       forSeconds: '0',
-      ...{ ...FIRST_TARGET, webhookUrl: ' http://a/ ', isSlack: true },
+      ...FIRST_TARGET,
+      webhookUrl: ' http://a/ ',
+      isSlack: true,
     } as const;
     expect(inputOfRule(draft)).toEqual({
-      ...{ kind: 'OLDEST_DUE', queueId: 'q', threshold: 60, windowSeconds: null, forSeconds: 0 },
+      kind: 'OLDEST_DUE',
+      queueId: 'q',
+      threshold: 60,
+      windowSeconds: null,
+      forSeconds: 0,
       target: { webhook: { url: 'http://a/', format: 'SLACK' } },
     });
     expect(inputOfRule({ ...draft, kind: 'DEAD_LETTERS', forSeconds: ' 90 s ', threshold: '3' })).toMatchObject({
-      ...{ windowSeconds: 600, forSeconds: 90, threshold: 3 },
+      windowSeconds: 600,
+      forSeconds: 90,
+      threshold: 3,
     });
     // The server refuses what is too long.
     expect(['', `${'9'.repeat(99)} d`].map((forSeconds) => inputOfRule({ ...draft, forSeconds }).forSeconds)).toEqual([
       ...[null, 1e9],
     ]);
     expect(inputOfRule({ ...draft, kind: 'NO_WORKER', isSlack: false })).toMatchObject({
-      ...{ queueId: null, threshold: null, target: { webhook: { format: 'JOBFERRY' } } },
+      queueId: null,
+      threshold: null,
+      target: { webhook: { format: 'JOBFERRY' } },
     });
     const share = { ...draft, kind: 'FAILURE_SHARE', queueId: '' } as const;
     expect(inputOfRule({ ...share, threshold: '12.5 %' })).toMatchObject({ queueId: null, threshold: 12.5 });
@@ -182,15 +195,23 @@ describe('the page of alerts', () => {
     const draft = draftOfRule(rule);
     expect(draft).toEqual({
       ...FIRST_TARGET,
-      ...{ kind: 'HOLD', queueId: 'q', threshold: '90.5\u00a0s', webhookUrl: 'http://a/', isSlack: true },
-      ...{ windowSeconds: 900, forSeconds: '2\u00a0min' },
+      kind: 'HOLD',
+      queueId: 'q',
+      threshold: '90.5\u00a0s',
+      webhookUrl: 'http://a/',
+      isSlack: true,
+      windowSeconds: 900,
+      forSeconds: '2\u00a0min',
     });
     expect(inputOfChange(draft)).toEqual({
-      ...{ threshold: 90.5, windowSeconds: null, forSeconds: 120 },
+      threshold: 90.5,
+      windowSeconds: null,
+      forSeconds: 120,
       target: { webhook: { url: 'http://a/', format: 'SLACK' } },
     });
     expect(draftOfRule({ ...rule, kind: 'NO_WORKER', queue: null, threshold: null })).toMatchObject({
-      ...{ queueId: '', threshold: '' },
+      queueId: '',
+      threshold: '',
     });
   });
 

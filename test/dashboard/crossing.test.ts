@@ -7,25 +7,56 @@ const at = (clock: string) => `2026-11-12T${clock}Z`;
 const context = { now: Date.parse(at('12:04:11')), zone: 'utc', webhookTimeoutSeconds: 15 } as const;
 
 const attempt = (number: number, clock: string, more: Partial<AttemptNow> = {}): AttemptNow => ({
-  ...{ attempt: number, status: 'FAILED', at: at(clock), durationMs: 200, waitMs: 20, webhookStatusCode: 500 },
-  ...{ error: 'HTTP 500', startedAt: null, retryAt: null, heldUntil: null },
+  attempt: number,
+  status: 'FAILED',
+  at: at(clock),
+  durationMs: 200,
+  waitMs: 20,
+  webhookStatusCode: 500,
+  error: 'HTTP 500',
+  startedAt: null,
+  retryAt: null,
+  heldUntil: null,
   ...more,
 });
 
 const job: JobWhole = {
-  ...{ id: '0'.repeat(24), status: 'PENDING', state: 'RETRYING', attemptsMade: 3, maxAttempts: 5, deferCount: 0 },
-  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, endedAt: null },
-  ...{ ackDeadline: null, lastError: 'timeout', deadReason: null, cancelledBy: null, receipt: null },
+  id: '0'.repeat(24),
+  status: 'PENDING',
+  state: 'RETRYING',
+  attemptsMade: 3,
+  maxAttempts: 5,
+  deferCount: 0,
+  createdAt: at('12:03:36.900'),
+  scheduledFor: at('12:04:22'),
+  startedAt: null,
+  endedAt: null,
+  ackDeadline: null,
+  lastError: 'timeout',
+  deadReason: null,
+  cancelledBy: null,
+  receipt: null,
   waiting: { reason: 'BACKOFF', earliestAt: at('12:04:22') },
-  ...{ deliverBy: at('23:00:00'), backoffType: 'EXPONENTIAL', backoffDelay: 4, progress: null },
+  deliverBy: at('23:00:00'),
+  backoffType: 'EXPONENTIAL',
+  backoffDelay: 4,
+  progress: null,
   attempts: [
     attempt(1, '12:03:37.212'),
     attempt(2, '12:03:41.500'),
     attempt(3, '12:04:05', { durationMs: 15_000, webhookStatusCode: null, error: 'timeout' }),
   ],
   queue: {
-    ...{ mode: 'STANDARD', concurrency: 5, inFlight: 0, rateLimitMax: null, rateLimitWindow: 60, maxDefers: 50 },
-    ...{ ackTimeout: 300, pause: null, hold: null, rateWindow: null },
+    mode: 'STANDARD',
+    concurrency: 5,
+    inFlight: 0,
+    rateLimitMax: null,
+    rateLimitWindow: 60,
+    maxDefers: 50,
+    ackTimeout: 300,
+    pause: null,
+    hold: null,
+    rateWindow: null,
   },
 };
 
@@ -171,8 +202,13 @@ describe('the crossing', () => {
 
   it('the crossing of a job that awaits its ack begins with the answer that took it', () => {
     const change: Partial<JobWhole> = {
-      ...{ status: 'AWAITING_ACK', state: 'AWAITING_ACK', waiting: null, attempts: [], attemptsMade: 1 },
-      ...{ startedAt: at('12:04:00'), ackDeadline: at('12:09:02') },
+      status: 'AWAITING_ACK',
+      state: 'AWAITING_ACK',
+      waiting: null,
+      attempts: [],
+      attemptsMade: 1,
+      startedAt: at('12:04:00'),
+      ackDeadline: at('12:09:02'),
       receipt: { webhookStatusCode: 202, durationMs: 2000, responseBody: null },
     };
     expect(crossing(change).slice(2)).toEqual([

@@ -30,19 +30,20 @@ const VIEW = { now: NOW, zone: 'utc' } as const;
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 const answers = (ok: number, failed: number): Answers => ({
-  ...{
-    answered2xx: ok,
-    answered3xx: 0,
-    answered4xx: 0,
-    answered5xx: failed,
-    backpressure: 0,
-    unanswered: 0,
-    unauthorized: 0,
-  },
+  answered2xx: ok,
+  answered3xx: 0,
+  answered4xx: 0,
+  answered5xx: failed,
+  backpressure: 0,
+  unanswered: 0,
+  unauthorized: 0,
 });
 /** Health from the outcomes of attempts. */
 const health = (ok: number, failed: number, deferred = 0) => ({
-  ...{ attempts: ok + failed + deferred, failed, deferred, past: null },
+  attempts: ok + failed + deferred,
+  failed,
+  deferred,
+  past: null,
 });
 const QUEUE = { id: 'q1', name: 'order-events', maxDefers: 50, ackTimeout: 300, health: answers(99, 1) };
 
@@ -222,8 +223,16 @@ describe('the first line of Dead letters', () => {
 
 describe('the price of a replay', () => {
   const queue: ReplayQueue = {
-    ...{ name: 'order-events', paused: false, hold: null, concurrency: 10, rateLimitMax: null, rateLimitWindow: 60 },
-    ...{ maxAttempts: 5, backoffType: 'EXPONENTIAL', backoffDelay: 4, health: health(99, 1) },
+    name: 'order-events',
+    paused: false,
+    hold: null,
+    concurrency: 10,
+    rateLimitMax: null,
+    rateLimitWindow: 60,
+    maxAttempts: 5,
+    backoffType: 'EXPONENTIAL',
+    backoffDelay: 4,
+    health: health(99, 1),
   };
 
   it('takes as long as the lower of speed and rate limit', () => {

@@ -93,8 +93,10 @@ describe('a comparison', () => {
 
 describe('the answers to two attempts', () => {
   const failed = (code: number | null, responseBody: string | null = null) => ({
-    ...{ status: 'FAILED' as const, error: code === null ? 'connection_refused' : `HTTP ${code}` },
-    ...{ webhookStatusCode: code, responseBody },
+    status: 'FAILED' as const,
+    error: code === null ? 'connection_refused' : `HTTP ${code}`,
+    webhookStatusCode: code,
+    responseBody,
   });
   const long = 'x'.repeat(4096);
   // The end cut a character of three bytes.

@@ -113,15 +113,18 @@ describe('an export', () => {
   it('says what it is in its first line, and that it is whole in its last', async () => {
     const { lines, end } = await fileOf(serviceOf(250));
     expect(JSON.parse(lines[0] ?? '')).toEqual({
-      ...{
-        export: 'activity',
-        account: 'Ada',
-        accountId: 'a1',
-        environment: 'staging',
-        at: '2026-11-26T12:00:00.000Z',
-      },
-      ...{ filter: 'action:queue.update', query: {}, order: 'newest first', payloads: false },
-      ...{ matching: 250, matchingIsExact: true, limit: 100_000 },
+      export: 'activity',
+      account: 'Ada',
+      accountId: 'a1',
+      environment: 'staging',
+      at: '2026-11-26T12:00:00.000Z',
+      filter: 'action:queue.update',
+      query: {},
+      order: 'newest first',
+      payloads: false,
+      matching: 250,
+      matchingIsExact: true,
+      limit: 100_000,
     });
     expect(lines.slice(1, -1).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(
       Array.from({ length: 250 }, (_, n) => `e${n}`),

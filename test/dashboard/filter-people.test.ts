@@ -360,7 +360,9 @@ describe('a thing and its number', () => {
 
   it('offers the paths of the thing, with the number and its text', () => {
     expect(first('customer 42', { paths })).toEqual({
-      ...{ label: 'customer.id = 42', hint: '', term: 'payload.customer.id:42,"42"' },
+      label: 'customer.id = 42',
+      hint: '',
+      term: 'payload.customer.id:42,"42"',
     });
     const all = suggestionsFor(JOBS, 'customer #42', { ...NONE, paths }, { now: NOW }).map(({ label }) => label);
     expect(all.slice(0, 2)).toEqual(['customer.id = 42', 'order.customerId = 42']);

@@ -25,29 +25,54 @@ const context: JobContext = {
 };
 
 const failed = (attempt: number, error: string, more: Partial<AttemptNow> = {}): AttemptNow => ({
-  ...{ attempt, status: 'FAILED', at: at('12:04:05'), durationMs: 212, waitMs: 40, error },
-  ...{ startedAt: null, retryAt: null, heldUntil: null },
+  attempt,
+  status: 'FAILED',
+  at: at('12:04:05'),
+  durationMs: 212,
+  waitMs: 40,
+  error,
+  startedAt: null,
+  retryAt: null,
+  heldUntil: null,
   webhookStatusCode: error.startsWith('HTTP ') ? Number(error.slice(5)) : null,
   ...more,
 });
 
 const queue: JobWhole['queue'] = {
-  ...{ mode: 'STANDARD', concurrency: 20, inFlight: 20, rateLimitMax: null, rateLimitWindow: 60, maxDefers: 50 },
-  ...{ ackTimeout: 300, pause: null, hold: null, rateWindow: null },
+  mode: 'STANDARD',
+  concurrency: 20,
+  inFlight: 20,
+  rateLimitMax: null,
+  rateLimitWindow: 60,
+  maxDefers: 50,
+  ackTimeout: 300,
+  pause: null,
+  hold: null,
+  rateWindow: null,
 };
 
 const job: JobWhole = {
-  ...{
-    id: '01a1cfa459463c7ed8a1f07c',
-    status: 'PENDING',
-    state: 'DUE',
-    attemptsMade: 0,
-    maxAttempts: 5,
-    deferCount: 0,
-  },
-  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, endedAt: null },
-  ...{ ackDeadline: null, lastError: null, deadReason: null, cancelledBy: null, waiting: null, receipt: null },
-  ...{ deliverBy: '2026-11-13T12:03:36Z', backoffType: 'EXPONENTIAL', backoffDelay: 4, progress: null, attempts: [] },
+  id: '01a1cfa459463c7ed8a1f07c',
+  status: 'PENDING',
+  state: 'DUE',
+  attemptsMade: 0,
+  maxAttempts: 5,
+  deferCount: 0,
+  createdAt: at('12:03:36.900'),
+  scheduledFor: at('12:04:22'),
+  startedAt: null,
+  endedAt: null,
+  ackDeadline: null,
+  lastError: null,
+  deadReason: null,
+  cancelledBy: null,
+  waiting: null,
+  receipt: null,
+  deliverBy: '2026-11-13T12:03:36Z',
+  backoffType: 'EXPONENTIAL',
+  backoffDelay: 4,
+  progress: null,
+  attempts: [],
   queue,
 };
 
@@ -56,7 +81,8 @@ const waits = (reason: NonNullable<JobWhole['waiting']>['reason'], earliestAt: s
   state: ({ BACKOFF: 'RETRYING', HELD: 'HELD', DELAYED: 'SCHEDULED' } as const)[reason as 'HELD'] ?? ('DUE' as const),
 });
 const dies = (deadReason: NonNullable<JobWhole['deadReason']>): Partial<JobWhole> => ({
-  ...{ status: 'DEAD', state: 'DEAD' },
+  status: 'DEAD',
+  state: 'DEAD',
   deadReason,
   endedAt: at('09:41:52'),
 });
@@ -146,7 +172,9 @@ const ROWS: Row[] = [
   [
     'PAUSED while it retries',
     {
-      ...{ ...waits('PAUSED', null), state: 'RETRYING', lastError: 'HTTP 500' },
+      ...waits('PAUSED', null),
+      state: 'RETRYING',
+      lastError: 'HTTP 500',
       ...inQueue({ pause: { since: at('11:20:00'), by: 'jf_4kQ…x7Pd' } }),
     },
     'Waits because jf_4kQ…x7Pd paused the queue at 11:20:00.',
@@ -180,7 +208,10 @@ const ROWS: Row[] = [
   [
     'COMPLETED',
     {
-      ...{ status: 'COMPLETED', state: 'COMPLETED', startedAt: at('12:04:04.788'), endedAt: at('12:04:05') },
+      status: 'COMPLETED',
+      state: 'COMPLETED',
+      startedAt: at('12:04:04.788'),
+      endedAt: at('12:04:05'),
       attempts: [failed(1, '', { status: 'SUCCESS', error: null, webhookStatusCode: 200 })],
     },
     'Completed at 12:04:05: the receiver answered 200 in 212 ms.',
@@ -189,7 +220,10 @@ const ROWS: Row[] = [
   [
     'COMPLETED in ack mode',
     {
-      ...{ status: 'COMPLETED', state: 'COMPLETED', startedAt: at('12:04:04'), endedAt: at('12:04:05') },
+      status: 'COMPLETED',
+      state: 'COMPLETED',
+      startedAt: at('12:04:04'),
+      endedAt: at('12:04:05'),
       ...inQueue({ mode: 'ACK' }),
     },
     'Completed at 12:04:05: the worker reported success.',
@@ -199,7 +233,9 @@ const ROWS: Row[] = [
     'ATTEMPTS_EXHAUSTED',
     {
       ...dies('ATTEMPTS_EXHAUSTED'),
-      ...{ attemptsMade: 5, lastError: 'HTTP 500', attempts: [1, 2, 3, 4, 5].map((n) => failed(n, 'HTTP 500')) },
+      attemptsMade: 5,
+      lastError: 'HTTP 500',
+      attempts: [1, 2, 3, 4, 5].map((n) => failed(n, 'HTTP 500')),
     },
     'Dead since 09:41:52: the receiver answered 500 on all 5 attempts.',
     '500, 5 attempts',
@@ -208,7 +244,8 @@ const ROWS: Row[] = [
     'ATTEMPTS_EXHAUSTED, causes differ',
     {
       ...dies('ATTEMPTS_EXHAUSTED'),
-      ...{ attemptsMade: 5, lastError: 'connection_refused' },
+      attemptsMade: 5,
+      lastError: 'connection_refused',
       attempts: [failed(1, 'HTTP 500'), failed(5, 'connection_refused')],
     },
     'Dead since 09:41:52: the last of 5 attempts failed because the receiver refused the connection.',

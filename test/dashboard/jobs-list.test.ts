@@ -50,7 +50,9 @@ describe('the sentence of a list', () => {
 
   it('counts jobs that were replayed apart from the dead ones', () => {
     const group = (state: 'DEAD' | 'COMPLETED', count: number, deadReason: 'NACKED' | 'CANCELLED' | null = null) => ({
-      ...{ state, deadReason, count },
+      state,
+      deadReason,
+      count,
     });
     const groups = [group('DEAD', 3, 'NACKED'), group('DEAD', 2, 'CANCELLED'), group('COMPLETED', 5)];
     const byState = byStateOf({ replayed: { count: 1 }, jobGroups: { groups } });
@@ -173,7 +175,13 @@ describe('the heading of a list of jobs', () => {
   const head = (so: Partial<Parameters<typeof headOfJobs>[0]>) =>
     plain(
       headOfJobs({
-        ...{ rows: 50, isWhole: false, all: null, byState: null, hasFilter: true, isLate: true, isUncounted: false },
+        rows: 50,
+        isWhole: false,
+        all: null,
+        byState: null,
+        hasFilter: true,
+        isLate: true,
+        isUncounted: false,
         ...so,
       }),
     );

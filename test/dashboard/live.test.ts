@@ -35,7 +35,10 @@ function started() {
     return stream;
   };
   return {
-    ...{ connection, streams, applied, last },
+    connection,
+    streams,
+    applied,
+    last,
     state: () => states.at(-1),
     refetches: () => refetches,
     open: () => last().events.onByte(),

@@ -17,8 +17,14 @@ import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
 const depth: Depth = {
-  ...{ due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 },
-  ...{ nextDueAt: null, firstAckDeadline: null },
+  due: 0,
+  scheduled: 0,
+  retrying: 0,
+  held: 0,
+  processing: 0,
+  awaitingAck: 0,
+  nextDueAt: null,
+  firstAckDeadline: null,
 };
 
 function state(
@@ -27,19 +33,20 @@ function state(
   { out = 0, oldest = null as number | null, due = 0 } = {},
 ): QueueState {
   const queue = {
-    ...{
-      id: name,
-      name,
-      concurrency: 5,
-      ackTimeout: 300,
-      inFlight: 0,
-      paused: false,
-      pause: null,
-      hold: null,
-      breaker: null,
-      health: null,
-    },
-    ...{ rateLimitWindow: 60, rateWindow: null, oldestDueSeconds: oldest, depth: { ...depth, due } },
+    id: name,
+    name,
+    concurrency: 5,
+    ackTimeout: 300,
+    inFlight: 0,
+    paused: false,
+    pause: null,
+    hold: null,
+    breaker: null,
+    health: null,
+    rateLimitWindow: 60,
+    rateWindow: null,
+    oldestDueSeconds: oldest,
+    depth: { ...depth, due },
   };
   return { queue, condition, out };
 }

@@ -9,14 +9,28 @@ import {
 import type { Entry } from '../../src/dashboard/words/queue-deeds.ts';
 
 const QUEUE: Settings & { breaker: Breaker | null } = {
-  ...{ webhookUrl: 'https://b.example/', mode: 'ACK', ackTimeout: 300, ackTimeoutAction: 'RETRY', concurrency: 9 },
-  ...{ rateLimitMax: null, rateLimitWindow: 60, maxAttempts: 3, backoffType: 'FIXED', backoffDelay: 2, maxDefers: 50 },
+  webhookUrl: 'https://b.example/',
+  mode: 'ACK',
+  ackTimeout: 300,
+  ackTimeoutAction: 'RETRY',
+  concurrency: 9,
+  rateLimitMax: null,
+  rateLimitWindow: 60,
+  maxAttempts: 3,
+  backoffType: 'FIXED',
+  backoffDelay: 2,
+  maxDefers: 50,
   dlqEnabled: true,
   tags: [],
   breaker: null,
 };
 const entry = (before: object, after: object, action = 'queue.update'): Entry => ({
-  ...{ action, targetType: 'queue', targetId: 'a1', targetName: 'orders', before, after },
+  action,
+  targetType: 'queue',
+  targetId: 'a1',
+  targetName: 'orders',
+  before,
+  after,
 });
 const words = (change: Entry) => inWords(change).map(({ label, before, after }) => [label, before, after]);
 
@@ -84,7 +98,9 @@ describe('a change of a queue', () => {
 
   it('says in words that Jobferry opened and closed the breaker', () => {
     const opened = {
-      ...{ failed: 10, failedSince: '2026-11-12T17:11:20.000Z', error: 'HTTP 500' },
+      failed: 10,
+      failedSince: '2026-11-12T17:11:20.000Z',
+      error: 'HTTP 500',
       nextProbeAt: '2026-11-12T17:11:37.076Z',
     };
     expect(words({ ...entry({}, opened, 'queue.open_breaker'), before: null })).toEqual([

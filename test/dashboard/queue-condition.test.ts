@@ -22,38 +22,54 @@ const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
 const at = (clock: string) => `2026-11-12T${clock}Z`;
 
 const depth: Depth = {
-  ...{ due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 },
-  ...{ nextDueAt: null, firstAckDeadline: null },
+  due: 0,
+  scheduled: 0,
+  retrying: 0,
+  held: 0,
+  processing: 0,
+  awaitingAck: 0,
+  nextDueAt: null,
+  firstAckDeadline: null,
 };
 const health: NonNullable<QueueNow['health']> = {
-  ...{
-    answered2xx: 0,
-    answered3xx: 0,
-    answered4xx: 0,
-    answered5xx: 0,
-    unauthorized: 0,
-    backpressure: 0,
-    unanswered: 0,
-  },
-  ...{ attempts: 100, failed: 0, deferred: 0 },
-  ...{ duration: { p50: 200, p95: 4200 }, lastFailure: null, past: null, warnings: [] },
+  answered2xx: 0,
+  answered3xx: 0,
+  answered4xx: 0,
+  answered5xx: 0,
+  unauthorized: 0,
+  backpressure: 0,
+  unanswered: 0,
+  attempts: 100,
+  failed: 0,
+  deferred: 0,
+  duration: { p50: 200, p95: 4200 },
+  lastFailure: null,
+  past: null,
+  warnings: [],
 };
 const queue: QueueNow = {
-  ...{
-    concurrency: 20,
-    ackTimeout: 3600,
-    inFlight: 3,
-    paused: false,
-    pause: null,
-    hold: null,
-    breaker: null,
-    oldestDueSeconds: null,
-  },
-  ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
+  concurrency: 20,
+  ackTimeout: 3600,
+  inFlight: 3,
+  paused: false,
+  pause: null,
+  hold: null,
+  breaker: null,
+  oldestDueSeconds: null,
+  rateLimitWindow: 60,
+  rateWindow: null,
+  depth,
+  health,
 };
 /** Attempts before the hour, all of which failed unless the change says otherwise. */
 const pastOf = (failed: number, more: Partial<NonNullable<NonNullable<QueueNow['health']>['past']>> = {}) => ({
-  ...{ attempts: failed, failed, answered3xx: 0, answered4xx: 0, answered5xx: 0, unauthorized: 0, unanswered: failed },
+  attempts: failed,
+  failed,
+  answered3xx: 0,
+  answered4xx: 0,
+  answered5xx: 0,
+  unauthorized: 0,
+  unanswered: failed,
   ...more,
 });
 const warned = (warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER', more = {}) => ({
@@ -120,7 +136,8 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ attempts: 0, past: pastOf(100) },
+      attempts: 0,
+      past: pastOf(100),
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'tls_error' },
     }),
     'The receiver’s certificate was rejected: all 100 attempts failed until 10:05:37; none has succeeded since.',
@@ -128,7 +145,8 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ unanswered: 100, failed: 100 },
+      unanswered: 100,
+      failed: 100,
       lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'tls_error' },
     }),
     'The receiver’s certificate was rejected: all 100 attempts of the last hour failed, the last at 11:21:07.',
@@ -137,7 +155,8 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ attempts: 0, past: pastOf(100, { answered5xx: 99, unanswered: 1 }) },
+      attempts: 0,
+      past: pastOf(100, { answered5xx: 99, unanswered: 1 }),
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'timeout' },
     }),
     'The receiver answered 5xx: all 100 attempts failed until 10:05:37; none has succeeded since.',
@@ -145,7 +164,8 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ attempts: 3, past: pastOf(100, { attempts: 103, answered5xx: 50, unanswered: 50 }) },
+      attempts: 3,
+      past: pastOf(100, { attempts: 103, answered5xx: 50, unanswered: 50 }),
       lastFailure: { at: at('10:05:37'), succeededSince: 3, error: 'timeout' },
     }),
     '100 of 103 attempts failed until 10:05:37; 3 have succeeded since.',
@@ -153,7 +173,9 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ answered5xx: 90, unanswered: 10, failed: 100 },
+      answered5xx: 90,
+      unanswered: 10,
+      failed: 100,
       lastFailure: { at: at('11:21:07'), succeededSince: 3, error: 'timeout' },
     }),
     'The receiver answered 5xx: all 100 attempts of the last hour failed.',
@@ -167,7 +189,8 @@ const ROWS: Row[] = [
   [
     'failing',
     warned('FAILING', {
-      ...{ answered2xx: 100, failed: 100 },
+      answered2xx: 100,
+      failed: 100,
       lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'ack_timeout' },
     }),
     'The worker did not report in time: all 100 attempts of the last hour failed, the last at 11:21:07.',
@@ -175,7 +198,8 @@ const ROWS: Row[] = [
   [
     'signature',
     warned('SIGNATURE_REJECTED', {
-      ...{ attempts: 0, past: pastOf(5, { unauthorized: 5, unanswered: 0 }) },
+      attempts: 0,
+      past: pastOf(5, { unauthorized: 5, unanswered: 0 }),
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'HTTP 401' },
     }),
     'The receiver rejects the signature: all 5 attempts failed until 10:05:37; none has succeeded since.',
@@ -243,7 +267,9 @@ const EXTREMES: Row[] = [
   [
     'awaiting',
     {
-      ...{ concurrency: 5, inFlight: 5, oldestDueSeconds: 3172 },
+      concurrency: 5,
+      inFlight: 5,
+      oldestDueSeconds: 3172,
       depth: { ...depth, due: 4, awaitingAck: 5, firstAckDeadline: at('13:11:00') },
     },
     'Waiting for reports: 5 of 5 slots wait for a report, none has come since 11:11:30; the first time-out is at 13:11:00.',
@@ -285,7 +311,10 @@ const EXTREMES: Row[] = [
   [
     'awaiting',
     {
-      ...{ concurrency: 1, inFlight: 1, ackTimeout: 3600, oldestDueSeconds: 400 },
+      concurrency: 1,
+      inFlight: 1,
+      ackTimeout: 3600,
+      oldestDueSeconds: 400,
       depth: { ...depth, due: 1, awaitingAck: 1, firstAckDeadline: at('12:57:00') },
     },
     'Waiting for reports: 1 of 1 slots wait for a report, none has come since 11:57:00; the first time-out is at 12:57:00.',
@@ -389,7 +418,11 @@ it('takes the first row that holds', () => {
   const all = ['FAILING', 'SIGNATURE_REJECTED', 'SLOW_RECEIVER', 'BACKPRESSURE'] as const;
   let warnings = all.map((warning) => ({ warning, message: '' }));
   let shown: QueueNow = {
-    ...{ ...queue, oldestDueSeconds: 90, paused: true, deletedAt: at('11:00:00'), depth: { ...depth, due: 1 } },
+    ...queue,
+    oldestDueSeconds: 90,
+    paused: true,
+    deletedAt: at('11:00:00'),
+    depth: { ...depth, due: 1 },
     hold: { since: null, byBreaker: false, until: at('12:05:00'), reason: null, askedBy: null, probe: { id: 'x' } },
   };
   const remove = (change: Partial<QueueNow>, ...gone: readonly string[]) => {

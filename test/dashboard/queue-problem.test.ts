@@ -27,27 +27,45 @@ const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
 const at = (clock: string) => `2026-11-12T${clock}Z`;
 const depth: Depth = {
-  ...{ due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 },
-  ...{ nextDueAt: null, firstAckDeadline: null },
+  due: 0,
+  scheduled: 0,
+  retrying: 0,
+  held: 0,
+  processing: 0,
+  awaitingAck: 0,
+  nextDueAt: null,
+  firstAckDeadline: null,
 };
 const health: NonNullable<QueueNow['health']> = {
-  ...{ answered2xx: 0, answered3xx: 0, answered4xx: 0, answered5xx: 0 },
-  ...{ unauthorized: 0, backpressure: 0, unanswered: 0, duration: { p50: 200, p95: 4200 }, warnings: [] },
-  ...{ lastFailure: null, past: null, attempts: 100, failed: 0, deferred: 0 },
+  answered2xx: 0,
+  answered3xx: 0,
+  answered4xx: 0,
+  answered5xx: 0,
+  unauthorized: 0,
+  backpressure: 0,
+  unanswered: 0,
+  duration: { p50: 200, p95: 4200 },
+  warnings: [],
+  lastFailure: null,
+  past: null,
+  attempts: 100,
+  failed: 0,
+  deferred: 0,
 };
 const queue = {
-  ...{
-    name: 'orders',
-    concurrency: 20,
-    ackTimeout: 300,
-    inFlight: 3,
-    paused: false,
-    pause: null,
-    hold: null,
-    breaker: null,
-    oldestDueSeconds: null,
-  },
-  ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
+  name: 'orders',
+  concurrency: 20,
+  ackTimeout: 300,
+  inFlight: 3,
+  paused: false,
+  pause: null,
+  hold: null,
+  breaker: null,
+  oldestDueSeconds: null,
+  rateLimitWindow: 60,
+  rateWindow: null,
+  depth,
+  health,
 };
 const SPAN = { from: Date.parse(at('11:50:00')), to: Date.parse(at('12:00:00')) };
 const job = `${'0'.repeat(19)}c31f0`;
@@ -145,7 +163,8 @@ describe('the figures of a row', () => {
 
   it('sum up the dead letters of a queue', () => {
     const group = (count: number, id: string | null) => ({
-      ...{ count, queue: id === null ? null : { id } },
+      count,
+      queue: id === null ? null : { id },
     });
     const { byQueue, isExact } = deadCountsOf([group(3, 'a'), group(4, 'b'), group(5, 'a'), group(1, null)]);
     expect([...byQueue, isExact]).toEqual([['a', 8], ['b', 4], true]);
@@ -160,7 +179,9 @@ describe('the figures of a row', () => {
 it('says of several queues how many they are, names three, and sums up', () => {
   const named = (count: number) =>
     ['orders', 'mails', 'bills', 'images', 'search'].slice(0, count).map((name) => ({
-      ...{ ...queue, name, depth: { ...depth, due: 300 } },
+      ...queue,
+      name,
+      depth: { ...depth, due: 300 },
       health: { ...health, failed: 100 },
     }));
   const said = (condition: Condition, count: number) => {
@@ -177,7 +198,10 @@ it('says of several queues how many they are, names three, and sums up', () => {
 it('says of several paused queues since when, and by whom', () => {
   const paused = (...pauses: (readonly [clock: string, by: string])[]) => {
     const queues = pauses.map(([clock, by], index) => ({
-      ...{ ...queue, name: `q${index}`, paused: true, pause: { since: at(clock), by } },
+      ...queue,
+      name: `q${index}`,
+      paused: true,
+      pause: { since: at(clock), by },
     }));
     return plain(textOfPhrase(problemOfSeveral('paused', queues, view).rest));
   };

@@ -9,9 +9,19 @@ import {
 } from '../../src/dashboard/features/queues/model/queue-settings.ts';
 
 const settings: Settings = {
-  ...{ webhookUrl: 'https://example.com/hooks', mode: 'STANDARD', ackTimeout: 300, ackTimeoutAction: 'RETRY' },
-  ...{ concurrency: 20, rateLimitMax: null, rateLimitWindow: 60, maxAttempts: 3 },
-  ...{ backoffType: 'EXPONENTIAL', backoffDelay: 2, maxDefers: 50, dlqEnabled: true, tags: ['eu', 'mail'] },
+  webhookUrl: 'https://example.com/hooks',
+  mode: 'STANDARD',
+  ackTimeout: 300,
+  ackTimeoutAction: 'RETRY',
+  concurrency: 20,
+  rateLimitMax: null,
+  rateLimitWindow: 60,
+  maxAttempts: 3,
+  backoffType: 'EXPONENTIAL',
+  backoffDelay: 2,
+  maxDefers: 50,
+  dlqEnabled: true,
+  tags: ['eu', 'mail'],
 };
 const changesOf = (edits: Edits) => review(settings, edits).changes;
 const sentence = (edits: Edits) => sentenceOfReview(review(settings, edits));
@@ -44,13 +54,11 @@ describe('the review', () => {
 
   it('says what is wrong with a text', () => {
     const { problems } = review(settings, {
-      ...{
-        concurrency: '0',
-        maxAttempts: '3.5',
-        ackTimeout: 'soon',
-        webhookUrl: 'ftp://example.com',
-        rateLimitMax: '',
-      },
+      concurrency: '0',
+      maxAttempts: '3.5',
+      ackTimeout: 'soon',
+      webhookUrl: 'ftp://example.com',
+      rateLimitMax: '',
     });
     expect([...problems.keys()]).toEqual(['webhookUrl', 'ackTimeout', 'concurrency', 'maxAttempts']);
     expect(problems.get('concurrency')).toBe('A whole number from 1 to 500.');

@@ -19,7 +19,14 @@ const none = { p50: null, p95: null, p99: null };
 const bucketMs = 300_000;
 
 const attempts = (clock: string, change: Partial<AttemptsPoint> = {}): AttemptsPoint => ({
-  ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, published: 0, duration: none, wait: none },
+  at: at(clock),
+  success: 0,
+  failed: 0,
+  nacked: 0,
+  deferred: 0,
+  published: 0,
+  duration: none,
+  wait: none,
   ...change,
 });
 const timeline = [
@@ -64,8 +71,13 @@ describe('the charts', () => {
 
 describe('answers', () => {
   const health = {
-    ...{ answered2xx: 990, answered3xx: 0, answered4xx: 3, answered5xx: 1 },
-    ...{ unauthorized: 0, backpressure: 2, unanswered: 4 },
+    answered2xx: 990,
+    answered3xx: 0,
+    answered4xx: 3,
+    answered5xx: 1,
+    unauthorized: 0,
+    backpressure: 2,
+    unanswered: 4,
   };
 
   it('are counted, those that are not 2xx by frequency', () => {
@@ -96,8 +108,11 @@ describe('an earlier time beside the charts', () => {
   const week = comparisonOf('week');
   if (yesterday === null || week === null) throw new Error('they have names');
   const then = (clock: string, success: number) => ({
-    ...{ at: `2026-11-11T${clock}:00Z`, success, published: 2 * success },
-    ...{ duration: { p95: success }, wait: { p95: null } },
+    at: `2026-11-11T${clock}:00Z`,
+    success,
+    published: 2 * success,
+    duration: { p95: success },
+    wait: { p95: null },
   });
   const times = ['11:55', '12:00', '12:05'].map((clock) => Date.parse(at(clock)));
 

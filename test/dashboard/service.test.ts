@@ -37,8 +37,13 @@ const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 describe('an entry of the audit log', () => {
   const entry = (change: Partial<Entry>): Entry => ({
-    ...{ action: 'queue.update', targetType: 'queue', targetId: '01a2030a2612000623acf7d6', targetName: 'emails' },
-    ...{ before: { concurrency: 5, maxAttempts: 3 }, after: { concurrency: 8, maxAttempts: 3 }, ...change },
+    action: 'queue.update',
+    targetType: 'queue',
+    targetId: '01a2030a2612000623acf7d6',
+    targetName: 'emails',
+    before: { concurrency: 5, maxAttempts: 3 },
+    after: { concurrency: 8, maxAttempts: 3 },
+    ...change,
   });
 
   it('is a sentence', () => {
@@ -92,7 +97,10 @@ describe('an entry of the audit log', () => {
   it('folds sign-ins without a change between them', () => {
     const at = (minute: number, action: string, actor = 'sam@example.com') => ({
       ...entry({ action, targetType: 'session', before: null, after: null }),
-      ...{ id: String(minute), actor, memberId: 'm', at: `2026-11-12T11:${String(minute).padStart(2, '0')}:00Z` },
+      id: String(minute),
+      actor,
+      memberId: 'm',
+      at: `2026-11-12T11:${String(minute).padStart(2, '0')}:00Z`,
     });
     const run = [at(50, 'session.create'), at(45, 'session.end'), at(40, 'session.create', 'kim@example.com')];
     const [pause, alone] = [at(39, 'queue.pause'), at(30, 'session.create')];
@@ -114,7 +122,10 @@ describe('an entry of the audit log', () => {
   it('folds one deed on many queues by one actor within some seconds', () => {
     const deed = (queue: number, at: string, change: Partial<Entry> & { actor?: string } = {}) => ({
       ...entry({ targetId: `q${queue}`, targetName: `err-${queue}`, ...change }),
-      ...{ id: `${at}-${queue}`, memberId: null, actor: change.actor ?? 'sam', at: `2026-11-12T11:42:${at}Z` },
+      id: `${at}-${queue}`,
+      memberId: null,
+      actor: change.actor ?? 'sam',
+      at: `2026-11-12T11:42:${at}Z`,
     });
     const undo = [deed(3, '20'), deed(2, '20'), deed(1, '19')];
     const limited = [deed(3, '15'), deed(2, '14'), deed(1, '14')];
@@ -203,7 +214,11 @@ it('old snapshots are named, and never missing where sessions cannot be seen', (
 
 describe('the first line of System', () => {
   const one = (change: Partial<Instance> = {}): Instance => ({
-    ...{ role: 'all', version: '1.0.0', lastSeenAt: new Date(NOW - 2000).toISOString(), inFlight: 10, capacity: 1000 },
+    role: 'all',
+    version: '1.0.0',
+    lastSeenAt: new Date(NOW - 2000).toISOString(),
+    inFlight: 10,
+    capacity: 1000,
     ...change,
   });
   const silent = new Date(NOW - 31_000).toISOString();
@@ -233,7 +248,10 @@ describe('the first line of System', () => {
 
 describe('the first line of the settings', () => {
   const key = (lastUsedAt: string | null, revokedAt: string | null = null, expiresAt: string | null = null) => ({
-    ...{ createdAt: '2026-03-03T00:00:00Z', lastUsedAt, revokedAt, expiresAt },
+    createdAt: '2026-03-03T00:00:00Z',
+    lastUsedAt,
+    revokedAt,
+    expiresAt,
   });
   const used = key('2026-11-12T11:59:00Z');
 

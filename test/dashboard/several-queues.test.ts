@@ -116,7 +116,11 @@ describe('a receiver', () => {
     changes: Partial<Receiver> = {},
     health: Partial<NonNullable<Receiver['health']>> = {},
   ): Receiver => ({
-    ...{ host: 'a.example', queueCount: 3, pausedQueues: 0, heldQueues: 0, ackQueues: 0 },
+    host: 'a.example',
+    queueCount: 3,
+    pausedQueues: 0,
+    heldQueues: 0,
+    ackQueues: 0,
     health: {
       attempts: 0,
       failed: 0,

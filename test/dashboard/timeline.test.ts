@@ -24,7 +24,12 @@ import { comparisonOf } from '../../src/dashboard/words/comparison.ts';
 const now = Date.parse('2026-11-12T12:04:11Z');
 const at = (clock: string) => `2026-11-12T${clock}:00.000Z`;
 const point = (clock: string, change: Partial<Point> = {}): Point => ({
-  ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, wait: { p50: null, p95: null } },
+  at: at(clock),
+  success: 0,
+  failed: 0,
+  nacked: 0,
+  deferred: 0,
+  wait: { p50: null, p95: null },
   ...change,
 });
 const flowing = (
@@ -32,7 +37,8 @@ const flowing = (
   published: number,
   change: Partial<Point & { dead: number }> = {},
 ): FlowPoint & Point => ({
-  ...{ ...point(clock), dead: 0 },
+  ...point(clock),
+  dead: 0,
   ...change,
   published,
 });

@@ -71,8 +71,12 @@ describe('a claim of several queues', () => {
     expect(jobs).toMatchObject([
       { id: one.jobs[0], queueId: one.queue.id, queueName: one.queue.name, rules: { maxDefers: 1, mode: 'standard' } },
       {
-        ...{ id: other.jobs[0], queueId: other.queue.id, queueName: other.queue.name },
-        ...{ signingSecret: 'another', webhookUrl: 'http://127.0.0.1:8/', rules: { maxDefers: 2, mode: 'ack' } },
+        id: other.jobs[0],
+        queueId: other.queue.id,
+        queueName: other.queue.name,
+        signingSecret: 'another',
+        webhookUrl: 'http://127.0.0.1:8/',
+        rules: { maxDefers: 2, mode: 'ack' },
       },
     ]);
   });

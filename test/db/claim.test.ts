@@ -49,7 +49,8 @@ describe('claim', () => {
     expect(await fixture.claim(queue)).toMatchObject({ waitMs: 1, jobs: [] });
     await pass(1);
     expect(await fixture.claim(queue)).toMatchObject({
-      ...{ waitMs: NOTHING_LEFT, jobs: [{ id: late, state: { attempts: 1 } }] },
+      waitMs: NOTHING_LEFT,
+      jobs: [{ id: late, state: { attempts: 1 } }],
     });
   });
 

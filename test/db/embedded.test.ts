@@ -199,7 +199,8 @@ describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
         console.log((await joinEmbedded({ dataDir: process.argv[1], log, mayCreate: true })).url);
         setInterval(() => {}, 1000);`;
         const child = spawn(process.execPath, ['--input-type=module', '-e', script, dataDir], {
-          ...{ detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
+          detached: true,
+          stdio: ['ignore', 'pipe', 'inherit'],
         });
         children.push(child);
         const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));

@@ -69,15 +69,13 @@ async function readSecrets({ secrets }: Opened, db: Database) {
 describe('a new first key', () => {
   const report = (db: Database, ...of: Uint8Array[]) =>
     reportInstance(db, null, {
-      ...{
-        role: 'worker',
-        version: '1.2.3',
-        inFlight: 0,
-        capacity: 1,
-        clockOffsetSeconds: 0,
-        address: null,
-        ignored: [],
-      },
+      role: 'worker',
+      version: '1.2.3',
+      inFlight: 0,
+      capacity: 1,
+      clockOffsetSeconds: 0,
+      address: null,
+      ignored: [],
       settings: { host: 'db1', pid: 1, commit: null, keys: new Cipher(of).keyIds, shared: {} },
     });
 

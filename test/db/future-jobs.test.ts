@@ -36,7 +36,9 @@ it('jobs that were published or tried while the clock was ahead are found, and t
   expect(await futureJobs(db)).toEqual(future);
   expect(judgeFutureJobs(future)).toEqual([
     {
-      ...{ check: 'clock', status: 'warning', fix: expect.stringContaining('"A clock was wrong"') },
+      check: 'clock',
+      status: 'warning',
+      fix: expect.stringContaining('"A clock was wrong"'),
       what: `2 jobs were published, tried or given back while the database's clock was ahead: waiting until ${until.toISOString()} at the latest`,
     },
   ]);
@@ -93,7 +95,9 @@ it('reports that are due by a clock that was ahead are found, and the handbook g
   expect(await futureJobs(db)).toEqual(future);
   expect(judgeFutureJobs(future)).toMatchObject([
     {
-      ...{ check: 'clock', status: 'warning', fix: expect.stringContaining('"A clock was wrong"') },
+      check: 'clock',
+      status: 'warning',
+      fix: expect.stringContaining('"A clock was wrong"'),
       what: `2 jobs were sent while the database's clock was ahead: each has a slot of its queue until its report, or until ${until.toISOString()} at the latest`,
     },
   ]);

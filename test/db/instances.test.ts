@@ -25,8 +25,14 @@ beforeAll(async () => {
 });
 
 const report: InstanceReport = {
-  ...{ role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000, clockOffsetSeconds: 0.5 },
-  ...{ address: 'http://127.0.0.1:8080/', ignored: [], settings: SETTINGS },
+  role: 'all',
+  version: '1.2.3',
+  inFlight: 3,
+  capacity: 1000,
+  clockOffsetSeconds: 0.5,
+  address: 'http://127.0.0.1:8080/',
+  ignored: [],
+  settings: SETTINGS,
 };
 const rows = () => fixture.db.query<{ id: string; in_flight: number }>('select * from instance order by started_at');
 
@@ -72,7 +78,12 @@ it('removes a process without a heartbeat for five minutes; its next heartbeat r
 
 it('has the names that publishes to a queue had and the API ignores, of all processes together', async () => {
   const of = (queue: string, count: number, names: string, lastMs: number) => ({
-    ...{ accountId: 'a', queue, names, count, firstMs: lastMs + MINUTE, lastMs },
+    accountId: 'a',
+    queue,
+    names,
+    count,
+    firstMs: lastMs + MINUTE,
+    lastMs,
   });
   await setClock(START);
   const one = { ...report, ignored: [of('mails', 3, 'old', 2000), of('others', 5, 'x', 0)] };
@@ -83,8 +94,10 @@ it('has the names that publishes to a queue had and the API ignores, of all proc
       [
         'mails',
         {
-          ...{ names: 'dealy (did you mean delay?)', count: 7 },
-          ...{ since: new Date(START - 2000 - MINUTE), lastAt: new Date(START - 1000) },
+          names: 'dealy (did you mean delay?)',
+          count: 7,
+          since: new Date(START - 2000 - MINUTE),
+          lastAt: new Date(START - 1000),
         },
       ],
     ]),

@@ -57,7 +57,8 @@ it('locks are a problem if another session waits or the holder does nothing, and
   };
   expect(judgeLocks([holder, { ...holder, waiting: 3 }, { ...holder, isActive: false }])).toEqual([
     {
-      ...{ check: 'locks', status: 'warning' },
+      check: 'locks',
+      status: 'warning',
       what: 'a transaction of ann (no program name, pid 7) has had locks on job, queue for 98 s',
       fix: 'wait for its end, or: select pg_terminate_backend(7)',
     },

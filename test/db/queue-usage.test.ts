@@ -62,7 +62,8 @@ describe('the usage by queue', () => {
     const october = {
       countedUntil: new Date(START + 10 * MINUTE),
       queues: [{ queueId: queue.id, queueName: expect.any(String), succeeded: 10, failed: 4, deferred: 2 }],
-      ...{ otherQueues: 0, otherAttempts: 0 },
+      otherQueues: 0,
+      otherAttempts: 0,
     };
     expect(await usage('2026-10')).toEqual(october);
     expect(await usage('2026-11'), 'its five minutes are not over').toMatchObject({ queues: [] });
@@ -109,7 +110,9 @@ describe('the usage by queue', () => {
     await reach(START);
     expect(await addAll()).toBe(4);
     expect(await usage('2026-10', 1)).toMatchObject({
-      ...{ queues: [{ queueId: queue.id, succeeded: 100 }], otherQueues: 1, otherAttempts: 4 },
+      queues: [{ queueId: queue.id, succeeded: 100 }],
+      otherQueues: 1,
+      otherAttempts: 4,
     });
   });
 });

@@ -59,7 +59,11 @@ it('rows of jobs, with their queues and dead letters, are those that Prisma read
   expect(rows.waiting).toMatchObject([{ job: { scheduledFor: expect.any(Date) }, queue: { paused: { by: 'test' } } }]);
   const none = { queue: false, deadLetter: false, waiting: false, cancelledBy: false };
   expect(await jobRows(fixture.db, fixture.accountId, ids, none)).toEqual({
-    ...{ jobs: expect.arrayContaining(rows.jobs), queues: [], deadLetters: [], waiting: [], cancellations: [] },
+    jobs: expect.arrayContaining(rows.jobs),
+    queues: [],
+    deadLetters: [],
+    waiting: [],
+    cancellations: [],
   });
   expect(await jobRows(fixture.db, 'another account', ids, ALL)).toMatchObject({
     jobs: [],

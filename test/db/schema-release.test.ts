@@ -91,7 +91,10 @@ it('decides who runs beside a database with a later schema', async () => {
   let isDone = false;
   const run = (version: string, mayRunBeside = true) =>
     migrate({
-      ...{ url, log: quiet, mayRunBeside, release: { version, oldestBeside: '1.0.0' } },
+      url,
+      log: quiet,
+      mayRunBeside,
+      release: { version, oldestBeside: '1.0.0' },
       afterMigrations: async () => {
         isDone = true;
       },

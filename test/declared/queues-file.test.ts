@@ -140,9 +140,17 @@ describe('the changes to a queue', () => {
 describe('the settings of a queue', () => {
   it('are those of the contract', () => {
     expect(Object.fromEntries(QUEUE_SETTINGS.map(({ name, kind }) => [name, kind]))).toEqual({
-      ...{ maxAttempts: 'number', maxDefers: 'number', concurrency: 'number', dlqEnabled: 'boolean' },
-      ...{ mode: ['standard', 'ack'], rateLimitMax: 'number', rateLimitWindow: 'seconds', ackTimeout: 'seconds' },
-      ...{ ackTimeoutAction: ['retry', 'dead'], backoffType: ['fixed', 'exponential'], backoffDelay: 'seconds' },
+      maxAttempts: 'number',
+      maxDefers: 'number',
+      concurrency: 'number',
+      dlqEnabled: 'boolean',
+      mode: ['standard', 'ack'],
+      rateLimitMax: 'number',
+      rateLimitWindow: 'seconds',
+      ackTimeout: 'seconds',
+      ackTimeoutAction: ['retry', 'dead'],
+      backoffType: ['fixed', 'exponential'],
+      backoffDelay: 'seconds',
     });
     expect(QUEUE_SETTINGS.filter(({ isNullable }) => isNullable).map(({ name }) => name)).toEqual(['rateLimitMax']);
     for (const { meaning } of QUEUE_SETTINGS) expect(meaning).not.toBe('');

@@ -18,7 +18,12 @@ afterEach(async () => {
 });
 
 const DELIVERY: WireDelivery = {
-  ...{ id: '1', jobId: 'j', attempt: 1, headers: ['content-type', 'application/json'], body: '{}', timeoutMs: 5000 },
+  id: '1',
+  jobId: 'j',
+  attempt: 1,
+  headers: ['content-type', 'application/json'],
+  body: '{}',
+  timeoutMs: 5000,
 };
 
 /** @param onRequest gets the number of the request among all, and of its connection */
@@ -60,7 +65,11 @@ describe('the forwarder of a tunnel', () => {
     const forwarder = await forwarderTo(() => `HTTP/1.1 429 Busy\r\n${head}\r\ncontent-length: 0\r\n\r\n`);
     const { answer } = await forwarder.send(DELIVERY);
     expect(answer).toEqual({
-      ...{ deliveryId: '1', statusCode: 429, body: '', retryAfter: '9'.repeat(100), outcome: 'permanent' },
+      deliveryId: '1',
+      statusCode: 429,
+      body: '',
+      retryAfter: '9'.repeat(100),
+      outcome: 'permanent',
     });
   });
 

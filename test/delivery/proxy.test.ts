@@ -59,7 +59,9 @@ async function startProxy(answer?: string | ((path: string | undefined) => strin
 
 function setup(options: Partial<SenderOptions>): Sender {
   const sender = createSender({
-    ...{ timeoutMs: 5000, signatureHeader: 'x-service-signature', allowCidrs: [] },
+    timeoutMs: 5000,
+    signatureHeader: 'x-service-signature',
+    allowCidrs: [],
     // If this look-up is called, the proxy did not get to resolve the name.
     lookup: () => expect.fail('a name was resolved here'),
     ...options,

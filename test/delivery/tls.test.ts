@@ -19,8 +19,15 @@ const tlsError = (code?: string) => {
 const VALID = createCertificate({ names: ['hooks.test', '127.0.0.1'] });
 
 const CHECK = {
-  ...{ accountId: 'a', id: 'i', queueId: 'q', name: 'orders', ackTimeout: null, now: new Date() },
-  ...{ signingSecret: 's', nextSigningSecret: null, standardWebhooks: false },
+  accountId: 'a',
+  id: 'i',
+  queueId: 'q',
+  name: 'orders',
+  ackTimeout: null,
+  now: new Date(),
+  signingSecret: 's',
+  nextSigningSecret: null,
+  standardWebhooks: false,
 };
 
 function setup(ca?: string): Sender {

@@ -32,16 +32,15 @@ describe('a target of `dev`', () => {
 
 describe('the line of an attempt', () => {
   const attempt: AttemptSeen = {
-    ...{
-      at: new Date(2026, 0, 31, 9, 8, 7),
-      accountId: 'account',
-      jobId: 'id',
-      queue: 'jobs',
-      attempt: 2,
-      statusCode: 500,
-      error: null,
-    },
-    ...{ durationMs: 12, answer: 'TypeError: x\n\tat y\u001b[2J' },
+    at: new Date(2026, 0, 31, 9, 8, 7),
+    accountId: 'account',
+    jobId: 'id',
+    queue: 'jobs',
+    attempt: 2,
+    statusCode: 500,
+    error: null,
+    durationMs: 12,
+    answer: 'TypeError: x\n\tat y\u001b[2J',
   };
 
   it('has the answer in one line, without control characters', () => {

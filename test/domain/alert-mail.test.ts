@@ -4,19 +4,20 @@ import type { AlertContent, ToldAlert } from '../../src/domain/alert-message.ts'
 import { isMailAddress } from '../../src/domain/alert-target.ts';
 
 const told = (id: string, queue: string | null, state: ToldAlert['state'] = 'firing'): ToldAlert => ({
-  ...{
-    id,
-    state,
-    queue,
-    since: 's',
-    firedAt: '2026-11-12T12:00:00.000Z',
-    resolvedAt: null,
-    value: 1,
-    cause: `cause ${id}`,
-  },
+  id,
+  state,
+  queue,
+  since: 's',
+  firedAt: '2026-11-12T12:00:00.000Z',
+  resolvedAt: null,
+  value: 1,
+  cause: `cause ${id}`,
 });
 const content = (alerts: ToldAlert[], more: Partial<AlertContent> = {}): AlertContent => ({
-  ...{ type: 'alert', createdAt: 'c', alerts, others: 0 },
+  type: 'alert',
+  createdAt: 'c',
+  alerts,
+  others: 0,
   rule: { id: 'r', kind: 'dead_letters', queue: null, threshold: 1, windowSeconds: 900 },
   ...more,
 });

@@ -166,8 +166,15 @@ describe('a rule', () => {
 });
 
 const measure: QueueMeasure = {
-  ...{ queueName: 'orders', value: 750, total: null, inFlight: null, awaitingAck: null, concurrency: null },
-  ...{ reason: null, statusCode: null, probes: null },
+  queueName: 'orders',
+  value: 750,
+  total: null,
+  inFlight: null,
+  awaitingAck: null,
+  concurrency: null,
+  reason: null,
+  statusCode: null,
+  probes: null,
 };
 
 describe('the cause of an alert', () => {
@@ -254,7 +261,11 @@ describe('a notification', () => {
       rule: { id: 'r', kind: 'no_worker', queue: null, threshold: null, windowSeconds: null },
       alerts: [
         {
-          ...{ id: 'a', state: 'resolved', queue: 'orders', value: 7, cause: 'seven' },
+          id: 'a',
+          state: 'resolved',
+          queue: 'orders',
+          value: 7,
+          cause: 'seven',
           since: new Date(NOW - 10 * MINUTE).toISOString(),
           firedAt: new Date(NOW - 9 * MINUTE).toISOString(),
           resolvedAt: new Date(NOW).toISOString(),

@@ -58,11 +58,13 @@ describe('a probe that fails', () => {
 
   it('uses up no attempt, not even the last one, and its job waits for its back-off', () => {
     expect(after(last, probe(), failed)).toMatchObject({
-      ...{ status: 'pending', attempts: 2, deferCount: 0, deadReason: null, isBilled: true },
-      ...{
-        lastError: 'HTTP 500',
-        entry: { attempt: 3, status: 'deferred', error: 'HTTP 500', webhookStatusCode: 500 },
-      },
+      status: 'pending',
+      attempts: 2,
+      deferCount: 0,
+      deadReason: null,
+      isBilled: true,
+      lastError: 'HTTP 500',
+      entry: { attempt: 3, status: 'deferred', error: 'HTTP 500', webhookStatusCode: 500 },
     });
     expect(after(last, probe(), failed).waitMs).toBeGreaterThan(0);
   });
@@ -71,7 +73,10 @@ describe('a probe that fails', () => {
     const held = job({ deferCount: 50 });
     expect(after(held, rules({ maxDefers: 50 }), answered(503))).toMatchObject({ status: 'dead' });
     expect(after(held, probe(rules({ maxDefers: 50 })), answered(503))).toMatchObject({
-      ...{ status: 'pending', deferCount: 50, waitMs: 5000, deadReason: null },
+      status: 'pending',
+      deferCount: 50,
+      waitMs: 5000,
+      deadReason: null,
       entry: { status: 'deferred', error: 'HTTP 503', webhookStatusCode: 503 },
     });
   });

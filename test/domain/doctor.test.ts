@@ -35,8 +35,13 @@ const standbys = { synchronous_commit: 'on', synchronous_standby_names: '*', sta
 const vacuum = { tables: [], idleSlots: [], xidAge: 1000 };
 const snapshots = { holders: [], dead: 27_416, live: 31_595, blindRole: null };
 const holder: SnapshotHolder = {
-  ...{ kind: 'session', name: '123', user: 'ann', program: 'analyst-notebook', state: 'idle in transaction' },
-  ...{ seconds: 80, ids: 12 },
+  kind: 'session',
+  name: '123',
+  user: 'ann',
+  program: 'analyst-notebook',
+  state: 'idle in transaction',
+  seconds: 80,
+  ids: 12,
 };
 const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1, unattended: false };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
@@ -44,8 +49,10 @@ const due = { queueId: 'q1', name: 'mails', seconds: 59 };
 const room = { limit: 'server' as const, used: 20, max: 97, allowed: 97 };
 const GIB = 2 ** 30;
 const all = {
-  ...{ role: 'all', version: '1.0.0' },
-  ...{ startedAt: new Date('2026-11-24T00:00:00Z'), clockOffsetSeconds: 0.1 },
+  role: 'all',
+  version: '1.0.0',
+  startedAt: new Date('2026-11-24T00:00:00Z'),
+  clockOffsetSeconds: 0.1,
   settings: SETTINGS,
 };
 
@@ -328,7 +335,9 @@ describe('doctor', () => {
   it('tells who holds a snapshot from 60 s on, and warns from 300 s on', () => {
     expect(judgeSnapshots({ ...snapshots, holders: [holder, { ...holder, seconds: 300 }] })).toEqual([
       {
-        ...{ check: 'bloat', status: 'ok', fix: 'end it there, or: select pg_terminate_backend(123)' },
+        check: 'bloat',
+        status: 'ok',
+        fix: 'end it there, or: select pg_terminate_backend(123)',
         what: 'a session of ann (analyst-notebook, pid 123, idle in transaction) has had a transaction open for 80 s and keeps the rows that died in the last 12 transactions (27416 dead rows beside 31595 live ones)',
       },
       expect.objectContaining({ status: 'warning', what: expect.stringContaining(' for 300 s and ') }),

@@ -21,8 +21,15 @@ interface Attempts {
 }
 
 const at = (ms: number, { success = 0, failed = 0, unauthorized = 0, deferred = 0 }: Attempts): SpanTotals => ({
-  ...{ ...NO_ATTEMPTS, success, failed, unauthorized, deferred, at: ms },
-  ...{ answered2xx: success, answered5xx: failed - unauthorized, backpressure: deferred },
+  ...NO_ATTEMPTS,
+  success,
+  failed,
+  unauthorized,
+  deferred,
+  at: ms,
+  answered2xx: success,
+  answered5xx: failed - unauthorized,
+  backpressure: deferred,
 });
 const span = (minutesBefore: number, attempts: Attempts) => at(END - minutesBefore * MINUTE, attempts);
 const found = (...spans: SpanTotals[]) => {
@@ -74,7 +81,9 @@ describe('trouble', () => {
     expect(of(span(0, { success: 40, failed: 60 }))).toMatchObject({ mixedMs: null, failedMs: END });
     const before = END - 600 * MINUTE;
     expect(of(span(0, { failed: 2 }), span(600, { success: 12, failed: 20 }))).toMatchObject({
-      ...{ mixedMs: before, failedMs: END, succeeded: 0 },
+      mixedMs: before,
+      failedMs: END,
+      succeeded: 0,
     });
     // Too few to have ended it.
     expect(of(span(0, { failed: 2 }), span(600, { success: 3, failed: 20 }))?.mixedMs).toBeNull();

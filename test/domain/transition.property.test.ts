@@ -269,7 +269,11 @@ it('ends a job that kills every worker', () => {
 
 it('lets short holds in a row grow, whatever length is requested', () => {
   const rules: DeliveryRules = {
-    ...{ mode: 'standard', maxDefers: 1000, ackTimeout: 1, ackTimeoutAction: 'retry', isProbe: false },
+    mode: 'standard',
+    maxDefers: 1000,
+    ackTimeout: 1,
+    ackTimeoutAction: 'retry',
+    isProbe: false,
   };
   const asked = fc.oneof(
     { weight: 9, arbitrary: fc.integer({ min: 0, max: 999 }) },

@@ -329,8 +329,13 @@ const CASES: Case[] = [
     rules({ isProbe: true }),
     unsent,
     {
-      ...{ status: 'pending', attempts: 2, interruptions: 9, waitMs: 7000, lastError: 'proxy_unreachable' },
-      ...{ entry: null, queueEffect: resume },
+      status: 'pending',
+      attempts: 2,
+      interruptions: 9,
+      waitMs: 7000,
+      lastError: 'proxy_unreachable',
+      entry: null,
+      queueEffect: resume,
     },
   ],
   [

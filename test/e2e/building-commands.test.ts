@@ -86,11 +86,8 @@ it.skipIf(!existsSync('/dev/full'))('output that cannot be written is told in on
 
 it('a wrong command is refused in two lines, and `help` explains a command', async () => {
   expect(await runJobferry(['qeue', 'list'])).toMatchObject({
-    ...{
-      code: 2,
-      stderr:
-        'jobferry: unknown command "qeue list": did you mean "queue list"?\n`jobferry --help` lists the commands\n',
-    },
+    code: 2,
+    stderr: 'jobferry: unknown command "qeue list": did you mean "queue list"?\n`jobferry --help` lists the commands\n',
   });
   expect((await runJobferry(['queue', 'lst'])).stderr).toMatch(/\n`jobferry queue --help` lists the commands\n$/);
   const { stdout: help } = await runJobferry(['help', 'publish']);
@@ -157,7 +154,8 @@ describe('publish', () => {
     expect(new Set((JSON.parse(out) as { ids: string[] }).ids).size).toBe(1200);
 
     expect(await pipe('{"n":1}\n\n[2]\n', 'publish', 'piped', '--lines')).toEqual({
-      ...{ code: 2, out: expect.stringContaining('line 3: the payload must be a JSON object; nothing was published') },
+      code: 2,
+      out: expect.stringContaining('line 3: the payload must be a JSON object; nothing was published'),
     });
     expect((await pipe('', 'publish', 'piped')).out).toMatch(/the payload is not JSON/);
 
@@ -178,21 +176,22 @@ describe('publish', () => {
       ...[expect.stringMatching(/^line 20: /), '10 more lines were refused: --json has the reason of each', ''],
     ]);
     expect(await pipe(line('d', 1) + line(1.5, 2), ...withKeys)).toEqual({
-      ...{
-        code: 2,
-        out: expect.stringContaining('line 2: order.ids.0 must be a text, or a whole number below 2^53; nothing'),
-      },
+      code: 2,
+      out: expect.stringContaining('line 2: order.ids.0 must be a text, or a whole number below 2^53; nothing'),
     });
     expect(await pipe(many, 'publish', 'pipd', '--lines')).toEqual({
-      ...{ code: 1, out: 'jobferry: queue pipd does not exist: did you mean piped?\n' },
+      code: 1,
+      out: 'jobferry: queue pipd does not exist: did you mean piped?\n',
     });
     const tooLate = await pipe(`\n${many}`, 'publish', 'piped', '--lines', '--delay', '48h');
     expect(tooLate).toEqual({
-      ...{ code: 1, out: expect.stringMatching(/^published 0 of 1200\n1200 lines from 2 to 1201: delay: [^\n]+\n$/) },
+      code: 1,
+      out: expect.stringMatching(/^published 0 of 1200\n1200 lines from 2 to 1201: delay: [^\n]+\n$/),
     });
     const large = `{"text":"${'x'.repeat(1_100_000)}"}`;
     expect(await pipe([large, '{}', large].join('\n'), 'publish', 'piped', '--lines')).toEqual({
-      ...{ code: 1, out: expect.stringMatching(/^published 1 of 3\nlines 1 and 3: the body is larger than [^\n]+\n$/) },
+      code: 1,
+      out: expect.stringMatching(/^published 1 of 3\nlines 1 and 3: the body is larger than [^\n]+\n$/),
     });
   });
 });
@@ -294,7 +293,10 @@ describe('QUEUES_FILE', () => {
     await write(3);
     const { url: databaseUrl } = await createTestDatabase();
     const variables = {
-      ...{ BOOTSTRAP_API_KEY: service.apiKey, QUEUES_FILE: file, HOOK: 'shop.example', SECRET: 's'.repeat(32) },
+      BOOTSTRAP_API_KEY: service.apiKey,
+      QUEUES_FILE: file,
+      HOOK: 'shop.example',
+      SECRET: 's'.repeat(32),
     };
     const started = await Promise.all([1, 2].map(() => startJobferry({ databaseUrl, env: variables })));
     const [first] = started;

@@ -56,8 +56,12 @@ describe.concurrent('a check of a receiver', () => {
     const queue = await api.createQueue({ webhookUrl: `${receiver.url}/hook?x=1` });
     await graphql.query('mutation P($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: queue.id });
     expect((await check(graphql, queue.id)).check).toEqual({
-      ...{ sentAt: expect.any(String), webhookStatusCode: 202, durationMs: expect.any(Number), error: null },
-      ...{ responseBody: 'thanks', signature: 'ACCEPTED' },
+      sentAt: expect.any(String),
+      webhookStatusCode: 202,
+      durationMs: expect.any(Number),
+      error: null,
+      responseBody: 'thanks',
+      signature: 'ACCEPTED',
     });
     const [request] = receiver.requests;
     expect(receiver.requests).toHaveLength(1);
@@ -65,7 +69,10 @@ describe.concurrent('a check of a receiver', () => {
     expect(request && isSigned(request, queue.signingSecret)).toBe(true);
     const { id: jobId, ...envelope } = request?.json() ?? {};
     expect(envelope).toEqual({
-      ...{ queue: queue.name, payload: { jobferry: 'check' }, attempt: 1, maxAttempts: 1 },
+      queue: queue.name,
+      payload: { jobferry: 'check' },
+      attempt: 1,
+      maxAttempts: 1,
       createdAt: expect.any(String),
     });
     const after = await graphql.query(
@@ -78,7 +85,9 @@ describe.concurrent('a check of a receiver', () => {
       { id: queue.id, job: jobId },
     );
     expect(after).toMatchObject({
-      ...{ job: null, attempts: { totalCount: 0 }, account: { usage: { attempts: 0 } } },
+      job: null,
+      attempts: { totalCount: 0 },
+      account: { usage: { attempts: 0 } },
       queue: { depth: { due: 0, completed: 0, processing: 0 }, health: { answered2xx: 0 } },
     });
     const entry = { actor: after.me.label, targetName: queue.name, after: { webhookUrl: `${receiver.url}/hook?x=1` } };
@@ -122,7 +131,10 @@ describe.concurrent('a check of a receiver', () => {
     const { api, graphql } = await newAccount();
     const queue = await api.createQueue({ webhookUrl });
     expect((await check(graphql, queue.id)).check).toMatchObject({
-      ...{ webhookStatusCode: null, error, responseBody: null, signature: 'UNKNOWN' },
+      webhookStatusCode: null,
+      error,
+      responseBody: null,
+      signature: 'UNKNOWN',
     });
   });
 
@@ -204,7 +216,8 @@ describe.concurrent('a check of a receiver', () => {
     const waiting = Array.from({ length: 5 }, () => check(greedy.graphql, queue.id));
     await waitFor(() => slow.requests.length === 5, { message: 'five checks that wait' });
     expect(await check(greedy.graphql, queue.id)).toMatchObject({
-      ...{ __typename: 'ConflictError', message: 'the account is checking 5 receivers: try again in a moment' },
+      __typename: 'ConflictError',
+      message: 'the account is checking 5 receivers: try again in a moment',
     });
     const fast = await openReceiver();
     const { id } = await other.api.createQueue({ webhookUrl: fast.url });

@@ -181,9 +181,16 @@ describe('jobferry dev', () => {
     // An address of the machine, so that the database of the application cannot be reached.
     const application = { DATABASE_URL: 'postgres://app@127.0.0.1:9/shop', DATA_DIR: join(folder, 'uploads') };
     const dev = runDevWith({
-      ...{ ...application, DIRECT_DATABASE_URL: 'mysql://app@db/shop', NODE_ENV: 'production' },
-      ...{ HOST: '0.0.0.0', PORT: String(ownPort), LOG_LEVEL: 'verbose', ENCRYPTION_KEY: 'base64:of-another-form' },
-      ...{ PUBLIC_URL: 'https://shop.example.com', SMTP_URL: 'mail.example.com', JOBFERRY_SIGNATURE_HEADER: 'x-own' },
+      ...application,
+      DIRECT_DATABASE_URL: 'mysql://app@db/shop',
+      NODE_ENV: 'production',
+      HOST: '0.0.0.0',
+      PORT: String(ownPort),
+      LOG_LEVEL: 'verbose',
+      ENCRYPTION_KEY: 'base64:of-another-form',
+      PUBLIC_URL: 'https://shop.example.com',
+      SMTP_URL: 'mail.example.com',
+      JOBFERRY_SIGNATURE_HEADER: 'x-own',
     });
     const { url, apiKey } = (await dev.event('ready')) as unknown as Ready;
     expect(new URL(url).hostname).toBe('127.0.0.1');

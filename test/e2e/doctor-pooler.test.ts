@@ -37,7 +37,8 @@ describe.skipIf(hasNoPgBouncer)('doctor behind a pooler', () => {
     const pooler = await startPgBouncer(url, { mode: 'transaction', ignored: IGNORED });
     expect(await findings(pooler)).toEqual([
       {
-        ...{ status: 'problem', what: expect.stringContaining('DATABASE_URL leads to a pooler') },
+        status: 'problem',
+        what: expect.stringContaining('DATABASE_URL leads to a pooler'),
         fix: expect.stringContaining('set DIRECT_DATABASE_URL'),
       },
     ]);
@@ -60,7 +61,8 @@ describe.skipIf(hasNoPgBouncer)('doctor behind a pooler', () => {
     const pooler = await startPgBouncer(url, { mode: 'transaction', connectQuery: 'set jit = off' });
     expect(await findings(pooler, { DIRECT_DATABASE_URL: url })).toEqual([
       {
-        ...{ status: 'problem', what: expect.stringContaining('lack settings') },
+        status: 'problem',
+        what: expect.stringContaining('lack settings'),
         fix: expect.stringContaining('set statement_timeout = 4000; set idle_in_transaction_session_timeout = 10000"'),
       },
     ]);

@@ -87,8 +87,11 @@ interface Example {
 async function setUp(name: string, settings: Record<string, string> = {}): Promise<Example> {
   const path = join(folder, name);
   const env: Record<string, string> = {
-    ...{ PATH: process.env.PATH ?? '', PORT: String(await lastingPort()) },
-    ...{ JOBFERRY_URL: service.jobferry.baseUrl, JOBFERRY_API_KEY: service.apiKey, ...settings },
+    PATH: process.env.PATH ?? '',
+    PORT: String(await lastingPort()),
+    JOBFERRY_URL: service.jobferry.baseUrl,
+    JOBFERRY_API_KEY: service.apiKey,
+    ...settings,
   };
   const example: Example = {
     path,
@@ -347,8 +350,14 @@ describe('the files of the examples', () => {
 
   it('have the types of the client', async () => {
     const compilerOptions = {
-      ...{ target: 'es2023', module: 'nodenext', types: ['node'], strict: true },
-      ...{ allowJs: true, checkJs: true, noEmit: true, skipLibCheck: true },
+      target: 'es2023',
+      module: 'nodenext',
+      types: ['node'],
+      strict: true,
+      allowJs: true,
+      checkJs: true,
+      noEmit: true,
+      skipLibCheck: true,
     };
     const include = [...NAMES.map((name) => `${name}/*.mjs`), 'nodemailer.d.ts'];
     // Its types are not installed here.

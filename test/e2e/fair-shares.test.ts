@@ -16,7 +16,8 @@ let names: DnsServer;
 beforeAll(async () => {
   names = await startDnsServer(({ name }) => (name.endsWith('.slow.test') ? 'drop' : ['127.0.0.1']));
   const { api, jobferry, databaseUrl } = await startService({
-    ...{ WORKER_CAPACITY: String(CAPACITY), WEBHOOK_DNS_SERVERS: names.address },
+    WORKER_CAPACITY: String(CAPACITY),
+    WEBHOOK_DNS_SERVERS: names.address,
     // No hanging delivery ends by itself, however busy the machine is.
     WEBHOOK_TIMEOUT_SECONDS: '120',
   });

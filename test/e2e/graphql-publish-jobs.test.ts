@@ -29,7 +29,9 @@ it('shows a queue whose publishes over REST have names that the API ignores', as
   const shown = await waitFor(async () => (await graphql.query(QUEUE)).queue.ignoredNames);
   expect(shown).toEqual({
     names: 'scheduledFor (did you mean delay?), key (did you mean idempotencyKey?)',
-    ...{ count: 3, since: DATE_TIME, lastAt: DATE_TIME },
+    count: 3,
+    since: DATE_TIME,
+    lastAt: DATE_TIME,
   });
 });
 
@@ -48,7 +50,9 @@ it('accepts or refuses each job by itself', async () => {
   expect(errors).toBeUndefined();
   expect(data.publishJobs.answers).toEqual([
     {
-      ...{ __typename: 'PublishJobPayload', created: true, payloadDiffers: false },
+      __typename: 'PublishJobPayload',
+      created: true,
+      payloadDiffers: false,
       job: { id: expect.any(String), payloadText: '{"n":1}' },
     },
     { __typename: 'NotFoundError', message: 'queue not found' },

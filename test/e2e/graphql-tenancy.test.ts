@@ -51,7 +51,7 @@ beforeAll(async () => {
   const queue = await api.createQueue({ name: 'secret-queue', webhookUrl: receiver.url, maxAttempts: 1 });
   const dead = await api.publish(queue.name, { payload: { customer: 42 } });
   await api.waitForStatus(dead.id, 'dead');
-  const waiting = await api.publish(queue.name, { payload: { customer: 43 }, ...{ delay: 3600 } });
+  const waiting = await api.publish(queue.name, { payload: { customer: 43 }, delay: 3600 });
   const { account, deadLetters } = await owner.query(
     '{ account { apiKeys { id } } deadLetters { nodes { id fingerprint } } }',
   );

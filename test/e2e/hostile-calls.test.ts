@@ -44,7 +44,8 @@ describe('H86 ids', () => {
   it('404 for a bad id of a dead letter on a queue that is there', async () => {
     for (const id of BAD) {
       expect(await victim.send('POST', `${dlq}/${id}/replay`), id).toMatchObject({
-        ...{ status: 404, body: { error: 'dead letter not found' } },
+        status: 404,
+        body: { error: 'dead letter not found' },
       });
     }
   });

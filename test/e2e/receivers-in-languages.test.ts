@@ -36,40 +36,60 @@ interface Language {
 
 const LANGUAGES: Language[] = [
   {
-    ...{
-      name: 'Python',
-      page: 'python',
-      blocks: ['py'],
-      files: ['receive.py', 'publish.py'],
-      listening: /^listening$/m,
-    },
+    name: 'Python',
+    page: 'python',
+    blocks: ['py'],
+    files: ['receive.py', 'publish.py'],
+    listening: /^listening$/m,
     check: 'python3 -c "import sys; sys.exit(sys.version_info < (3, 8))"',
   },
   {
-    ...{ name: 'Python with FastAPI', page: 'fastapi', blocks: ['py'], files: ['receive.py'] },
-    ...{ check: 'python3 -c "import fastapi, uvicorn"', listening: /Uvicorn running/ },
+    name: 'Python with FastAPI',
+    page: 'fastapi',
+    blocks: ['py'],
+    files: ['receive.py'],
+    check: 'python3 -c "import fastapi, uvicorn"',
+    listening: /Uvicorn running/,
   },
   {
-    ...{ name: 'Go', page: 'go', blocks: ['go'], files: ['receive.go', 'publish.go'], listening: /^listening$/m },
+    name: 'Go',
+    page: 'go',
+    blocks: ['go'],
+    files: ['receive.go', 'publish.go'],
+    listening: /^listening$/m,
     check: 'go version',
   },
   {
-    ...{ name: 'Ruby', page: 'ruby', blocks: ['rb'], files: ['receive.rb', 'publish.rb'], listening: /^listening$/m },
+    name: 'Ruby',
+    page: 'ruby',
+    blocks: ['rb'],
+    files: ['receive.rb', 'publish.rb'],
+    listening: /^listening$/m,
     check: 'ruby -rwebrick -ropenssl -e ""',
     isStrict: true,
   },
   {
-    ...{ name: 'PHP', page: 'php', blocks: ['php'], files: ['receive.php', 'publish.php'] },
+    name: 'PHP',
+    page: 'php',
+    blocks: ['php'],
+    files: ['receive.php', 'publish.php'],
     check: `php -r 'exit((int) !(PHP_VERSION_ID >= 80000 && function_exists("pcntl_fork") && function_exists("posix_kill")));'`,
     listening: /Development Server .* started/,
     isStrict: true,
   },
   {
-    ...{ name: 'Java', page: 'java', blocks: ['java'], files: ['Receiver.java', 'Publisher.java'] },
-    ...{ check: 'java --add-modules jdk.compiler,jdk.httpserver --version', listening: /^listening$/m },
+    name: 'Java',
+    page: 'java',
+    blocks: ['java'],
+    files: ['Receiver.java', 'Publisher.java'],
+    check: 'java --add-modules jdk.compiler,jdk.httpserver --version',
+    listening: /^listening$/m,
   },
   {
-    ...{ name: 'Rust', page: 'rust', blocks: ['rust', 'toml'], listening: /^listening$/m },
+    name: 'Rust',
+    page: 'rust',
+    blocks: ['rust', 'toml'],
+    listening: /^listening$/m,
     isStrict: true,
     files: ['src/bin/receive.rs', 'src/bin/publish.rs', 'Cargo.toml'],
     check: 'cargo fetch --offline || (cargo --version && timeout 10 cargo fetch)',
@@ -233,8 +253,10 @@ describe.each(tested)('the page of $language.name', ({ language, path }) => {
     const body = JSON.stringify({ ...envelope, createdAt: new Date().toISOString() });
     const deliver = async (reportUrl: string) => {
       const headers = {
-        ...{ 'content-type': 'application/json', 'x-service-signature': `sha256=${sign(body)}` },
-        ...{ 'x-jobferry-ack-timeout': '60', 'x-jobferry-report-url': reportUrl },
+        'content-type': 'application/json',
+        'x-service-signature': `sha256=${sign(body)}`,
+        'x-jobferry-ack-timeout': '60',
+        'x-jobferry-report-url': reportUrl,
       };
       return (await fetch(queue.webhookUrl, { method: 'POST', headers, body })).status;
     };

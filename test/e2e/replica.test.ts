@@ -43,7 +43,8 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     standby.on('error', () => undefined);
     await standby.connect();
     const env = {
-      ...{ BOOTSTRAP_API_KEY: KEY, DATABASE_REPLICA_URL: replicaUrl },
+      BOOTSTRAP_API_KEY: KEY,
+      DATABASE_REPLICA_URL: replicaUrl,
       REPLICA_MAX_LAG_SECONDS: String(MAX_LAG_SECONDS),
     };
     jobferry = await startJobferry({ databaseUrl: pair.url, env });

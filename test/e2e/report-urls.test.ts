@@ -111,7 +111,8 @@ describe.concurrent('a report URL', () => {
     const query = `mutation ($id: ID!) { rotateSigningSecret(queueId: $id, overlapSeconds: 60) {
          ... on RotateSigningSecretPayload { signingSecret } } }`;
     const { body } = await api.call<{ data: { rotateSigningSecret: { signingSecret: string } } }>('POST', '/graphql', {
-      ...{ query, variables: { id: queue.id } },
+      query,
+      variables: { id: queue.id },
     });
     const next = body.data.rotateSigningSecret.signingSecret;
     const { id } = await api.publish(queue.name);

@@ -56,8 +56,14 @@ describe('GET /v1/queues/{id}/dlq', () => {
     for (const [n, letter] of letters.entries()) {
       const job = await api.getJob(letter.originalJobId);
       expect(letter).toEqual({
-        ...{ id: ID, originalJobId: job.id, queue: queue.name, payload: { n }, history: job.history },
-        ...{ deadAt: DATE_TIME, replayedAt: null, replayedJobId: null },
+        id: ID,
+        originalJobId: job.id,
+        queue: queue.name,
+        payload: { n },
+        history: job.history,
+        deadAt: DATE_TIME,
+        replayedAt: null,
+        replayedJobId: null,
       });
       expect(job).toMatchObject({ status: 'dead', lastError: 'HTTP 500', completedAt: null });
     }
@@ -169,7 +175,11 @@ describe('POST /v1/queues/{id}/dlq/replay', () => {
     const rest = await replay(queue, { all: true });
     expect(rest.body).toMatchObject({ replayed: 1, skipped: 0, jobs: [{ id: left }], errors: [], remaining: 0 });
     expect((await replay(queue, { all: true })).body).toEqual({
-      ...{ replayed: 0, skipped: 0, jobs: [], errors: [], remaining: 0 },
+      replayed: 0,
+      skipped: 0,
+      jobs: [],
+      errors: [],
+      remaining: 0,
     });
   });
 

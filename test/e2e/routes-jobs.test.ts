@@ -121,9 +121,19 @@ describe('GET /v1/jobs/{id}', () => {
     await slow.waitFor(1);
     const job = await api.getJob(published.id);
     expect(job).toEqual({
-      ...{ id: published.id, queue: queue.name, status: 'processing', attempts: 1, maxAttempts: 3, deferCount: 0 },
-      ...{ idempotencyKey: 'Key', payload: { a: [1] }, scheduledFor: job.createdAt, lastError: null, history: [] },
-      ...{ createdAt: published.createdAt, completedAt: null },
+      id: published.id,
+      queue: queue.name,
+      status: 'processing',
+      attempts: 1,
+      maxAttempts: 3,
+      deferCount: 0,
+      idempotencyKey: 'Key',
+      payload: { a: [1] },
+      scheduledFor: job.createdAt,
+      lastError: null,
+      history: [],
+      createdAt: published.createdAt,
+      completedAt: null,
     });
     gate.open();
     const done = await api.waitForStatus(published.id, 'completed');

@@ -56,7 +56,10 @@ describe('POST /v1/queues', () => {
     const name = newName();
     const queue = await create({ name });
     expect(queue).toEqual({
-      ...{ id: ID, name, webhookUrl: WEBHOOK, ...DEFAULTS },
+      id: ID,
+      name,
+      webhookUrl: WEBHOOK,
+      ...DEFAULTS,
       signingSecret: expect.stringMatching(/^\S{32,}$/),
       createdAt: DATE_TIME,
     });

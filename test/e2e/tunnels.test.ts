@@ -28,8 +28,14 @@ interface Seen {
 async function listening(url: string, queue: string, forward: string, more: Partial<ListenOptions> = {}) {
   const seen: Seen = { ready: 0, attempts: [], notes: [], secret: null };
   const client = listen({
-    ...{ url, apiKey: KEY, queue, forward: new URL(forward) },
-    ...{ isTap: false, isOnce: false, isForced: false, hasOwnSecret: false },
+    url,
+    apiKey: KEY,
+    queue,
+    forward: new URL(forward),
+    isTap: false,
+    isOnce: false,
+    isForced: false,
+    hasOwnSecret: false,
     print: {
       ready: ({ secret }) => {
         seen.ready += 1;

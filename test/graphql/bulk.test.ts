@@ -250,8 +250,13 @@ describe('a pause', () => {
     const { me } = await graphql.query('{ me { label } }');
     const paused = await change('pause', id);
     expect(paused.action).toEqual({
-      ...{ status: 'PAUSED', pausedAt: expect.any(String), pausedBy: me.label, processed: 1 },
-      ...{ processedPerSecond: expect.any(Number), secondsLeft: null, finishedAt: null },
+      status: 'PAUSED',
+      pausedAt: expect.any(String),
+      pausedBy: me.label,
+      processed: 1,
+      processedPerSecond: expect.any(Number),
+      secondsLeft: null,
+      finishedAt: null,
     });
     // A second pause changes nothing.
     expect((await change('pause', id)).action.pausedAt).toBe(paused.action.pausedAt);
@@ -273,11 +278,13 @@ describe('a pause', () => {
     );
     expect(auditLog.nodes).toEqual([
       {
-        ...{ action: 'bulk_action.resume', before: { status: 'paused' } },
+        action: 'bulk_action.resume',
+        before: { status: 'paused' },
         after: { status: 'running', processed: 1, matched: 3 },
       },
       {
-        ...{ action: 'bulk_action.pause', before: { status: 'running' } },
+        action: 'bulk_action.pause',
+        before: { status: 'running' },
         after: { status: 'paused', processed: 1, matched: 3 },
       },
     ]);

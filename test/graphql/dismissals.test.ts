@@ -100,7 +100,10 @@ describe('a dismissed cause', () => {
     const fingerprint = await fingerprintOf(graphql, 500);
     const { me } = await graphql.query('{ me { label } }');
     expect((await dismiss(graphql, fingerprint)).dismissal).toEqual({
-      ...{ fingerprint, until: expect.any(String), dismissedAt: expect.any(String), dismissedBy: me.label },
+      fingerprint,
+      until: expect.any(String),
+      dismissedAt: expect.any(String),
+      dismissedBy: me.label,
     });
     expect(await counts(graphql, false)).toEqual({ 404: 1 });
     expect(await counts(graphql, true)).toEqual({ 500: 5 });

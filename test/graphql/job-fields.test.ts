@@ -170,7 +170,8 @@ describe('an attempt', () => {
     await graphql.query(
       'mutation E($id: ID!, $on: Boolean!) { setPayloadEncryption(queueId: $id, enabled: $on) { __typename } }',
       {
-        ...{ id: queue.id, on: enabled },
+        id: queue.id,
+        on: enabled,
       },
     );
     const id = await publish(queue);
@@ -279,7 +280,8 @@ it('shows lags, processes and snapshots to the account that is marked, and not t
     'server { lags { searchSeconds } snapshots { seesAll holders { kind seconds transactions message } } }';
   const seen = { lags: expect.anything(), snapshots: { seesAll: true, holders: [] } };
   expect(await stranger.query(`{ instances { role } ${ofServer} }`)).toEqual({
-    ...{ instances: [{ role: 'worker' }], server: seen },
+    instances: [{ role: 'worker' }],
+    server: seen,
   });
   expect(await graphql.query(`{ ${ofServer} }`)).toEqual({ server: { lags: null, snapshots: null } });
   await db.query('update account set is_operator = false');

@@ -170,7 +170,10 @@ describe('a copy of a queue', () => {
     const { id: _, ...expected } = first.queue;
     expect(copy.queue).toMatchObject({
       ...expected,
-      ...{ name: 'copy', concurrency: 3, standardWebhooks: true, production: true },
+      name: 'copy',
+      concurrency: 3,
+      standardWebhooks: true,
+      production: true,
     });
     expect(copy.signingSecret).not.toBe(first.signingSecret);
     const { auditLog } = await graphql.query('{ auditLog(first: 1) { nodes { action after } } }');

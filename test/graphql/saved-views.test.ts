@@ -49,8 +49,12 @@ describe('a saved view', () => {
     const { me } = await graphql.query('{ me { label } }');
     const { view } = await save(graphql, { name: '  Refunds of today ' });
     expect(view).toEqual({
-      ...{ id: expect.any(String), page: 'JOBS', name: 'Refunds of today', query: 'q=state:dead' },
-      ...{ createdAt: expect.any(String), createdBy: me.label },
+      id: expect.any(String),
+      page: 'JOBS',
+      name: 'Refunds of today',
+      query: 'q=state:dead',
+      createdAt: expect.any(String),
+      createdBy: me.label,
     });
     await save(graphql, { name: 'b', page: 'DEAD_LETTERS', query: '' });
     await save(graphql, { name: 'A' });

@@ -37,7 +37,9 @@ describe('usage', () => {
         { month: '2026-09', attempts: 12 },
       ],
       byQueue: {
-        ...{ countedUntil: new Date(position).toISOString(), otherQueues: 1, otherAttempts: 2 },
+        countedUntil: new Date(position).toISOString(),
+        otherQueues: 1,
+        otherAttempts: 2,
         queues: [
           { queueId: 'q3', queueName: 'queue-3', attempts: 4, succeeded: 3, failed: 1, deferred: 0 },
           { queueId: 'q2', attempts: 3 },

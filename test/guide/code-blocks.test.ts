@@ -26,7 +26,9 @@ const blocks: Block[] = pagesOf(ROOT).flatMap((page) => {
   return Array.from(
     text.matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```$/gm),
     ({ index, 1: language = '', 2: block = '' }) => ({
-      ...{ at: `${page}:${text.slice(0, index).split('\n').length + 1}`, language, text: block },
+      at: `${page}:${text.slice(0, index).split('\n').length + 1}`,
+      language,
+      text: block,
     }),
   );
 });

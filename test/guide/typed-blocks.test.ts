@@ -78,15 +78,16 @@ it('blocks of TypeScript fit the types of the client', async () => {
   await writeFile(join(folder, 'absent.d.ts'), [...ABSENT.map((name) => `declare module '${name}';`), NEST].join('\n'));
   const client = (entry: string) => [join(ROOT, 'src/client', entry)];
   const compilerOptions = {
-    ...{
-      strict: true,
-      noEmit: true,
-      skipLibCheck: true,
-      target: 'es2023',
-      module: 'esnext',
-      moduleResolution: 'bundler',
-    },
-    ...{ allowImportingTsExtensions: true, lib: ['es2024', 'dom'], types: ['node'], experimentalDecorators: true },
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: 'es2023',
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    allowImportingTsExtensions: true,
+    lib: ['es2024', 'dom'],
+    types: ['node'],
+    experimentalDecorators: true,
     // Functions of the reader need no types here.
     noImplicitAny: false,
     paths: {

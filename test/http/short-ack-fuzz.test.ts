@@ -58,7 +58,10 @@ const request = fc
     method: often(fc.constant('POST'), fc.constantFrom('PUT', 'GET', 'DELETE', 'OPTIONS')),
     version: often(fc.constant('1.1'), fc.constant('1.0')),
     length: fc.constantFrom('given', 'given', 'given', 'chunked', 'none'),
-    ...{ path, body, key, others },
+    path,
+    body,
+    key,
+    others,
   })
   .map(({ method, version, length, path: to, body: sent, key: who, others: more }) => {
     const isChunked = length === 'chunked' && version === '1.1';

@@ -149,7 +149,11 @@ const request = fc
   .record({
     method: often(fc.constant('POST'), fc.constantFrom('PUT', 'GET', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD')),
     version: fc.constantFrom('1.1', '1.1', '1.1', '1.0'),
-    ...{ path, authorization, type, others, body },
+    path,
+    authorization,
+    type,
+    others,
+    body,
     isChunked: often(fc.constant(false), fc.boolean()),
   })
   // Node's parser does not tell the client where the answer of a HEAD ends.

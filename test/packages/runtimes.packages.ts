@@ -24,13 +24,16 @@ async function expectDeliveries(start: (env: Record<string, string>) => Promise<
   };
   const queues = { standard: await create('standard'), ack: await create('ack') };
   const url = await start({
-    ...{ STANDARD_SECRET: queues.standard.signingSecret, ACK_SECRET: queues.ack.signingSecret },
-    ...{ API_URL: baseUrl, API_KEY: apiKey },
+    STANDARD_SECRET: queues.standard.signingSecret,
+    ACK_SECRET: queues.ack.signingSecret,
+    API_URL: baseUrl,
+    API_KEY: apiKey,
   });
   for (const [path, { id, name }] of Object.entries(queues)) {
     await unwrap(client.queues.update({ params: { id }, body: { webhookUrl: `${url}/${path}` } }));
     const unsigned = await fetch(`${url}/${path}`, {
-      ...{ method: 'POST', body: '{}' },
+      method: 'POST',
+      body: '{}',
       headers: { 'content-type': 'application/json', 'x-service-signature': `sha256=${'0'.repeat(64)}` },
     });
     expect(unsigned.status).toBe(401);

@@ -7,8 +7,14 @@ import { createProject, type Project, write } from './fresh-project.ts';
 /** The types of the client, with the compilers and settings that projects have. */
 
 const strict = {
-  ...{ target: 'es2022', lib: ['es2023', 'dom'], types: [], strict: true, noEmit: true },
-  ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
+  target: 'es2022',
+  lib: ['es2023', 'dom'],
+  types: [],
+  strict: true,
+  noEmit: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
 };
 
 async function check(project: Project, files: string[], options: object): Promise<string> {
@@ -79,15 +85,20 @@ it('shows the description of every method and field that an editor is pointed at
   await write(project, 'hovered.mts', HOVERED);
   await write(project, 'hover.cjs', HOVER);
   const words = {
-    ...{
-      '.publish': 'Publish a job.',
-      queueName: '`name` of the queue.',
-      delay: 'Time until the first delivery, in seconds.',
-    },
-    ...{ '.createdAt': 'Time at which the job was published.', '.webhookStatusCode': 'Status code of the webhook' },
-    ...{ apiKey: 'API key of the account.', mode: 'Mode of the queue', ackTimeout: 'Seconds', '.attempt': 'Number of' },
-    ...{ defer: 'Holds the queue', '.body': 'Body of the answer', verifySignature: 'Verifies that Jobferry' },
-    ...{ '.replayMany': 'Replay up to 1000 dead letters.', fetchHandler: 'Creates a webhook for runtimes' },
+    '.publish': 'Publish a job.',
+    queueName: '`name` of the queue.',
+    delay: 'Time until the first delivery, in seconds.',
+    '.createdAt': 'Time at which the job was published.',
+    '.webhookStatusCode': 'Status code of the webhook',
+    apiKey: 'API key of the account.',
+    mode: 'Mode of the queue',
+    ackTimeout: 'Seconds',
+    '.attempt': 'Number of',
+    defer: 'Holds the queue',
+    '.body': 'Body of the answer',
+    verifySignature: 'Verifies that Jobferry',
+    '.replayMany': 'Replay up to 1000 dead letters.',
+    fetchHandler: 'Creates a webhook for runtimes',
   };
   const shown = JSON.parse(await project.node(['hover.cjs', ...Object.keys(words)])) as Record<string, string>;
   const missing = Object.entries(words).filter(([word, start]) => !shown[word]?.startsWith(start));
@@ -104,7 +115,13 @@ it("works with ts-rest's own client and its React Query binding", async () => {
   expect(await check(project, ['ts-rest.mts'], options)).toBe('');
   const env = { API_URL: baseUrl, API_KEY: apiKey };
   expect(JSON.parse(await project.node([join('out', 'ts-rest.mjs')], env))).toEqual({
-    ...{ secret: true, same: true, payload: { to: 'ada' }, listed: [true], dead: 0 },
-    ...{ refused: 400, cached: true, removed: 204 },
+    secret: true,
+    same: true,
+    payload: { to: 'ada' },
+    listed: [true],
+    dead: 0,
+    refused: 400,
+    cached: true,
+    removed: 204,
   });
 });

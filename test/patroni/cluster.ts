@@ -126,7 +126,10 @@ export async function startCluster(): Promise<Cluster> {
     const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
     const hostsUrl = `postgres://${SUPERUSER}:${password}@${hosts}/${name}?target_session_attrs=read-write`;
     return {
-      ...{ url, hostsUrl, cluster, name },
+      url,
+      hostsUrl,
+      cluster,
+      name,
       back: () => protectedNow().then(() => undefined),
       // The cluster is stopped at the end of the trial.
       stop: async () => undefined,

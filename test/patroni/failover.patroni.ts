@@ -26,7 +26,13 @@ const FENCED_MS = 5000;
 const SIZE = { apis: 2, workers: 2 };
 
 const evidence: TrialEvidence = {
-  ...{ versions: null, seed: SEED, counts: COUNTS, perSecond: PER_SECOND, phases: [], outages: [], freezes: [] },
+  versions: null,
+  seed: SEED,
+  counts: COUNTS,
+  perSecond: PER_SECOND,
+  phases: [],
+  outages: [],
+  freezes: [],
 };
 let cluster: Cluster;
 
@@ -41,7 +47,10 @@ afterAll(async () => {
 
 async function failOvers(name: string, times: number, fault: (rig: Rig) => Promise<Outage>): Promise<void> {
   const { summary, lastWords } = await play({
-    ...{ name, seed: SEED, perSecond: PER_SECOND, ...SIZE },
+    name,
+    seed: SEED,
+    perSecond: PER_SECOND,
+    ...SIZE,
     startServer: () => cluster.open(`trial_${name.replace(/\W/g, '_')}`),
     faults: async (rig) => {
       for (let n = 0; n < times; n += 1) {

@@ -136,7 +136,11 @@ const LAST_CHANGE = 'select (extract(epoch from max(at)) * 1000)::float8 as at f
 /** Watches until the cluster is whole, under whichever leader. */
 async function watchReturn(rig: Rig, cluster: Cluster, former: Leader, next: Leader): Promise<Return> {
   const seen: Omit<Return, 'present'> = {
-    ...{ tookWritesMs: 0, lastChangeAt: null, endedAt: null, saidAt: null, said: null },
+    tookWritesMs: 0,
+    lastChangeAt: null,
+    endedAt: null,
+    saidAt: null,
+    said: null,
   };
   const connectionString = former.node.url(clusterOf(rig).name);
   const inFormer = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 500, query_timeout: 500 });

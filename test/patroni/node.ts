@@ -71,8 +71,11 @@ export async function createNode({ name, folder: parent, user, etcdPort, passwor
 
   const url = (database: string) => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
   const pool = new pg.Pool({
-    ...{ connectionString: url('postgres'), max: 2, application_name: 'trial' },
-    ...{ connectionTimeoutMillis: REPLY_MS, query_timeout: REPLY_MS },
+    connectionString: url('postgres'),
+    max: 2,
+    application_name: 'trial',
+    connectionTimeoutMillis: REPLY_MS,
+    query_timeout: REPLY_MS,
   });
   pool.on('error', () => undefined);
   let patroni: number | null = null;
@@ -91,7 +94,9 @@ export async function createNode({ name, folder: parent, user, etcdPort, passwor
   }
 
   return {
-    ...{ name, port, url },
+    name,
+    port,
+    url,
     query: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       (await pool.query<Row>(text, values)).rows,
     async state() {
@@ -160,7 +165,10 @@ function settingsOf({ name, folder, dataDir, port, restPort, etcdPort, password 
       initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }, 'data-checksums'],
     },
     postgresql: {
-      ...{ listen: server, connect_address: server, data_dir: dataDir, bin_dir: BIN.postgresql },
+      listen: server,
+      connect_address: server,
+      data_dir: dataDir,
+      bin_dir: BIN.postgresql,
       pgpass: join(folder, 'pgpass'),
       pg_hba: [
         'local all all scram-sha-256',

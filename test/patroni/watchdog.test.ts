@@ -73,7 +73,7 @@ const wait = "'${process.execPath}' -e 'setTimeout(() => {}, 600000)' '${folder}
   });
   process.kill(killsParent ? (parent.pid as number) : trialPid, 'SIGKILL');
   await waitFor(async () => !(await Promise.all(pids.map(isRunning))).includes(true), {
-    ...{ message: 'the end of all' },
+    message: 'the end of all',
   });
   await waitFor(() => !existsSync(folder), { message: 'the removal of the folder' });
 });

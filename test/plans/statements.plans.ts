@@ -163,18 +163,20 @@ const listedWithKept = async (filter: object, slice = page) => {
   return listJobDocuments(db, { queueId: q.paused.id, from: oldestKept, kept, ...filter }, slice);
 };
 const replayable = (filter: object, jobsOf: object | null = null) => ({
-  ...{ accountId: fixture.accountId, queueId: q.dead.id, filter, jobs: jobsOf, periods },
+  accountId: fixture.accountId,
+  queueId: q.dead.id,
+  filter,
+  jobs: jobsOf,
+  periods,
 });
 const running = async () => {
   const id = await actions.startBulkAction(db, by(), {
-    ...{
-      kind: 'replay_dead_letters',
-      queueId: q.dead.id,
-      selection: {},
-      ratePerSecond: null,
-      canary: false,
-      matched: 1,
-    },
+    kind: 'replay_dead_letters',
+    queueId: q.dead.id,
+    selection: {},
+    ratePerSecond: null,
+    canary: false,
+    matched: 1,
   });
   const action = await actions.readRunningAction(db, id ?? '');
   if (action === null) throw new Error('not started');
@@ -486,8 +488,14 @@ async function sweepTurn(): Promise<void> {
 }
 
 const INSTANCE: InstanceReport = {
-  ...{ role: 'api', version: '0', inFlight: 0, capacity: 0 },
-  ...{ clockOffsetSeconds: null, address: null, ignored: [], settings: SETTINGS },
+  role: 'api',
+  version: '0',
+  inFlight: 0,
+  capacity: 0,
+  clockOffsetSeconds: null,
+  address: null,
+  ignored: [],
+  settings: SETTINGS,
 };
 
 function cancellation() {

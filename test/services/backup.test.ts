@@ -76,7 +76,12 @@ const restoreTo = (
   options: { accountId?: string; resume?: boolean; operator?: boolean; unsigned?: boolean } = {},
 ) =>
   restore(op.db, file, {
-    ...{ url: op.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false, operator: false },
+    url: op.url,
+    actor: OPERATOR,
+    accountId: null,
+    periods: PERIODS,
+    resume: false,
+    operator: false,
     ...READ,
     progress: () => undefined,
     ...options,

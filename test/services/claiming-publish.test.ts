@@ -9,7 +9,13 @@ it('says which queues have no free slot after a claim', async () => {
   const { db, accountId, createQueue } = await openFixture();
   const [narrow, wide] = [await createQueue({ concurrency: 1 }), await createQueue({ concurrency: 2 })];
   const items = [narrow, wide].map(({ name }) => ({
-    ...{ accountId, queue: name, payload: '{}', key: null, delayMs: 0, limit: null, claimable: true },
+    accountId,
+    queue: name,
+    payload: '{}',
+    key: null,
+    delayMs: 0,
+    limit: null,
+    claimable: true,
   }));
   const queues = [narrow, wide].map(({ id }) => ({ queueId: id, jobs: 1, since: null }));
   const { claim } = await publishAndClaim(db, items, PERIODS, { workerId: 1, leaseMs: LEASE_MS, queues });

@@ -154,7 +154,9 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
         if (page < 1) continue;
         const { keys, total, from } = await list({ ...input, page, limit });
         expect({ page, limit, keys, total }).toEqual({
-          ...{ page, limit, total: expected.length },
+          page,
+          limit,
+          total: expected.length,
           keys: expected.slice((page - 1) * limit, page * limit),
         });
         expect(from.getTime()).toBe(oldestKept);

@@ -206,7 +206,9 @@ describe('timelines and depths', () => {
       awaiting_ack: 0,
       completed: 0,
       dead: 0,
-      ...{ oldestDueAt: null, nextDueAt: null, firstAckDeadline: null },
+      oldestDueAt: null,
+      nextDueAt: null,
+      firstAckDeadline: null,
     });
     expect(depths.get(busy.id)?.completed).toBe(2);
   });

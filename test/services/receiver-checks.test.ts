@@ -16,7 +16,9 @@ import { waitFor } from '../support/wait-for.ts';
 
 const ANSWER: TestAnswer = {
   answer: { kind: 'answered', statusCode: 200, retryAfter: null },
-  ...{ durationMs: 1, responseBody: '', certificateEndsAt: null },
+  durationMs: 1,
+  responseBody: '',
+  certificateEndsAt: null,
 };
 const { signal: never } = new AbortController();
 const sender = createSender({ timeoutMs: 60_000, signatureHeader: 'x-service-signature', allowCidrs: ['127.0.0.0/8'] });

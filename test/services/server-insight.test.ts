@@ -79,10 +79,13 @@ it.each([
   const log = { warn: () => undefined, info: () => undefined };
   const problem = { text: 'ENCRYPTION_KEY lacks k', isElsewhere };
   const answer = await createReadiness({
-    ...{ db, log, release: new ReleaseWatch({ db, log, startsBeside: false }) },
+    db,
+    log,
+    release: new ReleaseWatch({ db, log, startsBeside: false }),
     workerProblem: () => (isElsewhere ? problem.text : null),
     keyProblem: () => problem,
-    ...{ egressProblem: () => null, publishProblem: () => null },
+    egressProblem: () => null,
+    publishProblem: () => null,
   })();
   expect(answer).toMatchObject({ ready, checks: said });
 });

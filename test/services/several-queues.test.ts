@@ -207,7 +207,9 @@ describe('limiting several', () => {
     ]);
     expect(await op.queues.get(account, one.id)).toMatchObject({ ...limits, rateLimitWindow: 60 });
     expect((await op.auditOf(two.id)).at(-1)).toMatchObject({
-      ...{ action: 'queue.update', before: { rateLimitMax: null }, after: { rateLimitMax: 10 } },
+      action: 'queue.update',
+      before: { rateLimitMax: null },
+      after: { rateLimitMax: 10 },
     });
     const again = await op.queues.limitSeveral(account, { ids }, limits, REAL);
     expect(outcomes(again)).toEqual(['unchanged', 'unchanged', 'unchanged']);

@@ -75,8 +75,14 @@ async function addQueues(random: Random, seed: number, sql: Side, tables: Tables
     sql.queueIds.push(id);
     const fresh = { deletedAt: null, holdUntil: null, probeJobId: null, windowStart: null, windowUsed: 0 };
     const added = tables.addQueue({
-      ...{ ...settings, ...fresh, pausedAt: null, lifetimeFloor: null, name },
-      ...{ accountId: fixture.accountId, webhookUrl: 'http://127.0.0.1:9/', breaker },
+      ...settings,
+      ...fresh,
+      pausedAt: null,
+      lifetimeFloor: null,
+      name,
+      accountId: fixture.accountId,
+      webhookUrl: 'http://127.0.0.1:9/',
+      breaker,
     });
     model.queueIds.push(added.id);
     if (breaker.failures !== null || breaker.seconds !== null) {

@@ -154,8 +154,18 @@ function poisoned(options: Options): Options {
   const queues = options.queues.map((queue) => ({ ...queue, rateLimitMax: null }));
   return {
     ...options,
-    ...{ processes: 3, jobs: 1, stormMs: 60_000, lifetimeMs: 200_000, connectMs: 5, latencyMs: 5, heldMs: 0 },
-    ...{ faults, actions, queues, behaviour: HEALTHY, reconciler: true },
+    processes: 3,
+    jobs: 1,
+    stormMs: 60_000,
+    lifetimeMs: 200_000,
+    connectMs: 5,
+    latencyMs: 5,
+    heldMs: 0,
+    faults,
+    actions,
+    queues,
+    behaviour: HEALTHY,
+    reconciler: true,
   };
 }
 

@@ -328,8 +328,12 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
       type === 'interrupted'
         ? {
             ...decided,
-            ...{ status: 'pending', attempts: attempts - 1, interruptions: interruptions + 1, entry: null },
-            ...{ deadReason: null, waitMs: 0 },
+            status: 'pending',
+            attempts: attempts - 1,
+            interruptions: interruptions + 1,
+            entry: null,
+            deadReason: null,
+            waitMs: 0,
           }
         : decided,
     ),
@@ -364,7 +368,10 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
       decided.queueEffect?.kind === 'failing' && decided.entry?.status === 'failed'
         ? {
             ...decided,
-            ...{ status: 'pending', deadReason: null, attempts: job.attempts - 1, waitMs: 1000 },
+            status: 'pending',
+            deadReason: null,
+            attempts: job.attempts - 1,
+            waitMs: 1000,
             entry: { ...decided.entry, status: 'deferred' },
           }
         : decided,

@@ -96,8 +96,13 @@ export class Process implements Host {
     const context = this.#context();
     this.jobs = createJobs(context);
     this.dispatcher = new Dispatcher({
-      ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
-      ...{ workerId, capacity, leaseMs: this.leaseMs },
+      db: this.db,
+      sender: setup.senderOf(this),
+      log: this.#log,
+      changes: NO_CHANGES,
+      workerId,
+      capacity,
+      leaseMs: this.leaseMs,
       followed: { of: (queueId) => ({ standardWebhooks: false, breaker: setup.hasBreaker(queueId) }) },
       mayClaim: () => this.lock.confirmed,
       mayStart: (claimedAt) => Promise.resolve(this.lock.covers(claimedAt)),
@@ -108,7 +113,10 @@ export class Process implements Host {
     const wake = (queueId: string) => this.dispatcher.wake(queueId);
     this.deadlines = new Deadlines(this.db, this.#log, wake, NO_CHANGES);
     this.lock = new LeaseLock({
-      ...{ host: this, scheduler, server, believesInSocket: setup.believesInSocket },
+      host: this,
+      scheduler,
+      server,
+      believesInSocket: setup.believesInSocket,
       onConfirmedAgain: () => this.dispatcher.resume(),
     });
     const parts = { db: this.db, log: this.#log, changes: NO_CHANGES, wake };

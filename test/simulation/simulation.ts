@@ -72,15 +72,24 @@ export class Simulation {
     this.tables = new Tables(() => START + this.#clockShiftMs + Math.floor(scheduler.now));
     this.checker = new Checker(this.tables, this.processes, reached, (...broken) => this.violated(...broken));
     this.server = new Server({
-      ...{ tables: this.tables, execute: planted.execute ?? execute, scheduler, faults: { ...options.faults } },
-      ...{ latencyMs: options.latencyMs, reached, onCommit: this.#committed.bind(this) },
+      tables: this.tables,
+      execute: planted.execute ?? execute,
+      scheduler,
+      faults: { ...options.faults },
+      latencyMs: options.latencyMs,
+      reached,
+      onCommit: this.#committed.bind(this),
       onAsk: this.#asked.bind(this),
     });
     const { webhookTimeoutMs, connectMs, thinkMs } = options;
     this.#path = { webhookTimeoutMs, connectMs, thinkMs };
     this.receiver = new Receiver(
       {
-        ...{ scheduler, options: this.#path, reached, clock: this.tables.clock, asks: !planted.sendsAlways },
+        scheduler,
+        options: this.#path,
+        reached,
+        clock: this.tables.clock,
+        asks: !planted.sendsAlways,
         onSent: (jobId) => this.checker.onSent(jobId),
         onArrival: (arrival) => this.#arrived(arrival),
         onAnswer: (arrival, answer) => this.#answered(arrival, answer),
@@ -175,10 +184,18 @@ export class Simulation {
     const { stormMs } = options;
     for (const [n, settings] of options.queues.entries()) {
       const queue = this.tables.addQueue({
-        ...{ ...settings, accountId: ACCOUNT.id, name: `queue-${n}`, webhookUrl: 'http://127.0.0.1:9/' },
-        ...{ deletedAt: null, probeJobId: null, windowStart: null, windowUsed: 0 },
+        ...settings,
+        accountId: ACCOUNT.id,
+        name: `queue-${n}`,
+        webhookUrl: 'http://127.0.0.1:9/',
+        deletedAt: null,
+        probeJobId: null,
+        windowStart: null,
+        windowUsed: 0,
         holdUntil: n === 0 && options.heldMs > 0 ? START + options.heldMs : null,
-        ...{ pausedAt: null, lifetimeFloor: null, breaker: breakerOf(options.breakers[n]) },
+        pausedAt: null,
+        lifetimeFloor: null,
+        breaker: breakerOf(options.breakers[n]),
       });
       this.checker.queue(queue.id);
     }
@@ -196,7 +213,13 @@ export class Simulation {
     const believesInSocket = this.#planted.believesInSocket ?? false;
     const { capacity, webhookTimeoutMs, lifetimeMs, reconciler } = options;
     const process = new Process({
-      ...{ scheduler, server, workerId: this.processes.length + 1, capacity, webhookTimeoutMs, lifetimeMs, reconciler },
+      scheduler,
+      server,
+      workerId: this.processes.length + 1,
+      capacity,
+      webhookTimeoutMs,
+      lifetimeMs,
+      reconciler,
       believesInSocket,
       senderOf: (sending) => this.receiver.senderOf(sending),
       hasBreaker: (queueId) => hasBreaker(this.tables.queues.get(queueId)?.breaker),

@@ -38,7 +38,12 @@ export function openAlertAccounts(options: Parameters<typeof openGraphQL>[1] = {
     await send();
   };
   return {
-    ...{ server, evaluate, send, age, sql, fire },
+    server,
+    evaluate,
+    send,
+    age,
+    sql,
+    fire,
     /** Evaluates until what no longer holds has resolved. */
     resolve: fire,
     async newAccount(): Promise<AlertAccount> {
@@ -65,7 +70,8 @@ export async function createQueue(graphql: GraphQL, name: string): Promise<strin
 
 export const silence = (graphql: GraphQL, id: string, until: Date | null) =>
   graphql.query(`mutation S($id: ID!, $until: DateTime) { silenceAlertRule(id: $id, until: $until) { __typename } }`, {
-    ...{ id, until: until?.toISOString() ?? null },
+    id,
+    until: until?.toISOString() ?? null,
   });
 
 export const received = (receiver: Receiver) =>

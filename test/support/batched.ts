@@ -51,8 +51,11 @@ function onlyOne({ answers, claims }: { answers: StoredAnswers; claims: StoredNe
   const { ids, queueIds, others, createdAt } = answers;
   const outcome = others?.[0]?.outcome ?? 'created';
   const published: PublishedOne = {
-    ...{ outcome: outcome as PublishedOne['outcome'], id: ids[0] ?? '', queueId: queueIds[0] ?? '' },
-    ...{ createdAt: new Date(createdAt), claims },
+    outcome: outcome as PublishedOne['outcome'],
+    id: ids[0] ?? '',
+    queueId: queueIds[0] ?? '',
+    createdAt: new Date(createdAt),
+    claims,
   };
   return published;
 }
@@ -60,10 +63,20 @@ function onlyOne({ answers, claims }: { answers: StoredAnswers; claims: StoredNe
 function settleOf(jobOf: JobOf, [id, token, entryAttempt, entryCode]: unknown[]): Batched {
   const job = jobOf(id as string);
   const item: SettleItem = {
-    ...{ id: id as string, expected: 'processing', token: token as string, status: 'completed' },
-    ...{ attempts: job?.attempts ?? 0, deferCount: job?.deferCount ?? 0, shortHolds: job?.shortHolds ?? 0 },
-    ...{ interruptions: 0, waitMs: 0, lastError: job?.lastError ?? null, deadReason: null },
-    ...{ entryAttempt: entryAttempt as number, entryStatus: 'success', entryCode: entryCode as number | null },
+    id: id as string,
+    expected: 'processing',
+    token: token as string,
+    status: 'completed',
+    attempts: job?.attempts ?? 0,
+    deferCount: job?.deferCount ?? 0,
+    shortHolds: job?.shortHolds ?? 0,
+    interruptions: 0,
+    waitMs: 0,
+    lastError: job?.lastError ?? null,
+    deadReason: null,
+    entryAttempt: entryAttempt as number,
+    entryStatus: 'success',
+    entryCode: entryCode as number | null,
   };
   return {
     name: 'settle',

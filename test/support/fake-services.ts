@@ -79,7 +79,9 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
     queues: {
       list: async () => [createdQueue],
       create: async (_account, { template: _, signingSecret = createdQueue.signingSecret, ...input }) => ({
-        ...{ ...createdQueue, ...input, signingSecret },
+        ...createdQueue,
+        ...input,
+        signingSecret,
       }),
       get: async () => createdQueue,
       update: async () => createdQueue,

@@ -76,8 +76,12 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
   function accept(client: Socket): void {
     const upstream = connect(target.port, target.host);
     const pair: Pair = {
-      ...{ applicationName: null, serverSeesPort: null, since: Date.now(), broken: null },
-      ...{ client, upstream },
+      applicationName: null,
+      serverSeesPort: null,
+      since: Date.now(),
+      broken: null,
+      client,
+      upstream,
     };
     pairs.add(pair);
     upstream.once('connect', () => {

@@ -53,13 +53,13 @@ it('trial 8: accounts are listed, changed, suspended and deleted by commands, an
   const receipt = await operator.json<{ removed: object }>('account', 'delete', id, '--confirm', 'another');
   const left = await db.query('select from job where account_id = $1', [id]);
   const found = {
-    ...{ accountsListed: listed.length, audited, withUnknownPlan: { newQueue: queue.status, graphql: graphql.status } },
-    ...{
-      hold: { jobs: jobs.length, deliveredAfterRelease: delivered },
-      publishWhileSuspended: refused,
-      removed: receipt.removed,
-      jobsLeft: left.length,
-    },
+    accountsListed: listed.length,
+    audited,
+    withUnknownPlan: { newQueue: queue.status, graphql: graphql.status },
+    hold: { jobs: jobs.length, deliveredAfterRelease: delivered },
+    publishWhileSuspended: refused,
+    removed: receipt.removed,
+    jobsLeft: left.length,
   };
   await report('8 accounts and holds', found);
   expect(found).toMatchObject({ hold: { deliveredAfterRelease: 4 }, publishWhileSuspended: 403, jobsLeft: 0 });

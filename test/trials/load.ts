@@ -126,7 +126,11 @@ export class TrialLoad {
         ([id, queue]) => [deliveries.get(id) ?? 0, QUEUES[queue].deliveries] as const,
       );
       return {
-        ...{ answers: this.#answers, reports: this.#reports, accepted: jobs.length, completed, dead },
+        answers: this.#answers,
+        reports: this.#reports,
+        accepted: jobs.length,
+        completed,
+        dead,
         gone: jobs.length - completed - dead,
         repeated: jobs.reduce((sum, [was, expected]) => sum + Math.max(0, was - expected), 0),
         undelivered: jobs.filter(([was]) => was === 0).length,

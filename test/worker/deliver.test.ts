@@ -19,15 +19,29 @@ const PAYLOAD = '{"n":1e400}';
 
 function claimed(webhookUrl: string): ClaimedJob {
   return {
-    ...{ id: '0'.repeat(24), token: '1', accountId: 'a', queueId: 'q', queueName: 'mails', webhookUrl },
-    ...{ signingSecret: 's', nextSigningSecret: null, payload: PAYLOAD, trace: null, createdAt: new Date(0) },
-    ...{ scheduledFor: new Date(0), state: job(), rules: rules() },
+    id: '0'.repeat(24),
+    token: '1',
+    accountId: 'a',
+    queueId: 'q',
+    queueName: 'mails',
+    webhookUrl,
+    signingSecret: 's',
+    nextSigningSecret: null,
+    payload: PAYLOAD,
+    trace: null,
+    createdAt: new Date(0),
+    scheduledFor: new Date(0),
+    state: job(),
+    rules: rules(),
   };
 }
 
 function setup(lookup?: Lookup, timeoutMs = TIMEOUT_MS): Sender {
   const sender = createSender({
-    ...{ timeoutMs, signatureHeader: 'x-service-signature', allowCidrs: ['127.0.0.0/8'], lookup },
+    timeoutMs,
+    signatureHeader: 'x-service-signature',
+    allowCidrs: ['127.0.0.0/8'],
+    lookup,
   });
   opened.push(sender);
   return sender;
@@ -146,7 +160,8 @@ describe('a claim', () => {
     };
     const job = claimed(`http://slow.test:${server.port}/`);
     expect(await deliver(setup(lookup, 250), job, now, lease(LEASE_MS))).toMatchObject({
-      ...{ outcome: 'failed', settlement: { transition: { status: 'pending', attempts: 1, entry: TIMED_OUT } } },
+      outcome: 'failed',
+      settlement: { transition: { status: 'pending', attempts: 1, entry: TIMED_OUT } },
     });
     expect(server.received.join('')).toBe('');
   });

@@ -9,8 +9,14 @@ const warned: object[] = [];
 const read = () => new Promise(setImmediate);
 const log = { warn: (...line: [object, string]) => warned.push(line) } as never;
 const holder: LockHolder = {
-  ...{ pid: 7, user: 'ann', program: 'psql', isActive: false, isWaiting: false },
-  ...{ seconds: 12, waiting: 0, tables: ['queue'] },
+  pid: 7,
+  user: 'ann',
+  program: 'psql',
+  isActive: false,
+  isWaiting: false,
+  seconds: 12,
+  waiting: 0,
+  tables: ['queue'],
 };
 const named = { lockedBy: [expect.stringMatching(/^a transaction of ann .* select pg_terminate_backend\(7\)$/)] };
 

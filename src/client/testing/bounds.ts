@@ -53,9 +53,12 @@ const CHECKS = new Map<string, Check>(
       const url = parseWebhookUrl(text);
       return url.ok ? null : url.message;
     }),
-    ...{ maxAttempts: whole(LIMITS.maxAttempts), maxDefers: whole(LIMITS.maxDefers) },
-    ...{ concurrency: whole(LIMITS.concurrency), rateLimitMax: whole(LIMITS.rateLimitMax) },
-    ...{ rateLimitWindow: seconds(LIMITS.rateLimitWindow), ackTimeout: seconds(LIMITS.ackTimeout) },
+    maxAttempts: whole(LIMITS.maxAttempts),
+    maxDefers: whole(LIMITS.maxDefers),
+    concurrency: whole(LIMITS.concurrency),
+    rateLimitMax: whole(LIMITS.rateLimitMax),
+    rateLimitWindow: seconds(LIMITS.rateLimitWindow),
+    ackTimeout: seconds(LIMITS.ackTimeout),
     backoffDelay: seconds(LIMITS.backoffDelay),
     signingSecret: ofText(signingSecretProblem),
     tags: (value: unknown) => (Array.isArray(value) ? [tagsProblem(value)].filter((problem) => problem !== null) : []),

@@ -31,7 +31,9 @@ const BASE_URL = 'http://fake-jobferry.invalid';
 export function createFakeClient({ respond = () => undefined }: FakeOptions = {}): FakeClient {
   const { published, queues, answer } = createFakeService(respond);
   const client = createClient({
-    ...{ baseUrl: BASE_URL, apiKey: 'fake', retries: 0 },
+    baseUrl: BASE_URL,
+    apiKey: 'fake',
+    retries: 0,
     fetch: async (url, init) => {
       const path = decodeURIComponent(String(url).slice(BASE_URL.length).replace(/\?.*$/, ''));
       const body = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined;

@@ -103,7 +103,10 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
     if (queues.some(({ name }) => name === settings.name)) return refusal({ name: ['already exists'] });
     const queue: FakeQueue = {
       ...({ ...QUEUE_DEFAULTS, ...settings } as Omit<Queue, 'id' | 'createdAt'>),
-      ...{ id: newId(), createdAt: new Date().toISOString(), isPaused: false, tags: inOrder(tags) },
+      id: newId(),
+      createdAt: new Date().toISOString(),
+      isPaused: false,
+      tags: inOrder(tags),
     };
     queues.push(queue);
     return { status: 201, body: { ...shown(queue), signingSecret } };
@@ -134,9 +137,19 @@ export function createFakeService(respond: NonNullable<FakeOptions['respond']>):
     const now = new Date().toISOString();
     const history = [{ attempt: 1, status: 'success', error: null, webhookStatusCode: 200, timestamp: now } as const];
     const body: Job = {
-      ...{ id, queue, payload, history, status: 'completed', attempts: 1, deferCount: 0, lastError: null },
+      id,
+      queue,
+      payload,
+      history,
+      status: 'completed',
+      attempts: 1,
+      deferCount: 0,
+      lastError: null,
       maxAttempts: queues.find(({ name }) => name === queue)?.maxAttempts ?? QUEUE_DEFAULTS.maxAttempts,
-      ...{ idempotencyKey: options.idempotencyKey ?? null, scheduledFor: now, createdAt: now, completedAt: now },
+      idempotencyKey: options.idempotencyKey ?? null,
+      scheduledFor: now,
+      createdAt: now,
+      completedAt: now,
     };
     return { status: 200, body };
   }
@@ -244,7 +257,10 @@ function refusal(fieldErrors: Record<string, string[]>): FakeAnswer {
 }
 
 const TYPES: Readonly<Record<number, string>> = {
-  ...{ 400: 'ValidationError', 402: 'LimitReachedError', 404: 'NotFoundError', 503: 'UnavailableError' },
+  400: 'ValidationError',
+  402: 'LimitReachedError',
+  404: 'NotFoundError',
+  503: 'UnavailableError',
 };
 
 /** An answer of REST to a new queue as a result of GraphQL. */

@@ -54,8 +54,12 @@ export async function signedDelivery(payload: PayloadObject, options: DeliveryOp
   const body = envelopeText({ id, queue, payload: writeJson(payload), attempt, maxAttempts, createdAt });
   const header = signatureHeader.toLowerCase();
   const headers: Record<string, string> = {
-    ...{ 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'jobferry' },
-    ...{ 'x-jobferry-job': id, 'x-jobferry-queue': queue, 'x-jobferry-attempt': String(attempt) },
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'jobferry',
+    'x-jobferry-job': id,
+    'x-jobferry-queue': queue,
+    'x-jobferry-attempt': String(attempt),
     ...(ackTimeout === undefined ? {} : { 'x-jobferry-ack-timeout': String(ackTimeout) }),
     [header]: await signatureOf(body, secret),
     ...(nextSecret === undefined ? {} : { [`${header}-next`]: await signatureOf(body, nextSecret) }),

@@ -94,7 +94,10 @@ async function using(server: TestServer, key: string): Promise<TestJobferry> {
   const attempts = server.watch(accountId);
   let hasStopped = false;
   return {
-    ...{ url, apiKey, client, time },
+    url,
+    apiKey,
+    client,
+    time,
     createQueue: async (settings) => unwrap(await client.queues.create({ body: settings })),
     expectDelivery: async ({ timeoutMs = DELIVERY_MS, ...expected } = {}) => {
       const attempt = await attempts.next(expected, timeoutMs);

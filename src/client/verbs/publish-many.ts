@@ -32,7 +32,8 @@ export function createPublishMany(routes: RouteCalls, ask: Ask) {
     const isRepeatable = jobs.every(({ job }) => job.idempotencyKey !== undefined);
     const variables = { jobs: jobs.map(({ wire }) => wire) };
     const { answers } = await ask.result<{ answers: WireAnswer[] }>(call, PUBLISH_MANY, variables, {
-      ...{ signal, isRepeatable },
+      signal,
+      isRepeatable,
     });
     return answers.map(answerOf);
   };

@@ -94,7 +94,9 @@ export function severalQueuesVerbs(ask: Ask): SeveralQueuesVerbs {
   // A repetition of a change that was made would answer that nothing was changed, and an undo needs what was there before.
   const send = (name: string, document: string, variables: object, { signal }: CallOptions) =>
     ask.result<QueuesResult>(`queues.${name}()`, document, variables, {
-      ...{ signal, timeoutMs: TIMEOUT_MS, isRepeatable: 'dryRun' in variables && variables.dryRun === true },
+      signal,
+      timeoutMs: TIMEOUT_MS,
+      isRepeatable: 'dryRun' in variables && variables.dryRun === true,
     });
   return {
     pauseMany: (queues, { dryRun = false, ...options } = {}) =>

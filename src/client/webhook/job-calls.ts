@@ -72,7 +72,9 @@ export function createUrlCalls(reportUrl: string, id: string): JobCalls {
   const call = async (name: string, body?: object, timeoutMs = TIMEOUT_MS): Promise<Received> => {
     const url = name === '' ? reportUrl : `${reportUrl}/${name}`;
     const outgoing = {
-      ...{ method: body === undefined ? 'GET' : 'POST', url, headers: { 'content-type': 'application/json' } },
+      method: body === undefined ? 'GET' : 'POST',
+      url,
+      headers: { 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     };
     return send(`${outgoing.method} the report URL of job ${id}`, outgoing, timeoutMs);

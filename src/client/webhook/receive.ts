@@ -204,7 +204,9 @@ async function runAndReport<Payload>(
     };
   };
   const delivery = {
-    ...{ job, signal, extend },
+    job,
+    signal,
+    extend,
     ack: noting(reports.ack),
     nack: noting(reports.nack),
     defer: noting(reports.defer),

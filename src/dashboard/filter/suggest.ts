@@ -98,7 +98,11 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
 }
 
 const base = (id: string, group: string, label: string) => ({
-  ...{ id, group, label: visible(label), hint: '', isCode: false },
+  id,
+  group,
+  label: visible(label),
+  hint: '',
+  isCode: false,
 });
 
 const chipOffer = (table: Table, group: string, chip: Chip, label?: string): Suggestion => {

@@ -59,7 +59,8 @@ export function AskBeforeLoss({ what, without }: Lost) {
       title={`Have you copied ${what}?`}
       lead={`It cannot be shown again. Without it, ${without}.`}
       deed={{
-        ...{ label: 'Leave', isDanger: true },
+        label: 'Leave',
+        isDanger: true,
         run: () => {
           setGo(null);
           go();

@@ -66,7 +66,12 @@ export function paletteItems(
   const deeds: PaletteItem[] = commands
     .filter(({ label, isOnlyKey }) => isOnlyKey !== true && matches(label))
     .map(({ label, icon = 'actions', key = '', run }) => ({
-      ...{ id: `do ${label}`, group: 'Do', label, icon, hint: key, run },
+      id: `do ${label}`,
+      group: 'Do',
+      label,
+      icon,
+      hint: key,
+      run,
     }));
   if (isCommandsOnly) {
     const ofQueues = pauses(text, queues, rights, setPaused);
@@ -175,7 +180,12 @@ const receivers = (hosts: readonly string[]) =>
 function conditions(text: string): PaletteItem[] {
   if (text.length < 3) return [];
   const item = (label: string, hint: string, path: string): PaletteItem => ({
-    ...{ id: `is ${label}`, group: 'Queues', label, icon: 'queues', hint, path },
+    id: `is ${label}`,
+    group: 'Queues',
+    label,
+    icon: 'queues',
+    hint,
+    path,
   });
   return [
     ...conditionsInWords(text).map(([search, word]) => item(`Queues: ${word}`, search, queuesPath(search))),

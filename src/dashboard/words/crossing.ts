@@ -236,7 +236,11 @@ function leg(ms: number, label: string, look: Partial<Omit<Leg, 'kind' | 'label'
     kind: 'leg',
     label,
     weight: Math.round(Math.min(4, 0.5 + Math.log2(1 + seconds) / 3) * 10) / 10,
-    ...{ signal: null, isWait: false, isSlow: false, isLater: false, isCut: ms > CUT_MS },
+    signal: null,
+    isWait: false,
+    isSlow: false,
+    isLater: false,
+    isCut: ms > CUT_MS,
     ...look,
   };
 }

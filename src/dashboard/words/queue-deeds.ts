@@ -59,8 +59,16 @@ export function releaseEntries(runs: readonly { version: string; before: string 
   return runs
     .filter(({ before }) => before !== null)
     .map(({ version, before, at }) => ({
-      ...{ id: `${at} ${version}`, at, actor: `Jobferry ${version}`, memberId: null, action: RELEASE },
-      ...{ targetType: RELEASE, targetId: '', targetName: before, before: null, after: null },
+      id: `${at} ${version}`,
+      at,
+      actor: `Jobferry ${version}`,
+      memberId: null,
+      action: RELEASE,
+      targetType: RELEASE,
+      targetId: '',
+      targetName: before,
+      before: null,
+      after: null,
     }));
 }
 

@@ -108,7 +108,10 @@ export async function takeLeaseLock(
       });
     }
     return {
-      ...{ workerId, session, confirmation, lost },
+      workerId,
+      session,
+      confirmation,
+      lost,
       confirm: (isResting) => confirm(client, workerId, options.url, isResting),
       release: async () => {
         const ended = client.end().catch(() => undefined);

@@ -132,9 +132,15 @@ export async function queueNow(
 ): Promise<Map<string, QueueNow>> {
   const { values, ...statement } = statementOf(parts);
   const all: Record<ValueName, unknown> = {
-    ...{ ids, names, accountId, retentionMs, lifetimeMs },
-    ...{ from: range?.from ?? null, to: range?.to ?? null },
-    ...{ firstIds: spans?.firstIds ?? [], lastIds: spans?.lastIds ?? [] },
+    ids,
+    names,
+    accountId,
+    retentionMs,
+    lifetimeMs,
+    from: range?.from ?? null,
+    to: range?.to ?? null,
+    firstIds: spans?.firstIds ?? [],
+    lastIds: spans?.lastIds ?? [],
   };
   const rows = await db.query<Row>(
     statement,

@@ -84,7 +84,14 @@ export async function beginReceiverCheck(
   const { id, now, name, webhookUrl, secret, nextSecret, ackTimeout, concurrency, standardWebhooks } = row;
   const decrypt = (stored: string) => db.cipher.decrypt(`signing-secret:${queueId}`, stored);
   return {
-    ...{ id, queueId, now, name, webhookUrl, ackTimeout, concurrency, standardWebhooks },
+    id,
+    queueId,
+    now,
+    name,
+    webhookUrl,
+    ackTimeout,
+    concurrency,
+    standardWebhooks,
     signingSecret: decrypt(secret),
     nextSigningSecret: nextSecret === null ? null : decrypt(nextSecret),
   };

@@ -100,7 +100,8 @@ function entriesOf({ groups, action, targetId, actor, at }: AuditArgs, accountId
   const below = firstIdAt(at?.to == null ? Number.POSITIVE_INFINITY : at.to.getTime() + 1);
   const isMany = actions !== null && action == null;
   const where: Prisma.AuditEntryWhereInput = {
-    ...{ accountId, id: { gte: from, lt: below } },
+    accountId,
+    id: { gte: from, lt: below },
     ...texts,
     ...(isMany && { action: { in: actions } }),
   };

@@ -32,7 +32,9 @@ export async function backUp(
   }
   return Snapshot.take({ db, url, retentionMs }, async (snapshot) => {
     const header = headerOf({
-      ...{ release, account: accountId, madeAt: snapshot.madeAt.toISOString() },
+      release,
+      account: accountId,
+      madeAt: snapshot.madeAt.toISOString(),
       migrations: await snapshot.migrations(),
       columns: await snapshot.columns(),
     });

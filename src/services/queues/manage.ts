@@ -131,7 +131,8 @@ export function createQueueChanges(context: Context) {
         ...settings,
         ...further,
         ...(tags !== undefined && { tags: tagsIn(tags) }),
-        ...{ name: input.name, signingSecret },
+        name: input.name,
+        signingSecret,
       };
       const queue = await queues.createQueue({ prisma, cipher: db.cipher }, authorOf(account), row, (others) => {
         assertNotSuspended(others);

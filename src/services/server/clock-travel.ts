@@ -110,7 +110,9 @@ export function createClockTravel({ db, lookAgain, clockMoved }: Parts): ClockTr
   }
 
   const stateOf = async ({ now, events }: Sight): Promise<ClockState> => ({
-    ...{ now, next: events, aheadMs: await clockAheadMs(db) },
+    now,
+    next: events,
+    aheadMs: await clockAheadMs(db),
   });
 
   /** Gives receivers time to report before their deadline passes. @returns what can be seen then */

@@ -78,7 +78,12 @@ export class Dispatcher {
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#deliveries = new Deliveries(options, (queue, bytes, reason) => this.#ended(queue, bytes, reason));
     this.newJobs = new NewJobs({
-      ...{ workerId, leaseMs, mayStart, mayDeliver: this.#mayDeliver, planner: this.#planner, claims: this.#claims },
+      workerId,
+      leaseMs,
+      mayStart,
+      mayDeliver: this.#mayDeliver,
+      planner: this.#planner,
+      claims: this.#claims,
       // The one claim that `Trickle` lets pass is for jobs that wait.
       mayClaim: () => !this.#draining && mayClaim() && !sender.egress.isCutOff,
       stateOf: (queueId) => this.#stateOf(queueId),

@@ -94,8 +94,14 @@ export class Sweeper {
 
   async #sweep(): Promise<SweptCounts> {
     const removed: SweptCounts = {
-      ...{ jobs: 0, documents: 0, queues: 0 },
-      ...{ statistics: 0, audit: 0, bulkActions: 0, sessions: 0, alerts: 0 },
+      jobs: 0,
+      documents: 0,
+      queues: 0,
+      statistics: 0,
+      audit: 0,
+      bulkActions: 0,
+      sessions: 0,
+      alerts: 0,
     };
     // An error in one part does not stop the others.
     const parts: [keyof SweptCounts | 'bookmarks', () => Promise<void>][] = [

@@ -49,7 +49,9 @@ interface Shift {
 
 function shiftsOf(run: Run): Shift[] {
   return run.faults.filter(isShift).map(({ at, healedAt, shiftMs }) => ({
-    ...{ from: at, to: healedAt ?? Number.POSITIVE_INFINITY, ms: shiftMs },
+    from: at,
+    to: healedAt ?? Number.POSITIVE_INFINITY,
+    ms: shiftMs,
   }));
 }
 

@@ -8,13 +8,15 @@ export function describePlantedBugs(): string {
     ...BUGS.map(({ id, what }) => ({ id, what, where: 'records of a run', seenBy: 'checker' })),
     ...Object.values(PATCHES).flatMap((patches) =>
       patches.map(({ id, what, name }) => ({
-        ...{ id, what },
+        id,
+        what,
         where: `\`${name}\` under a running service`,
         seenBy: 'checker, after a run',
       })),
     ),
     ...MUTANTS.map(({ id, what, file, seenBy }) => ({
-      ...{ id, what },
+      id,
+      what,
       where: `\`${file}\``,
       seenBy: `\`${seenBy.file}\`: ${seenBy.test}`,
     })),

@@ -8,7 +8,12 @@ import { builtClient } from '../../support/built.ts';
 async function bundle(contents: string, options: BuildOptions = {}) {
   const result = await build({
     stdin: { contents, resolveDir: builtClient() },
-    ...{ bundle: true, write: false, metafile: true, format: 'esm', platform: 'browser', target: 'es2023' },
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
     ...options,
   });
   const [file] = result.outputFiles ?? [];

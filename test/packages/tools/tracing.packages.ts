@@ -104,7 +104,9 @@ describe('with an SDK', () => {
     expect(named(publish, traceId)).toMatchObject({ parentSpanId: SPAN_ID, service: 'queue-of-the-test', links: [] });
     expect(named(claim, traceId)).toMatchObject({ parentSpanId: named(publish, traceId).spanId, links: [] });
     expect(named(deliver, traceId)).toMatchObject({
-      ...{ parentSpanId: named(claim, traceId).spanId, spanId: first?.spanId, status: 2 },
+      parentSpanId: named(claim, traceId).spanId,
+      spanId: first?.spanId,
+      status: 2,
       attributes: { 'jobferry.attempt': 1, 'http.response.status_code': 500, 'messaging.message.id': id },
     });
     expect(named(settle, traceId)).toMatchObject({ attributes: { 'jobferry.status': 'pending' } });
@@ -113,7 +115,8 @@ describe('with an SDK', () => {
     expect(retry).not.toBe(traceId);
     expect(named(claim, retry)).toMatchObject({ parentSpanId: '', links: [traceId] });
     expect(named(deliver, retry)).toMatchObject({
-      ...{ spanId: second?.spanId, status: 0 },
+      spanId: second?.spanId,
+      status: 0,
       attributes: { 'jobferry.attempt': 2, 'messaging.destination.name': name, 'jobferry.queue.id': queue.id },
     });
     expect(named(settle, retry)).toMatchObject({ attributes: { 'jobferry.status': 'awaiting_ack' } });

@@ -50,7 +50,11 @@ export async function startWorker(
   await build({
     stdin: { contents: script, resolveDir },
     outfile: join(folder, 'worker.js'),
-    ...{ bundle: true, format: 'esm', platform: 'browser', target: 'es2023', external: ['cloudflare:workers'] },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    external: ['cloudflare:workers'],
     alias,
   });
   await writeFile(join(folder, 'config.capnp'), configuration(variables));

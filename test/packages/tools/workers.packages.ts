@@ -42,8 +42,10 @@ it('takes deliveries, reports, and publishes in a Worker', async () => {
   const url = await startWorker(
     { script: WORKER, resolveDir: builtClient(), alias },
     {
-      ...{ STANDARD_SECRET: standard.signingSecret, ACK_SECRET: ack.signingSecret },
-      ...{ API_URL: baseUrl, API_KEY: apiKey },
+      STANDARD_SECRET: standard.signingSecret,
+      ACK_SECRET: ack.signingSecret,
+      API_URL: baseUrl,
+      API_KEY: apiKey,
     },
   );
   for (const { id, name } of [standard, ack]) {

@@ -166,7 +166,8 @@ function ackSome(random: Random): Operation {
   }));
   return (side) => {
     const asked = chosen.map(({ back, attempt, isOwn }) => ({
-      ...{ id: side.claims.at(-back)?.id ?? 'none', attempt },
+      id: side.claims.at(-back)?.id ?? 'none',
+      attempt,
       accountId: isOwn ? side.accountId : 'another',
     }));
     return ackJobs(side.db, asked);

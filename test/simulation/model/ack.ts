@@ -36,7 +36,14 @@ function documentOf(tables: Tables, job: JobRow): object {
   const times = { scheduledFor, createdAt, completedAt };
   const code = job.history.at(-1)?.webhookStatusCode;
   return {
-    ...{ id, queueId, queue, attempts, maxAttempts, deferCount, idempotencyKey: key, lastError },
+    id,
+    queueId,
+    queue,
+    attempts,
+    maxAttempts,
+    deferCount,
+    idempotencyKey: key,
+    lastError,
     code,
     payload,
     ...times,

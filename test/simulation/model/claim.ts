@@ -63,8 +63,16 @@ export function claimedBy(
   { token, now, workerId, leaseMs }: ClaimOfJob,
 ): Partial<JobRow> {
   return {
-    ...{ status: 'processing', attempts: job.attempts + 1, token, workerId, claimedAt: now, deadline: now + leaseMs },
-    ...{ mode: queue.mode, maxDefers: queue.maxDefers, ackTimeoutAction: queue.ackTimeoutAction, waitReason: null },
+    status: 'processing',
+    attempts: job.attempts + 1,
+    token,
+    workerId,
+    claimedAt: now,
+    deadline: now + leaseMs,
+    mode: queue.mode,
+    maxDefers: queue.maxDefers,
+    ackTimeoutAction: queue.ackTimeoutAction,
+    waitReason: null,
   };
 }
 

@@ -87,8 +87,17 @@ function describe(queue: QueueRow, isFull: boolean): StoredNewClaims['queues'][n
   const { id, webhookUrl, maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction } =
     queue;
   return {
-    ...{ id, webhookUrl, signingSecret: 'secret', nextSigningSecret: null },
-    ...{ maxAttempts, backoffType, backoffDelay, mode, maxDefers, ackTimeout, ackTimeoutAction },
+    id,
+    webhookUrl,
+    signingSecret: 'secret',
+    nextSigningSecret: null,
+    maxAttempts,
+    backoffType,
+    backoffDelay,
+    mode,
+    maxDefers,
+    ackTimeout,
+    ackTimeoutAction,
     isFull,
   };
 }

@@ -55,7 +55,9 @@ export default function Activity() {
       {list !== undefined && all.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined} {...handlers}>
           <Entries
-            {...{ entries, filter, isCut: asked.data?.isCut === true }}
+            entries={entries}
+            filter={filter}
+            isCut={asked.data?.isCut === true}
             ends={[
               list.pageInfo.hasPreviousPage ? list.nodes[0] : undefined,
               list.pageInfo.hasNextPage ? list.nodes.at(-1) : undefined,
@@ -111,7 +113,8 @@ function Head({
           list={() => {
             const { groups, ...asked } = toChanges(filter, serverNow());
             return {
-              ...{ of: 'activity', filter: formatFilter(ACTIVITY, chipsOf(filter) as ActivityChips) },
+              of: 'activity',
+              filter: formatFilter(ACTIVITY, chipsOf(filter) as ActivityChips),
               // Folded sign-ins are in the list, too.
               variables: foldsSignIns(filter) ? asked : { ...asked, groups },
             };

@@ -154,7 +154,7 @@ function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rul
       </div>
       <Table className="cards alert-rules" columns={['Condition', 'Notifies', 'Last notification', unseen('Actions')]}>
         {rules.map((rule) => (
-          <Rule key={rule.id} {...{ rule, onEdit, onSilence: setSilencing, onDelete: setDeleting }} />
+          <Rule key={rule.id} rule={rule} onEdit={onEdit} onSilence={setSilencing} onDelete={setDeleting} />
         ))}
       </Table>
       {silencing !== null && <SilenceDialog rule={silencing} onDone={readAgain} onClose={() => setSilencing(null)} />}

@@ -89,7 +89,9 @@ export default function RuleDialog({
       onClose={onClose}
     >
       <div className="blanks">
-        {rule === null && <Watched {...{ draft, problems, edit, queueName, setQueueName }} />}
+        {rule === null && (
+          <Watched draft={draft} problems={problems} edit={edit} queueName={queueName} setQueueName={setQueueName} />
+        )}
         {threshold !== null && (
           <Field label={threshold.label} problem={problems.get('threshold')}>
             {(id) => <Blank id={id} value={draft.threshold} onText={(text) => edit({ threshold: text })} />}
@@ -121,7 +123,7 @@ export default function RuleDialog({
         The condition must last this long before the alert fires, and be over this long (at least 1 min) before it
         clears.
       </p>
-      <TargetFields {...{ draft, keyEnd, problems, edit }} />
+      <TargetFields draft={draft} keyEnd={keyEnd} problems={problems} edit={edit} />
       {rule !== null && isWebhook && !mustRotate && (
         <May deed="rotateAlertRuleSecret">
           <label className="choice">
@@ -191,7 +193,10 @@ function Watched({
           {(id) => (
             <>
               <input
-                {...{ id, list: offers, className: 'input', placeholder: 'any queue' }}
+                id={id}
+                list={offers}
+                className="input"
+                placeholder="any queue"
                 autoComplete="off"
                 spellcheck={false}
                 value={queueName}
@@ -210,7 +215,10 @@ function Watched({
 function Blank({ id, value, onText }: { id: string; value: string; onText: (text: string) => void }) {
   return (
     <input
-      {...{ id, value, className: 'input', size: 7 }}
+      id={id}
+      value={value}
+      className="input"
+      size={7}
       autoComplete="off"
       onChange={({ currentTarget }) => onText(currentTarget.value)}
     />

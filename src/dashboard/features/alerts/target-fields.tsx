@@ -33,7 +33,7 @@ export function TargetFields({
           </small>
         )}
       </fieldset>
-      {target === 'webhook' && <WebhookFields {...{ draft, problems, edit }} />}
+      {target === 'webhook' && <WebhookFields draft={draft} problems={problems} edit={edit} />}
       {target === 'email' && (
         <Field label="Mail addresses" problem={problems.get('target.email.to')}>
           {(id) => (
@@ -51,7 +51,7 @@ export function TargetFields({
           )}
         </Field>
       )}
-      {target === 'pagerDuty' && <PagerDutyFields {...{ draft, keyEnd, problems, edit }} />}
+      {target === 'pagerDuty' && <PagerDutyFields draft={draft} keyEnd={keyEnd} problems={problems} edit={edit} />}
     </>
   );
 }

@@ -122,7 +122,12 @@ export function CauseList({
         {rows.map((cause) => (
           <Cause
             key={keyOf(cause)}
-            {...{ cause, releases, most, filter, isByAnswer, isDismissed }}
+            cause={cause}
+            releases={releases}
+            most={most}
+            filter={filter}
+            isByAnswer={isByAnswer}
+            isDismissed={isDismissed}
             isNew={fresh.has(cause)}
             onReplay={() => onReplay(cause)}
             onDismiss={() => void ask(cause)}

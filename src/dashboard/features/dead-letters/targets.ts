@@ -15,7 +15,9 @@ export function targetOfCause(
   return {
     queue: { id: queue.id, name: queue.name },
     filter: { ...rest, fingerprints: [fingerprint], ...(isByAnswer && { answers: [answer ?? ''] }) },
-    ...{ jobs: null, receivers: null, chosen: null },
+    jobs: null,
+    receivers: null,
+    chosen: null,
     lead: `All dead letters with the cause “${titleOfDeath(cause, webhookTimeoutSeconds)}”.`,
   };
 }

@@ -122,7 +122,8 @@ export function QueueForm({
       </div>
       {!isFirst && (
         <QueueStart
-          {...{ start, templates }}
+          start={start}
+          templates={templates}
           copyOf={draft.copyOf ?? copyOf}
           problem={problems.get('copyOf')}
           onStart={setStart}
@@ -154,7 +155,9 @@ export function QueueForm({
           {LIMITS.map(({ name, label, hint }) => (
             <Field
               key={name}
-              {...{ name, label, hint }}
+              name={name}
+              label={label}
+              hint={hint}
               value={draft[name]}
               placeholder={chosen === undefined ? (own ?? '') : valueText(chosen[name])}
               problem={problems.get(name)}

@@ -26,7 +26,11 @@ const CRUMBS = [{ label: 'Settings' }, { label: TITLE }];
 export function Members({ tabs }: { tabs: ReactNode }) {
   return (
     <Only
-      {...{ needs: ROLE_TO_READ.members, what: 'see the members', title: TITLE, crumbs: CRUMBS, top: tabs }}
+      needs={ROLE_TO_READ.members}
+      what="see the members"
+      title={TITLE}
+      crumbs={CRUMBS}
+      top={tabs}
       lead={<Link href="/settings/sessions">Your own sessions</Link>}
     >
       <MemberList tabs={tabs} />

@@ -23,7 +23,11 @@ export default function SignIn() {
   // The token of a one-time link is in the fragment, which no server and no log ever sees.
   const [link, setLink] = useState(() => location.hash.slice(1));
   const asked = useQuery({
-    ...{ queryKey: ['session'], queryFn: readSession, retry: 2, retryDelay: 1000, staleTime: 0 },
+    queryKey: ['session'],
+    queryFn: readSession,
+    retry: 2,
+    retryDelay: 1000,
+    staleTime: 0,
     // The person may have signed in again in another tab.
     refetchOnWindowFocus: 'always',
   });

@@ -38,7 +38,9 @@ export function usePricedDeed({
   const price = useQuery({
     queryKey: ['Price', key],
     queryFn: () => ask(true),
-    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnMount: false },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnMount: false,
   });
   const counted = price.data;
   const matched = counted?.ok === true ? counted.value.matched : null;

@@ -128,7 +128,9 @@ function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, 
   const asked = useQuery(
     query(ReplayContext, {
       ...(queue !== null && { queueId: queue.id }),
-      ...{ isOneQueue: queue !== null, isOfLetters: jobs === null, replayed },
+      isOneQueue: queue !== null,
+      isOfLetters: jobs === null,
+      replayed,
     }),
   );
   const others = useQuery({

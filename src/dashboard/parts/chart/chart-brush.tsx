@@ -79,7 +79,7 @@ export function Brush({
       )}
       {onChange !== undefined &&
         (['from', 'to'] as const).map((edge) => (
-          <Edge key={edge} {...{ edge, span: shown, domain, bucketMs, onChange }} />
+          <Edge key={edge} edge={edge} span={shown} domain={domain} bucketMs={bucketMs} onChange={onChange} />
         ))}
     </div>
   );

@@ -59,6 +59,8 @@ async function isReached(): Promise<boolean> {
 function sayThatItIsGone(): void {
   toast({
     text: GONE,
-    ...{ signal: 'bad', icon: 'failed', action: { label: 'Load the page again', run: () => location.reload() } },
+    signal: 'bad',
+    icon: 'failed',
+    action: { label: 'Load the page again', run: () => location.reload() },
   });
 }

@@ -15,8 +15,9 @@ import { number, percent, span, time, took, upperFirst } from '../../../words/fo
 import { shortId } from '../../../words/job-id.ts';
 import { wordOfSpeed } from '../../../words/replay.ts';
 import { wordOfJob } from '../../../words/words.ts';
-import { isOpen, paceOfAction, pairsOfSelection, progressText, stepsOf, toGo, wordsOfKind } from '../model/action.ts';
+import { isOpen, paceOfAction, progressText, stepsOf, toGo, wordsOfKind } from '../model/action.ts';
 import { MOST_COUNTED, type Share } from '../model/outcome.ts';
+import { pairsOfSelection } from '../model/selection.ts';
 import { type ActionOfPage, type Canary, CauseOfAction } from '../operations.ts';
 import { useRate } from './use-rate.ts';
 
@@ -69,7 +70,7 @@ export function Outcome({ id, shares }: { id: string; shares: readonly Share[] }
         <h2 id="became">What became of the jobs</h2>
         {parts.length === 0 && <span className="end">More than {number(MOST_COUNTED)} jobs are not counted.</span>}
       </div>
-      {parts.length > 0 && <ProgressBar isMeter {...{ whole, parts }} label={texts.join(', ')} />}
+      {parts.length > 0 && <ProgressBar isMeter whole={whole} parts={parts} label={texts.join(', ')} />}
       <div className="legend action-legend">
         {shares.map(({ label, count, dot, chip }) => (
           <span key={label}>

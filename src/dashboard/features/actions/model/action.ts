@@ -1,6 +1,5 @@
 import type { ActionNow } from '../../../schema/fragments.ts';
-import { many, NONE, number, span, time, type View } from '../../../words/format.ts';
-import { shortId } from '../../../words/job-id.ts';
+import { many, number, span, time, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { IconName, JobStatus, Signal } from '../../../words/words.ts';
 
@@ -26,26 +25,39 @@ interface KindWords {
 
 const KINDS: Readonly<Record<ActionKind, KindWords>> = {
   REPLAY_DEAD_LETTERS: {
-    ...{
-      name: 'Replay of dead letters',
-      noun: 'replay',
-      icon: 'undo',
-      one: 'dead letter',
-      others: 'dead letters',
-      done: 'replayed',
-    },
+    name: 'Replay of dead letters',
+    noun: 'replay',
+    icon: 'undo',
+    one: 'dead letter',
+    others: 'dead letters',
+    done: 'replayed',
     leftOut: 'replayed or removed meanwhile',
   },
   CANCEL_JOBS: {
-    ...{ name: 'Cancel jobs', noun: 'cancellation', icon: 'cancelled', one: 'job', others: 'jobs', done: 'cancelled' },
+    name: 'Cancel jobs',
+    noun: 'cancellation',
+    icon: 'cancelled',
+    one: 'job',
+    others: 'jobs',
+    done: 'cancelled',
     leftOut: 'finished or in progress',
   },
   PURGE_QUEUE: {
-    ...{ name: 'Purge of queue', noun: 'purge', icon: 'deleted', one: 'job', others: 'jobs', done: 'cancelled' },
+    name: 'Purge of queue',
+    noun: 'purge',
+    icon: 'deleted',
+    one: 'job',
+    others: 'jobs',
+    done: 'cancelled',
     leftOut: 'finished or in progress',
   },
   RUN_JOBS_NOW: {
-    ...{ name: 'Run jobs now', noun: 'run', icon: 'play', one: 'job', others: 'jobs', done: 'made due' },
+    name: 'Run jobs now',
+    noun: 'run',
+    icon: 'play',
+    one: 'job',
+    others: 'jobs',
+    done: 'made due',
     leftOut: 'finished, in progress or due meanwhile',
   },
 };
@@ -55,7 +67,12 @@ export function wordsOfKind(kind: string): KindWords {
   const name = kind.charAt(0) + kind.slice(1).toLowerCase().replaceAll('_', ' ');
   return (
     KINDS[kind as ActionKind] ?? {
-      ...{ name, noun: 'work', icon: 'actions', one: 'job', others: 'jobs', done: 'done' },
+      name,
+      noun: 'work',
+      icon: 'actions',
+      one: 'job',
+      others: 'jobs',
+      done: 'done',
       leftOut: 'changed meanwhile',
     }
   );
@@ -232,7 +249,9 @@ export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy
   const ofOne = action.canary ? ', 1 first' : '';
   const steps: Step[] = [
     {
-      ...{ at: Date.parse(action.createdAt), icon: 'actions', signal: 'idle' },
+      at: Date.parse(action.createdAt),
+      icon: 'actions',
+      signal: 'idle',
       text: `Started by ${action.requestedBy}: ${matchedText(action.matched)} matched${rate}${ofOne}`,
     },
   ];
@@ -272,54 +291,3 @@ export function leadOfAction(action: ActionState & { queue: { name: string } | n
 export function progressText({ processed, matched }: ActionState): string {
   return processed === matched ? number(processed) : `${number(processed)} of ${matchedText(matched)}`;
 }
-
-/** The selection as labels and values: the members of the stored filter that narrow it. */
-export function pairsOfSelection(selection: unknown): readonly (readonly [label: string, value: string])[] {
-  if (typeof selection !== 'object' || selection === null) return [];
-  // A replay of jobs has the filter of the jobs within it.
-  const { jobs, ...own } = selection as Record<string, unknown>;
-  return Object.entries({ ...own, ...(jobs as Record<string, unknown> | undefined) }).flatMap(([name, value]) => {
-    const text = textOfCondition(value);
-    return text === '' ? [] : [[LABELS[name] ?? name, text] as const];
-  });
-}
-
-const LABELS: Readonly<Record<string, string>> = {
-  ...{
-    queueIds: 'Queues',
-    receivers: 'Receivers',
-    reasons: 'Reason',
-    fingerprints: 'Cause',
-    webhookStatusCodes: 'Code',
-    replayed: 'Replayed before',
-  },
-  ...{ errorContains: 'Error contains', dead: 'Died', statuses: 'Status', states: 'State', queueNames: 'Queues' },
-  ...{ created: 'Published', completed: 'Completed', scheduled: 'Scheduled', idempotencyKeyContains: 'Key contains' },
-  ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload', ids: 'Jobs', answers: 'Answer' },
-  ...{
-    dismissed: 'Dismissed',
-    replayable: 'Replayable',
-    idempotencyKey: 'Key',
-    actionId: 'Action',
-    deferCount: 'Holds used',
-  },
-  ...{
-    deadReasons: 'Reason',
-    waitReasons: 'Waits for',
-    anyWebhookStatusCodes: 'Any code',
-    anyWebhookStatusClasses: 'Any answer',
-  },
-};
-
-function textOfCondition(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value !== 'object') return String(value);
-  if (Array.isArray(value)) return value.map((one) => (isId(one) ? shortId(one) : textOfCondition(one))).join(', ');
-  const { from, to, min, max } = value as Record<string, unknown>;
-  if (from != null || to != null) return `${from ?? NONE} to ${to ?? 'now'}`;
-  if (min != null || max != null) return min === max ? String(min) : `${min ?? 0} to ${max ?? 'any'}`;
-  return Object.keys(value).length === 0 ? '' : JSON.stringify(value);
-}
-
-const isId = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{24}$/.test(value);

@@ -173,8 +173,12 @@ export function textOfThreshold(kind: AlertKind, value?: number | null): string 
 }
 
 export const FIRST_RULE: RuleDraft = {
-  ...{ kind: 'OLDEST_DUE', queueId: '', threshold: textOfThreshold('OLDEST_DUE'), windowSeconds: 900 },
-  ...{ forSeconds: textOfTime(60), ...FIRST_TARGET },
+  kind: 'OLDEST_DUE',
+  queueId: '',
+  threshold: textOfThreshold('OLDEST_DUE'),
+  windowSeconds: 900,
+  forSeconds: textOfTime(60),
+  ...FIRST_TARGET,
 };
 
 /** The rule that another page proposes. */
@@ -194,8 +198,11 @@ export function draftOfRule(rule: {
   const { kind, queue, threshold, windowSeconds, forSeconds, target } = rule;
   return {
     ...draftOfTarget(target),
-    ...{ kind, queueId: queue?.id ?? '', threshold: textOfThreshold(kind, threshold) },
-    ...{ windowSeconds: windowSeconds ?? FIRST_RULE.windowSeconds, forSeconds: textOfTime(forSeconds) },
+    kind,
+    queueId: queue?.id ?? '',
+    threshold: textOfThreshold(kind, threshold),
+    windowSeconds: windowSeconds ?? FIRST_RULE.windowSeconds,
+    forSeconds: textOfTime(forSeconds),
   };
 }
 

@@ -21,7 +21,12 @@ export interface TargetDraft {
 }
 
 export const FIRST_TARGET: TargetDraft = {
-  ...{ target: 'webhook', webhookUrl: '', isSlack: false, to: '', routingKey: '', severity: 'CRITICAL' },
+  target: 'webhook',
+  webhookUrl: '',
+  isSlack: false,
+  to: '',
+  routingKey: '',
+  severity: 'CRITICAL',
 };
 
 /** The target of a rule, as the server returns it. */

@@ -74,7 +74,8 @@ export default function Attempts() {
             ids === undefined
               ? null
               : () => ({
-                  ...{ of: 'attempts', filter: formatFilter(ATTEMPTS, chipsOf(filter) as Filter<typeof ATTEMPTS>) },
+                  of: 'attempts',
+                  filter: formatFilter(ATTEMPTS, chipsOf(filter) as Filter<typeof ATTEMPTS>),
                   variables: { filter: toAttemptFilter(filter, { queueIds: ids, now: serverNow() }) },
                 })
           }

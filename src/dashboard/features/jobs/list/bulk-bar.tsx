@@ -56,7 +56,8 @@ function TickedBar({ ticks, rows, all }: Props) {
       deeds={deeds}
       selectionOf={() => ({
         filter: { ids: ticked.map(({ id }) => id) },
-        ...{ all: false, chosen: { count: ticked.length, exact: true } },
+        all: false,
+        chosen: { count: ticked.length, exact: true },
       })}
       start={
         <>
@@ -156,13 +157,11 @@ function Bar({
       {asked?.deed === 'replay' && (
         <ReplayDialog
           target={{
-            ...{
-              queue: null,
-              filter: null,
-              receivers: null,
-              jobs: asked.selection.filter,
-              chosen: asked.selection.chosen,
-            },
+            queue: null,
+            filter: null,
+            receivers: null,
+            jobs: asked.selection.filter,
+            chosen: asked.selection.chosen,
             lead: 'All selected dead jobs that were not replayed.',
           }}
           {...props}

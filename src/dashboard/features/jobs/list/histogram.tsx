@@ -67,8 +67,10 @@ function useThen(filter: JobsFilter, q: string, starts: readonly number[], bucke
     ...query(
       JobsHistogram,
       () => ({
-        ...{ filter: filterThen(toJobFilter(filter, serverNow()), shift), bucket: bucketMs / 1000 },
-        ...{ from: iso(from), to: iso(from + starts.length * bucketMs) },
+        filter: filterThen(toJobFilter(filter, serverNow()), shift),
+        bucket: bucketMs / 1000,
+        from: iso(from),
+        to: iso(from + starts.length * bucketMs),
       }),
       { key: { q, shift, from, bucketMs } },
     ),

@@ -248,7 +248,9 @@ function Nothing(props: {
 function listToExport(filter: JobsFilter, url: ListUrl): ReturnType<NonNullable<ListToExport>> {
   const isOldest = url.order === 'oldest';
   return {
-    ...{ of: 'jobs', filter: formatFilter(JOBS, filter), order: isOldest ? 'oldest first' : 'newest first' },
+    of: 'jobs',
+    filter: formatFilter(JOBS, filter),
+    order: isOldest ? 'oldest first' : 'newest first',
     variables: { filter: jobFilterOf(filter, url), order: ORDERS[isOldest ? 'oldest' : 'newest'] },
   };
 }

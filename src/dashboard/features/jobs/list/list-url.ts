@@ -61,9 +61,11 @@ function readUrl(params: URLSearchParams): ListUrl {
   return {
     q: get('q') ?? '',
     order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'newest',
-    ...{ after: get('after'), before: get('before') },
+    after: get('after'),
+    before: get('before'),
     ...rangeIn(params),
-    ...{ compare: get('compare'), peek: get('peek') },
+    compare: get('compare'),
+    peek: get('peek'),
   };
 }
 

@@ -16,14 +16,16 @@ interface BulkWords {
 /** A replay has a dialog of its own. */
 export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
   run: {
-    ...{ isDanger: false, refused: 'Not run' },
+    isDanger: false,
+    refused: 'Not run',
     question: (matched) => `Run ${many(matched, 'job')} now?`,
     lead: 'Scheduled, retrying and held jobs become due now.',
     figures: ['jobs become due', 'skipped: not waiting for a time'],
     third: ['kept', 'pauses, holds and limits of queues'],
   },
   cancel: {
-    ...{ isDanger: true, refused: 'Not cancelled' },
+    isDanger: true,
+    refused: 'Not cancelled',
     question: (matched) => `Cancel ${many(matched, 'job')}?`,
     lead: 'Only jobs that are pending or awaiting an ack can be cancelled. This cannot be undone.',
     figures: ['will be cancelled', 'skipped: finished or in progress'],

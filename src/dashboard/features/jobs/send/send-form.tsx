@@ -178,7 +178,9 @@ function usePayload(queue: SendQueue, from: string | null) {
   // Another queue may have no last job.
   const source: Source = chosen !== null && texts[chosen] !== undefined ? chosen : first;
   const labels: Record<Source, string> = {
-    ...{ mine: 'Mine', last: 'Last job', empty: 'Empty' },
+    mine: 'Mine',
+    last: 'Last job',
+    empty: 'Empty',
     from: `Job ${from === null ? '' : shortId(from)}`,
   };
   return {

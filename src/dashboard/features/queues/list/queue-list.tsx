@@ -82,12 +82,10 @@ export function QueueList() {
         <div {...handlers} className={isOld ? 'aging' : undefined}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues that match'}
-            {...{
-              states: favouritesFirst(worstFirst(states), favourites),
-              span,
-              timelines,
-              isHeld: isHeld || ticks.ids.size > 0,
-            }}
+            states={favouritesFirst(worstFirst(states), favourites)}
+            span={span}
+            timelines={timelines}
+            isHeld={isHeld || ticks.ids.size > 0}
             ticks={canTick ? ticks : undefined}
           />
         </div>

@@ -170,7 +170,10 @@ export const Spark = memo(function Spark({
   const comparison = useComparison();
   const ghost = then && comparison && sparkThen(timeline, then, comparison);
   const bars = timeline.map(({ success, failed, nacked, deferred, changed }) => ({
-    ...{ work: success, failed: failed + nacked, deferred, isMarked: (changed ?? 0) > 0 },
+    work: success,
+    failed: failed + nacked,
+    deferred,
+    isMarked: (changed ?? 0) > 0,
   }));
   return (
     <Sparkline

@@ -125,7 +125,8 @@ export function useTimelines(place: Place, span: Span) {
   const then = useQuery({
     ...timelinesQuery(place, order, span, comparison?.ms),
     enabled: comparison !== null,
-    ...{ staleTime: AHEAD_MS / 2, refetchInterval: isPaused ? false : AHEAD_MS / 2 },
+    staleTime: AHEAD_MS / 2,
+    refetchInterval: isPaused ? false : AHEAD_MS / 2,
   }).data?.bars;
   const deaths = asked.data?.deaths;
   /** How many died, by queue. */

@@ -97,7 +97,10 @@ export interface Summary {
 export function summaryOf(states: readonly QueueState[], total: number): Summary {
   const sorted = problemsOf(worstFirst(states));
   return {
-    ...{ shown: states.length, total, problems: sorted.length, worst: sorted[0]?.condition ?? null },
+    shown: states.length,
+    total,
+    problems: sorted.length,
+    worst: sorted[0]?.condition ?? null,
     out: states.reduce((sum, { out }) => sum + (out ?? 0), 0),
     moves: states.some(({ condition }) => !needsLook(condition) && condition !== 'idle'),
   };

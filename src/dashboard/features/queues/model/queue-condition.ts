@@ -43,7 +43,14 @@ export interface Flow {
 }
 
 export const NO_FLOW: Flow = {
-  ...{ in: null, out: null, accepted: null, wait: null, span: null, moves: false, quietSince: null, lastAt: null },
+  in: null,
+  out: null,
+  accepted: null,
+  wait: null,
+  span: null,
+  moves: false,
+  quietSince: null,
+  lastAt: null,
 };
 
 export type Condition =

@@ -47,8 +47,10 @@ export function queueCharts(
     failed: shown.map(({ failed, nacked, at }) => rate(failed + nacked, at)),
     putOff: shown.map(({ deferred, at }) => rate(deferred, at)),
     outcomes: {
-      ...{ success: counts('success'), failed: counts('failed') },
-      ...{ nacked: counts('nacked'), deferred: counts('deferred') },
+      success: counts('success'),
+      failed: counts('failed'),
+      nacked: counts('nacked'),
+      deferred: counts('deferred'),
     },
     duration: percentiles('duration'),
     wait: percentiles('wait'),

@@ -15,7 +15,10 @@ export interface Span {
 }
 
 const span = (id: Span['id'], label: string, hours: number): Span => ({
-  ...{ id, label, ms: hours * HOUR, bucketSeconds: (hours * 3600) / BUCKETS },
+  id,
+  label,
+  ms: hours * HOUR,
+  bucketSeconds: (hours * 3600) / BUCKETS,
 });
 const SHORTEST = span('3h', '3 h', 3);
 export const SPANS: readonly Span[] = [SHORTEST, span('24h', '24 h', 24), span('3d', '3 days', 72)];
@@ -130,8 +133,11 @@ export function sumOfPoints(all: Iterable<readonly Point[]>): Point[] {
     for (const { at, success, failed, nacked, deferred } of points) {
       const sum = sums.get(at) ?? { at, success: 0, failed: 0, nacked: 0, deferred: 0, wait: { p50: null, p95: null } };
       sums.set(at, {
-        ...{ ...sum, success: sum.success + success, failed: sum.failed + failed },
-        ...{ nacked: sum.nacked + nacked, deferred: sum.deferred + deferred },
+        ...sum,
+        success: sum.success + success,
+        failed: sum.failed + failed,
+        nacked: sum.nacked + nacked,
+        deferred: sum.deferred + deferred,
       });
     }
   }

@@ -100,7 +100,9 @@ function Problem({ first, host, queues, name, path, place }: ReturnType<typeof s
           choice={{ ids: queues.map(({ id }) => id) }}
           chosen={queues.length}
           names={queues.map((one) => one.name)}
-          {...{ size: 'tiny', only: 'resume', of: `of ${name}` }}
+          size="tiny"
+          only="resume"
+          of={`of ${name}`}
         />
       )}
     </li>

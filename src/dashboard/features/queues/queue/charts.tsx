@@ -76,7 +76,16 @@ export default function QueueCharts({
   return (
     <div className={asked.isPlaceholderData ? 'aging' : undefined}>
       <section className="sec">
-        <FlowChart {...{ name, charts, flow, span, setSpan, bucketMs, ghost, marks }} />
+        <FlowChart
+          name={name}
+          charts={charts}
+          flow={flow}
+          span={span}
+          setSpan={setSpan}
+          bucketMs={bucketMs}
+          ghost={ghost}
+          marks={marks}
+        />
         <MissingThen from={times[0] ?? serverNow()} />
       </section>
       <div className="cols small-charts">
@@ -189,7 +198,10 @@ function Outcomes({ charts: { times, outcomes }, bucketMs, ghost, marks }: Besid
       format={(value) => number(Math.round(value))}
       heightRem={7.5}
       empty={NOTHING}
-      {...{ times, bucketMs, series, marks }}
+      times={times}
+      bucketMs={bucketMs}
+      series={series}
+      marks={marks}
     />
   );
 }
@@ -233,7 +245,10 @@ function Percentiles({
         { label: 'p99', colour: '--work-strong', width: 1.25, values: p99 },
         ...ghostLine(ghost, 'p95', () => then ?? []),
       ]}
-      {...{ times, bucketMs, marks, end }}
+      times={times}
+      bucketMs={bucketMs}
+      marks={marks}
+      end={end}
     />
   );
 }

@@ -32,7 +32,8 @@ export function useMarks(queue: Parameters<typeof useChanges>[0]): Marks | undef
     () =>
       changes && {
         list: changes.map((entry) => ({
-          ...{ at: Date.parse(entry.at), text: `${entry.actor} ${deedOnQueue(entry)}` },
+          at: Date.parse(entry.at),
+          text: `${entry.actor} ${deedOnQueue(entry)}`,
           isOfAll: entry.action === RELEASE,
         })),
         pathTo: (span, isOfAll) => changesPath(isOfAll ? null : id, span),

@@ -21,13 +21,16 @@ export function useGhost(
     ...query(
       QueueThen,
       () => ({
-        ...{ name, bucket: bucketMs / 1000, from: iso(from - shift) },
+        name,
+        bucket: bucketMs / 1000,
+        from: iso(from - shift),
         to: iso(Math.floor((serverNow() - shift + AHEAD_MS) / bucketMs) * bucketMs),
       }),
       { key: { name, bucketMs, shift, range: times.length } },
     ),
     enabled: comparison !== null && times.length > 0,
-    ...{ staleTime: AHEAD_MS / 2, refetchInterval: isPaused ? false : AHEAD_MS / 2 },
+    staleTime: AHEAD_MS / 2,
+    refetchInterval: isPaused ? false : AHEAD_MS / 2,
   });
   const timeline = data?.queue?.timeline;
   return useMemo(

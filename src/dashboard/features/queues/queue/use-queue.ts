@@ -18,8 +18,11 @@ export function useQueue(name: string, span: Span) {
   const bucketMs = bucket * 1000;
   const iso = (at: number) => new Date(at).toISOString();
   const variables = () => ({
-    ...{ name, bucket, from: iso(Math.floor((serverNow() - rangeMs + bucketMs) / bucketMs) * bucketMs) },
-    ...{ recent: iso(recentStart(serverNow())), hasRecent: bucket !== RECENT_BUCKET_SECONDS },
+    name,
+    bucket,
+    from: iso(Math.floor((serverNow() - rangeMs + bucketMs) / bucketMs) * bucketMs),
+    recent: iso(recentStart(serverNow())),
+    hasRecent: bucket !== RECENT_BUCKET_SECONDS,
   });
   const asked = useQuery({
     ...query(QueuePage, variables, { key: { name, window: span.id } }),

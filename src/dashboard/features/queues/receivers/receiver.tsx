@@ -224,7 +224,10 @@ function FactsAndQueues({ receiver }: { receiver: ReceiverOfPage }) {
       <Failure asked={asked} what="The list of its queues" />
       <QueuesSection
         title="Its queues"
-        {...{ states: worstFirst(states), span, timelines, isHeld: isHeld || ticks.ids.size > 0 }}
+        states={worstFirst(states)}
+        span={span}
+        timelines={timelines}
+        isHeld={isHeld || ticks.ids.size > 0}
         ticks={canTick ? ticks : undefined}
       />
       <QueuesBar ticks={ticks} queues={states.map(({ queue }) => queue)} />

@@ -50,7 +50,9 @@ export default function SeveralDialog({
     queryKey: ['Price', deed, choice, asked],
     queryFn: () => change(deed, choice, JSON.parse(asked) as LimitsInput | null, true),
     enabled: deed !== 'limit' || asked !== 'null',
-    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnMount: false },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnMount: false,
   });
   const would = price.data?.ok === true && isTyped ? price.data.value : null;
   const changed = would?.queues.flatMap(({ outcome, name }) => (outcome === 'CHANGED' ? [name ?? ''] : []));

@@ -30,7 +30,11 @@ export const endsSoon = ({ expiresAt }: KeyNow, now: number) =>
   expiresAt !== null && Date.parse(expiresAt) - now < SOON_MS;
 
 const RIGHTS: Readonly<Record<string, string>> = {
-  ...{ PUBLISH: 'publish', READ: 'read', REPORT: 'report', MANAGE: 'manage', ADMIN: 'everything' },
+  PUBLISH: 'publish',
+  READ: 'read',
+  REPORT: 'report',
+  MANAGE: 'manage',
+  ADMIN: 'everything',
 };
 
 /** "publish, read · emails" */

@@ -22,7 +22,9 @@ export interface SystemHead {
 export function headOfSystem(instances: readonly Instance[], now: number): SystemHead {
   if (instances.length === 0) {
     return {
-      ...{ signal: 'ok', icon: 'system', h1: 'Jobferry is up.' },
+      signal: 'ok',
+      icon: 'system',
+      h1: 'Jobferry is up.',
       lead: 'Only the operator’s account sees the processes, as they carry the load of all accounts.',
     };
   }
@@ -32,17 +34,17 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
   const silent = instances.length - seen.length;
   if (workers.length === 0) {
     return {
-      ...{ signal: 'bad', icon: 'failing', h1: 'No worker is running: jobs are accepted and wait.' },
+      signal: 'bad',
+      icon: 'failing',
+      h1: 'No worker is running: jobs are accepted and wait.',
       lead: 'Start a process with the role worker or all. Nothing is lost meanwhile.',
     };
   }
   if (versions.length > 1) {
     return {
-      ...{
-        signal: 'warn',
-        icon: 'info',
-        h1: `Processes of ${versions.length} versions are running: ${versions.join(', ')}.`,
-      },
+      signal: 'warn',
+      icon: 'info',
+      h1: `Processes of ${versions.length} versions are running: ${versions.join(', ')}.`,
       lead: 'This is fine during an upgrade. Stop the old ones afterwards.',
     };
   }
@@ -55,16 +57,16 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
       : `${number(seen.length)} processes are running, all version ${versions[0]}.`;
   if (full) {
     return {
-      ...{
-        signal: 'warn',
-        icon: 'growing',
-        h1: `Workers are nearly full: ${number(load)} of ${number(capacity)} deliveries.`,
-      },
+      signal: 'warn',
+      icon: 'growing',
+      h1: `Workers are nearly full: ${number(load)} of ${number(capacity)} deliveries.`,
       lead: `${running} Add a worker.`,
     };
   }
   return {
-    ...{ signal: silent > 0 ? 'warn' : 'ok', icon: silent > 0 ? 'info' : 'done', h1: running },
+    signal: silent > 0 ? 'warn' : 'ok',
+    icon: silent > 0 ? 'info' : 'done',
+    h1: running,
     lead:
       silent > 0
         ? `${many(silent, 'process was', 'processes were')} not seen for ${span(SEEN_MS)}: stopped or disconnected. Other workers take over the deliveries.`
