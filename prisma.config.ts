@@ -21,8 +21,8 @@ if (refused !== undefined && !isHelp) {
 // As Prisma's documentation has it. Variables of the shell win.
 if (existsSync(join(ROOT, '.env'))) process.loadEnvFile(join(ROOT, '.env'));
 
-// Prisma downloads its schema engine before help and these commands, too, which never run it. With any program in its place they
-// need no network.
+// Prisma downloads its schema engine before help and these commands, too, which never run it. With any program in its
+// place they need no network.
 const isEngineUnused = isHelp || ['generate', 'validate', 'format'].some((command) => isCommand(command));
 if (isEngineUnused) process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 // No usage data, and no look for later versions.
@@ -37,7 +37,10 @@ export default defineConfig({
   datasource: url === undefined ? {} : { url },
 });
 
-/** Whether Prisma's command line was called with these words. Options and their values may stand before and between them. */
+/**
+ * Whether Prisma's command line was called with these words. Options and their values may stand before and between
+ * them.
+ */
 function isCommand(...names: string[]): boolean {
   const places = names.map((name) => words.indexOf(name));
   return places.every((place, n) => place > (places[n - 1] ?? -1));

@@ -14,15 +14,16 @@ type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>
 const SHARING: Options = { isolate: false, setupFiles: ['test/support/shared-process.ts'] };
 
 /**
- * Files at once: two cores carry more than the one worker of the default, because tests wait for processes and a database. A
- * machine that does other work gets fewer: the service has time limits of its own, which tests do not change.
+ * Files at once: two cores carry more than the one worker of the default, because tests wait for processes and a
+ * database. A machine that does other work gets fewer: the service has time limits of its own, which tests do not
+ * change.
  */
 const WORKERS = (loadavg()[0] ?? 0) > 2 * availableParallelism() ? 2 : 3;
 const group = (groupOrder: number) => ({ maxWorkers: WORKERS, sequence: { groupOrder } });
 
 /**
- * Each project has workers and compiled modules of its own, so there are few: files that wait most of their time run among those
- * that compute. Groups run one after the other.
+ * Each project has workers and compiled modules of its own, so there are few: files that wait most of their time run
+ * among those that compute. Groups run one after the other.
  */
 const PROJECTS: Record<string, [kinds: readonly Kind[], options: Options]> = {
   shared: [['unit', 'database'], { ...SHARING, ...group(1) }],
@@ -51,7 +52,10 @@ export function project(options: Options): TestProjectConfiguration {
   };
 }
 
-/** Run by scripts/test.mjs: `npm test` without the projects whose names begin with `long`, `npm run test:long` with these alone. */
+/**
+ * Run by scripts/test.mjs: `npm test` without the projects whose names begin with `long`,
+ * `npm run test:long` with these alone.
+ */
 export default defineConfig(({ mode }) => ({
   test: {
     teardownTimeout: 30_000,

@@ -6,12 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const POLL_MS = 50;
 /** A wait that is longer is told. */
 const TOLD_MS = 2000;
-/** No work here takes so long. Where only the number of the owner is known, it can belong to another process one day. */
+/**
+ * No work here takes so long. Where only the number of the owner is known, it can belong to another process one day.
+ */
 const FORGOTTEN_MS = 3_600_000;
 
 /**
- * Runs `work` while no other process runs any under this file. This saves work, but is no guard: if two processes find the
- * owner gone at the same time, both run. So `work` must put its results in place by renaming.
+ * Runs `work` while no other process runs any under this file. This saves work, but is no guard: if two processes find
+ * the owner gone at the same time, both run. So `work` must put its results in place by renaming.
  */
 export async function alone(file, work) {
   mkdirSync(dirname(file), { recursive: true });

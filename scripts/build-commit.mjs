@@ -2,7 +2,8 @@
 //
 //   node scripts/build-commit.mjs COMMIT FOLDER
 //
-// It links the installed packages if the commit needs the same ones, else it installs them. If it fails, it removes the folder.
+// It links the installed packages if the commit needs the same ones, else it installs them.
+// If it fails, it removes the folder.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Builds the service, unless nothing has changed since a build: see builds.mjs. With `--real`, dist is a folder afterwards, as
-// packages and images need it.
+// Builds the service, unless nothing has changed since a build: see builds.mjs. With `--real`, dist is a folder
+// afterwards, as packages and images need it.
 //
 // It does not check types: `npm run check` does, and takes ten times as long.
 import { spawn } from 'node:child_process';
@@ -45,7 +45,10 @@ async function make(folder) {
   for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
 }
 
-/** Waits for all, also if one fails: its error is thrown when none writes into the folder any more, which is then removed. */
+/**
+ * Waits for all, also if one fails: its error is thrown when none writes into the folder any more,
+ * which is then removed.
+ */
 async function allOf(parts) {
   const ends = await Promise.allSettled(parts);
   const failed = ends.find(({ status }) => status === 'rejected');

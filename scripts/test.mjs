@@ -1,7 +1,8 @@
-// `npm test` checks beside the build and the tests, which are all but the long ones. With `long` it runs those, after a build,
-// those that need packages of their own (test/packages/tools), and this build in pairs with the best one so far. It prints what
-// each step took, and the CPU seconds of the run beside the budget in package.json (`config.testCpuSeconds`). The lines at the
-// end of a failed run are the failures, each with the command that repeats it.
+// `npm test` checks beside the build and the tests, which are all but the long ones. With `long` it runs those, after a
+// build, those that need packages of their own (test/packages/tools), and this build in pairs with the best one so far.
+// It prints what each step took, and the CPU seconds of the run beside the budget in package.json
+// (`config.testCpuSeconds`). The lines at the end of a failed run are the failures, each with the command that repeats
+// it.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,8 +19,9 @@ const isLong = process.argv[2] === 'long';
 
 const atStart = machine();
 /**
- * Exit codes of bench/pairs/run.mjs that fail nothing: there is no build to compare with, or this one is slower. Two starts of the
- * same build differ by more than the limit (bench/README.md), so a person runs it again before believing it.
+ * Exit codes of bench/pairs/run.mjs that fail nothing: there is no build to compare with, or this one is slower. Two
+ * starts of the same build differ by more than the limit (bench/README.md), so a person runs it again before believing
+ * it.
  */
 const PAIRS_ALLOWED = [0, 3, 4];
 /** Commands that run now. */
@@ -35,7 +37,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'jobferry-tests-'));
-/** The database server is not a child of the tests: they write its CPU seconds into this file (test/support/global-setup.ts). */
+/**
+ * The database server is not a child of the tests: they write its CPU seconds into this file
+ * (test/support/global-setup.ts).
+ */
 const serverFile = join(folder, 'server');
 /** The failures, each with the command that repeats it. */
 const failures = [];
@@ -79,7 +84,10 @@ async function runLong() {
   await step('pairs', process.execPath, ['bench/pairs/run.mjs', ...few], {}, PAIRS_ALLOWED);
 }
 
-/** Ends the groups of all commands that still run, once: a second SIGTERM would end vitest before it has stopped its database. */
+/**
+ * Ends the groups of all commands that still run, once: a second SIGTERM would end vitest before it has stopped its
+ * database.
+ */
 function endRunning() {
   ending ??= endGroups();
   return ending;
@@ -103,8 +111,8 @@ function signalGroup(pid, signal) {
 }
 
 /**
- * Runs a command to its end, in a group of its own: a signal to this process ends all that it has started. A command that fails
- * is added to `failures`.
+ * Runs a command to its end, in a group of its own: a signal to this process ends all that it has started. A command
+ * that fails is added to `failures`.
  * @returns whether it succeeded
  */
 async function step(name, command, args, env = {}, allowed = [0]) {
@@ -149,8 +157,8 @@ function written(command, args) {
 }
 
 /**
- * Prints the CPU seconds of the run beside the budget. Nothing fails by it: processors differ by a factor of two, and a processor
- * that does other work gives less for each second.
+ * Prints the CPU seconds of the run beside the budget. Nothing fails by it: processors differ by a factor of two, and a
+ * processor that does other work gives less for each second.
  */
 function tellCpu() {
   const used = cpuSeconds();
@@ -175,7 +183,9 @@ function machine() {
   return { seconds: busy + idle + waiting, busy };
 }
 
-/** Seconds that this process, all that it has waited for, and the database server took; null where that is not known. */
+/**
+ * Seconds that this process, all that it has waited for, and the database server took; null where that is not known.
+ */
 function cpuSeconds() {
   try {
     // After the name in parentheses, which may have spaces: fields 14 to 17 are its own time and that of its children.

@@ -18,7 +18,10 @@ const DIM = 2;
 
 /** Texts that need no quotes: without spaces, quotes, and characters that mean something to a terminal. */
 const PLAIN = /^[\w./:@+,-]+$/;
-/** Control characters, and those that reorder text. They may come from other programs, and must not control the terminal. */
+/**
+ * Control characters, and those that reorder text. They may come from other programs,
+ * and must not control the terminal.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 

@@ -18,8 +18,8 @@ interface RepeatsOptions {
 const MAX_KNOWN = 500;
 
 /**
- * Limits equal lines: an outage causes hundreds of them per second, which must not fill a disk. A few equal lines are shown,
- * then one with the number of the others. An error's stack is shown once.
+ * Limits equal lines: an outage causes hundreds of them per second, which must not fill a disk. A few equal lines are
+ * shown, then one with the number of the others. An error's stack is shown once.
  */
 export class Repeats {
   readonly #options: RepeatsOptions;

@@ -30,7 +30,8 @@ const AWAY = 'the database is not available: background work fails, and is retri
 const RAISED_MS = 600_000;
 
 /**
- * Makes a logger that writes JSON lines to stderr, or lines for people; stdout is for the results of the admin commands.
+ * Makes a logger that writes JSON lines to stderr, or lines for people;
+ * stdout is for the results of the admin commands.
  * @param destination must be synchronous, so that the last line before an exit is written
  */
 export function createLog(
@@ -62,8 +63,8 @@ function stderr(forPeople: boolean): DestinationStream {
 }
 
 /**
- * Returns a function that raises the level to `debug` for ten minutes, or ends that. The level is raised in all parts of the
- * process, because they share the logger.
+ * Returns a function that raises the level to `debug` for ten minutes, or ends that. The level is raised in all parts
+ * of the process, because they share the logger.
  */
 export function createLevelSwitch(log: Logger): () => void {
   const usual = log.level;
@@ -106,8 +107,8 @@ function withoutRepeats(): LogMethod {
   let logger: Logger | null = null;
   const onLeftOut = (of: string, leftOut: number) => logger?.warn({ of, leftOut }, 'equal lines were left out');
   const repeats = new Repeats({ periodMs: REPEATS_MS, most: MAX_REPEATS, onLeftOut });
-  // Every loop of the process fails several times a second then. Lines that matter, such as the server that is found next,
-  // must not be between hundreds of others.
+  // Every loop of the process fails several times a second then. Lines that matter, such as the server that is found
+  // next, must not be between hundreds of others.
   const outages = new Repeats({ periodMs: REPEATS_MS, most: 1, onLeftOut });
   return function (args, method, level) {
     const [fields, message] = args as unknown as [unknown, unknown];

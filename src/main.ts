@@ -18,7 +18,9 @@ runCommand(process.argv.slice(2), process.env).then(
   },
 );
 
-/** In a clone, a build has a folder for the ids of its processes, and stays while one of them runs: scripts/builds.mjs. */
+/**
+ * In a clone, a build has a folder for the ids of its processes, and stays while one of them runs: scripts/builds.mjs.
+ */
 function leaveMark(): void {
   const mark = new URL(`../running/${process.pid}`, import.meta.url);
   try {

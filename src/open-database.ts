@@ -37,8 +37,8 @@ const PRIMARY_CHECK_MS = 2000;
 
 export interface OpenOptions {
   /**
-   * For admin commands: uses the embedded database of a running Jobferry, and creates no first account, because the first
-   * start of the service does that and shows its key.
+   * For admin commands: uses the embedded database of a running Jobferry, and creates no first account, because the
+   * first start of the service does that and shows its key.
    */
   guest: boolean;
   /** Whether opening may change the schema of the database: always, only to create it where there is none, or never. */
@@ -114,7 +114,10 @@ function openEmbedded({ dataDir }: Config, log: Logger, { guest, migrates }: Ope
   return guest ? joinEmbedded({ dataDir, log, mayCreate: migrates !== 'never' }) : startEmbedded({ dataDir, log });
 }
 
-/** Otherwise a process whose connections stay open would not notice that a former primary has come back behind the present one. */
+/**
+ * Otherwise a process whose connections stay open would not notice that a former primary has come back behind the
+ * present one.
+ */
 function watchPrimary(hosts: Hosts, log: Logger): Repeated {
   // A failure is logged by the search.
   return repeat(PRIMARY_CHECK_MS, log, 'looking for the primary', () =>

@@ -57,7 +57,9 @@ export interface Service {
   address: URL | null;
   /** The pages that the process serves, as paths below the address. */
   places: Places;
-  /** Creates a link that signs in to the dashboard once; null if there is no address, or no dashboard in this process. */
+  /**
+   * Creates a link that signs in to the dashboard once; null if there is no address, or no dashboard in this process.
+   */
   signInLink(): Promise<string | null>;
   /** Accepts no more work, waits for running deliveries and requests, and closes everything. */
   stop(): Promise<void>;
@@ -79,8 +81,9 @@ interface Development {
 type WrapSender = (sender: Sender, db: Database) => Sender;
 
 /**
- * The composition root: it makes every part and passes it to the parts that need it. The address is bound first, because
- * another process may have it. If a part cannot be started, all parts that were started before are stopped again.
+ * The composition root: it makes every part and passes it to the parts that need it. The address is bound first,
+ * because another process may have it. If a part cannot be started, all parts that were started before are stopped
+ * again.
  */
 export async function startService(given: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
   const started = new StartedParts();

@@ -21,8 +21,8 @@ export const SECRETS: readonly string[] = [
 export const PREFIX = 'JOBFERRY_';
 
 /**
- * Variables that no declared queue may have: its receiver would get them. The driver of PostgreSQL reads PGPASSWORD, commands the key, and
- * `dev` the secrets with their prefix.
+ * Variables that no declared queue may have: its receiver would get them. The driver of PostgreSQL reads PGPASSWORD,
+ * commands the key, and `dev` the secrets with their prefix.
  */
 export const WITHHELD: readonly string[] = [
   ...SECRETS,
@@ -35,8 +35,8 @@ export const WITHHELD: readonly string[] = [
 const FIXED = /^(?:DATABASE_URL|DIRECT_DATABASE_URL|DATABASE_REPLICA_URL)(?:_FILE)?$|^NODE_ENV$/;
 
 /**
- * Returns the variables that begin with JOBFERRY_, without it: `JOBFERRY_PORT` as `PORT`. An application has variables such as
- * `PORT`, `HOST` and `LOG_LEVEL`, too, and they mean its own.
+ * Returns the variables that begin with JOBFERRY_, without it: `JOBFERRY_PORT` as `PORT`. An application has variables
+ * such as `PORT`, `HOST` and `LOG_LEVEL`, too, and they mean its own.
  */
 export function prefixed(env: Environment): Environment {
   const own = Object.entries(env).filter(([name]) => name.startsWith(PREFIX));

@@ -12,7 +12,10 @@ const MAX_LINES = 350;
 const MAX_SQL_FUNCTION_LINES = 80;
 /** Functions that defaults of columns need, so migrations create them. */
 const IN_MIGRATIONS = ['jobferry_now', 'jobferry_id'];
-/** Running processes need these after their migration and before the functions of its release, where the earlier ones would fail. */
+/**
+ * Running processes need these after their migration and before the functions of its release,
+ * where the earlier ones would fail.
+ */
 const IN_BETWEEN = ['jobferry_count_attempts'];
 
 /** A feature of the dashboard imports these rooms: no other feature, and nothing of the shell. */
@@ -80,7 +83,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'open-database': ['*'],
   commands: ['*'],
   main: ['commands'],
-  // The dashboard knows the service only by schema.graphql, and nothing of the service knows it. Each of its rooms is a part.
+  // The dashboard knows the service only by schema.graphql, and nothing of the service knows it.
+  // Each of its rooms is a part.
   'dashboard/schema': ['dashboard/generated'],
   'dashboard/words': ['dashboard/schema'],
   'dashboard/filter': ['dashboard/schema', 'dashboard/words', 'domain/spelling'],
@@ -181,7 +185,9 @@ function isAllowed(from: string, target: string): boolean {
   return (ARROWS[from] ?? []).some((arrow) => arrow === '*' || isOf(target, arrow));
 }
 
-/** Returns the first chain of files found in which each imports the next, and the last the first; null if there is none. */
+/**
+ * Returns the first chain of files found in which each imports the next, and the last the first; null if there is none.
+ */
 function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] | null {
   const done = new Set<string>();
   const walk = (path: string, chain: readonly string[]): string[] | null => {

@@ -11,7 +11,9 @@ import { VARIABLES } from '../src/config.ts';
 import { SECRETS } from '../src/variables.ts';
 import { blockOf } from './support/handbook.ts';
 
-/** Text that people copy from the documents: each block of shell commands, as far as it can be tried without running it. */
+/**
+ * Text that people copy from the documents: each block of shell commands, as far as it can be tried without running it.
+ */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [

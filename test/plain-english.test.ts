@@ -60,6 +60,18 @@ function continuingTitles(text: string): string[] {
   return [...text.matchAll(TITLE)].map(([, , title = '']) => title);
 }
 
+/** A line of a comment, also within SQL of a source text. */
+const COMMENT = /^\s*(\/\/|\/\*|\*\s|--\s)/;
+
+/** A migration never changes once it was applied. */
+const IS_APPLIED = /^prisma\/migrations\//;
+
+function styleSheets(): string[] {
+  return readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.css'))
+    .map((file) => join('src', file));
+}
+
 /** Paths of all files with code, from the root, with slashes. */
 function codeFiles(): string[] {
   return FOLDERS.flatMap((folder) =>
@@ -104,6 +116,15 @@ describe('plain English', () => {
     expect(found.filter(({ file }) => !(file in WORDS_ALLOWED))).toEqual([]);
     // An exception that is no longer needed has to go.
     expect(new Set(found.map(({ file }) => file))).toEqual(new Set(Object.keys(WORDS_ALLOWED)));
+  });
+
+  it('has comments of at most 120 columns, as code has', () => {
+    const wide = [...codeFiles().filter((file) => !IS_APPLIED.test(file)), ...styleSheets()].flatMap((file) =>
+      readFileSync(join(ROOT, file), 'utf8')
+        .split('\n')
+        .flatMap((line, n) => (line.length > 120 && COMMENT.test(line) ? [`${file}:${n + 1}`] : [])),
+    );
+    expect(wide).toEqual([]);
   });
 
   it.each([

@@ -10,7 +10,10 @@ const PLACES = ['src', 'packages', 'prisma', 'test', 'docs', 'bench', 'scripts']
 const TEXT = /\.(ts|mts|mjs|sql|prisma|md|graphql)$/;
 const SKIPPED = /(^|\/)(generated|node_modules|dist|out)\//;
 
-/** Numbers of rules: `D14`, `I-3`, `F-12`, `H94`, `G16`, `R7`, `S56`. Not within a word, a path or base64; `S256` is PKCE's. */
+/**
+ * Numbers of rules: `D14`, `I-3`, `F-12`, `H94`, `G16`, `R7`, `S56`.
+ * Not within a word, a path or base64; `S256` is PKCE's.
+ */
 const NUMBER = /(?<![\w+=-])(?!S256\b)(?:[DHGRS]|[IF]-)\d+(?![\w+=])/g;
 
 /** Documents that were never part of the repository, as they used to be cited. */

@@ -11,8 +11,8 @@ serve({ publish });
 /**
  * `target`: host, port, paths (used in turn) and apiKey. Jobs are numbered from `first`.
  * Closed loop: each connection publishes one job after the other, for `seconds` or until there are `count`.
- * Open loop: with `rate` (jobs per second) jobs are sent when their time has come, whatever the answers do. They count as sent at
- * that time: what they wait for a free connection, or for this process, is a part of the latency.
+ * Open loop: with `rate` (jobs per second) jobs are sent when their time has come, whatever the answers do. They count
+ * as sent at that time: what they wait for a free connection, or for this process, is a part of the latency.
  */
 async function publish({ target, connections = 64, first = 0, seconds = Infinity, count = Infinity, rate = null, payloadBytes = 200 }) {
   const open = await Promise.all(

@@ -86,8 +86,8 @@ export function difference(after, before) {
 }
 
 /**
- * `machineBusy` and `others` are shares of one CPU, `stolen` is one of the whole machine: what else was done makes a figure
- * worth less.
+ * `machineBusy` and `others` are shares of one CPU, `stolen` is one of the whole machine: what else was done makes a
+ * figure worth less.
  */
 export function perJob({ at, machine, stolen, ...cpu }, jobs) {
   const known = cpu.system + cpu.publisher + cpu.receiver + cpu.bench;

@@ -59,7 +59,10 @@ function megabytes(pid, pattern) {
   return kilobytes === undefined ? null : Math.round(Number(kilobytes) / 102.4) / 10;
 }
 
-/** Microseconds since the machine started, of all its CPUs together: in which they worked, and which the host gave to others. */
+/**
+ * Microseconds since the machine started, of all its CPUs together:
+ * in which they worked, and which the host gave to others.
+ */
 export function timesOfMachine() {
   const fields = readOr('/proc/stat', '').split('\n')[0].split(/\s+/).slice(1).map(Number);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, stolen = 0] = fields;

@@ -117,7 +117,9 @@ export const deliveries = {
     },
   },
 
-  /** A long backlog to a webhook that answers at once: as many claims, deliveries and outcomes as the process can do. */
+  /**
+   * A long backlog to a webhook that answers at once: as many claims, deliveries and outcomes as the process can do.
+   */
   backlog: {
     async prepare(context) {
       const [client] = context.clients;

@@ -38,7 +38,9 @@ export class QuietAccount {
     return account;
   }
 
-  /** Publishes at a fixed rate, whatever the answers; resolves when all that was accepted has arrived, or is given up. */
+  /**
+   * Publishes at a fixed rate, whatever the answers; resolves when all that was accepted has arrived, or is given up.
+   */
   async load(ms) {
     const first = this.#next;
     const startedAt = performance.now();

@@ -1,5 +1,5 @@
-// The effect of one account on another: a quiet account's p99 from publish to arrival, alone and beside an attacker that
-// uses one shared resource to the full (invariant I-40).
+// The effect of one account on another: a quiet account's p99 from publish to arrival, alone and beside an attacker
+// that uses one shared resource to the full (invariant I-40).
 //
 //   npm run build && node bench/neighbours/run.mjs [--only NAME,NAME] [--seconds 15] [--evidence FOLDER]
 //

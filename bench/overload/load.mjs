@@ -85,7 +85,9 @@ function publishOn(connection, request, record) {
   });
 }
 
-/** The outcomes of the requests, by the second in which each was sent; goodput, by the second in which it was answered. */
+/**
+ * The outcomes of the requests, by the second in which each was sent; goodput, by the second in which it was answered.
+ */
 class Seconds {
   #startedAt = performance.now();
   #seconds = [];

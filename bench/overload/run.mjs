@@ -1,13 +1,14 @@
 // The outcomes of publishes when twice as many come as can be written, and after that load.
 //
-//   npm run build && node bench/overload/run.mjs [--seconds 60] [--connections 4000] [--factor 2] [--role api] [--obedient]
+//   npm run build
+//   node bench/overload/run.mjs [--seconds 60] [--connections 4000] [--factor 2] [--role api] [--obedient]
 //
 // One process of the service with its embedded database; the load is another process on loopback, without idempotency
-// keys. First the capacity, in a closed loop, and a quiet account alone; then the load, at a fixed rate; then a tenth of the
-// capacity. Beside it the quiet account publishes 10 jobs a second. `--role all` delivers, too, to a receiver that answers
-// at once. `--obedient`: clients that are refused wait as `Retry-After` says. Prints a line for each second and what was
-// promised; writes overload.json, .svg and .md into the folder OUT (the present one). Exit code 1 when a promise is not
-// kept. Bounded: 25 s before the load, the load as asked, 10 s after it.
+// keys. First the capacity, in a closed loop, and a quiet account alone; then the load, at a fixed rate; then a tenth
+// of the capacity. Beside it the quiet account publishes 10 jobs a second. `--role all` delivers, too, to a receiver
+// that answers at once. `--obedient`: clients that are refused wait as `Retry-After` says. Prints a line for each
+// second and what was promised; writes overload.json, .svg and .md into the folder OUT (the present one). Exit code 1
+// when a promise is not kept. Bounded: 25 s before the load, the load as asked, 10 s after it.
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, setPriority, tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The API of a build without sockets and without a database: its HTTP server, with a scripted database behind the services.
+// The API of a build without sockets and without a database: its HTTP server,
+// with a scripted database behind the services.
 import { existsSync } from 'node:fs';
 import http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
@@ -12,7 +13,10 @@ const config = { templates: {}, maxBodyBytes: 1 << 20, publicUrl: null, requestR
 const log = { info() {}, warn() {}, debug() {}, error: (...texts) => console.error(...texts), isLevelEnabled: () => false };
 const readiness = async () => ({ ready: true, checks: {} });
 
-/** How builds arrange what is needed, the newest first. The last one is of the first build that pairs were compared with. */
+/**
+ * How builds arrange what is needed, the newest first. The last one is of the first build that pairs were compared
+ * with.
+ */
 const LAYOUTS = [
   {
     app: 'http/app.js',
@@ -76,7 +80,10 @@ function contextWith(db) {
   };
 }
 
-/** Stores nothing. It answers some turns of the event loop later, so that publishes are gathered as they are with a real one. */
+/**
+ * Stores nothing. It answers some turns of the event loop later,
+ * so that publishes are gathered as they are with a real one.
+ */
 function scriptedDatabase() {
   let created = 0;
   const later = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -11,7 +11,10 @@ const KEPT = 2;
 /** There is no build to compare with, for a reason that is no fault of the present one. */
 export class NoBuild extends Error {}
 
-/** The build of the working tree, in the folder that no later build changes. Its `commit` ends in `-changed` if files were changed. */
+/**
+ * The build of the working tree, in the folder that no later build changes.
+ * Its `commit` ends in `-changed` if files were changed.
+ */
 export function presentBuild() {
   const dist = realpathSync(join(ROOT, 'dist'));
   const noted = join(dist, 'commit');

@@ -9,12 +9,18 @@ const FEWEST = 6;
 const RESAMPLES = 2000;
 const SEED = 27;
 
-/** The order of a pair: the second one goes first in the next pair, so that a machine that becomes slower favours neither. */
+/**
+ * The order of a pair: the second one goes first in the next pair,
+ * so that a machine that becomes slower favours neither.
+ */
 export function orderOf(pair) {
   return pair % 2 === 0 ? ['new', 'old'] : ['old', 'new'];
 }
 
-/** The median of some ratios, and the interval in which it is with 95 % confidence, by resampling. The same input has the same result. */
+/**
+ * The median of some ratios, and the interval in which it is with 95 % confidence, by resampling.
+ * The same input has the same result.
+ */
 export function intervalOf(ratios) {
   const random = randomFrom(SEED);
   const drawn = () => ratios[Math.floor(random() * ratios.length)];

@@ -1,4 +1,5 @@
-// Both builds at once, each an API process, a worker process and a database server of its own, fed in turn by one publisher.
+// Both builds at once, each an API process, a worker process and a database server of its own,
+// fed in turn by one publisher.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,8 +16,8 @@ const WARM_UP_JOBS = 6000;
 /**
  * @param builds `{ new, old }`
  * @param rates jobs per second of each set of pairs; null: as many as there can be
- * @returns for each rate the pairs: what a slice of each build cost per job, and how fast it was; and `all`: what a job of each
- * build cost in the end, with its payload indexed and everything that the processes did between their slices
+ * @returns for each rate the pairs: what a slice of each build cost per job, and how fast it was; and `all`: what a job
+ * of each build cost in the end, with its payload indexed and everything that the processes did between their slices
  */
 export async function wholePairs(builds, { pairs, seconds, rates }) {
   const stage = await openStage({ profile: false });
@@ -80,7 +81,10 @@ function sentenceOf({ new: ours, old: theirs }) {
   return `${ours.total} µs beside ${theirs.total}, other programs ${Math.round(Math.max(ours.others, theirs.others) * 100)} % of a CPU`;
 }
 
-/** Some seconds after a slice its payloads are indexed, beside a slice of the other build. This is counted at the end only. */
+/**
+ * Some seconds after a slice its payloads are indexed, beside a slice of the other build.
+ * This is counted at the end only.
+ */
 async function measureSlice(stage, load, one, idle, limits) {
   Object.assign(load, { target: one.target, cpu: one.cpu });
   stage.helpers = [{ cpu: () => cpuOfAll(idle), stop: () => undefined }];

@@ -3,8 +3,8 @@
 //   npm run bench:queries [-- jobs]     1000000 by default
 //
 // First the questions of test/plans, which have a database of their own. For the scripts of this folder it starts a
-// PostgreSQL and fills a database with seed.mjs. Prints Markdown, with the commit and the machine, and before each part how
-// busy the machine was in the last minute.
+// PostgreSQL and fills a database with seed.mjs. Prints Markdown, with the commit and the machine, and before each part
+// how busy the machine was in the last minute.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';

@@ -15,7 +15,10 @@ const DUE = 20_000;
 const WARM_UP_SECONDS = 2;
 const LIST_RUNS = 40;
 const AIM = 0.9;
-/** The block ranges of `attempt_timestamp_idx` are summarised by reading their 16 pages, which counts as a sequential scan. */
+/**
+ * The block ranges of `attempt_timestamp_idx` are summarised by reading their 16 pages,
+ * which counts as a sequential scan.
+ */
 const ROWS_OF_A_RANGE = 16 * 150;
 
 export const backlog = scenario('1 M pending jobs: publish, claim and list beside an empty table', { delayed: false });

@@ -11,7 +11,9 @@ import { mostOpenOf } from './variants.mjs';
 const JOBS = 5000;
 const CONCURRENCY = 100;
 const HOLD_SECONDS = 3;
-/** How long the receiver takes: long enough to see what it has open at once, and whether anything overtakes the probe. */
+/**
+ * How long the receiver takes: long enough to see what it has open at once, and whether anything overtakes the probe.
+ */
 const DELAY_MS = 20;
 /** A timer may fire a millisecond early, and times are noted before and after it. */
 const TOLERANCE_MS = 2;

@@ -7,7 +7,7 @@ export const WARM_UP_SECONDS = 3;
 
 /**
  * A scenario of Jobferry alone, in different situations that take turns.
- *   variants   name, label; start, receiver: see rounds.mjs; and what `measure` wants to know. The first is the usual one
+ *   variants   name, label; start, receiver: see rounds.mjs; and what `measure` needs. The first is the usual one
  *   measure    (stage, running, options, variant) instead of a load of the usual kind
  *   columns    what else the table shows
  *   notes      texts from (turns, options): the aims of the issue, and whether they are met

@@ -13,8 +13,9 @@ const FOLLOWS_MS = 60_000;
 const OWN_FILES = ['pg_wal/*', 'postmaster.*', 'pg_replslot/*', 'pg_dynshmem/*', 'pg_notify/*', 'pg_stat_tmp/*', 'pgsql_tmp*'];
 
 /**
- * A standby of the server, whose files are beside the server's. Commits do not wait for it, so that the rate can be compared
- * with that of a server alone. `url` leads to a database of the server; the result's to the same one on the standby.
+ * A standby of the server, whose files are beside the server's. Commits do not wait for it, so that the rate can be
+ * compared with that of a server alone. `url` leads to a database of the server; the result's to the same one on the
+ * standby.
  */
 export async function startStandby(server, url) {
   const primary = await openCluster(server.dataDir, quiet);

@@ -2,7 +2,8 @@ import { jobferry, jobferryOne } from './jobferry.mjs';
 import { bullmqAlways, bullmqEverysec, floor, graphileWorker, pgBoss } from './peer.mjs';
 
 /**
- * A system has `name`, `label`, `isOwn` (whether it is Jobferry) and `start(stage, options)`, which resolves when it takes jobs:
+ * A system has `name`, `label`, `isOwn` (whether it is Jobferry) and `start(stage, options)`,
+ * which resolves when it takes jobs:
  *   target       where to publish: host, port, apiKey and paths, one for each queue
  *   secrets      signing secret of each queue
  *   cpu()        CPU microseconds so far by part: api, worker, postgres or redis

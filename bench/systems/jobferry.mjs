@@ -20,8 +20,8 @@ export const jobferry = {
 
   /**
    * `database`: name of one that exists, with its schema; else a new one is made, and dropped at the end.
-   * `main` is the program of another build. `workers` may be 0; `running.startWorker()` adds one. With `standby` GraphQL's
-   * queries read from one.
+   * `main` is the program of another build. `workers` may be 0; `running.startWorker()` adds one. With `standby`
+   * GraphQL's queries read from one.
    */
   async start(stage, options) {
     const { queues = 1, concurrency = 100, webhookUrl, workers = 1, settings = {}, database, main = MAIN } = options;

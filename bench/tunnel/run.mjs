@@ -2,9 +2,9 @@
 //
 //   npm run build && node bench/tunnel/run.mjs [seconds] [jobs]     10 20000 by default
 //
-// One process with the embedded database; the receiver and `jobferry listen` are processes of their own, all on loopback.
-// Latency: two queues with the same receiver, one of them behind a tunnel, get a job in turn every 20 ms. Rate: a paused queue with
-// a concurrency of 50 is filled and resumed. Prints one JSON object.
+// One process with the embedded database; the receiver and `jobferry listen` are processes of their own, all on
+// loopback. Latency: two queues with the same receiver, one of them behind a tunnel, get a job in turn every 20 ms.
+// Rate: a paused queue with a concurrency of 50 is filled and resumed. Prints one JSON object.
 import { fork } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';

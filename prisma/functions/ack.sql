@@ -1,10 +1,10 @@
--- Completes the jobs of a batch of ordinary acks: each has been delivered in ack mode, awaits its report, and is no probe. The
--- result is what the transition "acked" and jobferry_settle would write, without reading the jobs before and their documents
--- afterwards. What is not ordinary is left as it is, and the caller takes the full way.
+-- Completes the jobs of a batch of ordinary acks: each has been delivered in ack mode, awaits its report, and is no
+-- probe. The result is what the transition "acked" and jobferry_settle would write, without reading the jobs before and
+-- their documents afterwards. What is not ordinary is left as it is, and the caller takes the full way.
 --
 -- p_items: objects with id, accountId and attempt (any number; null: the one in flight).
---   acked   the jobs that are completed now, as documents if they have no earlier history, and a payload of at most p_max_bytes;
---           otherwise the payload is null
+--   acked   the jobs that are completed now, as documents if they have no earlier history, and a payload of at most
+--           p_max_bytes; otherwise the payload is null
 --   coming  ids of jobs whose delivery has not been settled yet: their receivers may have reported at once
 create or replace function jobferry_ack(p_items json, p_max_bytes integer, out acked json, out coming text[])
 language plpgsql

@@ -1,5 +1,5 @@
--- Writes an entry into the audit log, in the transaction of the change that the entry is about, and returns its id. p_actor
--- has type, id and label.
+-- Writes an entry into the audit log, in the transaction of the change that the entry is about, and returns its id.
+-- p_actor has type, id and label.
 create or replace function jobferry_audit(
   p_account text, p_actor json, p_action text, p_target_type text, p_target_id text,
   p_target_name text default null, p_before jsonb default null, p_after jsonb default null

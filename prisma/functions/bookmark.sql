@@ -1,8 +1,8 @@
 -- Bookmarks of queues: where reads of their jobs begin (docs/decisions/0059).
 --
--- Each job that leaves a state leaves an entry in the index of that state. Vacuum removes it, but not while any transaction has
--- an older snapshot. A read from the left end of the index then passes the entries of all jobs since that snapshot. So reads
--- begin at the bookmark of the queue, which follows its claims.
+-- Each job that leaves a state leaves an entry in the index of that state. Vacuum removes it, but not while any
+-- transaction has an older snapshot. A read from the left end of the index then passes the entries of all jobs since
+-- that snapshot. So reads begin at the bookmark of the queue, which follows its claims.
 
 -- The bookmark of a queue. Without one, or for times if the clock has gone back behind it, reads begin at the left end.
 create or replace function jobferry_bookmark(
@@ -21,8 +21,9 @@ begin
 end
 $$;
 
--- The early jobs of a bookmark that are in flight still, and were not claimed again. The expressions that change nothing keep the
--- planner from reading the whole index of jobs in flight, which it does while statistics say that it is empty.
+-- The early jobs of a bookmark that are in flight still, and were not claimed again. The expressions that change
+-- nothing keep the planner from reading the whole index of jobs in flight, which it does while statistics say that it
+-- is empty.
 create or replace function jobferry_early(p_early text[], p_token bigint) returns table (
   id text, status text, claim_token bigint, deadline timestamptz, deliver_by timestamptz
 )
@@ -72,16 +73,18 @@ as $$
            order by job.queue_id || '', job.deliver_by limit 1) is not null
 $$;
 
--- Whether a claim of so many jobs moves the bookmark of their queue: one of some 256 jobs does, whichever process claims them.
+-- Whether a claim of so many jobs moves the bookmark of their queue:
+-- one of some 256 jobs does, whichever process claims them.
 create or replace function jobferry_moves_bookmark(p_jobs integer) returns boolean
 language sql volatile
 as $$ select random() * 256 < p_jobs $$;
 
 -- Moves the bookmark of a queue. The caller holds the queue's claim lock, and has stored its claims.
 --
--- Times: jobs that are stored or put back from now on are due now or later. A transaction may have begun before and commit
--- later. So the bookmark stays behind the clock by more than any statement of Jobferry takes, and behind the begin of each transaction
--- that writes jobs: one may wait for a standby or a disk in its commit, which no limit of statements ends.
+-- Times: jobs that are stored or put back from now on are due now or later. A transaction may have begun before and
+-- commit later. So the bookmark stays behind the clock by more than any statement of Jobferry takes, and behind the
+-- begin of each transaction that writes jobs: one may wait for a standby or a disk in its commit, which no limit of
+-- statements ends.
 create or replace function jobferry_set_bookmark(p_queue text, p_now timestamptz) returns void
 language plpgsql
 as $$
@@ -99,7 +102,8 @@ begin
   with flying as materialized (
     select * from jobferry_flying(p_queue)
   ), choice as materialized (
-    -- All jobs before a token become early ones. Each of them costs as much as reading four entries of jobs that have ended.
+    -- All jobs before a token become early ones. Each of them costs as much as reading four entries of jobs that have
+    -- ended.
     select t from (
       select f.claim_token as t, rank() over (order by f.claim_token) - 1 as n from flying f
       union all select v_last + 1, count(*) from flying) tokens
@@ -122,7 +126,8 @@ begin
 end
 $$;
 
--- Moves the bookmark of one of the queues, of which p_jobs[i] jobs were claimed at p_times[i]: by chance, busy queues more often.
+-- Moves the bookmark of one of the queues, of which p_jobs[i] jobs were claimed at p_times[i]:
+-- by chance, busy queues more often.
 create or replace function jobferry_set_one_bookmark(p_queues text[], p_jobs integer[], p_times timestamptz[]) returns void
 language sql
 as $$

@@ -1,15 +1,16 @@
--- The breaker of a queue: while every answer of the receiver fails, the queue is held, and the end of each hold releases one job
--- as a probe (docs/decisions/0053). Its state is in the queue's row, so it is exact over any number of workers. It is open
--- while breaker_opened_at and hold_until are set. Whatever else ends a hold, such as a person, has closed it too.
+-- The breaker of a queue: while every answer of the receiver fails, the queue is held, and the end of each hold
+-- releases one job as a probe (docs/decisions/0053). Its state is in the queue's row, so it is exact over any number of
+-- workers. It is open while breaker_opened_at and hold_until are set. Whatever else ends a hold, such as a person, has
+-- closed it too.
 
 -- The time from the opening or from the end of a failed probe to the next probe.
 create or replace function jobferry_breaker_pause(p_probes integer) returns interval
 language sql immutable
 as $$ select least(10 * 2 ^ least(p_probes, 10), 300) * interval '1 second' $$;
 
--- Counts answers that failed; of p_jobs at most one is the queue's probe. p_in_row: none was accepted together with them.
--- p_ms: a hold that the receiver of the probe asked for. While the breaker is open it is no longer than the longest pause: what
--- asks for hours may be a proxy, whose receiver is back in a minute.
+-- Counts answers that failed; of p_jobs at most one is the queue's probe. p_in_row: none was accepted together with
+-- them. p_ms: a hold that the receiver of the probe asked for. While the breaker is open it is no longer than the
+-- longest pause: what asks for hours may be a proxy, whose receiver is back in a minute.
 create or replace function jobferry_breaker_failing(
   p_queue text, p_jobs text[], p_in_row boolean, p_ms float8, p_error text, p_now timestamptz
 ) returns void
@@ -67,8 +68,8 @@ begin
 end
 $$;
 
--- The receiver accepted jobs: failures are counted from 0 again, and an open breaker closes. p_ended: their attempts are over,
--- so that one of them that is the queue's probe ends it.
+-- The receiver accepted jobs: failures are counted from 0 again, and an open breaker closes. p_ended: their attempts
+-- are over, so that one of them that is the queue's probe ends it.
 create or replace function jobferry_breaker_alive(p_queue text, p_jobs text[], p_ended boolean, p_now timestamptz) returns void
 language plpgsql
 as $$

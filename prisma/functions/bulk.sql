@@ -1,6 +1,6 @@
--- Locks a running bulk action for the rest of the transaction. Returns `ours`; `ended` if it no longer runs; or `taken` if
--- another process has done a batch since the caller read p_processed: the caller's batch is already done, and must not be
--- counted again.
+-- Locks a running bulk action for the rest of the transaction. Returns `ours`; `ended` if it no longer runs; or `taken`
+-- if another process has done a batch since the caller read p_processed: the caller's batch is already done, and must
+-- not be counted again.
 create or replace function jobferry_bulk_take(p_action text, p_processed integer) returns text
 language plpgsql
 as $$
@@ -25,9 +25,10 @@ as $$
    where id = p_action
 $$;
 
--- Replays a batch of dead letters of a bulk action, of any queues, and counts it, in one transaction. Returns `done` with the
--- new jobs and their queues; `limit_reached`; or an outcome of jobferry_bulk_take. Dead letters of a deleted queue, and those
--- after which the limit is reached, count as skipped. Queues are taken in the order of ids, as their wake-ups must be.
+-- Replays a batch of dead letters of a bulk action, of any queues, and counts it, in one transaction. Returns `done`
+-- with the new jobs and their queues; `limit_reached`; or an outcome of jobferry_bulk_take. Dead letters of a deleted
+-- queue, and those after which the limit is reached, count as skipped. Queues are taken in the order of ids, as their
+-- wake-ups must be.
 create or replace function jobferry_bulk_replay_letters(
   p_action text, p_processed integer, p_letters text[], p_position text, p_limit bigint, p_retention interval,
   p_lifetime interval
@@ -71,8 +72,9 @@ as $$
   insert into bulk_action_job (job_id, action_id) select job, p_action from unnest(p_jobs) job on conflict do nothing
 $$;
 
--- Cancels a batch of jobs of a bulk action and counts it, in one transaction: p_ids are the jobs that were read, p_items the
--- transitions of those that can be cancelled. Returns `done` with the ids that applied, or an outcome of jobferry_bulk_take.
+-- Cancels a batch of jobs of a bulk action and counts it, in one transaction: p_ids are the jobs that were read,
+-- p_items the transitions of those that can be cancelled. Returns `done` with the ids that applied, or an outcome of
+-- jobferry_bulk_take.
 create or replace function jobferry_bulk_settle(p_action text, p_processed integer, p_ids text[], p_items json) returns json
 language plpgsql
 as $$
@@ -88,8 +90,8 @@ begin
 end
 $$;
 
--- Makes those jobs of a batch due now that are pending and not yet due, and counts the batch, in one transaction. Returns
--- `done` with the queues of the jobs, or an outcome of jobferry_bulk_take.
+-- Makes those jobs of a batch due now that are pending and not yet due, and counts the batch, in one transaction.
+-- Returns `done` with the queues of the jobs, or an outcome of jobferry_bulk_take.
 create or replace function jobferry_bulk_run_now(p_action text, p_processed integer, p_ids text[]) returns json
 language plpgsql
 set enable_seqscan = off -- as in jobferry_settle

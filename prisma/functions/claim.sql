@@ -1,27 +1,27 @@
--- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i]. It stops after the job
--- that brings the payloads to p_bytes[i]; that job is still taken. The lease of the jobs ends after p_lease.
+-- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i]. It stops after the
+-- job that brings the payloads to p_bytes[i]; that job is still taken. The lease of the jobs ends after p_lease.
 --
--- p_since[i]: the caller has claimed all jobs of the queue that were due before, as far as it knows; null if it does not. The
--- claim begins there, and looks at all jobs if it finds none. Entries of claimed jobs stay in the index until the next vacuum:
--- behind 15 000 of them, four seconds of a busy queue, a claim of 30 jobs costs half as much again.
+-- p_since[i]: the caller has claimed all jobs of the queue that were due before, as far as it knows; null if it does
+-- not. The claim begins there, and looks at all jobs if it finds none. Entries of claimed jobs stay in the index until
+-- the next vacuum: behind 15 000 of them, four seconds of a busy queue, a claim of 30 jobs costs half as much again.
 --
--- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms is the time in
--- milliseconds until another claim of the queue can take a job:
+-- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms is the time
+-- in milliseconds until another claim of the queue can take a job:
 --   0 in a row without a job   another transaction has locked the queue or its due jobs
 --   null                       only an event (a settle, an edit) can make room
 --   infinity                   no job is left
 --
 -- Step by step: jobferry_pick_usual selects and locks jobs of all queues at once that only their slots limit, and
--- jobferry_pick those of each other queue; one UPDATE claims all of them; wake-ups for the next claim are written; the account's
--- monthly usage is counted. The end of a lease has no wake-up: a worker that dies is seen, and the reconciler finds what else is overdue
--- within 5 s (docs/decisions/0058).
+-- jobferry_pick those of each other queue; one UPDATE claims all of them; wake-ups for the next claim are written; the
+-- account's monthly usage is counted. The end of a lease has no wake-up: a worker that dies is seen, and the reconciler
+-- finds what else is overdue within 5 s (docs/decisions/0058).
 --
 -- A claim skips rows of queues and jobs that are locked. It waits only for wake-ups (by task, queue and time, as
 -- jobferry_settle and jobferry_publish do) and then, last, for the accounts' usage, by id. So they cannot deadlock. The
 -- usage is last, because the claims of all queues of an account wait for each other there.
 --
--- A claim reads few rows. Without the settings below, the planner may read or sort the whole table, here and in the functions
--- that are called from here.
+-- A claim reads few rows. Without the settings below, the planner may read or sort the whole table, here and in the
+-- functions that are called from here.
 create or replace function jobferry_claim(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_since timestamptz[], p_worker integer, p_lease interval
 )
@@ -102,9 +102,10 @@ begin
 end
 $$;
 
--- Takes due jobs of one queue, as jobferry_claim would: below some hundred jobs a second nearly every claim is of one queue, and sets
--- are half of the price (docs/decisions/0058). What is not usual goes the other way: another transaction has the queue, more than its
--- slots limits it, a lifetime has ended, or no job has become due since p_since.
+-- Takes due jobs of one queue, as jobferry_claim would: below some hundred jobs a second nearly every claim is of one
+-- queue, and sets are half of the price (docs/decisions/0058). What is not usual goes the other way: another
+-- transaction has the queue, more than its slots limits it, a lifetime has ended, or no job has become due since
+-- p_since.
 create or replace function jobferry_claim_one(
   p_queue text, p_capacity integer, p_bytes integer, p_since timestamptz, p_worker integer, p_lease interval
 )

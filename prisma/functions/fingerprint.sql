@@ -1,7 +1,7 @@
 -- An error text in which ids and numbers are replaced by the same mark, so that texts that differ in these only become
--- equal. An id is hexadecimal with digits and letters (a UUID with dashes, too), or long. It may also consist of digits only,
--- so numbers get the same mark. The look-ahead is limited to 40 characters: settles of all accounts use this function, and
--- without a limit a receiver could make it quadratic.
+-- equal. An id is hexadecimal with digits and letters (a UUID with dashes, too), or long. It may also consist of digits
+-- only, so numbers get the same mark. The look-ahead is limited to 40 characters: settles of all accounts use this
+-- function, and without a limit a receiver could make it quadratic.
 create or replace function jobferry_normalised(p_error text) returns text
 language sql immutable
 as $$
@@ -11,13 +11,14 @@ as $$
               '[0-9]+(\.[0-9]+)?', '<n>', 'g'), 200)
 $$;
 
--- Dead letters with the same fingerprint form an error group: same reason, status code and error text but for ids and numbers.
+-- Dead letters with the same fingerprint form an error group:
+-- same reason, status code and error text but for ids and numbers.
 create or replace function jobferry_fingerprint(p_reason text, p_code integer, p_error text) returns text
 language sql immutable
 as $$ select left(md5(p_reason || '|' || coalesce(p_code::text, '') || '|' || jobferry_normalised(p_error)), 16) $$;
 
--- The first line of a webhook's answer that has a letter or a digit, without ids and numbers. Null for a 2xx answer, which is
--- not why a job died. p_body: null for an answer that is stored encrypted.
+-- The first line of a webhook's answer that has a letter or a digit, without ids and numbers. Null for a 2xx answer,
+-- which is not why a job died. p_body: null for an answer that is stored encrypted.
 create or replace function jobferry_answer_line(p_code integer, p_body text) returns text
 language sql immutable
 as $$

@@ -12,8 +12,8 @@ as $$
               then floor(4 * ln(greatest(p_value, 1)::float8) / ln(2::float8) + 1e-12)::integer end
 $$;
 
--- The histogram of values that are given by their elements (null: no value) and how many values each element stands for. An
--- element may occur several times.
+-- The histogram of values that are given by their elements (null: no value) and how many values each element stands
+-- for. An element may occur several times.
 create or replace function jobferry_histogram(p_elements integer[], p_counts integer[]) returns integer[]
 language sql immutable parallel safe
 as $$

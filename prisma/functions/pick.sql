@@ -4,19 +4,20 @@
 --   is_deleted  nothing of this queue will be delivered any more
 --   ids         the jobs, oldest first
 --   is_probe    the job is the probe after a hold
---   wait_ms     milliseconds until another claim can take a job without any event in between; null: only an event (a settle,
---               an edit) can make room; infinity: no job is left
---   wakes_at    moment for which the caller has to write a wake-up; null: none is needed. It is the end of a hold or of a
---               rate window: the next job's own wake-up is used up before that. If the end is less than 2 s away, the
---               caller's timer is enough. A wake-up this near would fire at once, and its claim would write the next one.
+--   wait_ms     milliseconds until another claim can take a job without any event in between; null: only an event (a
+--               settle, an edit) can make room; infinity: no job is left
+--   wakes_at    moment for which the caller has to write a wake-up; null: none is needed. It is the end of a hold or of
+--               a rate window: the next job's own wake-up is used up before that. If the end is less than 2 s away, the
+--               caller's timer is enough. A wake-up this near would fire at once, and its claim would write the next
+--               one.
 --
--- The advisory lock is taken first, by a statement of its own: later statements have a snapshot from after it, so they count
--- what the previous holder committed. The lock of the queue's row orders claims against edits, holds and deletion. A claim
--- never blocks on either lock, or one locked queue would delay all queues of the same claim. A locked queue gives no job,
--- and wait_ms is 0: the caller retries.
+-- The advisory lock is taken first, by a statement of its own: later statements have a snapshot from after it, so they
+-- count what the previous holder committed. The lock of the queue's row orders claims against edits, holds and
+-- deletion. A claim never blocks on either lock, or one locked queue would delay all queues of the same claim. A locked
+-- queue gives no job, and wait_ms is 0: the caller retries.
 --
--- If the database's clock goes back into the rate window before, the later window goes on. Otherwise each of the two would
--- count from 0 again, and the queue would release three times its limit within a window.
+-- If the database's clock goes back into the rate window before, the later window goes on. Otherwise each of the two
+-- would count from 0 again, and the queue would release three times its limit within a window.
 create or replace function jobferry_pick(
   p_queue text, p_capacity integer, p_bytes integer,
   out picked_at timestamptz, out is_deleted boolean, out account_id text, out ids text[], out is_probe boolean,
@@ -96,10 +97,10 @@ begin
 end
 $$;
 
--- Does the work of jobferry_pick for many queues, in two statements for all of them. There are no rows for queues that are not
--- usual, or locked. wakes_at is always null. The innermost query is that of jobferry_pick_due_since: calling it for each queue takes
--- 17 % of a claim of 16 queues. p_since is that of jobferry_claim: jobs that were due before, also of an ended lifetime, are left to
--- others, and a queue without any other job has no row.
+-- Does the work of jobferry_pick for many queues, in two statements for all of them. There are no rows for queues that
+-- are not usual, or locked. wakes_at is always null. The innermost query is that of jobferry_pick_due_since: calling it
+-- for each queue takes 17 % of a claim of 16 queues. p_since is that of jobferry_claim: jobs that were due before, also
+-- of an ended lifetime, are left to others, and a queue without any other job has no row.
 create or replace function jobferry_pick_usual(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_since timestamptz[]
 ) returns table (
@@ -162,7 +163,8 @@ begin
 end
 $$;
 
--- Whether nothing limits the claims of a queue but its slots: no rate limit, hold, probe, pause or rotation of its secret.
+-- Whether nothing limits the claims of a queue but its slots:
+-- no rate limit, hold, probe, pause or rotation of its secret.
 create or replace function jobferry_is_usual(q queue) returns boolean
 language sql immutable
 as $$
@@ -170,9 +172,9 @@ as $$
      and q.rate_limit_max is null and q.next_signing_secret_at is null
 $$;
 
--- How many jobs of the queue that are published now a worker may claim, in the transaction that asks: its free slots. Null if it
--- may claim none: the queue is not usual, another transaction has it, or it has a job that would have to be delivered before.
--- p_since is that of jobferry_claim. The locks and the count are those of jobferry_pick.
+-- How many jobs of the queue that are published now a worker may claim, in the transaction that asks: its free slots.
+-- Null if it may claim none: the queue is not usual, another transaction has it, or it has a job that would have to be
+-- delivered before. p_since is that of jobferry_claim. The locks and the count are those of jobferry_pick.
 create or replace function jobferry_free_for_new(p_queue text, p_since timestamptz) returns integer
 language plpgsql
 as $$
@@ -217,8 +219,8 @@ begin
 end
 $$;
 
--- Locks and returns up to p_max jobs of the queue that became due at p_since or later, oldest first. Stops after the job with which
--- the payloads reach p_bytes: a worker's memory is bounded, however large the payloads are.
+-- Locks and returns up to p_max jobs of the queue that became due at p_since or later, oldest first. Stops after the
+-- job with which the payloads reach p_bytes: a worker's memory is bounded, however large the payloads are.
 create or replace function jobferry_pick_due_since(
   p_queue text, p_at timestamptz, p_since timestamptz, p_lifetime_floor timestamptz, p_max integer, p_bytes integer
 ) returns text[]
@@ -242,9 +244,10 @@ begin
 end
 $$;
 
--- Picks jobs of a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few of
--- the jobs that have been due for longest, a few of those that became due last, and a few hundred of those whose lifetime
--- ends next: deliverable jobs are found there behind any number of others, also of those that wait for a retry.
+-- Picks jobs of a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few
+-- of the jobs that have been due for longest, a few of those that became due last, and a few hundred of those whose
+-- lifetime ends next: deliverable jobs are found there behind any number of others, also of those that wait for a
+-- retry.
 create or replace function jobferry_pick_in_time(
   p_queue text, p_at timestamptz, p_due timestamptz, p_ends timestamptz, p_max integer, p_bytes integer
 ) returns text[]

@@ -1,10 +1,10 @@
--- Publishes a batch of items of any accounts and queues. p_payloads: their payloads, in the same order; inside the JSON each
--- byte of them would be escaped and read twice. p_keyed and p_limited: whether any item has an idempotency key or a limit.
--- `answers` has an outcome for each item:
+-- Publishes a batch of items of any accounts and queues. p_payloads: their payloads, in the same order; inside the JSON
+-- each byte of them would be escaped and read twice. p_keyed and p_limited: whether any item has an idempotency key or
+-- a limit. `answers` has an outcome for each item:
 --   created          `ids` has the new job, at the position of the item
---   existing         the queue has a job with this key. `differs`: whether its payload is another one. Where one of the two
---                    is encrypted and their sizes fit, `differs` is null, and `stored` is the payload of the job. So the
---                    result is at most about twice as large as the batch, however large the stored payloads are
+--   existing         the queue has a job with this key. `differs`: whether its payload is another one. Where one of the
+--                    two is encrypted and their sizes fit, `differs` is null, and `stored` is the payload of the job.
+--                    So the result is at most about twice as large as the batch, however large the stored payloads are
 --   queue_not_found  the account has no queue of this name
 --   limit_reached    the plan's attempts of this month are used up
 --   must_encrypt, must_not_encrypt
@@ -14,15 +14,16 @@
 --                    again, the item finds that job (D18)
 -- Its `ids` has null for items that created no job; `others` has their outcomes.
 --
--- p_worker claims new jobs at once, as jobferry_claim would right afterwards, at most p_wanted[i] of p_queues[i] (with p_since[i]
--- as there): the items with "claimable". It gets all or none of a queue (jobferry_free_for_new). Such a job is stored once and not twice, and is
--- delivered without another commit. `claims` is null if it got none. Without a worker p_queues is null.
+-- p_worker claims new jobs at once, as jobferry_claim would right afterwards, at most p_wanted[i] of p_queues[i] (with
+-- p_since[i] as there): the items with "claimable". It gets all or none of a queue (jobferry_free_for_new). Such a job
+-- is stored once and not twice, and is delivered without another commit. `claims` is null if it got none. Without a
+-- worker p_queues is null.
 --
 -- Step by step: keys past retention are freed; queues with room are locked (jobferry_free_for_new); the jobs are stored
 -- (jobferry_store_plain_jobs, or jobferry_store_jobs if an item has a key or a limit); wake-ups are written; claims are
--- counted. Locks are taken in the order of jobferry_claim. The locks of queues are only tried. But a publish that has one may
--- wait for another publish of the same key, and if a settle of the very job that this one has just stored waits for the
--- queue, PostgreSQL ends one of the two; both are repeated.
+-- counted. Locks are taken in the order of jobferry_claim. The locks of queues are only tried. But a publish that has
+-- one may wait for another publish of the same key, and if a settle of the very job that this one has just stored waits
+-- for the queue, PostgreSQL ends one of the two; both are repeated.
 create or replace function jobferry_publish_and_claim(
   p_items json, p_payloads text[], p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
   p_queues text[], p_wanted integer[], p_since timestamptz[], p_worker integer, p_lease interval,
@@ -70,7 +71,8 @@ begin
 end
 $$;
 
--- As jobferry_publish_and_claim, for callers that do not know p_since: those that claim nothing, and processes of the last release.
+-- As jobferry_publish_and_claim, for callers that do not know p_since:
+-- those that claim nothing, and processes of the last release.
 create or replace function jobferry_publish(
   p_items json, p_payloads text[], p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
   p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,
@@ -85,8 +87,8 @@ $$;
 -- Publishes one item that has no key, as jobferry_publish would: below some hundred publishes a second nearly every
 -- batch has one item, and sets and JSON are half of the price (docs/decisions/0058).
 --
--- outcome: created, queue_not_found, limit_reached, must_encrypt or must_not_encrypt. p_worker claims the new job at once if
--- p_reserved, the queue for which it has room, is that of the job; null: no worker does. claims is that of
+-- outcome: created, queue_not_found, limit_reached, must_encrypt or must_not_encrypt. p_worker claims the new job at
+-- once if p_reserved, the queue for which it has room, is that of the job; null: no worker does. claims is that of
 -- jobferry_publish_and_claim.
 create or replace function jobferry_publish_one(
   p_account text, p_queue text, p_payload text, p_delay float8, p_limit bigint, p_encrypted_for text, p_trace text,
@@ -154,8 +156,8 @@ as $$
     'maxDefers', q.max_defers, 'ackTimeout', q.ack_timeout, 'ackTimeoutAction', q.ack_timeout_action, 'isFull', p_is_full)
 $$;
 
--- The items with their queues (null without one) and the columns of the jobs that they become. The planner joins its query to
--- those that use it.
+-- The items with their queues (null without one) and the columns of the jobs that they become. The planner joins its
+-- query to those that use it.
 create or replace function jobferry_items(
   p_items json, p_payloads text[], p_now timestamptz, p_lifetime interval,
   p_open text[], p_worker integer, p_token bigint, p_claimed_at timestamptz, p_lease interval

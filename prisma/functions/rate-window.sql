@@ -14,7 +14,8 @@ begin
 end
 $$;
 
--- How much a queue has used of its rate window that starts at p_starts; null if that is not the window that it used last.
+-- How much a queue has used of its rate window that starts at p_starts;
+-- null if that is not the window that it used last.
 create or replace function jobferry_rate_used(p_queue text, p_starts timestamptz) returns integer
 language sql stable
 as $$

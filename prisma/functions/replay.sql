@@ -1,9 +1,9 @@
 -- Publishes dead letters of a queue again, as new jobs (D19): the dead letters p_ids, or the oldest p_max that were not
 -- replayed if p_ids is null, and of these as many as have p_bytes of payload together.
 --
--- `outcome` is done, queue_deleted or limit_reached. `jobs` has the new jobs. `skipped` has those of p_ids that were not
--- replayed, with the reason: already_replayed, not_found, or postponed (p_bytes were used up). `remaining` counts the dead
--- letters of the queue that are left to replay, up to p_count.
+-- `outcome` is done, queue_deleted or limit_reached. `jobs` has the new jobs. `skipped` has those of p_ids that were
+-- not replayed, with the reason: already_replayed, not_found, or postponed (p_bytes were used up). `remaining` counts
+-- the dead letters of the queue that are left to replay, up to p_count.
 create or replace function jobferry_replay(
   p_queue text, p_ids text[], p_max integer, p_limit bigint, p_retention interval, p_lifetime interval,
   p_count integer default 5000000, p_bytes integer default 33554432
@@ -56,8 +56,8 @@ begin
                         and (d.job_id >= v_first
                              or d.dead_at >= greatest(jobferry_created_at(d.job_id) + p_retention, v_now - p_lifetime))
                  where not exists (select from unnest(v_taken) as taken(id) where taken.id = asked.id)),
-    -- Those that were taken are marked by now. Not "id <> all (v_taken)": a cached plan compares each of the others with each
-    -- of these.
+    -- Those that were taken are marked by now. Not "id <> all (v_taken)": a cached plan compares each of the others
+    -- with each of these.
     'remaining', (select count(*) from (
                     select from dead_letter
                      where queue_id = p_queue and replayed_at is null

@@ -1,5 +1,5 @@
--- The payload as jsonb for searches; null if it cannot be searched: too large, or encrypted. Never fails. jsonb cannot hold
--- NUL and lone surrogates, which become U+FFFD, and numbers beyond `numeric`, which become null.
+-- The payload as jsonb for searches; null if it cannot be searched: too large, or encrypted. Never fails. jsonb cannot
+-- hold NUL and lone surrogates, which become U+FFFD, and numbers beyond `numeric`, which become null.
 create or replace function jobferry_searchable(p_payload text) returns jsonb
 language plpgsql immutable strict
 as $$
@@ -28,20 +28,20 @@ begin
 end
 $$;
 
--- Makes the next batch of payloads searchable. Returns the number of jobs for which it wrote a row; 0 if nothing is left, or
--- another process does it now or did it less than p_pause ago.
+-- Makes the next batch of payloads searchable. Returns the number of jobs for which it wrote a row; 0 if nothing is
+-- left, or another process does it now or did it less than p_pause ago.
 --
--- Each account has a share of a batch: p_max jobs and 1 MiB. If the batch continues after an account's share, for the sake
--- of other accounts, the rest of that account waits for its turn (jobferry_index_waiting). With p_parse false every payload
--- of the batch waits, so the position can move past a payload that makes a batch fail.
+-- Each account has a share of a batch: p_max jobs and 1 MiB. If the batch continues after an account's share, for the
+-- sake of other accounts, the rest of that account waits for its turn (jobferry_index_waiting). With p_parse false
+-- every payload of the batch waits, so the position can move past a payload that makes a batch fail.
 --
--- The id of a job has the time of its creation, but the job becomes visible when its transaction ends. So the index stays
--- p_lag behind, which is longer than a statement may take, and behind every transaction that writes, because a commit can
--- stall. It stays at most a minute behind, so a forgotten session cannot stop it.
+-- The id of a job has the time of its creation, but the job becomes visible when its transaction ends. So the index
+-- stays p_lag behind, which is longer than a statement may take, and behind every transaction that writes, because a
+-- commit can stall. It stays at most a minute behind, so a forgotten session cannot stop it.
 --
--- When the clock goes back, new jobs get ids below the position. The position, which is never ahead of the clock less p_lag,
--- then is, and goes back by a minute more than that, for the jobs that were created before this was noticed. Jobs that are
--- indexed already are read again and change nothing.
+-- When the clock goes back, new jobs get ids below the position. The position, which is never ahead of the clock less
+-- p_lag, then is, and goes back by a minute more than that, for the jobs that were created before this was noticed.
+-- Jobs that are indexed already are read again and change nothing.
 create or replace function jobferry_index_payloads(
   p_max integer, p_pause interval default '0', p_lag interval default '5 s', p_parse boolean default true
 ) returns integer
@@ -99,8 +99,9 @@ begin
 end
 $$;
 
--- Makes payloads searchable that wait for their account's turn: up to p_max jobs and p_bytes of one account; the next call
--- takes the next account. Returns their number. p_give_up: they become unsearchable, because indexing failed repeatedly.
+-- Makes payloads searchable that wait for their account's turn: up to p_max jobs and p_bytes of one account; the next
+-- call takes the next account. Returns their number. p_give_up: they become unsearchable, because indexing failed
+-- repeatedly.
 create or replace function jobferry_index_waiting(
   p_max integer, p_bytes integer, p_pause interval default '0', p_give_up boolean default false
 ) returns integer

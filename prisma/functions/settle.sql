@@ -1,19 +1,19 @@
--- Writes the outcomes of a batch of jobs, of any queues. Each item is the new state of a job, and the status and claim token
--- on which it was decided ("expected", "token"): it applies only if the job still has both. Returns the ids of the items
--- that applied; the others lost a race, which is normal. Waits are durations from this statement on, so no retry starts
--- before its wait is over. p_successes: every item is a delivery that completed its job and changes nothing
--- else; null: nothing else but the breaker of a queue.
+-- Writes the outcomes of a batch of jobs, of any queues. Each item is the new state of a job, and the status and claim
+-- token on which it was decided ("expected", "token"): it applies only if the job still has both. Returns the ids of
+-- the items that applied; the others lost a race, which is normal. Waits are durations from this statement on, so no
+-- retry starts before its wait is over. p_successes: every item is a delivery that completed its job and changes
+-- nothing else; null: nothing else but the breaker of a queue.
 --
 -- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_outcomes, or
--- jobferry_settle_completed, which costs a quarter less); queues are held or released (jobferry_settle_holds); wake-ups are
--- written (jobferry_wake_waiting); the month's usage of deliveries that could not begin is taken back
+-- jobferry_settle_completed, which costs a quarter less); queues are held or released (jobferry_settle_holds); wake-ups
+-- are written (jobferry_wake_waiting); the month's usage of deliveries that could not begin is taken back
 -- (jobferry_take_back_attempts).
 create or replace function jobferry_settle(p_items json, p_successes boolean) returns text[]
 language plpgsql
--- A batch is small and the table is large. Without these settings the planner, which expects 100 rows from any JSON, reads
--- the whole table while it is still small enough to look cheap, and sorts all pending jobs, because few rows in a small
--- index look cheaper than the first one in a larger index that has the order. A session keeps the plans of its first
--- deliveries. The settings also apply to the functions that are called from here.
+-- A batch is small and the table is large. Without these settings the planner, which expects 100 rows from any JSON,
+-- reads the whole table while it is still small enough to look cheap, and sorts all pending jobs, because few rows in a
+-- small index look cheaper than the first one in a larger index that has the order. A session keeps the plans of its
+-- first deliveries. The settings also apply to the functions that are called from here.
 set plan_cache_mode = force_generic_plan -- the plan is the same for any arguments, and a custom one is made at each call
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -39,8 +39,8 @@ begin
   -- Rows of queues are locked before wake-ups, as a claim does.
   if v_settled.effects is not null then perform jobferry_settle_holds(v_settled.effects, v_now); end if;
   if v_settled.tasks is not null then perform jobferry_wake_waiting(v_settled.tasks, v_settled.queues, v_settled.dues); end if;
-  -- Usage is locked last, as a claim does. The search saves parsing the items again: within a JSON string the quotes would be
-  -- escaped.
+  -- Usage is locked last, as a claim does. The search saves parsing the items again: within a JSON string the quotes
+  -- would be escaped.
   if strpos(p_items::text, '"unbilled":true') > 0 then
     perform jobferry_take_back_attempts(p_items, v_settled.applied);
   end if;
@@ -50,7 +50,8 @@ $$;
 
 -- Its steps ---------------------------------------------------------------------------------------
 
--- Completes the jobs of the items that apply, and writes their history. What an item repeats of its job is left as it is.
+-- Completes the jobs of the items that apply, and writes their history.
+-- What an item repeats of its job is left as it is.
 create or replace function jobferry_settle_completed(p_items json, p_now timestamptz) returns text[]
 language plpgsql
 as $$
@@ -67,8 +68,8 @@ begin
     update job set status = 'completed', completed_at = p_now, interruptions = 0, worker_id = null, deadline = null,
                    wait_reason = null, history_count = job.history_count + 1
       from item
-     -- With 'processing' in place of item.expected, which is the same, the planner reads all jobs in flight of all queues by the
-     -- index that has only these, if there were few when the table was analyzed.
+     -- With 'processing' in place of item.expected, which is the same, the planner reads all jobs in flight of all
+     -- queues by the index that has only these, if there were few when the table was analyzed.
      where job.id = item.id and job.status = item.expected and job.claim_token = item.token
     returning job.id, job.history_count, job.queue_id, job.claimed_at, job.scheduled_for, item."entryAttempt",
               item."entryCode", item."answerMs", item."answerBody"
@@ -84,8 +85,9 @@ begin
 end
 $$;
 
--- Completes one job that was delivered, as jobferry_settle would: below some hundred jobs a second nearly every batch is of one, and
--- sets and JSON are half of the price (docs/decisions/0058). Returns false if another settlement came first.
+-- Completes one job that was delivered, as jobferry_settle would: below some hundred jobs a second nearly every batch
+-- is of one, and sets and JSON are half of the price (docs/decisions/0058). Returns false if another settlement came
+-- first.
 create or replace function jobferry_settle_one(
   p_id text, p_token bigint, p_attempt integer, p_code integer, p_duration_ms integer, p_body text
 ) returns boolean
@@ -116,7 +118,8 @@ create or replace function jobferry_wait_ms(p_claimed_at timestamptz, p_schedule
 language sql immutable
 as $$ select least(greatest(extract(epoch from p_claimed_at - p_scheduled_for) * 1000, 0), 2147483647)::integer $$;
 
--- Changes the jobs of the items that apply, writes their history and their dead letters, and returns what is left to do.
+-- Changes the jobs of the items that apply, writes their history and their dead letters,
+-- and returns what is left to do.
 --   applied              ids of the jobs
 --   effects              for jobferry_settle_holds
 --   tasks, queues, dues  jobs that wait again: for a delivery (pending) or the end of an ack deadline (awaiting_ack)
@@ -194,8 +197,9 @@ begin
 end
 $$;
 
--- Holds queues that a receiver has asked to slow down, releases queues whose probe has ended, and tells breakers of answers.
--- p_effects: objects with queue_id, id of the job, effect, ms and error. Queues are locked in the order of their ids.
+-- Holds queues that a receiver has asked to slow down, releases queues whose probe has ended, and tells breakers of
+-- answers. p_effects: objects with queue_id, id of the job, effect, ms and error. Queues are locked in the order of
+-- their ids.
 create or replace function jobferry_settle_holds(p_effects json, p_now timestamptz) returns void
 language plpgsql
 as $$
@@ -209,7 +213,8 @@ begin
            bool_or(bool_or(e.effect in ('alive', 'accepted'))) over (partition by e.queue_id) as is_alive
       from json_to_recordset(p_effects) as e(queue_id text, id text, effect text, ms float8, error text)
      group by 1, 2, case when e.effect in ('hold', 'resume') then e.id end
-     -- The order of answers that are settled together is not known: an accepted one comes last, and no row of failures is without it.
+     -- The order of answers that are settled together is not known:
+     -- an accepted one comes last, and no row of failures is without it.
      order by 1, e.effect not in ('hold', 'resume'), e.effect <> 'failing', 3
   loop
     if v_row.effect = 'failing' then

@@ -1,12 +1,13 @@
--- Attempts that are in the sums already although the position of the roll-up is before them, because the database's clock
--- went back (jobferry_stats_follow_clock): pairs of a moment in milliseconds and a transaction id. Attempts before the moment
--- that an earlier transaction wrote are counted. Null if there are none.
+-- Attempts that are in the sums already although the position of the roll-up is before them, because the database's
+-- clock went back (jobferry_stats_follow_clock): pairs of a moment in milliseconds and a transaction id. Attempts
+-- before the moment that an earlier transaction wrote are counted. Null if there are none.
 create or replace function jobferry_stats_counted() returns jsonb
 language sql stable
 as $$ select nullif(position, '[]')::jsonb from follower where name = 'stats-counted' $$;
 
--- Whether the attempt at p_at, written by the transaction p_writer (its xmin), is one of these. The transactions of pairs and
--- of attempts that are compared are at most a few days old, so the 32 bits of xmin are completed from the present.
+-- Whether the attempt at p_at, written by the transaction p_writer (its xmin), is one of these. The transactions of
+-- pairs and of attempts that are compared are at most a few days old, so the 32 bits of xmin are completed from the
+-- present.
 create or replace function jobferry_is_counted(p_at timestamptz, p_writer xid, p_counted jsonb) returns boolean
 language sql stable
 as $$
@@ -17,9 +18,9 @@ as $$
        and top.value - ((top.value - p_writer::text::bigint) & 4294967295) < (pair ->> 1)::bigint)
 $$;
 
--- Statistics of the attempts in [p_from, p_to) that are not counted yet, for each queue and five minutes; p_queues null means all queues. Both the
--- roll-up and its readers use this function, so they count alike. It is stable, so it has the snapshot of the calling
--- statement.
+-- Statistics of the attempts in [p_from, p_to) that are not counted yet, for each queue and five minutes; p_queues null
+-- means all queues. Both the roll-up and its readers use this function, so they count alike. It is stable, so it has
+-- the snapshot of the calling statement.
 create or replace function jobferry_attempt_stats(p_from timestamptz, p_to timestamptz, p_queues text[] default null)
 returns setof queue_stats
 language plpgsql stable
@@ -30,14 +31,16 @@ declare
   v_counted jsonb := jobferry_stats_counted();
 begin
   return query
-    -- Equal attempts are counted together first: computing ten counts and two arrays for each attempt took twice as long.
+    -- Equal attempts are counted together first: computing ten counts and two arrays for each attempt took twice as
+    -- long.
     with alike as materialized (
       select a.queue_id as of_queue, jobferry_bucket(a."timestamp")::timestamptz(3) as span, a.status,
              a.webhook_status_code as code, a.error is not distinct from 'worker_lost' as lost,
              jobferry_histogram_element(a.duration_ms) as duration, jobferry_histogram_element(a.wait_ms) as wait,
              count(*)::integer as n,
-             -- Deaths that an attempt caused: it is the last of a dead job, and the reason of the death is the attempt's. A
-             -- job that died later without an attempt has another reason. Cancelling and deleting a queue do not count.
+             -- Deaths that an attempt caused: it is the last of a dead job, and the reason of the death is the
+             -- attempt's. A job that died later without an attempt has another reason. Cancelling and deleting a queue
+             -- do not count.
              (count(*) filter (where case when a.status <> 'success' then (
                 select j.status = 'dead' and j.history_count = a.ordinal
                        and (j.dead_reason in ('attempts_exhausted', 'nacked', 'ack_timeout')
@@ -68,8 +71,8 @@ begin
 end
 $$;
 
--- Jobs that attempts since p_from completed, which readers add to queue_completed: `since` counts ids from p_id on, `before`
--- those from p_first up to p_id. Comparing ids takes half as long as reading the times from them.
+-- Jobs that attempts since p_from completed, which readers add to queue_completed: `since` counts ids from p_id on,
+-- `before` those from p_first up to p_id. Comparing ids takes half as long as reading the times from them.
 create or replace function jobferry_completed_since(
   p_from timestamptz, p_first text, p_id text, p_queues text[], out queue_id text, out before bigint, out since bigint
 ) returns setof record
@@ -90,10 +93,10 @@ begin
 end
 $$;
 
--- When the last attempt of each of the queues ended; queues without an attempt are left out. First the attempts since p_until,
--- which the statistics do not have yet. For the other queues the statistics say in which five minutes the last one ended, and
--- only those are read, once for all queues with the same. Of attempts whose jobs were removed, their start is returned.
--- p_spans is the maximum number of such five minutes, the latest first; null for all.
+-- When the last attempt of each of the queues ended; queues without an attempt are left out. First the attempts since
+-- p_until, which the statistics do not have yet. For the other queues the statistics say in which five minutes the last
+-- one ended, and only those are read, once for all queues with the same. Of attempts whose jobs were removed, their
+-- start is returned. p_spans is the maximum number of such five minutes, the latest first; null for all.
 create or replace function jobferry_last_attempts(
   p_until timestamptz, p_queues text[], p_spans integer, out queue_id text, out ended_at timestamptz
 ) returns setof record
@@ -132,9 +135,10 @@ begin
 end
 $$;
 
--- When the last attempt of each queue failed in the last hour, also a probe of an open breaker, and how many succeeded since; nothing of a queue without a
--- failure. p_until: up to when the statistics have all attempts. The statistics tell in which five minutes the last failure
--- was, so the attempts of at most as many five minutes are read as there are different ones, and those after p_until.
+-- When the last attempt of each queue failed in the last hour, also a probe of an open breaker, and how many succeeded
+-- since; nothing of a queue without a failure. p_until: up to when the statistics have all attempts. The statistics
+-- tell in which five minutes the last failure was, so the attempts of at most as many five minutes are read as there
+-- are different ones, and those after p_until.
 create or replace function jobferry_since_failures(
   p_until timestamptz, p_queues text[], out queue_id text, out failed_at timestamptz, out succeeded integer
 ) returns setof record
@@ -212,11 +216,11 @@ as $$
                   (select to_timestamp(position::float8 / 1000)::timestamptz(3) from follower where name = 'stats'))
 $$;
 
--- When the database's clock goes back, new attempts get times before the position. The position, which is never ahead of the
--- clock less p_lag, then is. It goes back by a minute more than that, for the attempts that were written before this was
--- noticed. What is in the sums already stays there: until the position has passed the former one again, attempts before that
--- which transactions before the last roll-up wrote are left out (jobferry_is_counted). An earlier pair that has no later
--- moment excludes nothing more.
+-- When the database's clock goes back, new attempts get times before the position. The position, which is never ahead
+-- of the clock less p_lag, then is. It goes back by a minute more than that, for the attempts that were written before
+-- this was noticed. What is in the sums already stays there: until the position has passed the former one again,
+-- attempts before that which transactions before the last roll-up wrote are left out (jobferry_is_counted). An earlier
+-- pair that has no later moment excludes nothing more.
 create or replace function jobferry_stats_follow_clock(p_lag interval) returns void
 language plpgsql
 as $$
@@ -226,8 +230,9 @@ declare
   v_before bigint;
 begin
   select position::bigint into v_position from follower where name = 'stats';
-  -- The first roll-up after an upgrade notes no transaction yet. A transaction to come is one of another server, from which a
-  -- dump was restored. Then the attempts up to now are those of the dump: with that transaction, later ones would be, too.
+  -- The first roll-up after an upgrade notes no transaction yet. A transaction to come is one of another server, from
+  -- which a dump was restored. Then the attempts up to now are those of the dump: with that transaction, later ones
+  -- would be, too.
   select least(position::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint) into v_before
     from follower where name = 'stats-before';
   if v_position <= v_latest or v_position is null or v_before is null then return; end if;
@@ -240,13 +245,13 @@ begin
 end
 $$;
 
--- Adds the attempts since the last roll-up to the statistics, and returns whether more are left. The position and the sums
--- change in one transaction, and an advisory lock admits one caller at a time, so each attempt counts exactly once, also if
--- a process dies.
+-- Adds the attempts since the last roll-up to the statistics, and returns whether more are left. The position and the
+-- sums change in one transaction, and an advisory lock admits one caller at a time, so each attempt counts exactly
+-- once, also if a process dies.
 --
--- An attempt has the time at which it was written, but it becomes visible when its transaction ends. So the statistics stay
--- 5 s behind, which is longer than a statement may take, and behind every transaction that writes, because a commit can
--- stall. They stay at most a minute behind, so a forgotten session cannot stop them.
+-- An attempt has the time at which it was written, but it becomes visible when its transaction ends. So the statistics
+-- stay 5 s behind, which is longer than a statement may take, and behind every transaction that writes, because a
+-- commit can stall. They stay at most a minute behind, so a forgotten session cannot stop them.
 create or replace function jobferry_roll_up(
   p_retention interval, p_rows integer default 50000, p_lag interval default '5 s'
 ) returns boolean
@@ -313,9 +318,9 @@ begin
 end
 $$;
 
--- Summarises new pages of the BRIN index on attempt.timestamp. Autovacuum does so, too, but not before a fifth of the table is
--- new, and until then each query for the last seconds reads all new pages. The wait for the lock is short: its holder is
--- probably autovacuum, which would give up if this function waited longer.
+-- Summarises new pages of the BRIN index on attempt.timestamp. Autovacuum does so, too, but not before a fifth of the
+-- table is new, and until then each query for the last seconds reads all new pages. The wait for the lock is short: its
+-- holder is probably autovacuum, which would give up if this function waited longer.
 create or replace function jobferry_index_attempts() returns void
 language plpgsql
 set lock_timeout = '50ms'

@@ -13,11 +13,11 @@ create or replace function jobferry_iso(at timestamptz) returns text
 language sql stable
 as $$ select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
 
--- The jobs with a time that this clock set while it was ahead. Pending ones were published or tried then, or came back without an
--- attempt: interrupted, or unsent because of a failure of our own. Those in flight await a report for longer than their queue allows. One
--- that was sent before and answered then is not there: its deadline could be an extension. The clocks of machines may differ by less
--- than a minute. Reads the newest ids, the jobs in flight, and the index of the times of attempts, for which the planner would read
--- all attempts.
+-- The jobs with a time that this clock set while it was ahead. Pending ones were published or tried then, or came back
+-- without an attempt: interrupted, or unsent because of a failure of our own. Those in flight await a report for longer
+-- than their queue allows. One that was sent before and answered then is not there: its deadline could be an extension.
+-- The clocks of machines may differ by less than a minute. Reads the newest ids, the jobs in flight, and the index of
+-- the times of attempts, for which the planner would read all attempts.
 create or replace function jobferry_dated_ahead() returns table (job_id text, status text, waits_until timestamptz)
 language plpgsql stable
 set enable_seqscan = off

@@ -12,7 +12,8 @@ as $$
     (select attempts from usage where account_id = p_account and month = jobferry_month(p_at) order by part desc limit 1), 0) >= p_limit
 $$;
 
--- Adds p_counts[i] attempts (negative: takes back) that began at p_times[i] to the account p_accounts[i]. Locks the rows in the order of accounts.
+-- Adds p_counts[i] attempts (negative: takes back) that began at p_times[i] to the account p_accounts[i].
+-- Locks the rows in the order of accounts.
 create or replace function jobferry_count_attempts(p_accounts text[], p_times timestamptz[], p_counts integer[]) returns void
 language plpgsql
 as $$
@@ -29,8 +30,9 @@ begin
 end
 $$;
 
--- Adds the attempts of one account that began at p_at. Each update leaves a dead version of the row, which the next one passes
--- until a vacuum may remove it. So one of some 200 updates replaces the row by the next part (docs/decisions/0059).
+-- Adds the attempts of one account that began at p_at. Each update leaves a dead version of the row, which the next one
+-- passes until a vacuum may remove it. So one of some 200 updates replaces the row by the next part
+-- (docs/decisions/0059).
 create or replace function jobferry_count_attempt(p_account text, p_at timestamptz, p_count integer) returns void
 language plpgsql
 as $$

@@ -1,5 +1,5 @@
-// Builds packages/client/dist, unless nothing has changed: the sources of src/client for `import` and for `require`, and the
-// contract and the types of the API, which it generates from src/contract.
+// Builds packages/client/dist, unless nothing has changed: the sources of src/client for `import` and for `require`,
+// and the contract and the types of the API, which it generates from src/contract.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

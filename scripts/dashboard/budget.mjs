@@ -7,10 +7,14 @@ const KB = 1024;
 const LIMITS = { route: 80 * KB, scripts: 200 * KB, styles: 15 * KB };
 
 /**
+ * @typedef {{file: string, isEntry?: boolean, imports?: string[], dynamicImports?: string[], css?: string[]}} Chunk
+ */
+
+/**
  * Throws if the build in `folder` is over a limit; else returns a line with the sizes.
  *
  * @param {string} folder
- * @param {Record<string, {file: string, isEntry?: boolean, imports?: string[], dynamicImports?: string[], css?: string[]}>} manifest
+ * @param {Record<string, Chunk>} manifest
  */
 export function assertWithinBudget(folder, manifest) {
   const size = (file) => statSync(join(folder, `${file}.gz`)).size;

@@ -1,4 +1,5 @@
-// Builds the guide: a static site of the documents, with a search that needs no server. `jobferry dev` serves it at /guide.
+// Builds the guide: a static site of the documents, with a search that needs no server.
+// `jobferry dev` serves it at /guide.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import MiniSearch from 'minisearch';

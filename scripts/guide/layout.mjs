@@ -1,4 +1,5 @@
-// The frame of each page: navigation, contents, search. It has no script or style of its own, for its content security policy.
+// The frame of each page: navigation, contents, search. It has no script or style of its own,
+// for its content security policy.
 import { posix } from 'node:path';
 import { urlOf, wayTo } from './pages.mjs';
 import { escaped } from './render.mjs';

@@ -1,4 +1,5 @@
-// The script of every page of the guide: the search, buttons that copy code, and a menu that is open where there is room.
+// The script of every page of the guide: the search, buttons that copy code,
+// and a menu that is open where there is room.
 import MiniSearch from 'minisearch';
 import { find, OPTIONS } from './search-options.mjs';
 

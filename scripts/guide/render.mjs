@@ -6,7 +6,8 @@ import { isPicture, urlOf, wayTo } from './pages.mjs';
 
 /**
  * @param {string} text
- * @param {{page: string, pages: string[], pictures: Set<string>, root: string}} site gets the pictures that the document shows
+ * @param {{page: string, pages: string[], pictures: Set<string>, root: string}} site gets the pictures that the
+ * document shows
  */
 export function render(text, site) {
   const headings = [];
@@ -72,7 +73,9 @@ function pictureOf(href, { page, pictures, root }) {
   return wayTo(urlOf(path), urlOf(page));
 }
 
-/** As GitHub does: letters, digits, hyphens and underscores in lower case, spaces as hyphens, a number for a repetition. */
+/**
+ * As GitHub does: letters, digits, hyphens and underscores in lower case, spaces as hyphens, a number for a repetition.
+ */
 function slugOf(text, slugs) {
   const slug = text
     .toLowerCase()

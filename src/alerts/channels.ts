@@ -35,7 +35,10 @@ type StillMine = (remainingMs: number) => boolean;
 
 /** Wait for another mail to end. */
 const BUSY_MS = 1000;
-/** Mails of an account that are sent at once: while the server is silent, half of the places of the account are left for webhooks. */
+/**
+ * Mails of an account that are sent at once: while the server is silent,
+ * half of the places of the account are left for webhooks.
+ */
 const MAILS_AT_ONCE = 2;
 /** Notifications of which the events that PagerDuty took are remembered. */
 const MAX_STARTED = 1000;
@@ -55,7 +58,10 @@ export class Channels {
     this.#parts = parts;
   }
 
-  /** @param secret the signing secret, or the routing key @returns null if the attempt was abandoned, because the lease could have ended */
+  /**
+   * @param secret the signing secret, or the routing key
+   * @returns null if the attempt was abandoned, because the lease could have ended
+   */
   async send(notification: ClaimedNotification, secret: string, stillMine: StillMine): Promise<Tried | null> {
     const { target } = notification;
     if (target.type === 'email') return this.#mail(notification, target.to, stillMine);

@@ -27,8 +27,8 @@ interface AlertParts extends Omit<EvaluatorParts, 'holder' | 'log'>, Omit<Channe
 }
 
 /**
- * Evaluates the rules of all accounts, and sends what has changed, in one process at a time, whatever its role: where no worker
- * runs, a process with the API does it.
+ * Evaluates the rules of all accounts, and sends what has changed, in one process at a time, whatever its role: where
+ * no worker runs, a process with the API does it.
  * @returns a function that stops it, and resolves when nothing is being sent
  */
 export function startAlerts({ everyMs, ...parts }: AlertParts): () => Promise<void> {

@@ -6,8 +6,8 @@ const REFILL_MS = 20_000;
 const MANY = 1000;
 
 /**
- * How much mail each account may send: alerts are for people, and an account must not use the service to fill the mailboxes of
- * others. It is kept by the process that has the turn, and the next one knows nothing of it.
+ * How much mail each account may send: alerts are for people, and an account must not use the service to fill the
+ * mailboxes of others. It is kept by the process that has the turn, and the next one knows nothing of it.
  */
 export class MailPace {
   /** Time at which an account could send a whole burst again. */

@@ -20,7 +20,10 @@ interface MailRequest {
   stillMine: () => boolean;
 }
 
-/** Sends mails through the server of SMTP_URL: one connection for each, and one deadline over name, connection, TLS and mail. */
+/**
+ * Sends mails through the server of SMTP_URL: one connection for each, and one deadline over name, connection,
+ * TLS and mail.
+ */
 export class Mailer {
   readonly #server: MailServer;
   /** Deadline of a mail. */
@@ -122,7 +125,9 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** The words of deliveries, and the status of an answer that refuses the mail. The text of the server is not repeated. */
+/**
+ * The words of deliveries, and the status of an answer that refuses the mail. The text of the server is not repeated.
+ */
 function errorOf(error: unknown): string {
   const { code, originalCode, responseCode } = error as { code?: string; originalCode?: string; responseCode?: number };
   if (code === 'ETLS') return 'tls_error';

@@ -26,13 +26,15 @@ interface NotifierParts extends ChannelsParts {
 }
 
 /**
- * Sends notifications, and again if the receiver does not take them. Each is on its own: a receiver that is silent takes one place of its
- * account until its time limit.
+ * Sends notifications, and again if the receiver does not take them. Each is on its own: a receiver that is silent
+ * takes one place of its account until its time limit.
  */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #channels: Channels;
-  /** Notifications that are being sent. One that is claimed again while its last try is still recorded is there twice. */
+  /**
+   * Notifications that are being sent. One that is claimed again while its last try is still recorded is there twice.
+   */
   readonly #sending = new Set<{ accountId: string; ended: Promise<void> }>();
 
   constructor(parts: NotifierParts) {

@@ -6,8 +6,8 @@ const FACTOR = 20;
 const LONGEST_MS = 100_000;
 
 /**
- * Accounts whose rules are not evaluated for a while, because that took long: one account has at most a twentieth of the time,
- * so that its rules do not delay the alerts of others.
+ * Accounts whose rules are not evaluated for a while, because that took long: one account has at most a twentieth of
+ * the time, so that its rules do not delay the alerts of others.
  */
 export class Rests {
   readonly #until = new Map<string, number>();

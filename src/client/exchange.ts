@@ -47,8 +47,8 @@ export async function exchange(fetch: Fetch, outgoing: Outgoing, timeoutMs: numb
 let uncachedInit: { cache?: 'no-store' } | null = null;
 
 /**
- * Next.js 14 would answer each GET from the first answer that it got. Runtimes without a cache may refuse the member, as Workers
- * of older compatibility dates do.
+ * Next.js 14 would answer each GET from the first answer that it got. Runtimes without a cache may refuse the member,
+ * as Workers of older compatibility dates do.
  */
 function uncached(): { cache?: 'no-store' } {
   if (uncachedInit === null) {
@@ -68,9 +68,9 @@ function uncached(): { cache?: 'no-store' } {
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * A signal that is aborted after the time-out, or with `signal`. Not `AbortSignal.any` of an `AbortSignal.timeout`: Node.js 20
- * loses such a time-out in a garbage collection, and keeps an entry in `signal` for each call. `AbortSignal.timeout` also throws
- * for a fraction of a millisecond.
+ * A signal that is aborted after the time-out, or with `signal`. Not `AbortSignal.any` of an `AbortSignal.timeout`:
+ * Node.js 20 loses such a time-out in a garbage collection, and keeps an entry in `signal` for each call.
+ * `AbortSignal.timeout` also throws for a fraction of a millisecond.
  */
 function limitOf(timeoutMs: number, signal: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
   const aborter = new AbortController();
@@ -111,14 +111,17 @@ export function toSegment(value: string, name: string): string {
 }
 
 /**
- * Whether an error of `fetch` is thrown as it is, and not repeated: a mistake of a program, but no TypeError, which `fetch` throws
- * when the network fails; or one with a `digest`, by which the `fetch` of Next.js says that a page cannot be rendered at build time.
+ * Whether an error of `fetch` is thrown as it is, and not repeated: a mistake of a program, but no TypeError, which
+ * `fetch` throws when the network fails; or one with a `digest`, by which the `fetch` of Next.js says that a page
+ * cannot be rendered at build time.
  */
 export function isMistake(error: unknown): boolean {
   return error instanceof RangeError || (error instanceof Error && 'digest' in error);
 }
 
-/** @throws TypeError when no header can have it. `fetch` would throw one at each call, as for a failure of the network. */
+/**
+ * @throws TypeError when no header can have it. `fetch` would throw one at each call, as for a failure of the network.
+ */
 export function toApiKey(apiKey: string): string {
   if (/[\0\r\n]|[^\0-\xff]/.test(apiKey.trim())) throw new TypeError('apiKey has a character that no header can have');
   return apiKey;

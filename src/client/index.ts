@@ -60,8 +60,8 @@ export interface ClientOptions {
   retries?: number | undefined;
   /**
    * Whether a publish rejects with a `JobferryApiError` if its `idempotencyKey` belongs to an earlier job with another
-   * payload. False by default: the answer is then a 200 with that job, and its header `x-jobferry-payload` is `differs`. It has
-   * no effect on `jobs.publishMany`, whose answers have `payloadDiffers`.
+   * payload. False by default: the answer is then a 200 with that job, and its header `x-jobferry-payload` is
+   * `differs`. It has no effect on `jobs.publishMany`, whose answers have `payloadDiffers`.
    */
   throwIfPayloadDiffers?: boolean | undefined;
 }
@@ -73,11 +73,11 @@ export interface ClientOptions {
  *     const result = await client.jobs.publish({ params: { queueName: 'emails' }, body: { payload: { to: 'ada' } } });
  *     if (result.status === 201) console.log(result.body.id);
  *
- * A call of REST returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap` turns
- * refusals into errors. A call rejects only with a `JobferryConnectionError`, with the reason of its `signal`, or with
- * a `TypeError` for an input that cannot be sent. Where `NODE_ENV` can be read and is not `production`, that includes
- * names that Jobferry would ignore, such as `scheduledFor` in a publish, and a Map, Set or Promise in a payload, which JSON
- * writes as `{}`.
+ * A call of REST returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap`
+ * turns refusals into errors. A call rejects only with a `JobferryConnectionError`, with the reason of its `signal`, or
+ * with a `TypeError` for an input that cannot be sent. Where `NODE_ENV` can be read and is not `production`, that
+ * includes names that Jobferry would ignore, such as `scheduledFor` in a publish, and a Map, Set or Promise in a
+ * payload, which JSON writes as `{}`.
  *
  * The client retries network errors and the answers 429, 502, 503 and 504, with an exponential back-off and not before
  * `Retry-After`. It retries only requests that are safe to repeat: GET, PUT, DELETE, and a publish with an
@@ -88,8 +88,9 @@ export interface ClientOptions {
  *   for the next delivery. The webhook helper does both.
  * - After a lost answer to a create or a replay, read the list.
  *
- * Verbs that REST does not have are in the same groups, and in `bulkActions` and `keys`: `client.queues.pause('emails')`. They go
- * over GraphQL, return their result, and throw a `JobferryApiError` for a refusal. `graphql` sends any other document.
+ * Verbs that REST does not have are in the same groups, and in `bulkActions` and `keys`:
+ * `client.queues.pause('emails')`. They go over GraphQL, return their result, and throw a `JobferryApiError` for a
+ * refusal. `graphql` sends any other document.
  *
  * Payloads in answers are parsed by `JSON.parse`. To publish JSON that `JSON.stringify` cannot write, use `rawJson`.
  */

@@ -15,7 +15,8 @@ const LOST = [Map, Set, Promise];
  */
 export function refuseLostParts(payload: unknown): void {
   if (!checksForMistakes()) return;
-  // Not by JSON.stringify, which throws for some thousand levels. Whether a payload has too many is for the service to say.
+  // Not by JSON.stringify, which throws for some thousand levels.
+  // Whether a payload has too many is for the service to say.
   const seen = new Set<unknown>();
   const waiting: [name: string, value: unknown][] = [['', payload]];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

@@ -33,7 +33,10 @@ export function createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffe
   };
 }
 
-/** @throws TypeError outside production, for a name that Jobferry would ignore, and for a payload of which a part would be lost */
+/**
+ * @throws TypeError outside production, for a name that Jobferry would ignore,
+ * and for a payload of which a part would be lost
+ */
 function refuseMistakes({ route, rawBody: body, rawQuery: query }: ApiFetcherArgs): void {
   if (!checksForMistakes()) return;
   if (typeof body === 'object' && body !== null && 'payload' in body) refuseLostParts(body.payload);

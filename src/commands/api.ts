@@ -35,8 +35,8 @@ export function namedFolder({ variables: { DATA_DIR: named } }: Pick<Environment
 }
 
 /**
- * Folders of a service that brought its database along: that of DATA_DIR, or those of `dev` and `serve`. If DATA_DIR names one
- * without data, `serve` may be about to start there, so only `dev` can be meant.
+ * Folders of a service that brought its database along: that of DATA_DIR, or those of `dev` and `serve`. If DATA_DIR
+ * names one without data, `serve` may be about to start there, so only `dev` can be meant.
  */
 function foldersOf(environment: Pick<Environment, 'variables'>): string[] {
   const named = namedFolder(environment);
@@ -92,7 +92,10 @@ function whyNot({ message }: JobferryConnectionError): string {
   return message.replace(/^.* failed after \d+ attempts?: /s, '');
 }
 
-/** The name of the client's function says nothing to people who typed a command; the queue or job that it was about does. */
+/**
+ * The name of the client's function says nothing to people who typed a command;
+ * the queue or job that it was about does.
+ */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message } = error;

@@ -56,7 +56,9 @@ const backup = command({
   },
 });
 
-/** Marks the database before the backup, so that no process starts meanwhile; a backup that fails takes the mark away. */
+/**
+ * Marks the database before the backup, so that no process starts meanwhile; a backup that fails takes the mark away.
+ */
 async function asLast<T>(database: OpenDatabase, make: () => Promise<T>): Promise<T> {
   const running = await processFacts(database.db);
   if (running.length > 0) {

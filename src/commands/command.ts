@@ -58,7 +58,10 @@ export interface Environment {
   readonly variables: NodeJS.ProcessEnv;
   /** Reads the settings, and logs what is doubtful in them. @throws ConfigError */
   settings(): Settings;
-  /** Reads the settings of a service that runs in the shell of an application: only variables with JOBFERRY_ are its own. */
+  /**
+   * Reads the settings of a service that runs in the shell of an application:
+   * only variables with JOBFERRY_ are its own.
+   */
   settingsOfDev(): Settings;
 }
 
@@ -67,7 +70,9 @@ interface Definition<T extends OptionTable> {
   readonly name: string;
   readonly summary: string;
   readonly options: T;
-  /** `api`: the command needs no database, but the API of a Jobferry. `either`: it takes the API if JOBFERRY_URL is set. */
+  /**
+   * `api`: the command needs no database, but the API of a Jobferry. `either`: it takes the API if JOBFERRY_URL is set.
+   */
   readonly reach?: 'api' | 'either';
   readonly argument?: {
     readonly name: string;

@@ -21,7 +21,10 @@ export function completionCommand(commands: () => readonly Command[]): Command {
   });
 }
 
-/** The words that can follow each beginning of a command: `''` → `serve`, `queue` …, `queue` → `list` …, `queue list` → options. */
+/**
+ * The words that can follow each beginning of a command: `''` → `serve`, `queue` …, `queue` → `list` …,
+ * `queue list` → options.
+ */
 export function wordsAfter(commands: readonly Command[]): Map<string, string[]> {
   const words = new Map<string, string[]>();
   const add = (before: string, word: string) => {

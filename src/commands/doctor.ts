@@ -129,7 +129,10 @@ function processesOf(db: Database) {
   return processFacts(db).catch(() => []);
 }
 
-/** `unusable`: there are no tables, or none that a release can use. `moved`: `backup --final` has moved the database away. */
+/**
+ * `unusable`: there are no tables, or none that a release can use.
+ * `moved`: `backup --final` has moved the database away.
+ */
 type FoundState = SchemaState | 'unusable' | 'moved';
 
 /** Checks that say nothing, or too much, about a database in such a state. */
@@ -156,7 +159,9 @@ async function poolerFacts(db: Database): Promise<PoolerFacts> {
   return { isPooled: db.isPooled, faults, mode: db.isPooled ? await poolModeOf(db).catch(() => null) : null };
 }
 
-/** Returns how far the database's clock is ahead, in milliseconds. The query may have taken long, so its middle counts. */
+/**
+ * Returns how far the database's clock is ahead, in milliseconds. The query may have taken long, so its middle counts.
+ */
 async function clockOffset(db: Database): Promise<number> {
   const before = Date.now();
   const there = await databaseTime(db);

@@ -50,8 +50,8 @@ function withOption(table: Table, chips: readonly Chip[], { option, term }: Opti
 }
 
 /**
- * The box shows that a second condition of a word replaced the first one. A command shows no conditions, so it takes the two ends
- * of a range as the range, and refuses what only one can have.
+ * The box shows that a second condition of a word replaced the first one. A command shows no conditions, so it takes
+ * the two ends of a range as the range, and refuses what only one can have.
  */
 function withChip(table: Table, chips: readonly Chip[], added: Chip): readonly Chip[] {
   const all = addChip(table, chips, added);

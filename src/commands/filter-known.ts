@@ -38,8 +38,8 @@ export async function knownFor(
 }
 
 /**
- * Returns in how many jobs the value is; undefined if the server refuses to count them. The counts are over all jobs, and only help
- * to choose a path: the search itself may be narrow.
+ * Returns in how many jobs the value is; undefined if the server refuses to count them. The counts are over all jobs,
+ * and only help to choose a path: the search itself may be narrow.
  */
 async function countOf(client: JobferryClient, chip: Chip): Promise<Found | undefined> {
   const counted = client.graphql<{ count: Found }>(textOf(JobsCount), countVariables(chip));
@@ -57,7 +57,9 @@ interface Found {
   exact: boolean;
 }
 
-/** The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word. */
+/**
+ * The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word.
+ */
 async function queuesNamed(client: JobferryClient, name: string): Promise<string[]> {
   const query = 'query ($name: String!) { queue(name: $name) { name } }';
   const { queue } = await client.graphql<{ queue: { name: string } | null }>(query, { name });

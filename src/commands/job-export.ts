@@ -40,7 +40,10 @@ export async function exportThroughApi(
   return { json: null, text: '', stream: textsOf(pieces, first, { limit: more.limit, withoutRows }), notes };
 }
 
-/** Returns why nothing matches, as far as that is known. The file is whole without it, so a failure is none of the command. */
+/**
+ * Returns why nothing matches, as far as that is known. The file is whole without it,
+ * so a failure is none of the command.
+ */
 async function hintOf(client: JobferryClient, of: JobQuestion['of'], variables: object): Promise<string | null> {
   const [list, type] = of === 'jobs' ? ['jobs', 'JobFilter'] : ['deadLetters', 'DeadLetterFilter'];
   const query = `query ($filter: ${type}!) { list: ${list}(filter: $filter, first: 1) { hint } }`;

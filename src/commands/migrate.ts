@@ -113,7 +113,10 @@ function processWords(older: readonly RunningProcess[], { program }: SchemaStatu
   return `${processesInWords(older)}: too old to run beside ${program.release.version}, upgrade or stop them`;
 }
 
-/** A hash that differs at the same version is that of a build that is being worked on, and a start replaces its functions. */
+/**
+ * A hash that differs at the same version is that of a build that is being worked on,
+ * and a start replaces its functions.
+ */
 function stateOf({ migrations, database, program }: SchemaStatus): keyof typeof WORDS {
   const has = (state: MigrationStatus['state']) => migrations.some((one) => one.state === state);
   const [stored, own] = [database.functions, program.functions];

@@ -8,7 +8,9 @@ import { CommandError, command, type Result, UsageError } from './command.ts';
 import { printable } from './output.ts';
 import { payloadOf, secondsOf } from './values.ts';
 
-/** A request has at most so many jobs and characters. The service takes a thousand, and by default bodies of a mebibyte. */
+/**
+ * A request has at most so many jobs and characters. The service takes a thousand, and by default bodies of a mebibyte.
+ */
 const BATCH = { jobs: 500, characters: 256 * 1024 };
 
 export const PUBLISH = command({
@@ -89,8 +91,8 @@ interface LinesOptions {
 }
 
 /**
- * Nothing is published unless each line can be. Each job has a key, so a request whose answer was lost is repeated, and makes no
- * job twice.
+ * Nothing is published unless each line can be. Each job has a key, so a request whose answer was lost is repeated, and
+ * makes no job twice.
  */
 async function publishLines(
   client: JobferryClient,

@@ -151,7 +151,10 @@ export function changeThroughApi(deed: QueueDeed) {
   };
 }
 
-/** Chooses the queues of the argument, or those of a receiver. @throws UsageError, CommandError if one does not exist */
+/**
+ * Chooses the queues of the argument, or those of a receiver.
+ * @throws UsageError, CommandError if one does not exist
+ */
 export async function choiceOf(client: JobferryClient, argument: string, receiver: string | undefined) {
   const texts = queuesOf(argument, receiver);
   if (receiver !== undefined) return { choice: { receiver }, isOne: false };

@@ -60,7 +60,10 @@ async function withAddress(service: Service, { databaseUrl, dataDir }: Config, l
   return { ...service, stop };
 }
 
-/** In production the output usually goes to a log that many people can read: `sign-in-link` and `key create` print there on request. */
+/**
+ * In production the output usually goes to a log that many people can read:
+ * `sign-in-link` and `key create` print there on request.
+ */
 function mayShowSecrets({ environment }: Config): boolean {
   return environment !== 'production';
 }

@@ -4,8 +4,8 @@ import { addressIn, namedFolder, withApi } from './api.ts';
 import { type Command, type Environment, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 
 /**
- * Lets a command of operators, which reads the database, also do its work through the API: for people who have a key and no
- * database, and for the `dev` of this folder.
+ * Lets a command of operators, which reads the database, also do its work through the API: for people who have a key
+ * and no database, and for the `dev` of this folder.
  */
 export function throughApi(
   command: Command,
@@ -22,7 +22,10 @@ export function throughApi(
   };
 }
 
-/** A running service that brought its database along is meant even beside DATABASE_URL, which is that of the application then. */
+/**
+ * A running service that brought its database along is meant even beside DATABASE_URL,
+ * which is that of the application then.
+ */
 async function hasApi(environment: Environment): Promise<boolean> {
   const { JOBFERRY_URL, DATABASE_URL } = environment.variables;
   if (JOBFERRY_URL !== undefined) return true;

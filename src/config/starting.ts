@@ -2,7 +2,10 @@ import { z } from 'zod';
 
 /** Permissions of a start, and when it is reachable. */
 export interface StartingConfig {
-  /** Whether `serve` may change the schema of the database. Otherwise it needs one that `migrate` has brought up to date. */
+  /**
+   * Whether `serve` may change the schema of the database. Otherwise it needs one that `migrate` has brought up to
+   * date.
+   */
   readonly autoMigrate: boolean;
   /** When the port of the API is opened: at once, so that requests wait for the start, or when they can be served. */
   readonly listenWhen: 'starting' | 'ready';

@@ -196,8 +196,8 @@ export function integerWithin({ min, max }: Bounds) {
 type ExactOptional<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 /**
- * zod types an optional member as possibly `undefined`. But JSON has no `undefined`, and zod leaves missing members out.
- * Under `exactOptionalPropertyTypes`, the services need types without `undefined`.
+ * zod types an optional member as possibly `undefined`. But JSON has no `undefined`, and zod leaves missing members
+ * out. Under `exactOptionalPropertyTypes`, the services need types without `undefined`.
  */
 export function exactOptional<Schema extends z.ZodTypeAny>(
   schema: Schema,

@@ -9,8 +9,8 @@ interface Documented {
 }
 
 /**
- * Sets the wire form of a schema for the OpenAPI document, if the schema itself has another form: `Date` for a date-time,
- * source text for an object. It does not change validation. A later `.describe()` would discard it.
+ * Sets the wire form of a schema for the OpenAPI document, if the schema itself has another form: `Date` for a
+ * date-time, source text for an object. It does not change validation. A later `.describe()` would discard it.
  */
 export function onWire<Schema extends z.ZodTypeAny>(schema: Schema, form: WireForm): Schema {
   return withForm(schema.describe(schema.description ?? ''), { nullable: schema.isNullable(), ...form });

@@ -53,8 +53,8 @@ class Check implements z.RefinementCtx {
 }
 
 /**
- * An array of which zod checks no item if there are too many. zod alone makes an issue of each wrong item: a body of 1 MiB has
- * half a million.
+ * An array of which zod checks no item if there are too many. zod alone makes an issue of each wrong item: a body of 1
+ * MiB has half a million.
  */
 class ShortArray<Schema extends z.ZodTypeAny> extends z.ZodArray<Schema> {
   override _parse(input: z.ParseInput): z.ParseReturnType<z.output<Schema>[]> {

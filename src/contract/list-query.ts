@@ -43,8 +43,8 @@ const DATE_TIME =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<time>\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:Z|[+-](?<offset>\d{2}:\d{2}))$/;
 
 /**
- * Parses a strict RFC 3339 date-time. `Date` alone accepts `0` as the year 2000 and 30 February as 2 March, and PostgreSQL
- * accepts `infinity`. A plain date is refused, because it has no time zone.
+ * Parses a strict RFC 3339 date-time. `Date` alone accepts `0` as the year 2000 and 30 February as 2 March, and
+ * PostgreSQL accepts `infinity`. A plain date is refused, because it has no time zone.
  */
 export function parseDateTime(text: string): Date | undefined {
   const { year, month, day, time = '', offset = '00:00' } = DATE_TIME.exec(text)?.groups ?? {};
@@ -56,7 +56,9 @@ export function parseDateTime(text: string): Date | undefined {
   return date.getUTCFullYear() <= 9999 ? date : undefined;
 }
 
-/** ISO 8601 allows 24:00:00 and RFC 3339 leap seconds; `Date` accepts the first and not the second. Both are refused. */
+/**
+ * ISO 8601 allows 24:00:00 and RFC 3339 leap seconds; `Date` accepts the first and not the second. Both are refused.
+ */
 function isClockTime(text: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text);
 }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 
 /**
- * Returns a function that parses ordinary objects as the schema does, at half the cost. It returns null for every other value:
- * one that the schema refuses, and one with unknown names. It asks the schema's own members, so it changes with the contract.
+ * Returns a function that parses ordinary objects as the schema does, at half the cost. It returns null for every other
+ * value: one that the schema refuses, and one with unknown names. It asks the schema's own members, so it changes with
+ * the contract.
  */
 export function ordinary<Schema extends z.AnyZodObject>(schema: Schema): (given: unknown) => z.output<Schema> | null {
   const members = Object.entries<z.ZodTypeAny>(schema.shape).map(([name, member]) => {

@@ -9,8 +9,8 @@ export const NO_ACCOUNT = 'none';
 const MAX_ACCOUNTS = 10_000;
 
 /**
- * Counts requests by account and status code since the last `take`. Which accounts are the busiest is known only while a page
- * is made, so requests are kept by account until then.
+ * Counts requests by account and status code since the last `take`. Which accounts are the busiest is known only while
+ * a page is made, so requests are kept by account until then.
  */
 export class AccountCounts {
   #accounts = new Map<string, Tally>();

@@ -75,7 +75,9 @@ export class Counts {
     this.queues.add(queueId, 'publishes', result);
   }
 
-  /** A publish that was refused by `error`. The shells call it, once for each job, because they refuse some themselves. */
+  /**
+   * A publish that was refused by `error`. The shells call it, once for each job, because they refuse some themselves.
+   */
   refused(error: unknown): void {
     this.refusedPublishes.add(refusalOf(error));
   }
@@ -96,7 +98,11 @@ export class Counts {
     }
   }
 
-  /** An answer to a client of REST, GraphQL or the pages. @param durationMs null for a stream @param accountId null if unknown */
+  /**
+   * An answer to a client of REST, GraphQL or the pages.
+   * @param durationMs null for a stream
+   * @param accountId null if unknown
+   */
   answered(method: string, route: string, code: string, durationMs: number | null, accountId: string | null): void {
     this.requests.add(keyOf(method, route, code));
     this.accounts.add(accountId, code);

@@ -19,7 +19,10 @@ export class QueueCounts {
     this.#of(queueId).add(keyOf(what, key));
   }
 
-  /** Returns the counts of the queues for which `knows` is true, and of the queues above the limit. They start again at 0. */
+  /**
+   * Returns the counts of the queues for which `knows` is true, and of the queues above the limit.
+   * They start again at 0.
+   */
   take(knows: (queueId: string) => boolean): { queues: Map<string, Tally>; others: Tally } {
     const others = this.#others;
     this.#others = new Tally();

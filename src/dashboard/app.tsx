@@ -15,8 +15,8 @@ import { Shell } from './shell/shell.tsx';
 const beganWithSignIn = presentPath().startsWith('/sign-in');
 
 /**
- * A page that was open for long may be of an older version, whose scripts are no longer on the server. Nothing of it is needed
- * after the end of the session, so the browser loads the document again, once.
+ * A page that was open for long may be of an older version, whose scripts are no longer on the server. Nothing of it is
+ * needed after the end of the session, so the browser loads the document again, once.
  */
 async function loadSignIn() {
   try {

@@ -1,8 +1,8 @@
 import { type ComponentType, lazy } from 'preact/compat';
 
 /**
- * The screens that the shell shows. Features do not import each other, so a screen gets the components of another feature
- * here.
+ * The screens that the shell shows. Features do not import each other, so a screen gets the components of another
+ * feature here.
  */
 
 /** A screen, loaded when it is first shown. */

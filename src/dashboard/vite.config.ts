@@ -11,7 +11,9 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
   version: string;
 };
 
-/** Browsers with `light-dark()`, nesting and `popover`: what runs is what is written, without prefixes and fallbacks. */
+/**
+ * Browsers with `light-dark()`, nesting and `popover`: what runs is what is written, without prefixes and fallbacks.
+ */
 const BROWSERS = ['chrome123', 'firefox125', 'safari17.5'];
 
 /**
@@ -27,8 +29,9 @@ const paintAfterTheme: Plugin = {
 };
 
 /**
- * Scripts that are loaded late need a helper of the bundler, which stands in the page's script only if that needs it, too: for
- * the exports of a module as one object. Else it is a script of its own, and one request more before a screen is shown.
+ * Scripts that are loaded late need a helper of the bundler, which stands in the page's script only if that needs it,
+ * too: for the exports of a module as one object. Else it is a script of its own, and one request more before a screen
+ * is shown.
  */
 const helperInPage: Plugin = {
   name: 'helper-in-page',
@@ -64,8 +67,8 @@ const shortOperations: Plugin = {
 };
 
 /**
- * Modules that are loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is
- * in the same file. Modules that are not named here have scripts by their own names.
+ * Modules that are loaded late, and together: a script of its own for each would compress badly, as gzip knows only
+ * what is in the same file. Modules that are not named here have scripts by their own names.
  */
 const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queue-settings', /\/queue-(settings|changes)\.tsx$/],
@@ -99,8 +102,8 @@ const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
 ];
 
 /**
- * The script that a module goes into. What most screens need is in that of the page; and all that the list of jobs shares
- * with others, so that its rows need one request less.
+ * The script that a module goes into. What most screens need is in that of the page; and all that the list of jobs
+ * shares with others, so that its rows need one request less.
  */
 function scriptOf(id: string, graph: { getModuleInfo(id: string): Rolldown.ModuleInfo | null }): string {
   const users = new Set<string>();

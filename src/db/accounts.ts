@@ -175,7 +175,8 @@ export async function revokeApiKey(
 
 /**
  * Creates the operator's account if there is no account, marks one if none is marked, and stores a key that is known in
- * advance. Must be called under the migration lock, so that processes that start at the same time do it one after the other.
+ * advance. Must be called under the migration lock, so that processes that start at the same time do it one after the
+ * other.
  * @param newKey creates the key of the first account; called only if one is needed
  * @returns the first account's key when it was created just now; otherwise null
  */

@@ -19,8 +19,8 @@ export interface KindsOfEntries {
 }
 
 /**
- * Ids of at most `take` entries. Each kind is read in the order of its own index, and no further than `take`, so a few changes
- * of settings are found at once among a million sign-ins.
+ * Ids of at most `take` entries. Each kind is read in the order of its own index, and no further than `take`, so a few
+ * changes of settings are found at once among a million sign-ins.
  */
 function idsOf({ accountId, actions, actor, from, below }: KindsOfEntries, order: 'asc' | 'desc', take: number) {
   const direction = Prisma.raw(order);
@@ -74,8 +74,8 @@ const HOUR_MS = 3_600_000;
 const MOST_COMPARED = 100;
 
 /**
- * The newest change of one of the kinds in the hour up to a moment, for each target and its moment; null where there is none.
- * A change of tags alone does not count, because tags have no effect on deliveries.
+ * The newest change of one of the kinds in the hour up to a moment, for each target and its moment; null where there is
+ * none. A change of tags alone does not count, because tags have no effect on deliveries.
  */
 export async function lastChangesBefore(
   prisma: PrismaClient,

@@ -22,8 +22,8 @@ export function actorJson({ type, id, label }: Actor): string {
 }
 
 /**
- * Serialises a value to JSON that jsonb accepts: NUL characters and lone surrogates, which a client's filter may contain,
- * are replaced. Null stays SQL's null.
+ * Serialises a value to JSON that jsonb accepts: NUL characters and lone surrogates, which a client's filter may
+ * contain, are replaced. Null stays SQL's null.
  */
 export function jsonbText(value: object | null): string | null {
   if (value === null) return null;

@@ -1,8 +1,8 @@
 import type { Database, Statement } from './connection/database.ts';
 
 /**
- * The database's clock of a server for development or tests, which can be ahead of the machine's. Every statement takes its
- * time from `jobferry_now()`, so this function is replaced.
+ * The database's clock of a server for development or tests, which can be ahead of the machine's. Every statement takes
+ * its time from `jobferry_now()`, so this function is replaced.
  */
 
 /** How far ahead this process has last seen or set the clock. It moves by this process only. */
@@ -33,7 +33,10 @@ export async function setClockAhead(db: Database, ms: number): Promise<void> {
   known.set(db, ms);
 }
 
-/** The next moments at which something happens to a job of the account, and the jobs for which something happens already. */
+/**
+ * The next moments at which something happens to a job of the account,
+ * and the jobs for which something happens already.
+ */
 export interface NextMoment {
   /** `pending`: a job that waits; why is to be asked. The others name what happens at the time. */
   kind: 'pending' | 'in_flight' | 'ack_deadline' | 'lifetime';

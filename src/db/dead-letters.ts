@@ -30,8 +30,8 @@ interface DeadLetterListFilter {
 }
 
 /**
- * Returns a page of a queue's dead letters, most recently dead first, and how many match. The number is exact if counting
- * takes no longer than a few seconds (about ten million dead letters), and a lower bound otherwise.
+ * Returns a page of a queue's dead letters, most recently dead first, and how many match. The number is exact if
+ * counting takes no longer than a few seconds (about ten million dead letters), and a lower bound otherwise.
  */
 export async function listDeadLetterDocuments(
   db: Database,
@@ -126,7 +126,10 @@ export type ReplayAnswer =
       jobs: { id: string; replayedJobId: string }[];
       /** `postponed`: the payloads before it reached the limit of one call, so another call can replay it. */
       skipped: { id: string; reason: 'not_found' | 'already_replayed' | 'postponed' }[];
-      /** Dead letters not yet replayed, counted up to five million; 0 for a batch of a bulk action, which does not count. */
+      /**
+       * Dead letters not yet replayed, counted up to five million;
+       * 0 for a batch of a bulk action, which does not count.
+       */
       remaining: number;
     };
 

@@ -6,8 +6,9 @@ import type { Dismissal } from './generated/client.ts';
 
 /** Rows of `dismissal`: causes of dead letters that people know about. */
 
-// Processes that dismiss at the same moment may exceed the limit by one each, which harms nothing. The order makes the planner
-// read the index of causes: it does not know how rare a cause is, and read all dead letters until it came to one.
+// Processes that dismiss at the same moment may exceed the limit by one each, which harms nothing. The order makes the
+// planner read the index of causes: it does not know how rare a cause is, and read all dead letters until it came to
+// one.
 const DISMISS: Statement = {
   name: 'dismiss-cause',
   text: `
@@ -47,7 +48,8 @@ interface Row extends Record<string, unknown> {
 /**
  * Dismisses a cause, or changes the end of its dismissal.
  * @param until null: now
- * @returns the dismissal. `unknown`: no dead letter of a live queue has the fingerprint; `too_many`: the account has the maximum
+ * @returns the dismissal. `unknown`: no dead letter of a live queue has the fingerprint; `too_many`: the account has
+ * the maximum
  */
 export async function dismissCause(
   db: Database,

@@ -15,8 +15,8 @@ export interface ProvidedPerson extends Person {
 }
 
 /**
- * Stores the person as a member with this access, and a session of it. If the access has changed, the older sessions of the
- * member end.
+ * Stores the person as a member with this access, and a session of it. If the access has changed, the older sessions of
+ * the member end.
  * @throws JobferryError `forbidden` when the account has too many members
  */
 export async function signInMember(

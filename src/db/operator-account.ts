@@ -3,8 +3,8 @@ import { actorJson } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 
 /**
- * SQL: the id of the operator's account. It is the marked one; in a database that no `serve` has used, which has no mark yet,
- * the one with the lowest id.
+ * SQL: the id of the operator's account. It is the marked one; in a database that no `serve` has used, which has no
+ * mark yet, the one with the lowest id.
  */
 export const OPERATORS_ACCOUNT = `coalesce((select id from account where is_operator), (select id from account order by id limit 1))`;
 
@@ -21,9 +21,9 @@ export const MARK_OPERATORS_ACCOUNT = `
    where id = ${OPERATORS_ACCOUNT} and not exists (select from account where is_operator)
   returning id, name`;
 
-// The former account gives the role up first, because an index permits one: that is why the second update reads the first. Both accounts
-// get an entry in the audit log. A suspended account may be about to be deleted: a deletion suspends it first, and this waits
-// for the row.
+// The former account gives the role up first, because an index permits one: that is why the second update reads the
+// first. Both accounts get an entry in the audit log. A suspended account may be about to be deleted: a deletion
+// suspends it first, and this waits for the row.
 const GIVE: Statement = {
   name: 'give-operators-role',
   text: `

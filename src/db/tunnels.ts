@@ -5,8 +5,9 @@ import type { Database, Statement } from './connection/database.ts';
 import { probeDue } from './queues/breaker.ts';
 
 /**
- * Rows of tunnels. Their times are those of the machine and not of `jobferry_now()`, so a clock that travels ends none. A row
- * counts from now to the longest life only: one that a vanished process has left does not count again when a clock goes back.
+ * Rows of tunnels. Their times are those of the machine and not of `jobferry_now()`, so a clock that travels ends none.
+ * A row counts from now to the longest life only: one that a vanished process has left does not count again when a
+ * clock goes back.
  */
 
 /** A row that its process does not renew is in force for so long, in milliseconds. */
@@ -25,8 +26,8 @@ export interface TunnelRow {
 const IS_IN_FORCE = `expires_at > clock_timestamp() and expires_at <= clock_timestamp() + ${2 * TUNNEL_LIFE_MS} * interval '1 ms'`;
 const EXPIRES_AT = `clock_timestamp() + ${TUNNEL_LIFE_MS} * interval '1 ms'`;
 
-// A client that reconnects opens another tunnel: its entry would say nothing new. An open breaker was opened by another receiver, so
-// its next probe, which goes through the tunnel, is due.
+// A client that reconnects opens another tunnel: its entry would say nothing new. An open breaker was opened by another
+// receiver, so its next probe, which goes through the tunnel, is due.
 const OPEN: Statement = {
   name: 'open-tunnel',
   text: `
@@ -53,7 +54,10 @@ const OPEN: Statement = {
       from opened join present on present.id = opened.queue_id`,
 };
 
-/** Stores a tunnel. @returns false if there is no such live queue, or it is marked as production and the tunnel is not forced */
+/**
+ * Stores a tunnel.
+ * @returns false if there is no such live queue, or it is marked as production and the tunnel is not forced
+ */
 export async function openTunnel(
   db: Database,
   by: Author,
@@ -62,7 +66,8 @@ export async function openTunnel(
   return (await db.query(OPEN, [id, queueId, by.accountId, actorJson(by.actor), isForced])).length > 0;
 }
 
-// The row may have expired and be gone, because the database did not answer for some time. Then other processes have to know.
+// The row may have expired and be gone, because the database did not answer for some time.
+// Then other processes have to know.
 const KEEP: Statement = {
   name: 'keep-tunnels',
   text: `

@@ -53,7 +53,10 @@ export function changesTo(
   });
 }
 
-/** Where the file has a variable, the present value is most likely that of the variable at an earlier run, such as a token. */
+/**
+ * Where the file has a variable, the present value is most likely that of the variable at an earlier run,
+ * such as a token.
+ */
 function presentBeside(written: unknown, present: unknown): unknown {
   if (typeof written !== 'string' || typeof present !== 'string') return present;
   const variableAt = written.search(/\$\{\w+\}/);

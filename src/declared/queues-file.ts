@@ -32,7 +32,10 @@ export interface QueuesFile {
 
 type Variables = Pick<Source, 'variables' | 'secrets'>;
 
-/** Reads the declared queues. @throws QueuesFileError with every mistake, so that a file is taken as a whole or not at all */
+/**
+ * Reads the declared queues.
+ * @throws QueuesFileError with every mistake, so that a file is taken as a whole or not at all
+ */
 export function readQueuesFile({ name, text, variables, secrets }: Source): QueuesFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });

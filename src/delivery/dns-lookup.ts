@@ -15,16 +15,16 @@ interface DnsLookupOptions {
 
 interface LookupTimes {
   /**
-   * A query without an answer is repeated after about twice this time, and again after twice this time. (Node checks its
-   * queries in this interval, and at the first check a query is always slightly too young.) If every second packet is
-   * lost, two queries of one family may be lost in a row, and that must not cost an attempt.
+   * A query without an answer is repeated after about twice this time, and again after twice this time. (Node checks
+   * its queries in this interval, and at the first check a query is always slightly too young.) If every second packet
+   * is lost, two queries of one family may be lost in a row, and that must not cost an attempt.
    */
   repeatMs: number;
   /** Time-out of a look-up, over all search domains and both families. */
   limitMs: number;
   /**
-   * A look-up that succeeded within this proves that name servers work. Those of a closed network never answer the question about
-   * the root, because the servers above them cannot be reached.
+   * A look-up that succeeded within this proves that name servers work. Those of a closed network never answer the
+   * question about the root, because the servers above them cannot be reached.
    */
   provenMs: number;
 }
@@ -44,8 +44,8 @@ const NO_HELP = new Set(['ESERVFAIL', 'EREFUSED', 'ENOTIMP', 'EFORMERR', 'EBADRE
 
 /**
  * Looks names up as `dns.lookup` does (hosts file, search domains, both families), but without its threads. The process
- * has four of those, two of which can look names up, and a silent name server blocks one for 5 to 20 s. Here each look-up
- * has its own sockets, so a slow name server does not delay other look-ups.
+ * has four of those, two of which can look names up, and a silent name server blocks one for 5 to 20 s. Here each
+ * look-up has its own sockets, so a slow name server does not delay other look-ups.
  */
 export function createDnsLookup({
   servers,
@@ -112,8 +112,9 @@ function systemNames(): SystemNames {
 }
 
 /**
- * Whether a name server answers a question that has nothing to do with the receiver: who is responsible for the root. One that
- * fails for the receiver's name alone, whose zone may be broken, is the receiver's failure. A refusal is an answer.
+ * Whether a name server answers a question that has nothing to do with the receiver: who is responsible for the root.
+ * One that fails for the receiver's name alone, whose zone may be broken, is the receiver's failure. A refusal is an
+ * answer.
  */
 async function answersAnything(servers: readonly string[] | null, repeatMs: number): Promise<boolean> {
   const resolver = new Resolver({ timeout: repeatMs, tries: 1 });

@@ -3,12 +3,21 @@ import type { OwnFailure } from '../domain/outcome.ts';
 
 /** An outage is over when this time has passed without a failure, as when nothing is delivered any more. */
 const FORGOTTEN_MS = 120_000;
-/** A delivery that could not begin is tried again after half of the time that the outage has lasted, within these bounds. */
+/**
+ * A delivery that could not begin is tried again after half of the time that the outage has lasted,
+ * within these bounds.
+ */
 const MIN_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
-/** The pause is random between half of this and one and a half of it, so that the jobs of an outage do not come back together. */
+/**
+ * The pause is random between half of this and one and a half of it,
+ * so that the jobs of an outage do not come back together.
+ */
 const MIDDLE = { min: MIN_PAUSE_MS / 0.5, max: MAX_PAUSE_MS / 1.5 };
-/** An outage that ends and begins again within this is logged once: a receiver's name may do that as often as it is looked up. */
+/**
+ * An outage that ends and begins again within this is logged once:
+ * a receiver's name may do that as often as it is looked up.
+ */
 const LOG_EVERY_MS = 10_000;
 
 export interface EgressLog {
@@ -29,8 +38,8 @@ interface Noted {
 }
 
 /**
- * Problems that keep this process from reaching any receiver: its proxy, its name servers, or its own limits. A job is not
- * to blame, so it goes back without an attempt (D38), and the pause grows with the outage instead of with the job.
+ * Problems that keep this process from reaching any receiver: its proxy, its name servers, or its own limits. A job is
+ * not to blame, so it goes back without an attempt (D38), and the pause grows with the outage instead of with the job.
  */
 export class Egress {
   readonly #log: EgressLog | null;
@@ -90,8 +99,8 @@ export class Egress {
   }
 
   /**
-   * Whether no delivery at all can begin. Without name servers, those to addresses can; descriptors and local ports may be missing
-   * for a moment, or for one receiver.
+   * Whether no delivery at all can begin. Without name servers, those to addresses can; descriptors and local ports may
+   * be missing for a moment, or for one receiver.
    */
   get isCutOff(): boolean {
     return this.outage !== null && this.#outages.has('proxy_unreachable');

@@ -44,8 +44,8 @@ export interface ExaminationOptions extends Pick<Setting, 'signatureHeader' | 't
 }
 
 /**
- * Sends up to thirty test requests to a receiver, and judges the answers: those with a good signature must all be answered
- * alike, and forged ones refused. They are no jobs, but the receiver may do the work of each.
+ * Sends up to thirty test requests to a receiver, and judges the answers: those with a good signature must all be
+ * answered alike, and forged ones refused. They are no jobs, but the receiver may do the work of each.
  */
 export async function examine(
   sender: Sender,

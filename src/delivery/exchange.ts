@@ -32,11 +32,14 @@ const BODY_GRACE_MS = 500;
 const READ_SOCKETS_MS = 250;
 
 /**
- * A receiver that refuses a request by its headers has most likely read so much of the body with them. The kernels of both sides
- * hold the rest, up to a megabyte, and nothing in this process shows whether it is read.
+ * A receiver that refuses a request by its headers has most likely read so much of the body with them. The kernels of
+ * both sides hold the rest, up to a megabyte, and nothing in this process shows whether it is read.
  */
 const READ_WITH_HEADERS_BYTES = 4096;
-/** Few receivers accept a job that they have not read, and a new connection for each of the smaller ones would cost more. */
+/**
+ * Few receivers accept a job that they have not read, and a new connection for each of the smaller ones would cost
+ * more.
+ */
 const LARGE_ACCEPTED_BYTES = 256 * 1024;
 
 /**
@@ -107,7 +110,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bodyBytes = 0;
   #hasEnded = false;
-  /** Whether the receiver may have answered before it read the request: then the next one would wait behind the rest. */
+  /**
+   * Whether the receiver may have answered before it read the request: then the next one would wait behind the rest.
+   */
   #isUnread = false;
 
   constructor(setup: ExchangeSetup) {
@@ -300,7 +305,10 @@ function lastOf(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header.at(-1) : header) ?? null;
 }
 
-/** Decodes the body as UTF-8. NUL is replaced, because PostgreSQL cannot store it; a character that the cut split is dropped. */
+/**
+ * Decodes the body as UTF-8. NUL is replaced, because PostgreSQL cannot store it;
+ * a character that the cut split is dropped.
+ */
 export function decodeBody(chunks: readonly Buffer[], isCut: boolean): string {
   const [first] = chunks;
   if (first === undefined) return '';

@@ -10,7 +10,10 @@ export interface InterimUse {
   hasAnswerByte: boolean;
 }
 
-/** Matches up to the byte after the status code. 101 does not match: it is final, and switches to a protocol that was never offered. */
+/**
+ * Matches up to the byte after the status code. 101 does not match:
+ * it is final, and switches to a protocol that was never offered.
+ */
 const INTERIM = /^HTTP\/1\.1 1(?!01)\d\d[ \r]$/;
 const BEGINNING = 'HTTP/1.1 1';
 const STATUS_BYTES = 13;
@@ -19,7 +22,8 @@ const END = '\r\n\r\n';
 /**
  * Removes interim answers (1xx) from the bytes that a socket reads, before undici parses them. undici closes the
  * connection at a `100 Continue` that it did not request, but RFC 9110 (15.2) requires a client to ignore it.
- * @param maxBytes of interim answers to one request; further ones are passed to undici, so that they cannot go on for ever
+ * @param maxBytes of interim answers to one request; further ones are passed to undici, so that they cannot go on for
+ * ever
  */
 export function passOverInterimAnswers(socket: Socket, use: InterimUse, maxBytes: number): void {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;

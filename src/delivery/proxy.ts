@@ -7,13 +7,17 @@ export class ProxyError extends Error {
   override readonly name = 'ProxyError';
 }
 
-/** Time in which the proxy must take a connection: less than a delivery has, so that a proxy that is gone is known as such. */
+/**
+ * Time in which the proxy must take a connection: less than a delivery has,
+ * so that a proxy that is gone is known as such.
+ */
 const CONNECT_MS = 3000;
 /** Answers by which a proxy says that it could not reach the receiver. */
 const RECEIVERS: readonly number[] = [502, 503, 504];
 /**
- * Another refusal is the proxy's own failure only if it has opened no tunnel for this long. A proxy that opens tunnels for others
- * refuses this receiver: smokescreen answers 407 for an address that it forbids, and a client chooses the address.
+ * Another refusal is the proxy's own failure only if it has opened no tunnel for this long. A proxy that opens tunnels
+ * for others refuses this receiver: smokescreen answers 407 for an address that it forbids, and a client chooses the
+ * address.
  */
 const OPENS_TUNNELS_MS = 300_000;
 
@@ -85,7 +89,9 @@ export function createProxiedConnector(
 /** Limits of this process, which have names of their own. */
 const OWN_LIMITS: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL'];
 
-/** Tells a connection to the proxy that did not come about, its certificate included, from what happens in the tunnel. */
+/**
+ * Tells a connection to the proxy that did not come about, its certificate included, from what happens in the tunnel.
+ */
 function toProxy(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...[error, socket]) => {

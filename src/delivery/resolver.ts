@@ -20,7 +20,10 @@ const MESSAGES = {
   [NO_NAME_SERVER]: 'no name server works',
 } as const;
 
-/** `ENOTFOUND`: the name does not exist or has no address. `EAI_AGAIN`: the name servers fail for this name, or it waited too long. */
+/**
+ * `ENOTFOUND`: the name does not exist or has no address. `EAI_AGAIN`:
+ * the name servers fail for this name, or it waited too long.
+ */
 export class NameLookupError extends Error {
   override readonly name = 'NameLookupError';
   readonly code: keyof typeof MESSAGES;
@@ -54,8 +57,8 @@ interface NameQuery {
 }
 
 /**
- * Concurrent look-ups of the same name share one query, and accounts share the look-ups of the process: each account waits
- * only for its own ones. Addresses are not cached, because every connect must check a current answer (S56).
+ * Concurrent look-ups of the same name share one query, and accounts share the look-ups of the process: each account
+ * waits only for its own ones. Addresses are not cached, because every connect must check a current answer (S56).
  * Failures are cached for some seconds.
  * @param account returns the account that looks the name up; called when the look-up is requested
  */
@@ -67,7 +70,10 @@ export function shareLookups(lookup: Lookup, account: () => string = () => ''): 
 class SharedLookups {
   readonly #lookup: Lookup;
   readonly #queries = new Map<string, NameQuery>();
-  /** Waiting look-ups by account, in the order of the accounts' turns. A look-up that several accounts requested is in each set. */
+  /**
+   * Waiting look-ups by account, in the order of the accounts' turns.
+   * A look-up that several accounts requested is in each set.
+   */
   readonly #waiting = new Map<string, Set<NameQuery>>();
   /** Number of running look-ups by account. */
   readonly #used = new Map<string, number>();

@@ -185,7 +185,9 @@ function buildOptions(request: SendRequest, settings: HeaderSettings): ExchangeO
 
 type HeaderSettings = Pick<SenderOptions, 'signatureHeader' | 'reportUrl'>;
 
-/** Returns the names and values of a request's headers, in turn. One array that grows: spreads cost a delivery 10 µs. */
+/**
+ * Returns the names and values of a request's headers, in turn. One array that grows: spreads cost a delivery 10 µs.
+ */
 export function requestHeaders(request: SendRequest, { signatureHeader, reportUrl }: HeaderSettings): string[] {
   const { job, trace } = request;
   // Answers are never inflated, so the first 4 KiB of a compressed one would not be readable.
@@ -212,7 +214,9 @@ function addSignatures(headers: string[], request: SendRequest, name: string): v
   headers.push(...standardHeaders(job.id, signed, nextSecret == null ? [secret] : [secret, nextSecret]));
 }
 
-/** During a rotation there is a second one, as with signatures: the receiver verifies it by the secret that it knows. */
+/**
+ * During a rotation there is a second one, as with signatures: the receiver verifies it by the secret that it knows.
+ */
 function reportHeaders(
   base: string,
   { id: jobId, queueId, attempt }: DeliveredJob,

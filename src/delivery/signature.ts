@@ -12,8 +12,8 @@ export function sign(body: Buffer, secret: string): string {
 /**
  * Returns the headers of Standard Webhooks, names and values in turn (docs/decisions/0050).
  * @param id the same for each attempt, because receivers deduplicate by it
- * @param secrets the present one first. One that no library could verify with is passed over; if there is no other, there are
- * no headers, so that a row that was written by hand stops no delivery
+ * @param secrets the present one first. One that no library could verify with is passed over; if there is no other,
+ * there are no headers, so that a row that was written by hand stops no delivery
  * @param seconds since the epoch, by the clock of this machine: the receiver compares it with its own
  */
 export function standardHeaders(

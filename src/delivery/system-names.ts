@@ -52,7 +52,10 @@ export function hasGlobalIpv6(): boolean {
   );
 }
 
-/** Returns a function that returns the parsed text of a file, and reads it again after a change. A missing file counts as empty. */
+/**
+ * Returns a function that returns the parsed text of a file, and reads it again after a change.
+ * A missing file counts as empty.
+ */
 function keepRead<T>(path: string, parse: (text: string) => T): () => T {
   let parsed = parse('');
   let changedAt = Number.NaN;

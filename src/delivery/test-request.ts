@@ -6,8 +6,8 @@ import { buildEnvelope } from './envelope.ts';
 import type { Sender } from './send.ts';
 
 /**
- * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a delivery. A request
- * whose client has left ends at once.
+ * Returns a function that sends test requests: signed, and with the address checks, the deadline and the limits of a
+ * delivery. A request whose client has left ends at once.
  */
 export function createTestSender(sender: Sender): (request: TestRequest, signal?: AbortSignal) => Promise<TestAnswer> {
   return async (request, signal) => {

@@ -16,9 +16,9 @@ export async function forgetAddress(folder: string): Promise<void> {
 }
 
 /**
- * @returns null if no service runs there: its key must not go to whatever listens at its address now. A folder that came with
- * a repository must not name a host that gets what is published, so the file must belong to this user, or to root, and the
- * address to this machine.
+ * @returns null if no service runs there: its key must not go to whatever listens at its address now. A folder that
+ * came with a repository must not name a host that gets what is published, so the file must belong to this user, or to
+ * root, and the address to this machine.
  */
 export async function addressOf(folder: string): Promise<string | null> {
   const text = await readOwn(join(folder, FILE)).catch(() => '');

@@ -19,7 +19,10 @@ import { type ForwardedQueue, TargetPauses } from './pauses.ts';
 import { startEcho } from './receiver.ts';
 import { type Target, targetsOf } from './targets.ts';
 
-/** Folder of the database and the key, in the present folder. It is not that of `serve`, which `--fresh` must not delete. */
+/**
+ * Folder of the database and the key, in the present folder. It is not that of `serve`,
+ * which `--fresh` must not delete.
+ */
 export const DATA_DIR = '.jobferry';
 /** The entries of a folder of data. */
 const OWN_FILES = /^(?:postgres(?:ql-.*|\.new-.*)?|jobferry-postgresql\.new-.*|api-key|url|\.gitignore)$/;
@@ -29,7 +32,9 @@ const SWEEP_MS = 2000;
 const ALLOWED = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
 
 export interface DevOptions {
-  /** URLs that are separated by commas; null for a receiver of its own, which takes every delivery; empty for no queue. */
+  /**
+   * URLs that are separated by commas; null for a receiver of its own, which takes every delivery; empty for no queue.
+   */
   forward: string | null;
   /** Folder of the data. */
   dataDir: string;
@@ -148,7 +153,9 @@ async function openQueues(
   return queues;
 }
 
-/** Watches the attempts of the worker, which may begin before the queues are known here: jobs of an earlier run wait. */
+/**
+ * Watches the attempts of the worker, which may begin before the queues are known here: jobs of an earlier run wait.
+ */
 function createWatch(print: Print) {
   let database: Database | null = null;
   let lastFailed: string | null = null;

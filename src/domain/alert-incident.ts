@@ -14,7 +14,10 @@ interface Incident {
 /** PagerDuty cuts longer ones. */
 const MAX_SUMMARY = 1024;
 
-/** Returns the events of a notification, in their order. A test begins an incident and ends it. @param id of the notification */
+/**
+ * Returns the events of a notification, in their order. A test begins an incident and ends it.
+ * @param id of the notification
+ */
 export function eventsOf(id: string, content: AlertContent, incident: Incident): object[] {
   const { type, rule, alerts, createdAt } = content;
   if (type === 'test') {

@@ -19,7 +19,10 @@ export interface AlertMail {
   text: string;
   /** With angle brackets. Each attempt has the same, so that a mail server or a reader can drop a repeated one. */
   messageId: string;
-  /** The alerts. A mail that says that one is over has a reference in common with the mail that it fired, so readers group them. */
+  /**
+   * The alerts. A mail that says that one is over has a reference in common with the mail that it fired,
+   * so readers group them.
+   */
   references: readonly string[];
 }
 

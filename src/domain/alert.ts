@@ -109,8 +109,8 @@ export interface Told {
 }
 
 /**
- * Returns what the receiver of a rule is told: alerts that fire, if it may be told of them, and the end of alerts of which it
- * knows, also while the rule is silenced: otherwise they would stay open there.
+ * Returns what the receiver of a rule is told: alerts that fire, if it may be told of them, and the end of alerts of
+ * which it knows, also while the rule is silenced: otherwise they would stay open there.
  * @param tellsFiring false while the rule is silenced, or too many of its notifications wait
  * @param max alerts of which the receiver can be told now: the ends first, because those alerts are ended already
  */

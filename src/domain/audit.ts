@@ -3,7 +3,10 @@
 /** The person or program that requests a change. */
 export interface Actor {
   type: 'api_key' | 'member' | 'operator';
-  /** Id of the API key or of the member; null for the operator. Jobferry itself is `service` in the table; its SQL writes that. */
+  /**
+   * Id of the API key or of the member; null for the operator.
+   * Jobferry itself is `service` in the table; its SQL writes that.
+   */
   id: string | null;
   /** Text by which people recognise the actor, such as `jf_abc…wxyz` or an e-mail address. */
   label: string;
@@ -24,23 +27,27 @@ export function isSameActor(one: Pick<Actor, 'type' | 'id'>, other: Pick<Actor, 
 }
 
 /**
- * Whether publishes, reports (ack, nack, defer) and extensions of the actor are audited, as all its other changes are. Programs
- * make thousands of them a second, with API keys; they change no settings, and the job's history records their results. A person
- * at a dashboard makes few.
+ * Whether publishes, reports (ack, nack, defer) and extensions of the actor are audited, as all its other changes are.
+ * Programs make thousands of them a second, with API keys; they change no settings, and the job's history records their
+ * results. A person at a dashboard makes few.
  */
 export function isPerson({ type }: Actor): boolean {
   return type !== 'api_key';
 }
 
-/** Returns what the audit log calls an API key: its name if it has one, and its ends, because several keys may have one name. */
+/**
+ * Returns what the audit log calls an API key: its name if it has one, and its ends,
+ * because several keys may have one name.
+ */
 export function labelOfKey({ name, prefix, lastFour }: { name: string | null; prefix: string; lastFour: string }) {
   const ends = `${prefix}…${lastFour}`;
   return name === null ? ends : `${name} (${ends})`;
 }
 
 /**
- * Returns what the audit log calls a member: the address, which the provider has verified, or else the subject, by which the
- * provider knows the person. People choose their names, so a name alone could be that of another person, of a key or of the operator.
+ * Returns what the audit log calls a member: the address, which the provider has verified, or else the subject, by
+ * which the provider knows the person. People choose their names, so a name alone could be that of another person, of a
+ * key or of the operator.
  */
 export function labelOfMember({
   email,
@@ -56,9 +63,10 @@ export function labelOfMember({
 }
 
 /**
- * The kinds of changes by group, also those of breakers that Jobferry opens and closes itself. `settings`: of the account,
- * queues, alert rules and saved views. `access`: keys and members. `jobs`: actions on jobs and dead letters, and requests to
- * receivers. `breakers`: their openings and ends alone. `sign_ins`: sessions that begin or end by themselves.
+ * The kinds of changes by group, also those of breakers that Jobferry opens and closes itself. `settings`: of the
+ * account, queues, alert rules and saved views. `access`: keys and members. `jobs`: actions on jobs and dead letters,
+ * and requests to receivers. `breakers`: their openings and ends alone. `sign_ins`: sessions that begin or end by
+ * themselves.
  */
 const ACTIONS_OF = {
   settings: [

@@ -1,7 +1,7 @@
 /**
- * The form of a backup: lines of JSON, compressed with gzip. The first line is the header, the last one the end; between
- * them each line is `["table",{…}]`, a row as PostgreSQL writes it. The rows of an account follow the row of the account,
- * and the rows of a queue the row of the queue.
+ * The form of a backup: lines of JSON, compressed with gzip. The first line is the header, the last one the end;
+ * between them each line is `["table",{…}]`, a row as PostgreSQL writes it. The rows of an account follow the row of
+ * the account, and the rows of a queue the row of the queue.
  */
 
 const FORMAT = 'jobferry-backup';
@@ -32,7 +32,10 @@ export interface BackupEnd {
   encrypts: boolean;
   /** SHA-256 of all lines before, in hexadecimal digits. */
   sha256: string;
-  /** HMAC of the facts above, and so of the whole file. Missing if there was no ENCRYPTION_KEY, or in an earlier release. */
+  /**
+   * HMAC of the facts above, and so of the whole file. Missing if there was no ENCRYPTION_KEY,
+   * or in an earlier release.
+   */
   signature?: { readonly key: string; readonly hmac: string };
 }
 
@@ -70,8 +73,8 @@ export function signedText({ rows, keys, encrypts, sha256 }: BackupEnd): string 
 
 /**
  * Returns why a signature does not show that the backup is one of this installation; null if it does.
- * @param here `hasKey`: whether there is a key to verify with; `unsigned`: whether a file without a signature of these keys is
- * accepted; `verify` returns null for an unknown key
+ * @param here `hasKey`: whether there is a key to verify with; `unsigned`: whether a file without a signature of these
+ * keys is accepted; `verify` returns null for an unknown key
  */
 export function doubtOf(
   { signature }: BackupEnd,
@@ -117,8 +120,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Returns why a backup cannot be restored here; null if it can. A backup of an earlier release can: columns that it lacks get
- * their defaults, as the rows got them that the migrations found.
+ * Returns why a backup cannot be restored here; null if it can. A backup of an earlier release can: columns that it
+ * lacks get their defaults, as the rows got them that the migrations found.
  */
 export function refusalOf(
   { release, migrations }: BackupHeader,

@@ -4,28 +4,35 @@ import type { DeliveryRules, JobState, Moment, Transition } from './job-state.ts
 import type { AttemptOutcome } from './outcome.ts';
 
 /**
- * The breaker of a queue: while every answer of its receiver fails, the queue is held and one job at a time probes the receiver
- * (docs/decisions/0053). This module decides what each answer means; `jobferry_settle_holds` counts, opens and closes.
+ * The breaker of a queue: while every answer of its receiver fails, the queue is held and one job at a time probes the
+ * receiver (docs/decisions/0053). This module decides what each answer means; `jobferry_settle_holds` counts, opens and
+ * closes.
  */
 
 /** When a breaker opens; at least one of both is set. */
 export interface BreakerSettings {
   /** It opens when so many answers in a row have failed; null: not by their number. */
   failures: number | null;
-  /** It opens when at least two answers in a row have failed, and the first of them so many seconds ago; null: not by time. */
+  /**
+   * It opens when at least two answers in a row have failed, and the first of them so many seconds ago;
+   * null: not by time.
+   */
   seconds: number | null;
 }
 
 const BREAKER_LIMITS = { failures: { min: 2, max: 1000 }, seconds: { min: 1, max: 3600 } } as const;
 
-/** Returns when a breaker opened; null while it is closed. Whatever else ends the hold of a queue has closed its breaker, too. */
+/**
+ * Returns when a breaker opened; null while it is closed. Whatever else ends the hold of a queue has closed its
+ * breaker, too.
+ */
 export function breakerOpenSince(queue: { holdUntil: Date | null; breakerOpenedAt: Date | null }): Date | null {
   return queue.holdUntil === null ? null : queue.breakerOpenedAt;
 }
 
 /**
- * Returns whether a queue is held now: until the end of its hold, while a job probes its receiver, and as long as its breaker is open.
- * An open breaker probes with the next job, so without one it stays open after the end of the hold.
+ * Returns whether a queue is held now: until the end of its hold, while a job probes its receiver, and as long as its
+ * breaker is open. An open breaker probes with the next job, so without one it stays open after the end of the hold.
  */
 export function isHeldAt(
   queue: { holdUntil: Date | null; probeJobId: string | null; breakerOpenedAt: Date | null },
@@ -55,9 +62,9 @@ export function assertBreaker(limits: BreakerSettings): void {
 }
 
 /**
- * Adds the meaning of an answer for the queue's breaker to what was decided about the job. A probe that fails does not use up an
- * attempt or a hold of its job: otherwise a long outage would end jobs that only tested the receiver. 429 and 529 tell
- * that the receiver is alive but busy, which is what holds are for, so they count neither way.
+ * Adds the meaning of an answer for the queue's breaker to what was decided about the job. A probe that fails does not
+ * use up an attempt or a hold of its job: otherwise a long outage would end jobs that only tested the receiver. 429 and
+ * 529 tell that the receiver is alive but busy, which is what holds are for, so they count neither way.
  */
 export function tellBreaker(
   decided: Transition,
@@ -83,8 +90,9 @@ export function tellBreaker(
 const LONGEST_PAUSE_MS = 300_000;
 
 /**
- * The probe's job waits and is tried again, unless its receiver says that it must not be or its lifetime is over. It may be the
- * only job, so it waits for no longer than a probe does, and then for half of what is left of its lifetime at most.
+ * The probe's job waits and is tried again, unless its receiver says that it must not be or its lifetime is over. It
+ * may be the only job, so it waits for no longer than a probe does, and then for half of what is left of its lifetime
+ * at most.
  */
 function spare(
   told: Transition,

@@ -42,7 +42,9 @@ export interface Travelled {
   clock: ClockState;
   /** The events that happened meanwhile, in order. */
   passed: ClockEvent[];
-  /** Whether everything that was due has happened; false if deliveries are still in flight, or jobs cannot be claimed. */
+  /**
+   * Whether everything that was due has happened; false if deliveries are still in flight, or jobs cannot be claimed.
+   */
   isSettled: boolean;
 }
 

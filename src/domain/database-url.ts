@@ -21,7 +21,8 @@ const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', '
 const TARGETS = ['read-write', 'primary'];
 
 /**
- * Reads a URL that can name several servers, as libpq does: `postgres://user@a:5432,b:5432/database?target_session_attrs=read-write`.
+ * Reads a URL that can name several servers, as libpq does:
+ * `postgres://user@a:5432,b:5432/database?target_session_attrs=read-write`.
  * @returns a message if it is wrong; it repeats nothing of the URL, which has a password
  */
 export function parseDatabaseUrl(url: string): DatabaseUrl | string {
@@ -53,8 +54,8 @@ export function parseDatabaseUrl(url: string): DatabaseUrl | string {
 const WITH_TLS = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/g;
 
 /**
- * Says in the URL what the driver does. It takes these modes for `verify-full`, prints a warning, and will take them for
- * something weaker in its next version; `uselibpqcompat=true` asks for that today.
+ * Says in the URL what the driver does. It takes these modes for `verify-full`, prints a warning, and will take them
+ * for something weaker in its next version; `uselibpqcompat=true` asks for that today.
  */
 export function withExplicitTls(url: string): string {
   return /[?&]uselibpqcompat=true(?=[&#]|$)/.test(url) ? url : url.replace(WITH_TLS, '$1verify-full');

@@ -3,7 +3,9 @@ import type { RunningProcess } from './release.ts';
 
 /** The limits of the server that can refuse a connection. */
 export interface ConnectionFacts {
-  /** The limit with the least room: the server's own, without what is reserved; or that of the role or of the database. */
+  /**
+   * The limit with the least room: the server's own, without what is reserved; or that of the role or of the database.
+   */
   limit: 'server' | 'role' | 'database';
   /** Sessions that count for it, those of other programs included. */
   used: number;
@@ -12,7 +14,9 @@ export interface ConnectionFacts {
   allowed: number;
 }
 
-/** Most connections of a process to the server itself: pools, listener, lease lock, and two that end abandoned sessions. */
+/**
+ * Most connections of a process to the server itself: pools, listener, lease lock, and two that end abandoned sessions.
+ */
 const MOST = { direct: { api: 23, worker: 24 }, pooled: { api: 1, worker: 8 } };
 /** Share of a limit above which connections may soon be refused. */
 const FULL = 0.8;

@@ -7,7 +7,9 @@ export interface LockHolder {
   program: string;
   /** Whether a statement of it runs; false for a session that is idle in its transaction. */
   isActive: boolean;
-  /** Whether it waits for a lock itself, as a change of the schema does behind a dump; all others then wait behind it. */
+  /**
+   * Whether it waits for a lock itself, as a change of the schema does behind a dump; all others then wait behind it.
+   */
   isWaiting: boolean;
   /** Age of its transaction. */
   seconds: number;

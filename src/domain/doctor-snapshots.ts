@@ -25,7 +25,10 @@ export interface SnapshotFacts {
   blindRole: string | null;
 }
 
-/** From these ages on a holder is told, and is a warning. The alert JobferryTransactionOld has the same limit for sessions that do nothing. */
+/**
+ * From these ages on a holder is told, and is a warning. The alert JobferryTransactionOld has the same limit for
+ * sessions that do nothing.
+ */
 export const OLD_SNAPSHOT = { told: { seconds: 60, ids: 10_000 }, warned: { seconds: 300, ids: 100_000 } };
 
 const CHECK = 'bloat';
@@ -49,8 +52,8 @@ export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts
 }
 
 /**
- * "a session of ann (psql, pid 123, idle in transaction) has had a transaction open for 98 s and keeps its locks, but no dead row at this
- * moment"
+ * "a session of ann (psql, pid 123, idle in transaction) has had a transaction open for 98 s and keeps its locks, but
+ * no dead row at this moment"
  * @param rows the numbers of dead and live rows, where they are known
  */
 export function heldBy(holder: SnapshotHolder, rows?: string): string {

@@ -70,7 +70,9 @@ export function unavailable(message: string, stored: Stored, cause?: unknown): J
   return new JobferryError('unavailable', message, { stored, cause });
 }
 
-/** The database was not reached, or the connection to it was lost. All background work fails with it at the same time. */
+/**
+ * The database was not reached, or the connection to it was lost. All background work fails with it at the same time.
+ */
 export class DatabaseAway extends JobferryError {
   constructor(stored: Stored, cause: unknown) {
     super('unavailable', 'the database is not available', { stored, cause });

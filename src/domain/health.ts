@@ -16,17 +16,23 @@ type CountedAnswer =
 /** The attempts of the last hour, counted by the receiver's answer. */
 export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   attempts: number;
-  /** With those that the worker nacked, whatever the receiver had answered, and with failed probes of an open breaker. */
+  /**
+   * With those that the worker nacked, whatever the receiver had answered, and with failed probes of an open breaker.
+   */
   failed: number;
-  /** By the receiver's answer, or by the worker. Without failed probes, which the receiver refused or did not answer. */
+  /**
+   * By the receiver's answer, or by the worker. Without failed probes, which the receiver refused or did not answer.
+   */
   deferred: number;
   duration: Percentiles;
   warnings: readonly { warning: QueueWarning; message: string }[];
-  /** The last failure, and how many attempts have succeeded since; null unless most of the hour failed or was rejected. */
+  /**
+   * The last failure, and how many attempts have succeeded since; null unless most of the hour failed or was rejected.
+   */
   lastFailure: LastFailure | null;
   /**
-   * The attempts with which the queue ended in failure, where they are not those of the hour: a warning is about them, unless they are too
-   * few. Null otherwise.
+   * The attempts with which the queue ended in failure, where they are not those of the hour: a warning is about them,
+   * unless they are too few. Null otherwise.
    */
   past: PastAttempts | null;
 }
@@ -63,8 +69,8 @@ export function refusedOf({
 }
 
 /**
- * Whether the answers of the receiver are the reason of failures, and not the reports of its worker, which has a 2xx answer
- * behind it.
+ * Whether the answers of the receiver are the reason of failures, and not the reports of its worker, which has a 2xx
+ * answer behind it.
  */
 export function isByAnswers(health: Pick<QueueHealth, CountedAnswer | 'attempts'>): boolean {
   return health.unauthorized >= LEAST_BAD_ANSWERS || refusedOf(health) > health.attempts / 2;
@@ -214,10 +220,10 @@ function underPressure(totals: AttemptTotals): Warnings {
 }
 
 /**
- * Returns how many attempts were failed probes of an open breaker (`domain/breaker`). They put their job off, so they count as deferred,
- * but the receiver refused them or did not answer, which else only failed attempts have behind them. The statements of alerts and of the
- * order by trouble count in the same way (`db/insight/failed-probes.ts`). If workers failed to report on jobs of the same queue, there may
- * have been more.
+ * Returns how many attempts were failed probes of an open breaker (`domain/breaker`). They put their job off, so they
+ * count as deferred, but the receiver refused them or did not answer, which else only failed attempts have behind them.
+ * The statements of alerts and of the order by trouble count in the same way (`db/insight/failed-probes.ts`). If
+ * workers failed to report on jobs of the same queue, there may have been more.
  */
 function failedProbesOf(totals: AttemptTotals): number {
   return Math.min(totals.deferred, Math.max(refusedOf(totals) - totals.failed, 0));

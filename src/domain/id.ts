@@ -1,4 +1,7 @@
-/** The form of the ids that the database makes (`jobferry_id`). No row has an id in another form, so a query for one is not needed. */
+/**
+ * The form of the ids that the database makes (`jobferry_id`).
+ * No row has an id in another form, so a query for one is not needed.
+ */
 const ID = /^[0-9a-f]{24}$/;
 
 export function isId(text: string): boolean {

@@ -1,7 +1,9 @@
 import type { DeadReason, JobStatus } from './job.ts';
 import type { WaitReason } from './waiting.ts';
 
-/** The states by which dashboards count and filter jobs: the spec's `pending`, split into four, and the other statuses. */
+/**
+ * The states by which dashboards count and filter jobs: the spec's `pending`, split into four, and the other statuses.
+ */
 export const JOB_STATES = [
   /** Pending, and its `scheduledFor` has come. */
   'due',
@@ -97,7 +99,9 @@ export interface JobFilter {
   idempotencyKeyContains?: string | undefined;
   /** Literal, case-insensitive substring of `lastError`. */
   errorContains?: string | undefined;
-  /** Status codes of the answer to the last attempt. With `webhookStatusClasses` as well, a job matches if either does. */
+  /**
+   * Status codes of the answer to the last attempt. With `webhookStatusClasses` as well, a job matches if either does.
+   */
   webhookStatusCodes?: readonly number[] | undefined;
   /** First digits: 2 for 2xx and so on; 0 for no answer. A job that was never attempted has no class. */
   webhookStatusClasses?: readonly number[] | undefined;

@@ -67,7 +67,9 @@ export type QueueEffect =
   | { kind: 'hold'; ms: number }
   /** The probe has ended: the queue returns to its concurrency, unless another hold was set meanwhile. */
   | { kind: 'resume' }
-  /** The receiver answered 2xx and the attempt is over: an open breaker closes, and failures are counted from 0 again. */
+  /**
+   * The receiver answered 2xx and the attempt is over: an open breaker closes, and failures are counted from 0 again.
+   */
   | { kind: 'alive' }
   /** As `alive`, but the attempt goes on until its report, and so does an ordinary probe. */
   | { kind: 'accepted' }

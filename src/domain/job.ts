@@ -22,8 +22,8 @@ export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
 /**
  * Why a job died. The spec names the first two; D8, D9, D10 and D17 name the others. A client requests
- * `cancelled`, which leaves no dead letter (docs/decisions/0005). `nacked` is a nack with `retryable: false`, or an answer
- * that says the same (D39).
+ * `cancelled`, which leaves no dead letter (docs/decisions/0005). `nacked` is a nack with `retryable: false`, or an
+ * answer that says the same (D39).
  * Operators group jobs by the reason, and read `lastError`.
  */
 export const DEAD_REASONS = [

@@ -2,7 +2,9 @@ import type { Access } from './access.ts';
 import { invalidField, JobferryError } from './errors.ts';
 import { LIMITS } from './queue.ts';
 
-/** The rights of API keys: what a key may do, in which queues, and until when. A key without limits may do everything. */
+/**
+ * The rights of API keys: what a key may do, in which queues, and until when. A key without limits may do everything.
+ */
 
 /**
  * - `publish`: publish jobs

@@ -4,14 +4,16 @@ import { type AttemptTotals, NO_ATTEMPTS, STATS_BUCKET_SECONDS, sumOf } from './
 /**
  * Trouble of a queue, or of a receiver with the attempts of all its queues: it fails, or it rejects the signature.
  *
- * The rule. Attempts are counted in spans of five minutes; those of spans in which none succeeded or failed do not count.
- * 1. Trouble is there after a span if most of at least ten attempts failed, or a twentieth of the answers were 401 (three at least), in
- *    the hour that ends with that span; or if ten attempts have failed since the last span with a success.
+ * The rule. Attempts are counted in spans of five minutes; those of spans in which none succeeded or failed do not
+ * count.
+ * 1. Trouble is there after a span if most of at least ten attempts failed, or a twentieth of the answers were 401
+ *    (three at least), in the hour that ends with that span; or if ten attempts have failed since the last span with a
+ *    success.
  * 2. After a span in which all attempts failed, trouble of before it is still there.
  * 3. Ten successes in a row since the last failure end it, as does a success after which 1 does not hold.
  *
- * So only a success ends trouble: the rule knows the times of attempts, and not the present. It forgets what the statistics forget, after
- * retention.
+ * So only a success ends trouble: the rule knows the times of attempts, and not the present. It forgets what the
+ * statistics forget, after retention.
  */
 export interface LastingTrouble {
   warnings: readonly Warning[];
@@ -19,10 +21,14 @@ export interface LastingTrouble {
   totals: AttemptTotals;
   /** Start of the first span of these. */
   fromMs: number;
-  /** Start of the newest span with a failure, and how many attempts succeeded in later ones: ten have ended the trouble. */
+  /**
+   * Start of the newest span with a failure, and how many attempts succeeded in later ones: ten have ended the trouble.
+   */
   failedMs: number;
   succeeded: number;
-  /** Start of a span with successes before it, whose order decides whether the trouble had ended then; null without one. */
+  /**
+   * Start of a span with successes before it, whose order decides whether the trouble had ended then; null without one.
+   */
   mixedMs: number | null;
 }
 
@@ -102,7 +108,10 @@ function outageOf(failed: readonly SpanTotals[]): Judgement | null {
   return failuresOf(sumOf(failed)) < LEAST_ATTEMPTS ? null : [failed, ['failing']];
 }
 
-/** The attempts of the newest spans in which none succeeded, too few for a warning; null if an attempt succeeded in the newest one. */
+/**
+ * The attempts of the newest spans in which none succeeded, too few for a warning;
+ * null if an attempt succeeded in the newest one.
+ */
 export function lastFailuresOf(spans: readonly SpanTotals[]): { totals: AttemptTotals; fromMs: number } | null {
   const firstSuccess = spans.findIndex(({ success }) => success > 0);
   const failed = firstSuccess === -1 ? spans : spans.slice(0, firstSuccess);

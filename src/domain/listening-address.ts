@@ -13,8 +13,8 @@ export function boundUrl(host: string, port: number): string {
 }
 
 /**
- * Returns the address at which people on this machine reach a server; null for a unix socket. A server on all addresses is
- * also on that of this machine.
+ * Returns the address at which people on this machine reach a server; null for a unix socket. A server on all addresses
+ * is also on that of this machine.
  * @param bound as `boundUrl` returns it
  */
 export function localUrl(bound: string): string | null {

@@ -16,8 +16,8 @@ export const DELIVERY_ERRORS = [
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
 /**
- * Why a delivery could not begin although no receiver is to blame: parts of the operator's own network, or limits of the
- * process (D38). Such a delivery is no attempt.
+ * Why a delivery could not begin although no receiver is to blame: parts of the operator's own network, or limits of
+ * the process (D38). Such a delivery is no attempt.
  */
 export const OWN_FAILURES = ['proxy_unreachable', 'resolver_unreachable', 'no_descriptors', 'no_local_port'] as const;
 export type OwnFailure = (typeof OWN_FAILURES)[number];
@@ -35,8 +35,8 @@ const OWN_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the text of a failure is one of Jobferry's own. The other texts are reasons that a worker sent with a nack or a
- * defer.
+ * Whether the text of a failure is one of Jobferry's own. The other texts are reasons that a worker sent with a nack or
+ * a defer.
  */
 export function isOwnError(text: string): boolean {
   return OWN_ERRORS.has(text) || /^HTTP \d{3}$/.test(text);
@@ -105,7 +105,10 @@ export function classify(answer: DeliveryAnswer, now: number): Outcome {
   return { kind: 'failed', statusCode, error: `HTTP ${statusCode}`, ...(isPermanent ? { isPermanent } : {}) };
 }
 
-/** The date forms of RFC 9110. Senders may use the first one only, recipients accept all; `Date.parse` alone accepts far too much. */
+/**
+ * The date forms of RFC 9110. Senders may use the first one only, recipients accept all;
+ * `Date.parse` alone accepts far too much.
+ */
 const HTTP_DATES = [
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
   /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,

@@ -7,8 +7,9 @@ type Test = Extract<PayloadCondition, { kind: 'test' }>;
 export type EachPayload = (visit: (payload: unknown) => void) => Promise<void>;
 
 /**
- * Returns why a payload condition may match nothing: a path that no sampled payload has, with the most similar path that
- * occurs, or a value of another type than those at the path. Null if there is no such reason, or nothing was sampled.
+ * Returns why a payload condition may match nothing: a path that no sampled payload has, with the most similar path
+ * that occurs, or a value of another type than those at the path. Null if there is no such reason, or nothing was
+ * sampled.
  */
 export async function payloadHint(payload: JobFilter['payload'], each: EachPayload): Promise<string | null> {
   return payload === undefined ? null : hintOf(payload, each);

@@ -7,8 +7,8 @@ export const ANY = Symbol('any element');
 export type PathStep = string | typeof ANY;
 
 /**
- * Splits a path into its steps, outermost first: `items.0.sku` has three. A backslash escapes a dot, a backslash or a `*`
- * within a name.
+ * Splits a path into its steps, outermost first: `items.0.sku` has three. A backslash escapes a dot, a backslash or a
+ * `*` within a name.
  * @throws JobferryError `invalid_request`
  */
 export function parsePath(path: string): PathStep[] {
@@ -81,7 +81,9 @@ export function pathsOf(payload: unknown): string[] {
   return paths;
 }
 
-/** Returns the values at a path that a condition can compare with: the value, or the elements of an array, each once. */
+/**
+ * Returns the values at a path that a condition can compare with: the value, or the elements of an array, each once.
+ */
 export function valuesAt(payload: unknown, names: readonly PathStep[]): JsonScalar[] {
   let found: unknown[] = [payload];
   for (const name of names) found = found.flatMap((value) => membersOf(value, name)).slice(0, MAX_PATHS);

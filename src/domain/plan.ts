@@ -41,8 +41,8 @@ export function planNamed(plans: PlanTable, name: string): Plan {
 }
 
 /**
- * Returns the plan for an account whose plan is not in the table, for example after an operator renamed one. Each limit is
- * the lowest that any plan has, so the account's jobs continue and the account gains nothing.
+ * Returns the plan for an account whose plan is not in the table, for example after an operator renamed one. Each limit
+ * is the lowest that any plan has, so the account's jobs continue and the account gains nothing.
  */
 export function strictestPlan(plans: PlanTable): Plan {
   const all = Object.values(plans);

@@ -1,6 +1,6 @@
 /**
- * The jobs that use the slots of a queue, in words that the dashboard, the command line, the reason why a job waits, and
- * alerts share, so that they never tell different stories.
+ * The jobs that use the slots of a queue, in words that the dashboard, the command line, the reason why a job waits,
+ * and alerts share, so that they never tell different stories.
  */
 
 export interface SlotsInUse {

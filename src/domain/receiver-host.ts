@@ -1,20 +1,23 @@
 import { parsedUrl } from './parsed-url.ts';
 
 /**
- * Returns the receiver of a webhook: the host of its URL in lower case, with the port unless it is the scheme's own, such as
- * `api.partner.com` or `api.partner.com:8443`. Null for a text that is no URL.
+ * Returns the receiver of a webhook: the host of its URL in lower case, with the port unless it is the scheme's own,
+ * such as `api.partner.com` or `api.partner.com:8443`. Null for a text that is no URL.
  */
 export function receiverOf(webhookUrl: string): string | null {
   return parsedUrl(webhookUrl)?.host ?? null;
 }
 
-/** Longer than each host with its scheme and port, so that a text of a megabyte, which a client chooses, is not parsed. */
+/**
+ * Longer than each host with its scheme and port, so that a text of a megabyte, which a client chooses, is not parsed.
+ */
 const MAX_TYPED = 300;
 
 /**
- * Returns a receiver as `receiverOf` has it. People may write it with space around it, with capitals or letters of their language
- * (`bücher.example`), or as a URL. A port 443 or 80 after a host alone stays, because a webhook of the other scheme is stored with it: in
- * `api.partner.com:443` it is that of `http://api.partner.com:443/`. A text that is no host matches no receiver.
+ * Returns a receiver as `receiverOf` has it. People may write it with space around it, with capitals or letters of
+ * their language (`bücher.example`), or as a URL. A port 443 or 80 after a host alone stays, because a webhook of the
+ * other scheme is stored with it: in `api.partner.com:443` it is that of `http://api.partner.com:443/`. A text that is
+ * no host matches no receiver.
  */
 export function asReceiver(text: string): string {
   const typed = text.trim();

@@ -16,8 +16,8 @@ export interface SchemaFacts {
 }
 
 /**
- * `own`: the process knows the whole schema. `beside`: a later release has migrated the database, and this one may run on it.
- * `too_old`: a later release has, and this one may not. `unknown`: the database does not say that this one may.
+ * `own`: the process knows the whole schema. `beside`: a later release has migrated the database, and this one may run
+ * on it. `too_old`: a later release has, and this one may not. `unknown`: the database does not say that this one may.
  */
 export type Standing = 'own' | 'beside' | 'too_old' | 'unknown';
 
@@ -132,8 +132,9 @@ export interface ProcessSettings {
 }
 
 /**
- * Variables that must be the same for all processes, with what happens if they are not: any API takes a request, any worker
- * delivers a job, and any of them removes it. Addresses, proxies, name servers and limits of load are those of one process or machine.
+ * Variables that must be the same for all processes, with what happens if they are not: any API takes a request, any
+ * worker delivers a job, and any of them removes it. Addresses, proxies, name servers and limits of load are those of
+ * one process or machine.
  */
 export const SHARED_SETTINGS = {
   PLANS: 'limits depend on the process',

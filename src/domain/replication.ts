@@ -21,8 +21,9 @@ export interface ReplicationFault {
 const NOT_ON_STANDBY = ['local', 'remote_write'];
 
 /**
- * Finds out whether a job that was accepted survives the loss of the primary. `off` is not among the results, because it is wrong
- * without standbys as well. A server that names synchronous standbys has standbys, even if none is connected at the moment.
+ * Finds out whether a job that was accepted survives the loss of the primary. `off` is not among the results, because
+ * it is wrong without standbys as well. A server that names synchronous standbys has standbys, even if none is
+ * connected at the moment.
  */
 export function replicationFaults(facts: ReplicationFacts): ReplicationFault[] {
   const { synchronous_commit: commit, synchronous_standby_names: names, standbys, synchronous } = facts;

@@ -7,7 +7,10 @@ export const SESSION_LIMITS = {
   /** Sessions of one member, of one API key, or of all sign-in links. */
   ofHolder: 20,
   ofAccount: 1000,
-  /** Sign-ins in a minute of one member, of one API key, or with all sign-in links. Each leaves an entry in the audit log. */
+  /**
+   * Sign-ins in a minute of one member, of one API key, or with all sign-in links.
+   * Each leaves an entry in the audit log.
+   */
   signInsPerMinute: 20,
   /** Members of one account. A further person is refused. */
   members: 10_000,

@@ -9,8 +9,8 @@ import { printable } from './text.ts';
 /** Queues of one call: more than an account can have live ones. */
 export const MAX_CHOSEN = 1000;
 /**
- * Entries that the audit log of an account may get in 24 hours before deeds with several queues are refused: each of them may
- * write a thousand, and they are kept for 366 days. Changes of one queue go on.
+ * Entries that the audit log of an account may get in 24 hours before deeds with several queues are refused: each of
+ * them may write a thousand, and they are kept for 366 days. Changes of one queue go on.
  */
 export const MAX_AUDITED_A_DAY = 50_000;
 
@@ -52,7 +52,8 @@ export interface Chosen {
 /**
  * Returns the chosen queues, each once.
  * @param live the live queues of the account
- * @throws JobferryError `invalid_fields` (not exactly one way to choose, too many), `not_found` (nothing delivers to the receiver)
+ * @throws JobferryError `invalid_fields` (not exactly one way to choose, too many), `not_found` (nothing delivers to
+ * the receiver)
  */
 export function chosenOf({ ids, names, receiver }: QueueChoice, live: readonly Named[]): Chosen[] {
   if ([ids, names, receiver].filter((way) => way != null).length !== 1)
@@ -91,7 +92,8 @@ export interface FormerLimits extends Limits {
 }
 
 /**
- * Returns the limits of an undo by queue: of those that still have what the action set, the former values of what it set.
+ * Returns the limits of an undo by queue: of those that still have what the action set,
+ * the former values of what it set.
  * @param limits what the action set
  */
 export function undoneLimits(

@@ -9,7 +9,10 @@ export function countShortHolds(before: number, askedMs: number): number {
   return askedMs < SHORT_HOLD_MS ? before + 1 : 0;
 }
 
-/** Stretches short holds: a receiver that keeps requesting an immediate retry would use up a job's holds within a second (D6). */
+/**
+ * Stretches short holds: a receiver that keeps requesting an immediate retry would use up a job's holds within a second
+ * (D6).
+ */
 export function stretchedHoldMs(askedMs: number, shortHolds: number): number {
   if (shortHolds <= SHORT_HOLDS_AS_ASKED) return askedMs;
   return Math.min(SHORT_HOLD_MS * 2 ** (shortHolds - SHORT_HOLDS_AS_ASKED - 1), LONGEST_STRETCHED_HOLD_MS);

@@ -1,6 +1,6 @@
 /**
- * A secret that is short, or that no header or variable could hold, is refused. Whether a long one is random cannot be seen: a client
- * that chooses its secret answers for it, as for any password.
+ * A secret that is short, or that no header or variable could hold, is refused. Whether a long one is random cannot be
+ * seen: a client that chooses its secret answers for it, as for any password.
  */
 const FORM = /^[\x21-\x7e]{24,128}$/;
 

@@ -1,6 +1,6 @@
 /**
- * The trace context of a job (https://www.w3.org/TR/trace-context/), as it is stored: a `traceparent`, and after a space the
- * `tracestate` if there is one.
+ * The trace context of a job (https://www.w3.org/TR/trace-context/), as it is stored: a `traceparent`, and after a
+ * space the `tracestate` if there is one.
  */
 
 /** Version, trace id, parent id, flags; a later version may have more after that. */
@@ -19,8 +19,8 @@ const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,2
 const TRACEPARENT_LENGTH = 55;
 
 /**
- * Stored instead of a trace context that began in Jobferry and is not sampled: most jobs of a service that samples a few,
- * and nothing but a delivery needs such a context.
+ * Stored instead of a trace context that began in Jobferry and is not sampled: most jobs of a service that samples a
+ * few, and nothing but a delivery needs such a context.
  */
 export const NOT_SAMPLED = '-';
 
@@ -29,7 +29,10 @@ export function traceOfJob(stored: string | null, jobId: string): string | null 
   return stored === NOT_SAMPLED ? `00-${jobId}${jobId.slice(16)}-${jobId.slice(8)}-00` : stored;
 }
 
-/** The headers of a request by their names in lower case. Node joins equal ones, so two `traceparent` are not well-formed. */
+/**
+ * The headers of a request by their names in lower case. Node joins equal ones,
+ * so two `traceparent` are not well-formed.
+ */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** @returns the trace context of a request; null if there is none, or its `traceparent` is not well-formed */

@@ -153,7 +153,9 @@ interface Failure {
   isFinal?: boolean | undefined;
 }
 
-/** The attempt counts as failed. The job is retried with backoff while attempts and lifetime remain (D4, D8, D9, D10). */
+/**
+ * The attempt counts as failed. The job is retried with backoff while attempts and lifetime remain (D4, D8, D9, D10).
+ */
 function fail(job: JobState, rules: DeliveryRules, failure: Failure, moment: Moment): Transition {
   if (failure.isFinal) return failForGood(job, rules, failure, 'nacked');
   if (job.attempts >= job.maxAttempts) return failForGood(job, rules, failure, 'attempts_exhausted');

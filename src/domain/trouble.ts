@@ -16,16 +16,19 @@ export interface TroubleFacts {
 
 /** A due job that waits for longer means that the queue falls behind. */
 const BEHIND_MS = 60_000;
-/** The severity decides before the cost, and this before the age of the oldest due job, as far as a safe integer has room for them. */
+/**
+ * The severity decides before the cost, and this before the age of the oldest due job,
+ * as far as a safe integer has room for them.
+ */
 const SEVERITY = 10 ** 12;
 const COST = 10 ** 5;
 
 /**
- * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail or
- * whose breaker is open, then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then
- * paused ones, then all others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, broken,
- * held, failing, behind. Of equally severe queues the one that costs most has more trouble, and of those the one whose oldest due job
- * waits longest. A queue that needs no hand has 0.
+ * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or
+ * fail or whose breaker is open, then queues that fall behind or have a slow receiver, then held ones and those with
+ * backpressure, then paused ones, then all others. Of several conditions the first counts, in the order of the
+ * dashboard: paused, rejected, broken, held, failing, behind. Of equally severe queues the one that costs most has more
+ * trouble, and of those the one whose oldest due job waits longest. A queue that needs no hand has 0.
  */
 export function troubleOf(facts: TroubleFacts): number {
   const severity = severityOf(facts);

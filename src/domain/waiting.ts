@@ -87,11 +87,15 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
 /** Why a queue delivers none of its due jobs, or `due`. */
 export interface QueueWait {
   reason: WaitReason;
-  /** Jobs that are scheduled for this time or later wait for that time instead; null if the reason holds for all jobs. */
+  /**
+   * Jobs that are scheduled for this time or later wait for that time instead; null if the reason holds for all jobs.
+   */
   until: Date | null;
 }
 
-/** Returns the part of `whyWaiting` that is the same for all jobs of a queue, so that jobs can be found by their reason. */
+/**
+ * Returns the part of `whyWaiting` that is the same for all jobs of a queue, so that jobs can be found by their reason.
+ */
 export function waitOfQueue(queue: WaitingQueue, now: Date): QueueWait {
   const { reason, earliestAt } = whyWaiting(DUE_LONG_AGO, queue, now);
   if (reason === 'queue_deleted' || reason === 'paused') return { reason, until: null };

@@ -2,7 +2,9 @@ import { healthOf, LEAST_SINCE, type QueueWarning, withoutTrouble } from './heal
 import { lastingTroubleOf, outcomesOf, type SpanTotals } from './lasting-trouble.ts';
 import { STATS_BUCKET_SECONDS, sumOf } from './statistics.ts';
 
-/** When each present warning began. A warning that is missing has lasted for longer than the statistics that were read. */
+/**
+ * When each present warning began. A warning that is missing has lasted for longer than the statistics that were read.
+ */
 export type WarningStarts = ReadonlyMap<QueueWarning, Date>;
 
 const SPAN_MS = STATS_BUCKET_SECONDS * 1000;
@@ -18,8 +20,8 @@ export function warningRange(nowMs: number): { from: Date; to: Date } {
 }
 
 /**
- * Returns the start of the five minutes in which each present warning began. It walks back in steps of five minutes, and
- * computes at each which warnings there were then, until the warning is not there.
+ * Returns the start of the five minutes in which each present warning began. It walks back in steps of five minutes,
+ * and computes at each which warnings there were then, until the warning is not there.
  * @param rows statistics of spans of five minutes, with their start in milliseconds
  */
 export function warningStarts(rows: readonly SpanTotals[], nowMs: number, webhookTimeoutMs: number): WarningStarts {

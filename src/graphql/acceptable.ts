@@ -7,8 +7,8 @@ const DOCUMENTS = ['application/graphql-response+json', 'application/json'];
 const PARTS = 'multipart/mixed';
 
 /**
- * Refuses an operation before it runs if the client accepts no format of its answer. Yoga alone would run the operation,
- * even a mutation, and then send a 406 without a body.
+ * Refuses an operation before it runs if the client accepts no format of its answer. Yoga alone would run the
+ * operation, even a mutation, and then send a 406 without a body.
  */
 export function acceptable(): Plugin<GraphQLContext, { requestId: string }> {
   const refused = new WeakSet<Request>();
@@ -44,7 +44,9 @@ function notAcceptable(fetchAPI: FetchAPI, message: string, requestId: string): 
   return new fetchAPI.Response(body, { status: 406, headers });
 }
 
-/** Reads the header as Yoga does: only UTF-8 is acceptable, and of the weights only 0, which refuses a type, matters. */
+/**
+ * Reads the header as Yoga does: only UTF-8 is acceptable, and of the weights only 0, which refuses a type, matters.
+ */
 function accepts({ headers }: Request, types: readonly string[]): boolean {
   const ranges = (headers.get('accept') || '*/*').replace(/\s/g, '').toLowerCase().split(',');
   return ranges.some((range) => {

@@ -1,12 +1,14 @@
 import { JobferryError } from '../domain/errors.ts';
 import { nextSlice, SLICE } from '../pacing/slices.ts';
 
-/** Maximum total length of payloads and webhook answers in one response, in characters. The first text may be longer. */
+/**
+ * Maximum total length of payloads and webhook answers in one response, in characters. The first text may be longer.
+ */
 const MAX_TEXT = 8 * 1024 * 1024;
 
 /**
- * The long texts of one response. Prices do not limit their length, a response is built in memory, and one job may have a
- * payload of a megabyte.
+ * The long texts of one response. Prices do not limit their length, a response is built in memory, and one job may have
+ * a payload of a megabyte.
  */
 export class AnswerTexts {
   #taken = 0;

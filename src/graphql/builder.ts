@@ -17,8 +17,9 @@ const ONE_EACH = { field: 1, multiplier: 1 };
 type Model<Name extends keyof PrismaTypes, Shape> = Omit<PrismaTypes[Name], 'Shape'> & { Shape: Shape };
 
 /**
- * Prisma's models with the columns that are read of them. Loaders read queues and jobs without secrets, payloads and answers, so a
- * field that exposes one of these does not compile. The account is that of the request, which is more than its row.
+ * Prisma's models with the columns that are read of them. Loaders read queues and jobs without secrets, payloads and
+ * answers, so a field that exposes one of these does not compile. The account is that of the request, which is more
+ * than its row.
  */
 export interface Models extends Omit<PrismaTypes, 'Account' | 'Queue' | 'Job'> {
   Account: Model<'Account', Pick<PrismaTypes['Account']['Shape'], 'id' | 'name' | 'plan'>>;

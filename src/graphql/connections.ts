@@ -26,8 +26,8 @@ interface Placed<T> {
 const OF_ITEMS = ['nodes', 'edges', 'pageInfo', 'hint'];
 
 /**
- * Returns a page of an ordered list. One item more than the page has is read, to know whether the list continues. If no field
- * that needs an item is selected, as for the total alone, no item is read.
+ * Returns a page of an ordered list. One item more than the page has is read, to know whether the list continues. If no
+ * field that needs an item is selected, as for the total alone, no item is read.
  * @param count counts the whole list, at most once and only if a total is selected that the page does not show
  */
 export async function pageOf<T>(

@@ -54,8 +54,8 @@ function tokensOf({ loc }: DocumentNode): number {
 const KEPT = { documents: 500, tokens: 100_000, length: 50_000 };
 
 /**
- * Keeps valid documents that came last, because parsing and checking one takes longer than most queries. Refused ones are not
- * kept: their errors take more than they.
+ * Keeps valid documents that came last, because parsing and checking one takes longer than most queries. Refused ones
+ * are not kept: their errors take more than they.
  */
 export function keptDocuments(limits = KEPT): Plugin {
   const kept = new Map<string, { document: DocumentNode; tokens: number }>();

@@ -193,7 +193,9 @@ function tooMuchUnread(): GraphQLError {
   });
 }
 
-/** Sets the HTTP status 400 for a result without `data`: nothing ran, because the document or its variables are wrong. */
+/**
+ * Sets the HTTP status 400 for a result without `data`: nothing ran, because the document or its variables are wrong.
+ */
 const badRequests: Plugin = {
   onResultProcess({ result, request }) {
     if (Array.isArray(result) || !('errors' in result)) return;

@@ -27,8 +27,8 @@ export interface Loaders extends QueueLoaders {
   /** The text is null if it cannot be decrypted. */
   payload: DataLoader<string, { text: string | null } | null>;
   /**
-   * Sizes of payloads and at least as many of their first characters as the key asks for. The key is the id of the job, a
-   * colon, and a number of characters; 0 for the size only.
+   * Sizes of payloads and at least as many of their first characters as the key asks for. The key is the id of the job,
+   * a colon, and a number of characters; 0 for the size only.
    */
   payloadHead: DataLoader<string, { bytes: number; preview: string | null } | null>;
   /** The stored answer of the webhook to jobs that await a report. */
@@ -90,8 +90,8 @@ interface Sources {
 const MAX_ATTEMPTS = 5000;
 
 /**
- * Reads the rows that many items of one response need in one statement for all items. Rows are read by account, so ids of
- * other accounts are not found.
+ * Reads the rows that many items of one response need in one statement for all items. Rows are read by account, so ids
+ * of other accounts are not found.
  */
 export function createLoaders({ prisma, stored, services, texts }: Sources, account: Account): Loaders {
   const accountId = account.id;

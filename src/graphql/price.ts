@@ -18,8 +18,8 @@ import {
 } from 'graphql';
 
 /**
- * Maximum price of a request. One is a tenth of a millisecond of a database connection or of this process, with a million
- * jobs (docs/graphql.md has the measurements), so the maximum is two seconds.
+ * Maximum price of a request. One is a tenth of a millisecond of a database connection or of this process, with a
+ * million jobs (docs/graphql.md has the measurements), so the maximum is two seconds.
  */
 export const MAX_PRICE = 20_000;
 
@@ -48,7 +48,10 @@ interface Pricing {
 /** Error code of a request that is too expensive or too large. */
 export const TOO_COMPLEX = 'TOO_COMPLEX';
 
-/** Returns the refusal of an operation that is too expensive or whose variables are not valid; null for other operations. */
+/**
+ * Returns the refusal of an operation that is too expensive or whose variables are not valid;
+ * null for other operations.
+ */
 export function refusalOf(operation: PricedOperation): GraphQLError | null {
   const price = priceOf(operation);
   if (price instanceof GraphQLError) return price;

@@ -34,7 +34,9 @@ export const PRICE = {
   payloadSuggestions: 500,
   bulk: 2000,
   usage: 10,
-  /** A deed with all queues of an account: 1000 changes, their audit entries and wake-ups, most of it in one statement. */
+  /**
+   * A deed with all queues of an account: 1000 changes, their audit entries and wake-ups, most of it in one statement.
+   */
   severalQueues: 2000,
   /** The rows of all queues of the account. */
   receivers: 50,
@@ -94,8 +96,8 @@ export function timelinePrice({ from, to, bucketSeconds }: SpanArgs): { field: n
 }
 
 /**
- * Price of the timeline of all queues together, whose number is not known: as of the timelines of ten. The database adds up
- * thirty busy ones in that time, and takes at most 2 s like a search. The points exist once.
+ * Price of the timeline of all queues together, whose number is not known: as of the timelines of ten. The database
+ * adds up thirty busy ones in that time, and takes at most 2 s like a search. The points exist once.
  */
 export function totalTimelinePrice(args: SpanArgs): { field: number; multiplier: number } {
   const { field, multiplier } = timelinePrice(args);

@@ -24,8 +24,9 @@ const HEADER = 'jobferry-read-from';
 type Context = GraphQLContext & YogaInitialContext & { res: ServerResponse };
 
 /**
- * Lets queries read from the replica, and says so in the answer. Mutations, and what they return, and subscriptions use the
- * primary. After a mutation, or an event of a subscription, the queries of that client need a replica that has the change.
+ * Lets queries read from the replica, and says so in the answer. Mutations, and what they return, and subscriptions use
+ * the primary. After a mutation, or an event of a subscription, the queries of that client need a replica that has the
+ * change.
  */
 export function readingFrom({ replica, sources, changes, rememberSeconds }: ReplicaReads): Plugin<Context> {
   async function admit(context: Context): Promise<Admission> {

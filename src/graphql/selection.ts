@@ -11,9 +11,9 @@ import {
 type Info = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
 
 /**
- * The fields that a client selects below a field. Resolvers that read rows use it to read in the same statement what the fields of the
- * rows need, and to read nothing that is not selected. Conditions on types are not examined: a field counts as selected if it
- * is for some type.
+ * The fields that a client selects below a field. Resolvers that read rows use it to read in the same statement what
+ * the fields of the rows need, and to read nothing that is not selected. Conditions on types are not examined: a field
+ * counts as selected if it is for some type.
  */
 export class Selection {
   readonly #sets: readonly SelectionSetNode[];

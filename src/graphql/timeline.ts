@@ -2,13 +2,15 @@ import { Starts } from '../pacing/starts.ts';
 import { builder } from './builder.ts';
 import type { GraphQLContext } from './context.ts';
 
-/** The executor needs about half a millisecond for a day of points, and goes through all points of a list in one turn. */
+/**
+ * The executor needs about half a millisecond for a day of points, and goes through all points of a list in one turn.
+ */
 const turns = new Starts({ items: 1, ms: 1 });
 
 /**
- * Resolves with the points in a turn of the event loop that has no other list of points, from the accounts in turn. The charts
- * of one response, and of all requests that share a result, come out of the database together: one after the other they would
- * keep deliveries waiting for tenths of a second.
+ * Resolves with the points in a turn of the event loop that has no other list of points, from the accounts in turn. The
+ * charts of one response, and of all requests that share a result, come out of the database together: one after the
+ * other they would keep deliveries waiting for tenths of a second.
  */
 export function inTurn<Point>({ account }: Pick<GraphQLContext, 'account'>, points: Point[]): Promise<Point[]> {
   return new Promise((resolve) => turns.add(account.id, () => resolve(points)));

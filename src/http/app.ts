@@ -69,8 +69,9 @@ export interface AppOptions {
 }
 
 /**
- * The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. A request passes the
- * steps of `beforeExpress`, then those of its kind of path; each step may answer, and then no later one sees the request.
+ * The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. A request passes
+ * the steps of `beforeExpress`, then those of its kind of path; each step may answer, and then no later one sees the
+ * request.
  */
 export function createApp(options: AppOptions): Express {
   const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
@@ -108,7 +109,8 @@ export function createApp(options: AppOptions): Express {
         logInitialization: false,
         responseValidation: true,
         globalMiddleware: [
-          // The client, its limits and its rights are checked before the body is read, so that a refused request costs no memory.
+          // The client, its limits and its rights are checked before the body is read,
+          // so that a refused request costs no memory.
           byKey,
           limits,
           keyRights(services),
@@ -198,8 +200,8 @@ const namingIgnored: RequestHandler = (req, res, next) => {
 };
 
 /**
- * Browsers then use https for this host, for 30 days: a host that goes back to http is to be reached again. Not for another port,
- * because they use https for all ports of the host.
+ * Browsers then use https for this host, for 30 days: a host that goes back to http is to be reached again. Not for
+ * another port, because they use https for all ports of the host.
  */
 const ONLY_HTTPS = 'max-age=2592000';
 

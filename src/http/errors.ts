@@ -46,7 +46,9 @@ export function metadataOf(req: Request): RouteMetadata | undefined {
   return tsRestRoute.metadata as RouteMetadata | undefined;
 }
 
-/** A bad path parameter gives 404. A bad body gives messages per field or one message, anything else one message (D22). */
+/**
+ * A bad path parameter gives 404. A bad body gives messages per field or one message, anything else one message (D22).
+ */
 export function refuseInvalidRequest(error: RequestValidationError, req: Request, res: Response): void {
   const { pathParams, body, query, headers } = error;
   if (isPublish(req)) counts.refusedPublishes.add(pathParams === null ? 'invalid' : 'not_found');

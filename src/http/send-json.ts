@@ -14,8 +14,8 @@ const SECOND_CHECK_MS = 500;
 export type SendJson = (res: ServerResponse, body: unknown) => void;
 
 /**
- * Takes the place of Express's `res.json`, which would change source text (D26). If the account has too many unread answers,
- * a long result of a GET is not sent. The result of a write is always sent.
+ * Takes the place of Express's `res.json`, which would change source text (D26). If the account has too many unread
+ * answers, a long result of a GET is not sent. The result of a write is always sent.
  */
 export function sendJson(
   unread: UnreadAnswers,

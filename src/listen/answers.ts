@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refused, type Server, type WireAnswer } from './server.ts';
 
-/** A call has at most so many answers, and characters of JSON. The service takes 500, and bodies of a mebibyte by default. */
+/**
+ * A call has at most so many answers, and characters of JSON.
+ * The service takes 500, and bodies of a mebibyte by default.
+ */
 const BATCH = { answers: 200, characters: 128 * 1024 };
 /** A client sends a heartbeat at least this often. */
 const HEARTBEAT_MS = 3500;

@@ -16,8 +16,8 @@ export interface Forwarder {
 }
 
 /**
- * A delivery ends here as it would without a tunnel, by the same exchange: interim answers are passed over, and neither a connection that
- * the receiver was closing nor a lack of descriptors or local ports uses an attempt.
+ * A delivery ends here as it would without a tunnel, by the same exchange: interim answers are passed over, and neither
+ * a connection that the receiver was closing nor a lack of descriptors or local ports uses an attempt.
  * @param secret signs the deliveries in place of the queue's own; null to leave them as they are
  */
 export function createForwarder(url: URL, secret: string | null): Forwarder {

@@ -35,7 +35,9 @@ export interface Listening {
 
 /** How often the client looks whether a heartbeat is due. */
 const TICK_MS = 1000;
-/** After a longer pause between two ticks the process was suspended, and other clients may have what it received before. */
+/**
+ * After a longer pause between two ticks the process was suspended, and other clients may have what it received before.
+ */
 const SUSPENDED_MS = 5000;
 const RECONNECT_MS = { first: 100, last: 2000 };
 

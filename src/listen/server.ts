@@ -97,7 +97,10 @@ export function createServer(url: string, apiKey: string, stopping: AbortSignal,
     return dataOf<T>(answer.statusCode, text);
   }
 
-  /** Not with `AbortSignal.any`: Node.js 20 keeps an entry in `stopping` for each call, and loses the time-out in a garbage collection. */
+  /**
+   * Not with `AbortSignal.any`: Node.js 20 keeps an entry in `stopping` for each call,
+   * and loses the time-out in a garbage collection.
+   */
   async function askInTime<T>(query: string, variables: object): Promise<T> {
     const limit = new AbortController();
     const stop = () => limit.abort(stopping.reason);

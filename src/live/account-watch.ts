@@ -26,9 +26,9 @@ interface AccountWatchOptions {
 const NO_MARKS: AccountMarks = { deadLetters: null, auditLog: null, instances: null };
 
 /**
- * Watches lists that no process announces changes of: dead letters, the audit log and the processes. While an account has
- * subscribers to one of them, its newest rows are read every two seconds, in one statement however many subscribers there are.
- * Accounts are read one after the other, so all of them together use at most one connection.
+ * Watches lists that no process announces changes of: dead letters, the audit log and the processes. While an account
+ * has subscribers to one of them, its newest rows are read every two seconds, in one statement however many subscribers
+ * there are. Accounts are read one after the other, so all of them together use at most one connection.
  */
 export class AccountWatch {
   readonly #options: AccountWatchOptions;

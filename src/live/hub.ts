@@ -31,7 +31,10 @@ const TIMINGS = {
   round: 100,
   /** Time before the next round after one that could not be sent. */
   retry: 1000,
-  /** How often a process announces the ids that its subscribers watch, and when an announcement expires: two may be lost. */
+  /**
+   * How often a process announces the ids that its subscribers watch, and when an announcement expires:
+   * two may be lost.
+   */
   announce: 5000,
   interestLife: 12_000,
   /** A new subscriber re-reads everything after this: by then every process knows of it and sends it changes. */

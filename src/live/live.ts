@@ -41,8 +41,8 @@ export interface Live {
   admit(accountId: string): () => void;
   /**
    * Yields the changes of what is watched, from the call on. Yields at most once per `minIntervalMs`, all changes since
-   * the previous time together. If changes may have been missed, it yields everything that is watched: a moment after the
-   * start, when other processes know of the subscriber, and after a database restart.
+   * the previous time together. If changes may have been missed, it yields everything that is watched: a moment after
+   * the start, when other processes know of the subscriber, and after a database restart.
    * Ends when the consumer returns, the signal is aborted, or the service stops.
    * @throws JobferryError `unavailable` when there are too many subscribers
    */

@@ -114,7 +114,9 @@ export class RemoteInterests {
     return this.#until.has(id);
   }
 
-  /** Ids above the bound are left out: this process sends no changes of them, and their subscribers re-read them later. */
+  /**
+   * Ids above the bound are left out: this process sends no changes of them, and their subscribers re-read them later.
+   */
   add(ids: readonly string[]): void {
     const until = performance.now() + this.#lifeMs;
     for (const id of ids) {

@@ -1,7 +1,10 @@
 /** The two text formats of Prometheus. */
 export type Format = 'prometheus' | 'openmetrics';
 
-/** @param accept the header Accept @returns the format that the client prefers; OpenMetrics only if it asks for it by name */
+/**
+ * @param accept the header Accept
+ * @returns the format that the client prefers; OpenMetrics only if it asks for it by name
+ */
 export function formatFor(accept: string | undefined): Format {
   let [open, text] = [0, 0];
   for (const range of (accept ?? '').split(',')) {

@@ -14,9 +14,9 @@ interface Series {
 }
 
 /**
- * Requests by account: the busiest accounts have series of their own, and the others are counted as `other`. An account that
- * becomes busy takes the series of the one that is least so. No number goes down: what was counted as `other` stays there, and
- * the series of an account that has lost them disappear.
+ * Requests by account: the busiest accounts have series of their own, and the others are counted as `other`. An account
+ * that becomes busy takes the series of the one that is least so. No number goes down: what was counted as `other`
+ * stays there, and the series of an account that has lost them disappear.
  */
 export class AccountSeries {
   readonly #counts: AccountCounts;

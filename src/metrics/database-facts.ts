@@ -22,7 +22,10 @@ const TURN = 'metrics';
 const OF_SERVER = { turn: 'metrics of the server', maxMs: 15_000 };
 /** Facts are read again when they are older. */
 const FRESH_MS = 10_000;
-/** Facts about the server change slowly: they are read again when they are older, and the last ones are shown for longer. */
+/**
+ * Facts about the server change slowly: they are read again when they are older,
+ * and the last ones are shown for longer.
+ */
 const SERVER = { freshMs: 60_000, staleMs: 180_000 };
 /** Older facts are not shown: an age that no longer grows looks like a queue that is being emptied. */
 const STALE_MS = 30_000;
@@ -48,8 +51,9 @@ interface DatabaseFactsOptions {
 }
 
 /**
- * The facts about the database on the page. Every process with a page reads which queues have series of their own. Facts about
- * the database are shown by one process only, the first whose page is read, so that sums over the processes are right.
+ * The facts about the database on the page. Every process with a page reads which queues have series of their own.
+ * Facts about the database are shown by one process only, the first whose page is read, so that sums over the processes
+ * are right.
  */
 export class DatabaseFacts {
   readonly #options: DatabaseFactsOptions;
@@ -93,7 +97,10 @@ export class DatabaseFacts {
     return { ...facts, own: facts.own.filter(({ id }) => shown.has(id)) };
   }
 
-  /** The facts about the server, as for `facts`. They do not need the tables of jobs, which another session may have locked. */
+  /**
+   * The facts about the server, as for `facts`. They do not need the tables of jobs,
+   * which another session may have locked.
+   */
   get server(): ServerMeasures | null {
     if (this.#server === null || !this.#options.listener.holds(TELLER)) return null;
     return performance.now() - this.#server.readAt > SERVER.staleMs ? null : this.#server.measures;

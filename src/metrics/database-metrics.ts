@@ -6,7 +6,10 @@ import type { Definition, Sample } from './registry.ts';
 
 const QUEUE = ['account', 'queue'];
 
-/** @param isUp whether the database answered in time for this page @param facts, server null in all processes but one */
+/**
+ * @param isUp whether the database answered in time for this page
+ * @param facts, server null in all processes but one
+ */
 export function databaseMetrics(
   isUp: () => boolean,
   facts: () => Facts | null,

@@ -7,8 +7,8 @@ import type { Sample } from './registry.ts';
 export const OTHER: readonly [account: string, queue: string] = ['other', 'other'];
 
 /**
- * The counters by queue, as the page shows them. A number never goes down: what was counted under `other` stays there when
- * its queue gets series of its own, and the series of a queue that has lost them disappear.
+ * The counters by queue, as the page shows them. A number never goes down: what was counted under `other` stays there
+ * when its queue gets series of its own, and the series of a queue that has lost them disappear.
  */
 export class QueueSeries {
   readonly #counts: QueueCounts;

@@ -33,8 +33,8 @@ export interface Renderer {
 }
 
 /**
- * Renders metrics in one format, with the library's metrics of the process. Each format has a registry of its own, because
- * the library renames counters for OpenMetrics in place.
+ * Renders metrics in one format, with the library's metrics of the process. Each format has a registry of its own,
+ * because the library renames counters for OpenMetrics in place.
  */
 export function createRenderer(format: Format, definitions: readonly Definition[]): Renderer {
   const type = format === 'openmetrics' ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE;

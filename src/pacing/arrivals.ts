@@ -2,9 +2,9 @@
 const ACCEPTING_TURNS = 32;
 
 /**
- * Lets connections that wait to be accepted go first. Node accepts one of them in each turn of the event loop (libuv 1.46
- * and later). If each turn did all the work that it finds, hundreds of new connections, and health checks behind them,
- * would wait for as many turns, which an overload makes long.
+ * Lets connections that wait to be accepted go first. Node accepts one of them in each turn of the event loop (libuv
+ * 1.46 and later). If each turn did all the work that it finds, hundreds of new connections, and health checks behind
+ * them, would wait for as many turns, which an overload makes long.
  */
 export class Arrivals {
   #acceptedNow = false;

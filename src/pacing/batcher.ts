@@ -12,10 +12,10 @@ export interface BatcherOptions<In> {
   /** Bound on the waiting items of one account. */
   maxWaitingOfOne: Room;
   /**
-   * How long an item may wait for its flush. An item that has waited longer is dropped, and surely not written. `busyMs`
-   * holds during an overload: items are always waiting although flushes end, so a longer wait would only make every result
-   * late. `calmMs` holds otherwise, also while one flush takes longer than `busyMs`: that is a pause of the database, which
-   * is worth waiting for.
+   * How long an item may wait for its flush. An item that has waited longer is dropped, and surely not written.
+   * `busyMs` holds during an overload: items are always waiting although flushes end, so a longer wait would only make
+   * every result late. `calmMs` holds otherwise, also while one flush takes longer than `busyMs`: that is a pause of
+   * the database, which is worth waiting for.
    */
   patience: { calmMs: number; busyMs: number };
   /** A caller gets "unavailable" after this time, even if a flush with its item is running. */

@@ -2,8 +2,9 @@
 export const HELD_UP_MS = 250;
 
 /**
- * Calls `decide` when the time is over. After a suspension or a blocked event loop, timers run before the sockets are read, and
- * what would have prevented the decision may lie there: so after a late timer `decide` waits once more, until it has been read (I-49).
+ * Calls `decide` when the time is over. After a suspension or a blocked event loop, timers run before the sockets are
+ * read, and what would have prevented the decision may lie there: so after a late timer `decide` waits once more, until
+ * it has been read (I-49).
  * @returns a function that cancels it
  */
 export function decideAfter(ms: number, decide: () => void): () => void {

@@ -3,8 +3,8 @@ export interface OfAccount {
 }
 
 /**
- * Queues or bulk actions that have work and wait for capacity. Accounts take turns, and so do the items of an account. An
- * account with a thousand ready queues gets its second claim only after all other accounts have had their first.
+ * Queues or bulk actions that have work and wait for capacity. Accounts take turns, and so do the items of an account.
+ * An account with a thousand ready queues gets its second claim only after all other accounts have had their first.
  */
 export class ReadyList<Item extends OfAccount> {
   /** Ordered by the last turn: the account that has waited longest comes first. */

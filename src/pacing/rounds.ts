@@ -1,7 +1,7 @@
 /**
- * Runs rounds of work, one at a time: work that arrives during a round is done together in the next one. The first round
- * begins one turn of the event loop after `begin`, so that work that is read from several sockets in one turn is done
- * together.
+ * Runs rounds of work, one at a time: work that arrives during a round is done together in the next one. The first
+ * round begins one turn of the event loop after `begin`, so that work that is read from several sockets in one turn is
+ * done together.
  */
 export class Rounds {
   readonly #hasWork: () => boolean;

@@ -6,8 +6,8 @@ export const SLICE = 64 * 1024;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Resolves when the next slice of long work may run: after other pending work of the event loop, and one slice at a time
- * in the whole process, however many requests have such work.
+ * Resolves when the next slice of long work may run: after other pending work of the event loop, and one slice at a
+ * time in the whole process, however many requests have such work.
  */
 export function nextSlice(): Promise<void> {
   const mine = last.then(() => othersAreServed());

@@ -8,8 +8,8 @@ interface Pace {
 
 /**
  * Starts work a few items at a time, from the accounts in turn. In between, the event loop does other work. Otherwise
- * publishes, answers of webhooks and results of the database would wait until all work that was read or claimed together
- * is started.
+ * publishes, answers of webhooks and results of the database would wait until all work that was read or claimed
+ * together is started.
  */
 export class Starts {
   readonly #pace: Pace;

@@ -34,7 +34,8 @@ export class WaitingList<Entry extends Waiting> {
 
   /**
    * Adds an entry.
-   * @returns the entry that the caller must refuse: the given one if its account has reached its own bound; the newest entry
+   * @returns the entry that the caller must refuse: the given one if its account has reached its own bound; the newest
+   * entry
    *   of the account that has the most, if the common bound is reached; null if there is room
    */
   add(entry: Entry): Entry | null {
@@ -56,8 +57,8 @@ export class WaitingList<Entry extends Waiting> {
   }
 
   /**
-   * Takes the next entries, one of each account in turn; at least one if any waits. If an account's next entry is too large
-   * for the rest of the batch, the account keeps its turn and the other accounts do not wait for it.
+   * Takes the next entries, one of each account in turn; at least one if any waits. If an account's next entry is too
+   * large for the rest of the batch, the account keeps its turn and the other accounts do not wait for it.
    */
   take(maxItems: number, maxBytes: number): Entry[] {
     const taken: Entry[] = [];

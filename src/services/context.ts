@@ -56,7 +56,10 @@ export interface NewJobClaims {
   mayClaim(): boolean;
   /** @returns null if none of the queues has room now. Each reservation has to be given back by `end` */
   reserve(queues: readonly NewJobsOfQueue[]): Reservation | null;
-  /** Gives back a reservation. @param claim the jobs to deliver; null if the statement has claimed none, or has failed */
+  /**
+   * Gives back a reservation.
+   * @param claim the jobs to deliver; null if the statement has claimed none, or has failed
+   */
   end(reservation: Reservation, claim: NewClaim | null): void;
 }
 
@@ -79,11 +82,14 @@ export interface Context {
   /** Claims new jobs for the worker of this process; null or undefined if it has none. */
   newJobs?: NewJobClaims | null;
   /**
-   * Lets the worker of this process follow a change of Standard Webhooks headers or of a breaker; null or undefined if it has
-   * none. Other processes poll.
+   * Lets the worker of this process follow a change of Standard Webhooks headers or of a breaker; null or undefined if
+   * it has none. Other processes poll.
    */
   followQueues?: (() => Promise<void>) | null;
-  /** Sends a test request to a receiver, within the limits of a delivery. @param signal ends it when the client has left */
+  /**
+   * Sends a test request to a receiver, within the limits of a delivery.
+   * @param signal ends it when the client has left
+   */
   sendTest(request: TestRequest, signal?: AbortSignal): Promise<TestAnswer>;
   /** Sends test requests to a receiver, and judges its answers. @param signal aborts when the client has left */
   examine(receiver: Examined, signal?: AbortSignal): Promise<ExaminationFinding[]>;

@@ -8,8 +8,8 @@ const MAX_WAITING = 10_000;
 /**
  * Notifies the workers of other processes of queues that may have work. It does so after the commit and in a
  * transaction of its own: a NOTIFY locks the server's queue of notifications until its transaction ends. Queues that
- * are added while a message is being sent go with the next one. A message that cannot be sent is dropped: the reconciler finds the
- * work within 5 s.
+ * are added while a message is being sent go with the next one. A message that cannot be sent is dropped: the
+ * reconciler finds the work within 5 s.
  */
 export class WakeNotifier {
   readonly #db: Database;

@@ -25,8 +25,8 @@ export async function readDeclaredQueues(name: string | null): Promise<QueueDecl
 }
 
 /**
- * Gives the first account its declared queues. A refusal, such as that of a plan, is logged, and does not end the start: the process also
- * serves other accounts.
+ * Gives the first account its declared queues. A refusal, such as that of a plan, is logged, and does not end the
+ * start: the process also serves other accounts.
  */
 export async function applyDeclaredQueues(
   { declared, log, database: { db } }: Foundations,

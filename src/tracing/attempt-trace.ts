@@ -20,7 +20,10 @@ export interface DeliveryEnd {
   error: string | null;
 }
 
-/** The spans of one attempt, in the order in which they are made: those of delivery and settle are children of the claim. */
+/**
+ * The spans of one attempt, in the order in which they are made:
+ * those of delivery and settle are children of the claim.
+ */
 export class AttemptTrace {
   readonly #tracer: Tracer;
   readonly #claim: Span;

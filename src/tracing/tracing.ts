@@ -29,8 +29,9 @@ export interface TracedPublish {
 export type ReportName = 'ack' | 'nack' | 'defer';
 
 /**
- * Makes the spans of this process, if its operator has loaded an OpenTelemetry SDK. A span gets its parent as an argument and is
- * never made the current one: requests and jobs wait in lists together, so the current context can be that of another request.
+ * Makes the spans of this process, if its operator has loaded an OpenTelemetry SDK. A span gets its parent as an
+ * argument and is never made the current one: requests and jobs wait in lists together, so the current context can be
+ * that of another request.
  */
 export class Tracing {
   readonly #tracer: Tracer;
@@ -55,8 +56,8 @@ export class Tracing {
   }
 
   /**
-   * Starts the spans of an attempt. The first attempt continues the trace of the publish. Each later one begins a trace of its
-   * own that links to it: retries can come days later, and a trace of days is of no use.
+   * Starts the spans of an attempt. The first attempt continues the trace of the publish. Each later one begins a trace
+   * of its own that links to it: retries can come days later, and a trace of days is of no use.
    * @param claimedFrom `Date.now()` when the claim began; it ends now
    * @returns null if the publish was not sampled: asking the SDK again for each attempt would be most of what it costs
    */

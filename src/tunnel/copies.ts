@@ -7,7 +7,10 @@ import type { TunnelDelivery, TunnelSettings } from './tunnel.ts';
 /** Attempts that a stream remembers, so that it sends each once. */
 const MAX_SEEN = 10_000;
 
-/** Copies of the deliveries of a queue, for one client. They are made of what is stored, so deliveries pay nothing for them. */
+/**
+ * Copies of the deliveries of a queue, for one client. They are made of what is stored,
+ * so deliveries pay nothing for them.
+ */
 export class Copies {
   readonly #db: Database;
   readonly #queue: { accountId: string; queueId: string };

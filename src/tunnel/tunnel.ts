@@ -62,8 +62,8 @@ export interface TunnelSettings {
 }
 
 /**
- * A transport to one client that listens: deliveries wait until the client's stream takes them, and then for its answers.
- * Deliveries without an answer when the tunnel closes are abandoned; they use no attempt.
+ * A transport to one client that listens: deliveries wait until the client's stream takes them, and then for its
+ * answers. Deliveries without an answer when the tunnel closes are abandoned; they use no attempt.
  */
 export class Tunnel implements TunnelFacts {
   readonly id: string;

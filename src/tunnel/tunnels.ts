@@ -17,7 +17,10 @@ import { Copies } from './copies.ts';
 import { CHANGED, CHANNEL, decodeMessage, encodeAnswers, encodeEnd } from './messages.ts';
 import { Tunnel, type TunnelAnswer, type TunnelSettings } from './tunnel.ts';
 
-/** Milliseconds. A tunnel whose client or process has vanished ends within 15 s: without a heartbeat, or by the life of its row, and a round. */
+/**
+ * Milliseconds. A tunnel whose client or process has vanished ends within 15 s:
+ * without a heartbeat, or by the life of its row, and a round.
+ */
 const ROUND_MS = 2000;
 const KEEP_MS = 3500;
 const SILENT_MS = 10_000;
@@ -37,13 +40,16 @@ export interface TunnelsOptions extends TunnelSettings {
   /** The process's listener, not yet started. */
   listener: Listener;
   log: DatabaseLog;
-  /** Starts a worker for tunnels in a process that has no worker, when its first tunnel is opened; null if it has one. */
+  /**
+   * Starts a worker for tunnels in a process that has no worker, when its first tunnel is opened; null if it has one.
+   */
   startWorker: (() => Promise<TunnelWorker>) | null;
 }
 
 /**
- * The tunnels of this process, and the queues that have tunnels anywhere (docs/decisions/0051). Only processes with a tunnel of a
- * queue claim its jobs, so payloads and answers never pass from process to process, except an answer that arrives at another one.
+ * The tunnels of this process, and the queues that have tunnels anywhere (docs/decisions/0051). Only processes with a
+ * tunnel of a queue claim its jobs, so payloads and answers never pass from process to process, except an answer that
+ * arrives at another one.
  */
 export class Tunnels {
   readonly #options: TunnelsOptions;
@@ -73,7 +79,10 @@ export class Tunnels {
     this.#tunnelled = await tunnelledQueues(this.#options.db);
   }
 
-  /** Follows what other processes do. @param wake called with a queue whose jobs this process may deliver from now on */
+  /**
+   * Follows what other processes do.
+   * @param wake called with a queue whose jobs this process may deliver from now on
+   */
   start(wake: (queueId: string) => void): void {
     this.#wake = wake;
     this.#rounds = repeat(ROUND_MS, this.#options.log, 'reading which queues have tunnels', () => this.#round());
@@ -126,8 +135,8 @@ export class Tunnels {
   }
 
   /**
-   * Takes the answers of a client, or passes them to the process that has its tunnel. Without answers it is a heartbeat. Answers end
-   * attempts, so only those of the actor that the deliveries were sent to count.
+   * Takes the answers of a client, or passes them to the process that has its tunnel. Without answers it is a
+   * heartbeat. Answers end attempts, so only those of the actor that the deliveries were sent to count.
    * @throws JobferryError `forbidden` (another actor has opened the tunnel)
    */
   async answer({ accountId, actor }: Author, tunnelId: string, answers: readonly TunnelAnswer[]): Promise<void> {
@@ -141,7 +150,10 @@ export class Tunnels {
     await notify(this.#options.db, CHANNEL, encodeAnswers(accountId, tunnelId, answers));
   }
 
-  /** The client leaves, or another actor ends it: from now on the queue's jobs go to its webhook, unless it has other tunnels. */
+  /**
+   * The client leaves, or another actor ends it: from now on the queue's jobs go to its webhook,
+   * unless it has other tunnels.
+   */
   async end({ accountId, actor }: Author, tunnelId: string): Promise<void> {
     const { db } = this.#options;
     const tunnel = this.#own.get(tunnelId);
@@ -153,8 +165,8 @@ export class Tunnels {
   }
 
   /**
-   * The stream of a tunnel is gone, but its client may come back. Until the row expires, the queue's jobs wait: they would
-   * otherwise reach the webhook when a connection breaks.
+   * The stream of a tunnel is gone, but its client may come back. Until the row expires, the queue's jobs wait: they
+   * would otherwise reach the webhook when a connection breaks.
    */
   lost(tunnel: Tunnel): void {
     if (!this.#own.delete(tunnel.id)) return;
@@ -170,8 +182,8 @@ export class Tunnels {
   }
 
   /**
-   * Opens no more tunnels and renews none, so other processes may open some soon. What is in flight may end; then the streams end,
-   * and the clients reconnect.
+   * Opens no more tunnels and renews none, so other processes may open some soon. What is in flight may end; then the
+   * streams end, and the clients reconnect.
    * @param drained resolves when the worker of the process has ended its deliveries
    */
   stop(drained: Promise<unknown> = Promise.resolve()): Promise<void> {

@@ -33,7 +33,9 @@ export interface DispatchingOptions {
 /** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
 const LEASE_MARGIN_MS = 5000;
 
-/** From the end of a read to the next, in milliseconds: a change of another process is promised to be found within 2 s. */
+/**
+ * From the end of a read to the next, in milliseconds: a change of another process is promised to be found within 2 s.
+ */
 const FOLLOW_MS = 1900;
 
 /** How often a process that lacks a key looks whether it is still needed. */

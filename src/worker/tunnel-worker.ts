@@ -5,8 +5,8 @@ import type { Logger } from '../log.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
 
 /**
- * Starts the part of a worker that delivers into the tunnels of a process of the role `api`: no maintenance, no alerts, no wake-ups
- * of graphile-worker. The rounds of the tunnels wake their queues as often as a lost notification allows.
+ * Starts the part of a worker that delivers into the tunnels of a process of the role `api`: no maintenance, no alerts,
+ * no wake-ups of graphile-worker. The rounds of the tunnels wake their queues as often as a lost notification allows.
  */
 export async function startTunnelWorker(
   db: Database,

@@ -17,7 +17,10 @@ import { createRule } from '../support/alerts.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 
-/** Alerts from their rules to a real receiver. Each test has an account of its own, and decides when rules are evaluated. */
+/**
+ * Alerts from their rules to a real receiver. Each test has an account of its own,
+ * and decides when rules are evaluated.
+ */
 
 const { server, newAccount, evaluate, send, age, fire, resolve, due, die, forget, sql } = openAlertAccounts();
 

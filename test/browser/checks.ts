@@ -106,7 +106,9 @@ export async function tabTo(page: Page, name: RegExp, most = 60): Promise<Focuse
   throw new Error(`Tab does not lead to ${name}, but to ${stops.map((stop) => `“${stop.name}”`).join(', ')}`);
 }
 
-/** @returns where a page keeps a text: its document, what is typed into it, its address, or the storage of the browser */
+/**
+ * @returns where a page keeps a text: its document, what is typed into it, its address, or the storage of the browser
+ */
 export async function placesOf(page: Page, text: string): Promise<string[]> {
   const places = await page.evaluate(() => ({
     document: document.documentElement.outerHTML,

@@ -10,7 +10,10 @@ import { relayStatements, type StatementRelay } from './statement-relay.ts';
 /** Two of them ask, for two parts of a screen, whether queues that are silent ended in trouble. */
 const MOST_STATEMENTS = 13;
 const MOST_REQUESTS = 6;
-/** Reads of the session and of releases, for all requests of a few seconds together, the process's own of each two seconds, and time limits that a slow machine shortens: any screen may meet them. */
+/**
+ * Reads of the session and of releases, for all requests of a few seconds together,
+ * the process's own of each two seconds, and time limits that a slow machine shortens: any screen may meet them.
+ */
 const ONCE_IN_A_WHILE = /^(session-by-hash|release-runs|tunnelled-queues|followed-queues|set statement_timeout)/;
 
 describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
 /**
- * The work of a service in the last hours, written straight into the tables, because a test cannot wait for it. Only what
- * has ended or waits for long is written like this; the service does the rest, and sums up the attempts by itself.
+ * The work of a service in the last hours, written straight into the tables, because a test cannot wait for it. Only
+ * what has ended or waits for long is written like this; the service does the rest, and sums up the attempts by itself.
  */
 
 /** Deliveries of a queue in a span of time, spread evenly with some chance. Times are minutes before now. */
@@ -27,8 +27,8 @@ export interface Past {
   payload: string;
 }
 
-// `random()` follows the seed of the session, so that two runs make the same history but for its place in time. Each of the
-// attempts of a dead job is a row, with the back-off doubled between them.
+// `random()` follows the seed of the session, so that two runs make the same history but for its place in time. Each of
+// the attempts of a dead job is a row, with the back-off doubled between them.
 const JOBS = `
   with made as materialized (
     select jobferry_id(at) as id, n, at, greatest(1, round($8 * exp((random() + random() - 1) * 0.9)))::integer as took,

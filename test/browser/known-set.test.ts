@@ -10,7 +10,9 @@ import { says, textOf } from './sentence.ts';
 import { type Account, startSmallService } from './small-service.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** A set of jobs of which everything is known, on every screen: each number of the page is compared with what is known. */
+/**
+ * A set of jobs of which everything is known, on every screen: each number of the page is compared with what is known.
+ */
 
 const JOBS = { completed: 5, dead: 3, replayed: 1, cancelled: 7, scheduled: 4, retrying: 2, held: 2, awaiting: 1 };
 /** Ended attempts: 7 of orders, 2 that are retried, 2 that were put off, 2 reports. */

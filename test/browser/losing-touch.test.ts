@@ -97,8 +97,8 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
   });
 
   /**
-   * Lets requests be answered as by a process of the release before, while `isOld` says so: the real server gets them with a
-   * field that it does not know, and refuses them as an older one refuses a field of this page.
+   * Lets requests be answered as by a process of the release before, while `isOld` says so: the real server gets them
+   * with a field that it does not know, and refuses them as an older one refuses a field of this page.
    */
   async function answerAsOlder(page: Page, isOld: () => boolean): Promise<void> {
     await page.route('**/graphql', async (route) => {

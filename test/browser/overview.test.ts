@@ -9,7 +9,10 @@ import { settled } from './screens.ts';
 import { says, textOf } from './sentence.ts';
 import { type Account, type SmallService, startSmallService } from './small-service.ts';
 
-/** The overview: is anything wrong now, and where? The worst queue comes first, and the list stands still while it is read. */
+/**
+ * The overview: is anything wrong now, and where? The worst queue comes first,
+ * and the list stands still while it is read.
+ */
 
 describe.skipIf(NO_BROWSER !== null)('the overview', () => {
   let service: SmallService;

@@ -1,8 +1,8 @@
 /** Payloads as text, where every byte counts, and as SQL over `n`, the number of the job. */
 
 /**
- * A payload that a parser would change: a number beyond 2⁵³, one beyond all numbers, a repeated key, NUL, and HTML that is
- * text.
+ * A payload that a parser would change: a number beyond 2⁵³, one beyond all numbers, a repeated key, NUL, and HTML that
+ * is text.
  */
 export const EXACT_PAYLOAD = [
   '{',

@@ -5,7 +5,10 @@ import { startJobferry } from '../support/process.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, useBrowser } from './page.ts';
 
-/** The dashboard, the API's page and the explorer behind a proxy that serves Jobferry below a path, and nothing beside it. */
+/**
+ * The dashboard, the API's page and the explorer behind a proxy that serves Jobferry below a path,
+ * and nothing beside it.
+ */
 
 const KEY = 'key-behind-the-path-prefix';
 

@@ -12,7 +12,9 @@ export interface RecordedPage {
   periodMs: number;
 }
 
-/** The query that the shell of every page repeats, and that is repeated most seldom: one period lies between two of it. */
+/**
+ * The query that the shell of every page repeats, and that is repeated most seldom: one period lies between two of it.
+ */
 const SELDOM = 'query Shell';
 
 /** Records what a real page asks once it has shown its rows. */

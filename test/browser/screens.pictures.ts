@@ -6,7 +6,9 @@ import { withPalette } from './png.ts';
 import { SCREENS, settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
-/** `npm run screenshots`: every screen, light and dark, wide and on a phone. A page with a complaint fails here, too. */
+/**
+ * `npm run screenshots`: every screen, light and dark, wide and on a phone. A page with a complaint fails here, too.
+ */
 
 const FOLDER = process.env.SCREENSHOTS_FOLDER ?? join(import.meta.dirname, '../../docs/dashboard');
 const SIZES = { '': DESKTOP, '-phone': PHONE };

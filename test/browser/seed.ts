@@ -17,8 +17,8 @@ import { answerOf } from './receivers.ts';
 import { insertSpecialJobs, type SpecialJob } from './special-jobs.ts';
 
 /**
- * A service with a history of three hours, every condition of a queue, every state, waiting reason and cause of death of
- * a job, bulk actions and an audit log. Its services, its receivers and all that moves are real.
+ * A service with a history of three hours, every condition of a queue, every state, waiting reason and cause of death
+ * of a job, bulk actions and an audit log. Its services, its receivers and all that moves are real.
  */
 export interface SeededService {
   api: Running;

@@ -9,8 +9,8 @@ import { createOperations, type Operate } from './operations.ts';
 import { type Session, signInAt } from './page.ts';
 
 /**
- * A service without a past, for flows that make what they need. Each test opens an account of its own, so that the first
- * line of a screen counts nothing but what the test has made.
+ * A service without a past, for flows that make what they need. Each test opens an account of its own, so that the
+ * first line of a screen counts nothing but what the test has made.
  */
 export interface SmallService {
   jobferry: Running;

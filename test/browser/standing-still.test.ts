@@ -10,7 +10,9 @@ import { says, textOf } from './sentence.ts';
 import { type Account, type SmallService, startSmallService } from './small-service.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** Numbers and rows change in place: nothing moves, nothing is late by a wrong clock, and nothing that is text is run. */
+/**
+ * Numbers and rows change in place: nothing moves, nothing is late by a wrong clock, and nothing that is text is run.
+ */
 
 const CHANGES_PER_SECOND = 200;
 const SECONDS = 3;

@@ -4,8 +4,8 @@ import { waitFor } from '../support/wait-for.ts';
 /** Moments without a request until a page counts as at rest. */
 const QUIET_TURNS = 3;
 /**
- * On a slow machine a read takes longer than the service lets it, which answers 503, and the page asks again. If the answer never
- * comes, the test fails all the same.
+ * On a slow machine a read takes longer than the service lets it, which answers 503, and the page asks again. If the
+ * answer never comes, the test fails all the same.
  */
 const ASKED_AGAIN = /^answer 503: POST \S+\/graphql$|^console error: .*the server responded with a status of 503/;
 

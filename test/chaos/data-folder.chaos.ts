@@ -12,8 +12,8 @@ import { startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * F-53: processes of other containers begin on the data folder of a service, again and again, and the service is killed meanwhile.
- * Whatever it has accepted must be there and be delivered.
+ * F-53: processes of other containers begin on the data folder of a service, again and again, and the service is killed
+ * meanwhile. Whatever it has accepted must be there and be delivered.
  */
 
 const KEY = 'key-of-the-chaos-account';

@@ -189,8 +189,8 @@ const TERMINATE = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name like 'jobferry%' and datname = current_database()`;
 
 /**
- * F-43: statements hang, and callers wait for connections. The server ends all sessions, and the first statements on new
- * connections hang until the time of the callers that wait for them is over.
+ * F-43: statements hang, and callers wait for connections. The server ends all sessions, and the first statements on
+ * new connections hang until the time of the callers that wait for them is over.
  */
 export const stallOpening: Fault = async (rig) => {
   const record = note(rig, 'stall-opening', { underWay: underWay(rig) });
@@ -228,8 +228,8 @@ export const lockQueue: Fault = async (rig) => {
 };
 
 /**
- * F-54: nothing that ends meanwhile can be vacuumed, so a read passes over all of it, unless it begins behind it. Other faults strike
- * at the same time.
+ * F-54: nothing that ends meanwhile can be vacuumed, so a read passes over all of it, unless it begins behind it. Other
+ * faults strike at the same time.
  */
 export function holdSnapshot(beside: (rig: Rig) => Promise<void>): Fault {
   return async (rig) => {

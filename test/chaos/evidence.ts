@@ -42,8 +42,8 @@ const EMBEDDED = `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`
 const PARTS = join(tmpdir(), `jobferry-chaos-run-${process.env.CHAOS_RUN ?? process.pid}`);
 
 /**
- * Writes the report of all parts of the run so far: figures only, no path and no machine. Phases that an earlier command of the
- * run has written stay, so a single one can be run again (`CHAOS_RUN`, `-t`).
+ * Writes the report of all parts of the run so far: figures only, no path and no machine. Phases that an earlier
+ * command of the run has written stay, so a single one can be run again (`CHAOS_RUN`, `-t`).
  */
 export async function writeEvidence(part: Evidence): Promise<void> {
   await mkdir(PARTS, { recursive: true });

@@ -44,7 +44,9 @@ export async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Pr
   }
 }
 
-/** Waits until the worker has jobs in flight, and then a random moment more: the fault may hit any point of a delivery. */
+/**
+ * Waits until the worker has jobs in flight, and then a random moment more: the fault may hit any point of a delivery.
+ */
 export async function untilBusy(rig: Rig, { workerId }: Slot): Promise<void> {
   const claims = () => rig.readings.claimsOf(workerId ?? -1).catch(() => []);
   const busy = waitFor(async () => (await claims()).length > 0, { timeoutMs: BUSY_WITHIN_MS, everyMs: 5 });
@@ -194,8 +196,8 @@ export const terminateBackends: Fault = async (rig) => {
 };
 
 /**
- * F-8: the server accepts no new connection, and closes half of the open ones. The fault may last long enough that other
- * workers declare a worker dead that still has connections.
+ * F-8: the server accepts no new connection, and closes half of the open ones. The fault may last long enough that
+ * other workers declare a worker dead that still has connections.
  */
 export const exhaustConnections: Fault = async (rig) => {
   const record = note(rig, 'exhaust-connections', { underWay: underWay(rig) });

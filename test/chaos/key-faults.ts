@@ -10,8 +10,8 @@ const OBSERVED_MS = 20_000;
 const LATE_MS = 5000;
 
 /**
- * F-52: the last worker has no key. While it is frozen its heartbeat ends, so the others encrypt the signing secrets. Then it goes on
- * beside them: it can deliver nothing, and must not take the slots of those that can.
+ * F-52: the last worker has no key. While it is frozen its heartbeat ends, so the others encrypt the signing secrets.
+ * Then it goes on beside them: it can deliver nothing, and must not take the slots of those that can.
  */
 export const thawKeylessWorker: Fault = async (rig) => {
   const slot = rig.workers.at(-1);

@@ -26,8 +26,8 @@ const PER_SECOND = count('PER_SECOND', 40);
 /** A phase that has not reached its count by then ends and fails, so that all phases take 45 minutes at most. */
 const PATIENCE_MS = { kills: 16 * MINUTES, freezes: 8 * MINUTES, crashes: 8 * MINUTES };
 /**
- * A killed worker's jobs go on within this, the worst of them as well. It is asserted where nothing but kills happens: in a
- * mixture another fault may hit the worker that would go on.
+ * A killed worker's jobs go on within this, the worst of them as well. It is asserted where nothing but kills happens:
+ * in a mixture another fault may hit the worker that would go on.
  */
 const RECOVERED_MS = 5000;
 

@@ -176,8 +176,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const pastWrites: Run['pastWrites'] = [];
 
   /**
-   * For jobs whose due time is ahead because the database's clock was ahead and was set back: moves the clock to one due
-   * time after the other. One leap to the last due time would end the lifetimes of the other jobs.
+   * For jobs whose due time is ahead because the database's clock was ahead and was set back: moves the clock to one
+   * due time after the other. One leap to the last due time would end the lifetimes of the other jobs.
    */
   async function catchUp(withinMs: number): Promise<void> {
     const leap = async (shiftMs: number, isDone: () => Promise<boolean>) => {

@@ -25,7 +25,10 @@ export interface Scenario extends RigOptions {
 
 const PROGRESS_MS = 15_000;
 
-/** Scenarios that run side by side start one after the other: the start of a dozen services would starve those under load. */
+/**
+ * Scenarios that run side by side start one after the other: the start of a dozen services would starve those under
+ * load.
+ */
 let started: Promise<unknown> = Promise.resolve();
 
 function startInTurn(options: RigOptions): Promise<Rig> {

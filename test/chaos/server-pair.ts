@@ -40,8 +40,8 @@ export interface ServerPair extends DatabaseServer {
   /** The address of the server that follows it. */
   readonly standbyUrl: string;
   /**
-   * Makes the standby the primary. The former primary keeps running on the older timeline if it is kept. Calls `between`
-   * when the old one no longer counts and the new one does not answer yet.
+   * Makes the standby the primary. The former primary keeps running on the older timeline if it is kept. Calls
+   * `between` when the old one no longer counts and the new one does not answer yet.
    */
   failOver(options: { keepOld: boolean; between?: () => void }): Promise<void>;
   /** The former primary, if it was kept; a database in which nothing must change any more. */

@@ -20,9 +20,10 @@ import { startServerPair } from './server-pair.ts';
 import { silenceAll, silenceOne, stallWorker, suspendWorker } from './silences.ts';
 
 /**
- * Tier 2 for F-31 to F-50 (docs/invariants.md), but for F-47: silence, failovers, suspensions, wrong clocks, stalls, lost
- * ways. Started by `npm run chaos`, or alone by `npx vitest run --config vitest.runs.config.ts --project chaos silence`; `-t F-34`
- * runs one fault only, and each count is a variable.
+ * Tier 2 for F-31 to F-50 (docs/invariants.md), but for F-47: silence, failovers, suspensions, wrong clocks, stalls,
+ * lost ways. Started by `npm run chaos`, or alone by
+ * `npx vitest run --config vitest.runs.config.ts --project chaos silence`; `-t F-34` runs one fault only, and each
+ * count is a variable.
  */
 
 const COUNTS = {

@@ -25,8 +25,9 @@ const BREAKS = { 'server-gone': 'server', 'client-gone': 'client', 'black-hole':
 export type Silence = keyof typeof BREAKS;
 
 /**
- * Time within which a silent connection must be replaced. The process notices a lost lease lock within 2 s and replaces it
- * within another 2 s; other connections are checked by pings every 10 s with a time-out. The rest is for a busy machine.
+ * Time within which a silent connection must be replaced. The process notices a lost lease lock within 2 s and replaces
+ * it within another 2 s; other connections are checked by pings every 10 s with a time-out. The rest is for a busy
+ * machine.
  */
 const LOCK_BOUND_MS = 6000;
 const OTHER_BOUND_MS = 17_000;
@@ -90,7 +91,9 @@ export function silenceAll(how: Silence): Fault {
   };
 }
 
-/** F-36: stopped past its lease, as when its machine is suspended, and the server has ended its connections meanwhile. */
+/**
+ * F-36: stopped past its lease, as when its machine is suspended, and the server has ended its connections meanwhile.
+ */
 export const suspendWorker: Fault = (rig) =>
   withSlot(rig.workers, rig, async (slot) => {
     await untilBusy(rig, slot);
@@ -115,7 +118,8 @@ export const suspendWorker: Fault = (rig) =>
   });
 
 /**
- * F-50: stopped for longer than a webhook may take, and shorter than its lease: answers come meanwhile and lie in its sockets.
+ * F-50: stopped for longer than a webhook may take, and shorter than its lease:
+ * answers come meanwhile and lie in its sockets.
  */
 export const stallWorker: Fault = (rig) =>
   withSlot(rig.workers, rig, async (slot) => {

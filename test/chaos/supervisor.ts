@@ -11,7 +11,10 @@ export interface Slot {
   /** Ends it on purpose; the supervisor starts another. Resolves when it is gone. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   ready(): Promise<void>;
-  /** Ends it in order and for good. @returns milliseconds from SIGTERM until it was gone; null when it had to be killed */
+  /**
+   * Ends it in order and for good.
+   * @returns milliseconds from SIGTERM until it was gone; null when it had to be killed
+   */
   stop(): Promise<number | null>;
   /** Ends it for good. */
   close(): Promise<void>;

@@ -5,8 +5,8 @@ import { play, type Scenario } from './scenario.ts';
 const SEED = 20_261_121;
 
 /**
- * Promises of the kind "within so many seconds", and those that compare when the receiver, which is in this process, saw a request
- * with when its job ended. A machine that is too slow for the load breaks them.
+ * Promises of the kind "within so many seconds", and those that compare when the receiver, which is in this process,
+ * saw a request with when its job ended. A machine that is too slow for the load breaks them.
  */
 const ABOUT_TIME = new Set('I-10 I-11 I-13 I-18 I-35 I-37 I-40 I-41 I-45 I-48 I-49 I-50'.split(' '));
 
@@ -16,8 +16,8 @@ export async function expectSurvival(name: string, faults: (rig: Rig) => Promise
 }
 
 /**
- * Judges nothing that depends on time, so any machine will do: a quarter of the load, with answers that may take longer, so that a
- * slow one does not do everything several times.
+ * Judges nothing that depends on time, so any machine will do: a quarter of the load, with answers that may take
+ * longer, so that a slow one does not do everything several times.
  */
 export async function expectSurvivalAnywhere(name: string, faults: (rig: Rig) => Promise<unknown>): Promise<void> {
   const load = { perSecond: 10, mostOpen: 40, webhookTimeoutMs: 3000, drainMs: 240_000 };

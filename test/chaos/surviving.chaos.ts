@@ -21,8 +21,8 @@ import { play } from './scenario.ts';
 import { expectSurvival } from './survival.ts';
 
 /**
- * Each fault once or a few times, in a fixed order: what breaks here is easier to explain than what breaks in the matrix,
- * where there are hundreds. `surviving.test.ts` has some of them in one run.
+ * Each fault once or a few times, in a fixed order: what breaks here is easier to explain than what breaks in the
+ * matrix, where there are hundreds. `surviving.test.ts` has some of them in one run.
  */
 
 const SEED = 20_261_121;

@@ -17,7 +17,9 @@ type Respond = (url: string, body: string) => Response | Promise<Response>;
 const EXTENDED = { data: { extendAck: { __typename: 'ExtendAckPayload', deadline: '2030-01-01T00:00:00.000Z' } } };
 const JOB = { status: 'awaiting_ack', attempts: 1, history: [] };
 
-/** Delivers one job to a handler with a heartbeat. Returns what it has told and sent, and when its function was aborted. */
+/**
+ * Delivers one job to a handler with a heartbeat. Returns what it has told and sent, and when its function was aborted.
+ */
 async function deliver(ackTimeout: number, run: HandlerFunction<object>, respond: Respond) {
   const seen = { extensions: 0, errors: [] as Error[], aborted: false };
   vi.stubGlobal('fetch', async (url: string, { body, signal }: RequestInit) => {

@@ -8,7 +8,9 @@ import { contract } from '../../src/contract/index.ts';
 import { MODULES, packBuilt, ROOT } from '../support/checkout.ts';
 import { TYPED_USE } from './typed-use.ts';
 
-/** `@jobferry/client` as users get it, in an empty project of theirs. `npm run test:packages` tries it in frameworks. */
+/**
+ * `@jobferry/client` as users get it, in an empty project of theirs. `npm run test:packages` tries it in frameworks.
+ */
 
 const run = promisify(execFile);
 const tool = (path: string) => join(MODULES, path);

@@ -62,7 +62,8 @@ describe('publishMany', () => {
     expect(proxy.requests).toEqual(Array(3).fill('POST /graphql'));
 
     const { name } = await openQueue();
-    // Quotes take twice the bytes in the text that GraphQL gets: the third payload is below 1 MiB, and that text is not.
+    // Quotes take twice the bytes in the text that GraphQL gets:
+    // the third payload is below 1 MiB, and that text is not.
     const texts = ['x'.repeat(400_000), 'ä'.repeat(350_000), '"'.repeat(260_000), 'y'.repeat(1_100_000), 'z'];
     const jobs = texts.map((text) => ({ payload: { text } }));
     const published = ['published', 'published', 'published', TOO_LARGE, 'published'];

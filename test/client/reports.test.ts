@@ -45,7 +45,8 @@ async function createAckQueue(run: HandlerFunction<object>, options: QueueOption
     heartbeat,
     onError: (error) => errors.push(error),
   };
-  // The service waits a second for the outcome of the delivery when a report comes first. A busy machine may take longer.
+  // The service waits a second for the outcome of the delivery when a report comes first.
+  // A busy machine may take longer.
   const patiently: HandlerFunction<object> = async (delivery) => {
     await waitForJob(client, delivery.job.id, ({ status }) => status !== 'processing');
     return run(delivery);

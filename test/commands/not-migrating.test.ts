@@ -3,7 +3,10 @@ import { VERSION } from '../../src/version.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { openCommands } from '../support/operator.ts';
 
-/** Commands other than `serve` and `migrate` on a database whose schema is not that of this release: they change nothing. */
+/**
+ * Commands other than `serve` and `migrate` on a database whose schema is not that of this release:
+ * they change nothing.
+ */
 
 const LOOKING = [
   ['account', 'list'],

@@ -12,7 +12,9 @@ import {
   takeOverClock,
 } from '../support/database-fixture.ts';
 
-/** Where reads of a queue begin (docs/decisions/0059). The model of the database compares them after random operations. */
+/**
+ * Where reads of a queue begin (docs/decisions/0059). The model of the database compares them after random operations.
+ */
 
 const START = Date.UTC(2026, 10, 21, 12);
 const MINUTE = 60_000;

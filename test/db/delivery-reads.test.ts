@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ackJobs } from '../../src/db/delivery/ack.ts';
 import { DELIVERED, type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 
-/** A delivery must not cost more because of what waits behind it: the server's own counter shows how many rows are read. */
+/**
+ * A delivery must not cost more because of what waits behind it: the server's own counter shows how many rows are read.
+ */
 const WAITING = 5000;
 
 let fixture: Fixture;

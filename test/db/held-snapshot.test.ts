@@ -18,8 +18,8 @@ import {
 } from '../support/database-fixture.ts';
 
 /**
- * While a transaction holds a snapshot, vacuum removes nothing that has died since. No statement on the way of a job may read
- * the entries of all jobs since then (docs/decisions/0059).
+ * While a transaction holds a snapshot, vacuum removes nothing that has died since. No statement on the way of a job
+ * may read the entries of all jobs since then (docs/decisions/0059).
  */
 
 /** Jobs of each queue that end under the snapshot; `npm run test:long` has more. */
@@ -27,7 +27,10 @@ const JOBS = Number(process.env.HELD_JOBS ?? 2000);
 
 /** More than are worth an entry each while few jobs have ended since. */
 const SLOW_JOBS = 70;
-/** Bookmarks lag behind, and 13 times as many of them are replaced here. Without them, each read passes a page for six jobs, or more. */
+/**
+ * Bookmarks lag behind, and 13 times as many of them are replaced here.
+ * Without them, each read passes a page for six jobs, or more.
+ */
 const MORE_PAGES = 160 + 2 * SLOW_JOBS + JOBS / 40;
 
 let fixture: Fixture;

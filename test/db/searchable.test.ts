@@ -35,7 +35,10 @@ const HOSTILE: Record<string, (length: number) => string> = {
   'deep lists': inList(`${'['.repeat(90)}"\\ud800"${']'.repeat(90)}`),
 };
 
-/** SQL: CPU time of the session so far in milliseconds. Without Linux the clock, which also counts while others have the CPU. */
+/**
+ * SQL: CPU time of the session so far in milliseconds. Without Linux the clock,
+ * which also counts while others have the CPU.
+ */
 const CPU_MS = existsSync('/proc/self/schedstat')
   ? `split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6`
   : 'extract(epoch from clock_timestamp())::float8 * 1000';

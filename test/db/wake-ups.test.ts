@@ -27,9 +27,9 @@ import {
 /**
  * Every job that can move later has a wake-up at or before that moment, and what can move now is seen by the reconciler
  * (docs/decisions/0058).
- * The model runs both as a worker does, and is stricter: after a settle, a publish or a report no process remembers the queue, as if
- * the process had been killed right after the commit. Only what is in `graphile_worker.jobs`, the timers that a wake-up's own claim
- * sets, and the reconciler may move a job.
+ * The model runs both as a worker does, and is stricter: after a settle, a publish or a report no process remembers the
+ * queue, as if the process had been killed right after the commit. Only what is in `graphile_worker.jobs`, the timers
+ * that a wake-up's own claim sets, and the reconciler may move a job.
  */
 const START = Date.UTC(2026, 10, 21, 12);
 /** `Deadlines` keeps a timer of its own for what passes this soon. */

@@ -153,8 +153,8 @@ describe('F-13: large bodies', () => {
     }
     await server.waitForClosed(100);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(48 * 2 ** 20);
-    // The kernel buffers of a connection set the limit, and not what the receiver would like to send. One that closes later has
-    // no number yet.
+    // The kernel buffers of a connection set the limit, and not what the receiver would like to send. One that closes
+    // later has no number yet.
     expect(Math.max(...Object.values(server.sent))).toBeLessThan(16 * 2 ** 20);
   });
 

@@ -18,7 +18,10 @@ import { openReceiver, type Service, startService } from '../support/service.ts'
 import { ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Commands of people who build with Jobferry that read the standard input, or go on running, and the file of queues at a start. */
+/**
+ * Commands of people who build with Jobferry that read the standard input, or go on running,
+ * and the file of queues at a start.
+ */
 
 let service: Service;
 let env: Record<string, string>;
@@ -203,7 +206,8 @@ describe('receiver and job tail', () => {
     const queue = await service.api.createQueue({ webhookUrl: url, backoffType: 'fixed', backoffDelay: 0 });
     const tail = begin('job', 'tail', '--queue', queue.name, '--json');
     const failures = begin('job', 'tail', '--failed', '--queue', queue.name);
-    // An attempt that ends before the commands have asked for the time is not shown. One that starts later takes as long.
+    // An attempt that ends before the commands have asked for the time is not shown.
+    // One that starts later takes as long.
     for (let n = 0; n < 2; n += 1) expect(await runJobferry(['queue', 'list'], env)).toMatchObject({ code: 0 });
     const { id } = await service.api.publish(queue.name, { payload: { to: 'ada' } });
     const deliveries = await waitFor(() => (receiver.lines.length === 4 ? receiver.lines.slice(1) : null), {

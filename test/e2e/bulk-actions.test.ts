@@ -27,7 +27,9 @@ beforeEach(async () => {
   receiver = await openReceiver();
 });
 
-/** After some silence other workers take over, and they poll every 5 s. Generous: it only ends tests that fail anyway. */
+/**
+ * After some silence other workers take over, and they poll every 5 s. Generous: it only ends tests that fail anyway.
+ */
 const TAKEN_OVER_MS = 120_000;
 /** Jobs a second of the action that must not be faster. */
 const RATE = 40;
@@ -61,8 +63,8 @@ async function replaying(deadLetters: number, ratePerSecond: number) {
 }
 
 /**
- * All workers are killed once, in the middle of several actions, and others start: what takes an action over waits until it
- * counts as idle, which takes long. Each action has seconds of work left when they are killed.
+ * All workers are killed once, in the middle of several actions, and others start: what takes an action over waits
+ * until it counts as idle, which takes long. Each action has seconds of work left when they are killed.
  */
 describe('a bulk replay whose workers are killed', () => {
   type Replaying = Awaited<ReturnType<typeof replaying>>;

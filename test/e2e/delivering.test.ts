@@ -150,8 +150,9 @@ describe.concurrent('a delivery', () => {
   it.each([0, 0.05, 0.6, 1.25])('delayed by %d s is not early, and is prompt', async (delay) => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
-    // One prompt delivery suffices, so a machine that is busy for a while does no harm. The reconciler alone, which looks every
-    // 5 s, would hardly ever be prompt in one of three. On a slow machine prompt is what takes no longer than without a delay.
+    // One prompt delivery suffices, so a machine that is busy for a while does no harm. The reconciler alone, which
+    // looks every 5 s, would hardly ever be prompt in one of three. On a slow machine prompt is what takes no longer
+    // than without a delay.
     let [lateMs, promptMs] = [Number.POSITIVE_INFINITY, 1000];
     for (let run = 1; run <= 3 && lateMs > promptMs; run += 1) {
       promptMs = 1000 + (await undelayedMs());

@@ -106,7 +106,8 @@ describe.concurrent('a start', () => {
     const jobferry = await noted;
     for (const { code, stderr } of results) {
       if (code === 0) continue;
-      // A command that comes between two steps of the start takes the server for one that was left running, and logs that.
+      // A command that comes between two steps of the start takes the server for one that was left running,
+      // and logs that.
       const said = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
       expect(said).toEqual([
         expect.stringMatching(

@@ -5,8 +5,8 @@ import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 
 /**
- * The resources that accounts share in a worker: delivery slots, payload bytes and name look-ups (I-40, F-37). Beside an
- * account that takes all it can get, each job of another one has to come through while nothing of the first moves.
+ * The resources that accounts share in a worker: delivery slots, payload bytes and name look-ups (I-40, F-37). Beside
+ * an account that takes all it can get, each job of another one has to come through while nothing of the first moves.
  */
 const CAPACITY = 40;
 let greedy: Api;

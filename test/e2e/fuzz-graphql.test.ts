@@ -189,8 +189,8 @@ describe('generated operations', { timeout: FUZZ_TIMEOUT_MS }, () => {
   it('mutations', async () => {
     const seen = { reached: new Set<string>(), done: new Set<string>(), refused: 0 };
     const all = Object.keys(schema.getMutationType()?.getFields() ?? {});
-    // A bulk action that runs and limits within their bounds are hard to guess, there are no sessions here, and the clock of this
-    // server cannot be moved.
+    // A bulk action that runs and limits within their bounds are hard to guess, there are no sessions here, and the
+    // clock of this server cannot be moved.
     const hard = [
       ...['cancelBulkAction', 'pauseBulkAction', 'resumeBulkAction'],
       ...['endSession', 'endSessionsOfMember', 'resetClock', 'travelInTime', 'restoreQueueLimits'],

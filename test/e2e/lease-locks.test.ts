@@ -45,7 +45,9 @@ const sessions = async () => {
   return rows;
 };
 
-/** How often each process has logged this. On a very busy machine, a lock can be lost once more than a test breaks it. */
+/**
+ * How often each process has logged this. On a very busy machine, a lock can be lost once more than a test breaks it.
+ */
 const logged = (text: string) => workers.map(({ logs }) => logs.filter(({ msg }) => msg.startsWith(text)).length);
 const LOST = 'lease lock lost';
 const HELD_AGAIN = 'lease lock held again';

@@ -6,7 +6,9 @@ import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from
 import { createGate } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Deliveries at once by one worker. One queue gets 65 % of them, which is 13, so a queue with a limit of 14 needs both. */
+/**
+ * Deliveries at once by one worker. One queue gets 65 % of them, which is 13, so a queue with a limit of 14 needs both.
+ */
 const CAPACITY = 20;
 
 /** Limits over two worker processes: each knows only by the database what the other has in flight. */

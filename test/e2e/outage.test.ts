@@ -56,8 +56,9 @@ afterEach(async () => {
 });
 
 /**
- * Milliseconds that a client may wait for an answer (I-37), with those that many requests at once may add. Less than two
- * statements that the database does not answer take. A busy machine adds more, as much as it shows in answers that need no database.
+ * Milliseconds that a client may wait for an answer (I-37), with those that many requests at once may add. Less than
+ * two statements that the database does not answer take. A busy machine adds more, as much as it shows in answers that
+ * need no database.
  */
 const PATIENCE_MS = 5000 + 3500;
 
@@ -142,7 +143,8 @@ describe('a database that is gone', () => {
   it.each(['cut', 'stall'] as const)(
     'is seen in the metrics of refused publishes, each of them once (%s)',
     async (fault) => {
-      // The process does not know this key yet, and cannot look it up: the service of publishes sees none of its publishes.
+      // The process does not know this key yet, and cannot look it up:
+      // the service of publishes sees none of its publishes.
       const unknown = createApi(jobferry.baseUrl, (await createAccount(databaseUrl)).key);
       const path = `/v1/queues/${queue.name}/jobs`;
       const before = await countedRefusals();
@@ -244,7 +246,9 @@ function grouped(lines: LogLine[]): Record<string, LogLine[]> {
   return groups;
 }
 
-/** Lines in each of the log's periods of ten seconds; the first period may have begun before the first of these lines. */
+/**
+ * Lines in each of the log's periods of ten seconds; the first period may have begun before the first of these lines.
+ */
 function perPeriod(lines: LogLine[]): number {
   const times = lines.map(({ time }) => Date.parse(String(time)));
   const lastedMs = Math.max(...times, 0) - Math.min(...times);
@@ -269,8 +273,8 @@ describe('a database that no longer answers', () => {
         .some((line) => line.of === of);
     await waitFor(counted, { message: 'one line, and the number of the others' });
     const messages = new Set(lines().map(({ msg }) => msg));
-    // A part with a connection of its own has a message of its own: up to seven were seen. With those of the loops, which are
-    // more than ten, it would be twice as many.
+    // A part with a connection of its own has a message of its own: up to seven were seen. With those of the loops,
+    // which are more than ten, it would be twice as many.
     expect(messages.size, [...messages].join('\n')).toBeLessThanOrEqual(10);
     // However long this took.
     expect(perPeriod(lines().filter(({ msg }) => msg === of))).toBeLessThanOrEqual(1);

@@ -15,8 +15,8 @@ import { openReceiver, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * The programs of docs/receivers, taken out of the pages and started with the commands of the pages. A language whose tools this
- * machine does not have is skipped.
+ * The programs of docs/receivers, taken out of the pages and started with the commands of the pages. A language whose
+ * tools this machine does not have is skipped.
  */
 
 interface Language {

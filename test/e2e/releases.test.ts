@@ -9,7 +9,10 @@ import { type Jobferry, startJobferry } from '../support/process.ts';
 import { createGate, openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Processes of this release on a database that a later one has migrated. The later ones are this build with other numbers. */
+/**
+ * Processes of this release on a database that a later one has migrated.
+ * The later ones are this build with other numbers.
+ */
 
 const [MAJOR = 0] = VERSION.split('.').map(Number);
 const NEXT = `${MAJOR + 1}.0.0`;

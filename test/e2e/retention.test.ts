@@ -55,7 +55,9 @@ async function withoutSweep(cluster: Cluster, work: () => Promise<void>): Promis
   }
 }
 
-/** The clock of the database, which a test moves forward, and so on: periods pass at once, however fast the machine is. */
+/**
+ * The clock of the database, which a test moves forward, and so on: periods pass at once, however fast the machine is.
+ */
 describe('retention', () => {
   const RETENTION_MS = 70 * HOUR_MS;
   const LIFETIME_MS = 24 * HOUR_MS;

@@ -18,7 +18,10 @@ import { waitFor } from '../support/wait-for.ts';
 const folder = await mkdtemp(join(tmpdir(), 'jf-'));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The time between two requests of a client, so that the processes have a steady load and not the most that is possible. */
+/**
+ * The time between two requests of a client, so that the processes have a steady load and not the most that is
+ * possible.
+ */
 const PACE_MS = 10;
 const CLIENTS = 6;
 
@@ -54,7 +57,8 @@ it('a rolling restart of two APIs and two workers under load loses no request an
   const { url: databaseUrl } = await createTestDatabase();
   const { key } = await createAccount(databaseUrl);
   const sockets = ['a', 'b'].map((name) => join(folder, `${name}.sock`));
-  // Longer than nginx avoids a process that it could not connect to, and than a busy machine takes to see the process unready.
+  // Longer than nginx avoids a process that it could not connect to,
+  // and than a busy machine takes to see the process unready.
   const env = { SHUTDOWN_DELAY_SECONDS: '3' };
   const settings: JobferryOptions[] = [
     ...sockets.map((HOST) => ({ databaseUrl, role: 'api' as const, env: { ...env, HOST } })),

@@ -131,8 +131,8 @@ const HEAVIEST = `query Dashboard($queues: Int!, $jobs: Int!) {
 type Answer = any;
 
 /**
- * Statements of one operation. The smallest number of three runs after a first one: on a busy machine a cache may pass its
- * time during any of them, and be filled again.
+ * Statements of one operation. The smallest number of three runs after a first one: on a busy machine a cache may pass
+ * its time during any of them, and be filled again.
  */
 async function statementsOf(document: string, variables: object = {}, check: (data: Answer) => void = () => undefined) {
   await graphql.query(document, variables);

@@ -7,8 +7,8 @@ import { parse as parseYaml } from 'yaml';
 import { pagesOf } from '../../scripts/guide/pages.mjs';
 
 /**
- * Code in the documents is code: each block parses, and GraphQL fits the schema. Blocks of shell are in `test/handbook.test.ts`, the
- * receivers in other languages run in `test/e2e/receivers-in-languages.test.ts`.
+ * Code in the documents is code: each block parses, and GraphQL fits the schema. Blocks of shell are in
+ * `test/handbook.test.ts`, the receivers in other languages run in `test/e2e/receivers-in-languages.test.ts`.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -8,7 +8,10 @@ import { makeGuide } from '../../scripts/guide/build.mjs';
 import { find, OPTIONS } from '../../scripts/guide/search-options.mjs';
 import { builtService } from '../support/built.ts';
 
-/** The guide as the build makes it: all links lead somewhere, pages are light, and the search finds what newcomers ask for. */
+/**
+ * The guide as the build makes it: all links lead somewhere, pages are light,
+ * and the search finds what newcomers ask for.
+ */
 
 let folder: string;
 const pages = new Map<string, string>();

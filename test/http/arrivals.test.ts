@@ -45,7 +45,7 @@ it('I-51 accepts new connections before the work of those before them, again and
     answeredBefore = answered();
   });
   await waitFor(() => answeredBefore !== null, { message: 'the answer to the health check' });
-  // After each 32 connections there is one turn of work, which answers at most one request of each. If there were one after
-  // each connection, thousands of requests would be answered first.
+  // After each 32 connections there is one turn of work, which answers at most one request of each. If there were one
+  // after each connection, thousands of requests would be answered first.
   expect(answeredBefore).toBeLessThan(CLIENTS * 10);
 });

@@ -4,7 +4,10 @@ import { CREATED_AT, createdQueue, ID, KEY } from '../support/fake-services.ts';
 import { createGate } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The reads of a client that has changed something need a replica with the change, also if it has not waited for the answer. */
+/**
+ * The reads of a client that has changed something need a replica with the change,
+ * also if it has not waited for the answer.
+ */
 
 const HEAD = `Host: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
 const request = (line: string, body: string) =>

@@ -4,7 +4,9 @@ import { KEY } from '../support/fake-services.ts';
 import { FUZZ_TIMEOUT_MS, value } from '../support/fuzz.ts';
 import { fuzzBothWays, KEYS } from '../support/two-ways.ts';
 
-/** Acks of all kinds get the same answer on the short way as on the full one, and leave the same behind (decision 46). */
+/**
+ * Acks of all kinds get the same answer on the short way as on the full one, and leave the same behind (decision 46).
+ */
 
 const often = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: odd });

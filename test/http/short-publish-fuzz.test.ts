@@ -4,7 +4,10 @@ import { KEY } from '../support/fake-services.ts';
 import { FUZZ_TIMEOUT_MS, number, text, value } from '../support/fuzz.ts';
 import { fuzzBothWays, KEYS, QUEUES } from '../support/two-ways.ts';
 
-/** Publishes of all kinds get the same answer on the short way as on the full one, and leave the same behind (decision 43). */
+/**
+ * Publishes of all kinds get the same answer on the short way as on the full one,
+ * and leave the same behind (decision 43).
+ */
 
 const often = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 15, arbitrary: usual }, { weight: 1, arbitrary: odd });

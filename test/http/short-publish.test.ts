@@ -9,7 +9,10 @@ import { fakeSignIn } from '../support/fake-sign-in.ts';
 import { openWays, type Way } from '../support/two-ways.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Which publishes take the short way, and that none is published twice (decision 43). short-publish-fuzz.test.ts compares the answers. */
+/**
+ * Which publishes take the short way, and that none is published twice (decision 43).
+ * short-publish-fuzz.test.ts compares the answers.
+ */
 
 const PATH = '/v1/queues/mails/jobs';
 const BODY = '{"payload":{}}';

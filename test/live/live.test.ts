@@ -37,7 +37,8 @@ async function openHub({ url: from = url, ...options }: Partial<LiveOptions> & {
   const listener = new Listener({ url: from, log, origin: db.origin });
   const service = createLive({ db, listener, log, ...options, timings: { ...QUIET, ...options.timings } });
   const hub = { ...service, stop: () => service.stop().then(() => listener.stop()) };
-  // Present subscribers re-read everything when another process begins to listen: that must not happen later, during a test.
+  // Present subscribers re-read everything when another process begins to listen:
+  // that must not happen later, during a test.
   const greeted = [...hubs].map((other) => other.live.watch(watchOf({ jobIds: [id()] }), 100));
   hubs.add(hub);
   await listener.start();

@@ -12,8 +12,8 @@ import { statusOf } from '../support/status.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * The command blocks of the handbook, as printed, in a clean folder: only places for names, addresses and secrets are filled in.
- * The first one installs, builds and starts the service that the others use.
+ * The command blocks of the handbook, as printed, in a clean folder: only places for names, addresses and secrets are
+ * filled in. The first one installs, builds and starts the service that the others use.
  */
 
 const run = promisify(execFile);
@@ -42,7 +42,10 @@ const ORDER = [
   'psql -Atc "select id from job',
 ];
 
-/** Exit codes that are not 0, by the beginning of the block. A file checked in its own database is whole; its accounts are there. */
+/**
+ * Exit codes that are not 0, by the beginning of the block. A file checked in its own database is whole;
+ * its accounts are there.
+ */
 const ENDS_WITH: Readonly<Record<string, number>> = { 'node dist/main.js backup /backups/jobferry-today\n': 3 };
 
 /** Blocks that are not run, by their beginning, with the reason. */

@@ -48,7 +48,8 @@ describe('an installation', () => {
     // On disk each file takes whole blocks.
     const { stdout } = await run('du', ['-sk', join(project.path, 'node_modules')]);
     expect(Number.parseInt(stdout, 10)).toBeLessThan(8_000);
-    // Twice the code, for `import` and `require`, and once the types. What a bundle takes of it is bounded in tools/bundle.
+    // Twice the code, for `import` and `require`, and once the types.
+    // What a bundle takes of it is bounded in tools/bundle.
     expect(await bytesIn(join(project.path, 'node_modules/@jobferry/client'))).toBeLessThanOrEqual(370_000);
   });
 

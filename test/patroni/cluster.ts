@@ -108,7 +108,8 @@ export async function startCluster(): Promise<Cluster> {
     );
     const isWhole = standbys.length === nodes.length - 1 && standbys.every(({ state }) => state === 'streaming');
     if (!isWhole || !standbys.some((one) => one.sync_state === 'sync')) return null;
-    // Patroni writes its name to etcd some seconds later. A leader that dies before leaves no standby that may take over.
+    // Patroni writes its name to etcd some seconds later. A leader that dies before leaves no standby that may take
+    // over.
     const members = (await present.node.members()) ?? [];
     return members.some(({ role }) => role === 'sync_standby') ? present : null;
   }

@@ -28,8 +28,8 @@ export interface Freeze extends Outage {
   /** For how long the former leader took writes after it was continued, in milliseconds. */
   tookWritesMs: number;
   /**
-   * From the moment at which the former leader was continued until the last change that a process made in it, and, if the
-   * cluster went back to it, from the end of the other leader until `/readyz` said so; the longer of both.
+   * From the moment at which the former leader was continued until the last change that a process made in it, and, if
+   * the cluster went back to it, from the end of the other leader until `/readyz` said so; the longer of both.
    */
   fencedMs: number;
   /** If the cluster went back to the former leader: what was accepted and is gone. */
@@ -183,8 +183,8 @@ async function saidOf({ apis }: Rig): Promise<string | null> {
 }
 
 /**
- * Acts as the operator when the cluster went back and that cannot be repaired: restarts the processes, so that they accept the
- * database as it is.
+ * Acts as the operator when the cluster went back and that cannot be repaired: restarts the processes, so that they
+ * accept the database as it is.
  */
 async function goOn(rig: Rig, present: Leader, leaderAt: number): Promise<{ lostByCluster: number; lost: number }> {
   await rig.load.stop();

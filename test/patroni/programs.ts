@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { chooseServerUser, type ServerUser } from '../../src/db/embedded/server-user.ts';
 
 /**
- * Programs of the system, all on loopback: Debian's patroni, etcd-server and postgresql-15. They end with the trial, also when it is
- * killed, and each by itself after some hours.
+ * Programs of the system, all on loopback: Debian's patroni, etcd-server and postgresql-15. They end with the trial,
+ * also when it is killed, and each by itself after some hours.
  */
 
 export const BIN = {
@@ -40,7 +40,8 @@ export function launch(user: ServerUser, log: string, program: string, args: str
 }
 
 /**
- * Has everything that this process starts from now on ended, and the folders removed, when this process ends, also by SIGKILL.
+ * Has everything that this process starts from now on ended, and the folders removed, when this process ends,
+ * also by SIGKILL.
  * @returns ends that; nothing may run in the folders any more
  */
 export function endWithThisProcess(folders: readonly string[]): () => Promise<void> {

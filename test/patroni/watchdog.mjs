@@ -1,7 +1,8 @@
-// Ends what a trial has started when the trial is killed: `node watchdog.mjs TRIAL FOLDER...`. The pid is that of the process
-// that started it. Its programs are found as descendants of that process, and by their command lines, which name the folders: a
-// PostgreSQL whose Patroni is gone has another parent. The standard input ends with the trial, whatever ends it. The trial itself
-// is ended when its own parent is gone: vitest's workers outlive a vitest that is killed.
+// Ends what a trial has started when the trial is killed: `node watchdog.mjs TRIAL FOLDER...`. The pid is that of the
+// process that started it. Its programs are found as descendants of that process, and by their command lines, which
+// name the folders: a PostgreSQL whose Patroni is gone has another parent. The standard input ends with the trial,
+// whatever ends it. The trial itself is ended when its own parent is gone: vitest's workers outlive a vitest that is
+// killed.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -43,7 +43,8 @@ it.skipIf(process.platform !== 'linux').each([
   ['the parent of a trial', true],
 ])('what a trial has launched ends with %s that is killed, and its folder is removed', async (_what, killsParent) => {
   const folder = await mkdtemp(join(tmpdir(), 'jobferry-watchdog-'));
-  // One descends from the trial. The other one has another parent, as a PostgreSQL whose Patroni was killed, and names the folder.
+  // One descends from the trial. The other one has another parent, as a PostgreSQL whose Patroni was killed,
+  // and names the folder.
   const trial = `
     import { spawn } from 'node:child_process';
     import { writeFileSync } from 'node:fs';

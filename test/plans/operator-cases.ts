@@ -152,12 +152,16 @@ export function deletionCases(seen: () => SeenWithOthers): Case[] {
       const work = async () => removed(deletion.removingRows(seen().db, await begun())[n], kind?.isFew);
       return [`remove ${kind?.name} of an account`, kind?.bound ?? 5000, work];
     }),
-    // A connection finishes one deletion. After some, the plan of a foreign key reads the audit log, which is that of one account.
+    // A connection finishes one deletion. After some, the plan of a foreign key reads the audit log,
+    // which is that of one account.
     ['finish a deletion', 20_000, finished(seen)],
   ];
 }
 
-/** In the order of `emptyingQueue`. Once, the documents pass the index entries of those that were removed with their jobs. */
+/**
+ * In the order of `emptyingQueue`. Once, the documents pass the index entries of those that were removed with their
+ * jobs.
+ */
 const BOUNDS_OF_QUEUE = [10_000, 25_000, 3000, 3000];
 
 /** In the order of `removingRows`. */

@@ -12,8 +12,8 @@ import { JOBS } from './indexed-cases.ts';
 
 /**
  * The questions that people have about their jobs, each as the services answer it, against the database of
- * `bench/queries/seed.mjs`: how many statements and how long. docs/queries.md has the figures. Each must be answered within the
- * two seconds that the searches of a request have together.
+ * `bench/queries/seed.mjs`: how many statements and how long. docs/queries.md has the figures. Each must be answered
+ * within the two seconds that the searches of a request have together.
  */
 const MAX_MS = 2000;
 const RUNS = 5;

@@ -101,10 +101,10 @@ import { LARGE_ACTION, type Others, SMALL_ACTION, seed } from './seed.ts';
 import { tunnelCases } from './tunnel-cases.ts';
 
 /**
- * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
- * connection keeps. The server counts the rows and index entries that were read, also by the SQL functions; a statement
- * that reads more than its answer needs fails. Counting plans does not show a quadratic comparison in memory, so the kept
- * plan must not take much longer than the others either.
+ * Every statement of the service against a large database, ten times on one connection and ten times with the plan that
+ * a connection keeps. The server counts the rows and index entries that were read, also by the SQL functions; a
+ * statement that reads more than its answer needs fails. Counting plans does not show a quadratic comparison in memory,
+ * so the kept plan must not take much longer than the others either.
  */
 let fixture: Fixture;
 let db: Database;
@@ -265,15 +265,16 @@ const CASES: Case[] = [
     200,
     () => groupJobs(db, jobs({ actionId: SMALL_ACTION }), ['state', 'dead_reason'], null),
   ],
-  // One more than the candidates of a search, with their jobs, and then the newest jobs of all. Those are the 20 000 that the
-  // replays above have created.
+  // One more than the candidates of a search, with their jobs, and then the newest jobs of all. Those are the 20 000
+  // that the replays above have created.
   [
     'find the jobs of a large bulk action',
     200_000,
     () => searchJobs(db, jobs({ actionId: LARGE_ACTION }), NEWEST, { limit: 26, inverted: false }),
   ],
-  // Each pending job and its index entry, and each entry once more for the ends of the parts of the walk; before that, one
-  // more than the candidates of a search. By the index of pending jobs or that of keys, each part would read all of them.
+  // Each pending job and its index entry, and each entry once more for the ends of the parts of the walk; before that,
+  // one more than the candidates of a search. By the index of pending jobs or that of keys, each part would read all of
+  // them.
   [
     'find pending jobs that no key matches',
     JOBS * 0.65 + 25_000,

@@ -27,7 +27,10 @@ export class BreakerShadow {
     return this.#until !== null;
   }
 
-  /** So many answers in a row have failed; 0 if one was accepted together with them. @returns the end of the hold that begins now; null if none does */
+  /**
+   * So many answers in a row have failed; 0 if one was accepted together with them.
+   * @returns the end of the hold that begins now; null if none does
+   */
   failed(
     answers: number,
     wasProbe: boolean,

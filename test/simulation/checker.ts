@@ -232,7 +232,10 @@ export class Checker {
     this.#check(isHonest, 'I-20 OneReport', `${applied} are told that they have won, and ${won} have`);
   }
 
-  /** The statement of ordinary acks decides itself what to change, so each of its changes is compared with what was asked. */
+  /**
+   * The statement of ordinary acks decides itself what to change,
+   * so each of its changes is compared with what was asked.
+   */
   #acked(values: unknown[], rows: object[]): void {
     const asked = JSON.parse(values[0] as string) as AckAsked[];
     const { acked } = rows[0] as { acked: { id: string }[] | null };

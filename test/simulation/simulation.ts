@@ -149,7 +149,10 @@ export class Simulation {
     return `${JSON.stringify(this.#left())}, ${this.clients.open} publishes, queues ${queues}`;
   }
 
-  /** Whether all that is left waits for the end of a hold, which a late answer may have set, and the end of its lifetime has not been missed. */
+  /**
+   * Whether all that is left waits for the end of a hold, which a late answer may have set,
+   * and the end of its lifetime has not been missed.
+   */
   #isHeld(): boolean {
     const now = this.tables.clock();
     const left = this.#left();

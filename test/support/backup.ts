@@ -40,7 +40,9 @@ export async function rowsOf(db: Pick<Database, 'query'>, tables: readonly strin
   return found;
 }
 
-/** Sets the clock of the database forward, so that a restore need not wait until the statistics have passed the backup. */
+/**
+ * Sets the clock of the database forward, so that a restore need not wait until the statistics have passed the backup.
+ */
 export async function aheadOfBackup(db: Pick<Database, 'query'>, minutes = 2): Promise<void> {
   await db.query(`create or replace function jobferry_now() returns timestamptz language sql volatile parallel safe
     as $$ select date_trunc('milliseconds', clock_timestamp() + interval '${minutes} minutes') $$`);

@@ -26,8 +26,9 @@ export function startBalancer(upstreams: readonly string[]): Promise<Balancer> {
 }
 
 /**
- * Does as nginx does by default: takes the upstreams in turn, keeps their connections open, and sends a request to the next
- * one only if the first cannot be connected to. A request that was sent is not repeated, because a POST might count twice.
+ * Does as nginx does by default: takes the upstreams in turn, keeps their connections open, and sends a request to the
+ * next one only if the first cannot be connected to. A request that was sent is not repeated, because a POST might
+ * count twice.
  */
 async function startOwn(upstreams: readonly string[]): Promise<Balancer> {
   const agents = upstreams.map(() => new Agent({ keepAlive: true }));

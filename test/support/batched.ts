@@ -3,7 +3,10 @@ import type { StoredNewClaims } from '../../src/db/delivery/claim-new.ts';
 import type { PublishedOne, StoredAnswers } from '../../src/db/delivery/publish.ts';
 import type { SettleItem } from '../simulation/model/settle.ts';
 
-/** A statement for one job alone, as the one for a batch that does the same (`test/simulation/model.test.ts` compares them). */
+/**
+ * A statement for one job alone, as the one for a batch that does the same (`test/simulation/model.test.ts` compares
+ * them).
+ */
 export interface Batched {
   name: string;
   values: unknown[];

@@ -9,8 +9,8 @@ export interface CommandResult {
 }
 
 /**
- * Only ends tests that fail anyway: a command that should have ended and did not. Under a load of 15, the first `migrate` takes longer
- * than half a minute, and killed it would leave its database running.
+ * Only ends tests that fail anyway: a command that should have ended and did not. Under a load of 15, the first
+ * `migrate` takes longer than half a minute, and killed it would leave its database running.
  */
 const GIVE_UP_MS = 120_000;
 

@@ -53,7 +53,9 @@ export interface TestQueue {
   name: string;
 }
 
-/** Lengthens the time limits of connections to come, of changes and of turns: on a busy machine each step takes seconds. */
+/**
+ * Lengthens the time limits of connections to come, of changes and of turns: on a busy machine each step takes seconds.
+ */
 export function patient(db: Database): Database {
   const limits = { connectionTimeoutMillis: PATIENCE_MS, query_timeout: PATIENCE_MS };
   Object.assign(db.readingPool.options, limits);
@@ -206,8 +208,8 @@ export async function takeOverClock(db: Database, startAt: number): Promise<(ms:
 }
 
 /**
- * Every second claim moves the bookmark of its queue, which one of some 256 does otherwise, and to any token that is right, not to
- * the cheapest: nothing may depend on where it is. The same in each run.
+ * Every second claim moves the bookmark of its queue, which one of some 256 does otherwise, and to any token that is
+ * right, not to the cheapest: nothing may depend on where it is. The same in each run.
  */
 export async function moveBookmarks(db: Database): Promise<void> {
   await db.query('create sequence test_moves');
@@ -215,7 +217,10 @@ export async function moveBookmarks(db: Database): Promise<void> {
   await chooseBookmarks(db, 'hashtext(t::text)');
 }
 
-/** Moves the bookmark of a queue with those of its claims for which the condition holds. @param condition in SQL; `p_jobs` are claimed */
+/**
+ * Moves the bookmark of a queue with those of its claims for which the condition holds.
+ * @param condition in SQL; `p_jobs` are claimed
+ */
 export async function moveBookmarksIf(db: Database, condition: string): Promise<void> {
   await db.query(
     `create or replace function jobferry_moves_bookmark(p_jobs integer) returns boolean language sql volatile as
@@ -223,7 +228,10 @@ export async function moveBookmarksIf(db: Database, condition: string): Promise<
   );
 }
 
-/** Moves bookmarks to the first token `t` by the order, and not to the cheapest. @returns a function that takes it back */
+/**
+ * Moves bookmarks to the first token `t` by the order, and not to the cheapest.
+ * @returns a function that takes it back
+ */
 export function chooseBookmarks(db: Database, order: string): Promise<() => Promise<void>> {
   const cheapest = 'order by 4 * n + v_share * (v_last - t), t';
   return changeFunction(db, 'jobferry_set_bookmark', cheapest, `order by ${order}`);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 
 /**
- * Addresses of either family; none means that there is no such name. `drop` lets the query get lost. More than a datagram holds are
- * sent over TCP alone.
+ * Addresses of either family; none means that there is no such name. `drop` lets the query get lost. More than a
+ * datagram holds are sent over TCP alone.
  */
 export type DnsAnswer = readonly string[] | 'drop' | 'broken';
 
@@ -69,7 +69,10 @@ export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Pr
   };
 }
 
-/** Listens on a free port of TCP, and returns a socket on the same port of UDP, which another program may have: then on another one. */
+/**
+ * Listens on a free port of TCP, and returns a socket on the same port of UDP, which another program may have:
+ * then on another one.
+ */
 async function onSamePort(server: Server): Promise<Socket> {
   for (;;) {
     await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -6,7 +6,8 @@ const begun = new Set<() => unknown>();
 const awaited = new Set<() => unknown>();
 
 /**
- * Has `end` called when the test file is done, before whatever was registered earlier: processes end before their database.
+ * Has `end` called when the test file is done, before whatever was registered earlier:
+ * processes end before their database.
  * @param isAwaited services wait for it when they stop, so it ends before them
  * @returns takes it back, because it has ended by itself
  */

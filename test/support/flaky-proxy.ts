@@ -3,7 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { atEndOfFile } from './end-of-file.ts';
 
-/** `before`: the service never gets the request. `after`: it does, and its answer is lost. A number: the proxy answers it. */
+/**
+ * `before`: the service never gets the request. `after`: it does, and its answer is lost.
+ * A number: the proxy answers it.
+ */
 export type Fault = 'cut before' | 'cut after' | 'none' | 429 | 502 | 503 | 504;
 
 export interface FlakyProxy {

@@ -27,8 +27,8 @@ export const FUZZ_TIMEOUT_MS = 600_000 + FUZZ_CASES * 20;
 interface FuzzOptions {
   inFlight?: number;
   /**
-   * Whether the test has seen all that it has to see. Until then there are more cases, so it needs no luck. Asked before
-   * each of these batches, so it may also bring back what earlier cases used up.
+   * Whether the test has seen all that it has to see. Until then there are more cases, so it needs no luck. Asked
+   * before each of these batches, so it may also bring back what earlier cases used up.
    */
   until?: () => boolean | Promise<boolean>;
 }

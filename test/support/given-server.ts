@@ -4,8 +4,8 @@ import pg from 'pg';
 export const GIVEN_SERVER = process.env.TEST_DATABASE_URL;
 
 /**
- * For `describe.skipIf` and `it.skipIf`: tests that start, kill or restart a server. They test the embedded one, whatever
- * server is given, and a machine with a given server may have no embedded one.
+ * For `describe.skipIf` and `it.skipIf`: tests that start, kill or restart a server. They test the embedded one,
+ * whatever server is given, and a machine with a given server may have no embedded one.
  */
 export const hasGivenServer = GIVEN_SERVER !== undefined;
 

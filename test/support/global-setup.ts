@@ -32,7 +32,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return async () => undefined;
   }
   const dataDir = await mkdtemp(join(await folderForData(), 'jobferry-test-'));
-  // Many services at once, with two dozen connections each, and more databases than vacuum has to visit every ten seconds.
+  // Many services at once, with two dozen connections each, and more databases than vacuum has to visit every ten
+  // seconds.
   const first = await startEmbedded({ dataDir, log: quiet });
   await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 800\nautovacuum_naptime = 5min\n');
   await first.stop();
@@ -58,8 +59,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * A file system in memory when there is one with 6 GiB free: the tests create and drop a thousand databases of 300 files,
- * and a disk's file system becomes slow at that (ext4 does not use the number of a deleted file again for five seconds).
+ * A file system in memory when there is one with 6 GiB free: the tests create and drop a thousand databases of 300
+ * files, and a disk's file system becomes slow at that (ext4 does not use the number of a deleted file again for five
+ * seconds).
  */
 async function folderForData(): Promise<string> {
   const free = await statfs('/dev/shm').then(
@@ -69,7 +71,10 @@ async function folderForData(): Promise<string> {
   return free >= 6 * 1024 ** 3 ? '/dev/shm' : tmpdir();
 }
 
-/** A process that is told to end by a signal calls no teardown, and the server would outlive it with a folder of gigabytes. */
+/**
+ * A process that is told to end by a signal calls no teardown,
+ * and the server would outlive it with a folder of gigabytes.
+ */
 function abandonServer(dataDir: string): void {
   spawnSync('sh', [
     '-c',

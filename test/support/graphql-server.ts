@@ -10,8 +10,8 @@ import { createGraphQLClient, type GraphQL } from './graphql.ts';
 import { openServices } from './services.ts';
 
 /**
- * An API process without a worker, within the test's own process: requests go over the wire, and the test itself does what
- * workers do. Of the live subscriptions, only those that read at intervals are served.
+ * An API process without a worker, within the test's own process: requests go over the wire, and the test itself does
+ * what workers do. Of the live subscriptions, only those that read at intervals are served.
  */
 export async function openGraphQL(
   url: string,

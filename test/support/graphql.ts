@@ -53,7 +53,10 @@ export function createGraphQLClient(baseUrl: string, client: string | Record<str
   };
 }
 
-/** Whether an error is that of a query, or of a mutation that has changed nothing, on a machine that was too busy for it. */
+/**
+ * Whether an error is that of a query, or of a mutation that has changed nothing,
+ * on a machine that was too busy for it.
+ */
 function isRepeatable({ message, extensions }: { message: string; extensions?: { code?: string } }): boolean {
   return extensions?.code === 'UNAVAILABLE' && (saysNothingWasStored(message) || !message.includes('stored'));
 }

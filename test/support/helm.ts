@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 
 /**
- * Renders the templates of a Helm chart: the part of Go's template language, and the functions, that our chart uses. What it
- * does not know is an error, so that a chart that needs more is noticed.
+ * Renders the templates of a Helm chart: the part of Go's template language, and the functions, that our chart uses.
+ * What it does not know is an error, so that a chart that needs more is noticed.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: values of a chart have every shape

@@ -26,9 +26,9 @@ class PatientPool extends Pool {
 }
 
 /**
- * A service in the process of the tests shares one event loop with them, and on a busy machine that loop stands still for longer
- * than the service waits for a connection or a reply: what has come in time would count as late. How long it waits is tested
- * with processes, and in test/db.
+ * A service in the process of the tests shares one event loop with them, and on a busy machine that loop stands still
+ * for longer than the service waits for a connection or a reply: what has come in time would count as late. How long it
+ * waits is tested with processes, and in test/db.
  */
 async function withPatientPools<T>(start: () => Promise<T>): Promise<T> {
   patientStarts += 1;

@@ -6,7 +6,9 @@ import { onTestFinished } from 'vitest';
 
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations/', import.meta.url));
 
-/** @returns a folder with our migrations and later ones, whose scripts are given by name; it is removed after the test */
+/**
+ * @returns a folder with our migrations and later ones, whose scripts are given by name; it is removed after the test
+ */
 export function laterMigrations(scripts: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'jobferry-migrations-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

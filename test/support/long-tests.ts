@@ -1,7 +1,7 @@
 /**
- * The test files that `npm run test:long` runs after `npm test`, as beginnings of paths, with the reason. They take longer than
- * 15 s on two quiet cores, or much CPU, and a change that breaks one of them alone is rare. A run of many files names the slowest
- * ones with these reasons (`run-summary.ts`).
+ * The test files that `npm run test:long` runs after `npm test`, as beginnings of paths, with the reason. They take
+ * longer than 15 s on two quiet cores, or much CPU, and a change that breaks one of them alone is rare. A run of many
+ * files names the slowest ones with these reasons (`run-summary.ts`).
  */
 export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/browser/', 'drives Chromium'],

@@ -22,7 +22,10 @@ const ENDINGS: Record<string, readonly string[]> = {
   summary: ['', '_sum', '_count'],
 };
 
-/** @returns the families of a page by the name of their samples' type @throws Error for everything that the format forbids */
+/**
+ * @returns the families of a page by the name of their samples' type
+ * @throws Error for everything that the format forbids
+ */
 export function parsePage(text: string, format: 'prometheus' | 'openmetrics'): Map<string, Family> {
   const open = format === 'openmetrics';
   if (open && !text.endsWith('\n# EOF\n')) throw new Error('the page does not end with # EOF');

@@ -4,7 +4,9 @@ import { Browser, CLIENT, type IdentityProvider, startIdentityProvider } from '.
 import { lastingPort } from './lasting-port.ts';
 import { type Jobferry, startJobferry } from './process.ts';
 
-/** A process whose people sign in with a real OpenID provider, at an address with a path prefix that a proxy passes on. */
+/**
+ * A process whose people sign in with a real OpenID provider, at an address with a path prefix that a proxy passes on.
+ */
 export interface OidcService {
   idp: IdentityProvider;
   jobferry: Jobferry;

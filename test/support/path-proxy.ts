@@ -41,7 +41,9 @@ export async function startPathProxy(path: string, { removes }: { removes: boole
   };
 }
 
-/** Passes a request on as proxies do: with the `Host` of the client, and its address at the end of `X-Forwarded-For`. */
+/**
+ * Passes a request on as proxies do: with the `Host` of the client, and its address at the end of `X-Forwarded-For`.
+ */
 function pass(target: URL, path: string, req: IncomingMessage, res: ServerResponse): void {
   const client = req.socket.remoteAddress ?? '';
   const before = [req.headers['x-forwarded-for'] ?? []].flat();

@@ -3,12 +3,15 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 import { LONG, LONG_IN_NPM_TEST } from './long-tests.ts';
 
 const SHOWN = 20;
-/** A file that takes longer on two quiet cores needs a reason in `long-tests.ts`. A slow machine adds some files, so none fails by it. */
+/**
+ * A file that takes longer on two quiet cores needs a reason in `long-tests.ts`.
+ * A slow machine adds some files, so none fails by it.
+ */
 const SECONDS_WITHOUT_REASON = 15;
 
 /**
- * Prints the slowest files at the end of a run of many, and writes each failure into the file that `TEST_FAILURES_FILE` names:
- * scripts/test.mjs prints them below everything else.
+ * Prints the slowest files at the end of a run of many, and writes each failure into the file that `TEST_FAILURES_FILE`
+ * names: scripts/test.mjs prints them below everything else.
  */
 export class RunSummary implements Reporter {
   readonly #command: string;
@@ -42,7 +45,10 @@ function secondsOf(file: TestModule): number {
   return file.diagnostic().duration / 1000;
 }
 
-/** One line for each failed test, or for a file or a hook that failed outside of its tests, with the command that runs it. */
+/**
+ * One line for each failed test, or for a file or a hook that failed outside of its tests,
+ * with the command that runs it.
+ */
 function failuresOf(
   modules: readonly TestModule[],
   unhandled: readonly SerializedError[],

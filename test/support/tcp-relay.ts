@@ -37,8 +37,8 @@ export interface TcpRelay {
   /** Passes nothing on, without an error, as when packets are dropped on the way. */
   stall(): void;
   /**
-   * Passes nothing more on to PostgreSQL, but its messages, and what it takes to make a connection: statements hang, as when the
-   * server has just come back and its disk is slow.
+   * Passes nothing more on to PostgreSQL, but its messages, and what it takes to make a connection: statements hang, as
+   * when the server has just come back and its disk is slow.
    */
   stallStatements(): void;
   /** Ends a cut or a stall. What was broken stays so. */

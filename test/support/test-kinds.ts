@@ -31,8 +31,8 @@ export function kindOf(file: string): Kind {
 }
 
 /**
- * Neither a database nor `dist/` is needed: the file imports, itself or through helpers, nothing that brings either. A new
- * test counts as a unit test without being listed anywhere.
+ * Neither a database nor `dist/` is needed: the file imports, itself or through helpers, nothing that brings either. A
+ * new test counts as a unit test without being listed anywhere.
  */
 function needsNothing(file: string): boolean {
   return ![...helpersOf(file)].some((path) => NEEDS_MORE.some((more) => more.test(path)));
@@ -40,8 +40,8 @@ function needsNothing(file: string): boolean {
 
 /**
  * Files that can share a process load what they import once, which is most of the time that they take. They replace no
- * module, and no helper registers a hook of its own at its top level, such as `afterAll`: vitest would call it only after the
- * first file of the process, which is the one that loads the helper.
+ * module, and no helper registers a hook of its own at its top level, such as `afterAll`: vitest would call it only
+ * after the first file of the process, which is the one that loads the helper.
  */
 function canShare(file: string): boolean {
   const hasHook = (path: string) => path !== END_OF_FILE && HOOK.test(textOf(path));
@@ -75,7 +75,10 @@ function helpersOf(file: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-/** The text of a file of `test/`. Others have none; a test may hold the text of a program, whose imports are not its own. */
+/**
+ * The text of a file of `test/`. Others have none; a test may hold the text of a program,
+ * whose imports are not its own.
+ */
 function textOf(file: string): string {
   return file.startsWith('test/') && existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : '';
 }

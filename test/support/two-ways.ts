@@ -195,7 +195,10 @@ function more(line: string, before: readonly string[]): string {
   return name + (Number(line.slice(name.length)) - Number(earlier?.slice(name.length) ?? 0));
 }
 
-/** Sends bytes, and returns so many answers without their dates and generated ids, each followed by a line if the connection ended. */
+/**
+ * Sends bytes, and returns so many answers without their dates and generated ids,
+ * each followed by a line if the connection ended.
+ */
 function exchange(port: number, request: string, count: number): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request, 'latin1'));

@@ -14,8 +14,8 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 class Broken extends Error {}
 
 /**
- * Within a condition that is waited for: a check that must hold at every look. Its failure ends the wait, while other errors
- * only mean that the condition is not yet met.
+ * Within a condition that is waited for: a check that must hold at every look. Its failure ends the wait, while other
+ * errors only mean that the condition is not yet met.
  */
 export function always(check: () => void): void {
   try {
@@ -26,8 +26,8 @@ export function always(check: () => void): void {
 }
 
 /**
- * Calls the condition until it returns a truthy value, and returns that. A condition that throws is not yet met, except by
- * `always`.
+ * Calls the condition until it returns a truthy value, and returns that. A condition that throws is not yet met, except
+ * by `always`.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,

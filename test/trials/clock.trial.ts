@@ -6,7 +6,10 @@ import { startJobferry } from '../support/process.ts';
 import { TrialLoad } from './load.ts';
 import { report } from './report.ts';
 
-/** Trial 9: the clock of the database. Jobferry reads it by one function, which is replaced here, as the server's could be. */
+/**
+ * Trial 9: the clock of the database. Jobferry reads it by one function, which is replaced here,
+ * as the server's could be.
+ */
 
 const KEY = 'key-of-the-bootstrap-account';
 const HOUR = 3600;

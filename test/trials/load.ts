@@ -30,7 +30,9 @@ export interface Verdict {
   undelivered: number;
 }
 
-/** Publishes jobs with idempotency keys to four queues, at a steady rate and without retries, and remembers all answers. */
+/**
+ * Publishes jobs with idempotency keys to four queues, at a steady rate and without retries, and remembers all answers.
+ */
 export class TrialLoad {
   readonly #receiver: Receiver;
   readonly #api: () => Api;

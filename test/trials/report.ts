@@ -3,7 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The findings of a run, by trial, for docs/evidence/operations.md. Trials that did not run keep those of the last run. */
+/**
+ * The findings of a run, by trial, for docs/evidence/operations.md. Trials that did not run keep those of the last run.
+ */
 const FILE = join(process.env.TRIALS_EVIDENCE ?? tmpdir(), 'jobferry-operations.json');
 
 export async function report(trial: string, found: object): Promise<void> {

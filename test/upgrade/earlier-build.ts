@@ -34,7 +34,8 @@ export async function presentVersions(): Promise<string[]> {
 /**
  * `UPGRADE_FROM`, or the last tag, or the last commit with an earlier version of the SQL functions.
  * @returns null before the first tag while the functions have their first version: nothing is to be compatible with
- * @throws Error if there is none, or if the last tag has the same functions: then old processes would run with their own
+ * @throws Error if there is none, or if the last tag has the same functions: then old processes would run with their
+ * own
  */
 export async function earlierCommit(): Promise<string | null> {
   const given = process.env.UPGRADE_FROM ?? '';

@@ -40,7 +40,9 @@ const CANCEL_SOME = `mutation ($id: ID!, $ids: [ID!]) { result: cancelJobs(filte
 const RUN_SOME = `mutation ($id: ID!, $ids: [ID!]) { result: runJobsNow(filter: { queueIds: [$id], ids: $ids }) {
   ... on BulkActionPayload { matched action { id } } ... on Error { message } } }`;
 
-/** The steps of clients during an upgrade. Each publish and replay notes how its job has to end; `wrongJobs` compares. */
+/**
+ * The steps of clients during an upgrade. Each publish and replay notes how its job has to end; `wrongJobs` compares.
+ */
 export class Load {
   readonly webhook: Webhook;
   readonly #queues = {} as Record<QueueName, ApiQueue>;
@@ -86,7 +88,10 @@ export class Load {
     this.#nextKey = Math.max(this.#nextKey, key + 1);
   }
 
-  /** Reports on a job that awaits it; most get an ack, some a nack at first. @returns false if no job awaits a report */
+  /**
+   * Reports on a job that awaits it; most get an ack, some a nack at first.
+   * @returns false if no job awaits a report
+   */
   async reportOne(by: Build): Promise<boolean> {
     const waiting = await this.webhook.query<{ id: string; attempts: number }>(
       `select id, attempts from job where queue_id = $1 and status = 'awaiting_ack' order by id`,
@@ -135,7 +140,10 @@ export class Load {
     }
   }
 
-  /** Publishes jobs that die, waits for their dead letters, and starts a bulk replay of five a second. @returns its id */
+  /**
+   * Publishes jobs that die, waits for their dead letters, and starts a bulk replay of five a second.
+   * @returns its id
+   */
   async startBulkReplay(by: Build, jobs: number): Promise<string> {
     for (let n = 0; n < jobs; n += 1) await this.#publish(by, 'bulk', DIED);
     const letters = () => this.webhook.count('dead_letter where queue_id = $1', [this.#queues.bulk.id]);
@@ -152,8 +160,8 @@ export class Load {
   }
 
   /**
-   * Publishes jobs that are due much later, and starts bulk actions that cancel some of them and run the others now. Builds
-   * before revisions of bulk actions know neither `ids` nor `runJobsNow`, and would cancel all of them.
+   * Publishes jobs that are due much later, and starts bulk actions that cancel some of them and run the others now.
+   * Builds before revisions of bulk actions know neither `ids` nor `runJobsNow`, and would cancel all of them.
    */
   async startLaterActions(by: Build, jobs: number): Promise<void> {
     const publish = (end: string) =>

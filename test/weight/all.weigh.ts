@@ -30,7 +30,10 @@ it('measures and keeps the figures', async () => {
 const REST_MS = 15_000;
 const WINDOW_MS = 30_000;
 
-/** The cost of a process while there is no job. It depends on timers, and on when the last collection was, so it is not kept. */
+/**
+ * The cost of a process while there is no job. It depends on timers, and on when the last collection was,
+ * so it is not kept.
+ */
 async function atRest(databaseUrl: string): Promise<string> {
   const { pid } = await startJobferry({ databaseUrl, env: { ALLOW_UNSAFE_DURABILITY: '1' } });
   const counters = await openCounters(databaseUrl);

@@ -13,9 +13,9 @@ interface Timer {
 }
 
 /**
- * An event loop whose turns take a fixed time. As that of Node, a turn runs the timers that are due, then the answers that have
- * arrived, then what `setImmediate` was called with before; after each of them, all continuations of settled promises.
- * So how many outcomes share a statement does not depend on the speed of the machine.
+ * An event loop whose turns take a fixed time. As that of Node, a turn runs the timers that are due, then the answers
+ * that have arrived, then what `setImmediate` was called with before; after each of them, all continuations of settled
+ * promises. So how many outcomes share a statement does not depend on the speed of the machine.
  */
 export class EventLoop {
   turn = 0;
@@ -36,7 +36,9 @@ export class EventLoop {
     });
   }
 
-  /** Runs `begin` and all turns after it until `isDone`. Timers and `performance.now` are those of the loop meanwhile. */
+  /**
+   * Runs `begin` and all turns after it until `isDone`. Timers and `performance.now` are those of the loop meanwhile.
+   */
   async run(begin: Work, isDone: () => boolean): Promise<void> {
     const restore = this.#install();
     this.#present.push(begin);

@@ -40,8 +40,8 @@ export function keptFigures(): Figures {
 }
 
 /**
- * Writes the measured figures into `weight.json`. Kept values that the measurement confirms stay, so noise changes no line, and
- * so do groups that were not measured.
+ * Writes the measured figures into `weight.json`. Kept values that the measurement confirms stay, so noise changes no
+ * line, and so do groups that were not measured.
  */
 export function keep(measured: Figures): void {
   const kept = keptFigures();
@@ -88,7 +88,10 @@ function agree(kept: Figure, measured: Figure): boolean {
   return Math.abs(measured.value - kept.value) <= within * Math.abs(kept.value);
 }
 
-/** The complaint about measured figures that differ from the kept ones, for the person who has made the change; empty if none does. */
+/**
+ * The complaint about measured figures that differ from the kept ones, for the person who has made the change;
+ * empty if none does.
+ */
 export function complaint(measured: Figures): string {
   const lines = differences(keptFigures(), measured).map(({ group, name, kept, measured: now }) => {
     const within = now?.within === undefined ? '' : ` (within ${100 * now.within} %)`;

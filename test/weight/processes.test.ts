@@ -6,8 +6,9 @@ import { startWeighingServer } from './server.ts';
 import { weighSizes } from './sizes.ts';
 
 /**
- * Compares the statements of two processes and the sizes of what they bring with `weight.json`. System calls and allocated bytes
- * vary with the machine: they are printed where they differ, and `npm run pairs` judges what a job costs.
+ * Compares the statements of two processes and the sizes of what they bring with `weight.json`. System calls and
+ * allocated bytes vary with the machine: they are printed where they differ, and `npm run pairs` judges what a job
+ * costs.
  */
 
 // /proc has the system calls.

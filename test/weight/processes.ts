@@ -22,8 +22,8 @@ const TYPICAL = 0.2;
 const [NODE_MAJOR] = process.versions.node.split('.');
 
 /**
- * Code stays in the interpreter, so what it allocates does not depend on which functions the compiler has reached. The young
- * generation is so large that nothing is collected meanwhile.
+ * Code stays in the interpreter, so what it allocates does not depend on which functions the compiler has reached. The
+ * young generation is so large that nothing is collected meanwhile.
  */
 const NODE = ['--no-opt', '--no-maglev', '--no-sparkplug', '--max-semi-space-size=256', '--min-semi-space-size=256'];
 

@@ -3,8 +3,8 @@ import { startServer } from '../chaos/server.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
 
 /**
- * Nothing is left to chance or time: no page is logged as a whole, and no process but those that are measured writes or reads.
- * Statements within functions are counted, too.
+ * Nothing is left to chance or time: no page is logged as a whole, and no process but those that are measured writes or
+ * reads. Statements within functions are counted, too.
  */
 const SETTINGS = [
   "shared_preload_libraries = 'pg_stat_statements'",
@@ -73,7 +73,10 @@ export async function openCounters(url: string) {
   await client.query("set pg_stat_statements.track = 'none'");
 
   return {
-    /** Statements that sessions have sent (`calls`) and functions have executed (`nested`), and how often any was planned. */
+    /**
+     * Statements that sessions have sent (`calls`) and functions have executed (`nested`),
+     * and how often any was planned.
+     */
     async statements(): Promise<{ calls: number; nested: number; plans: number }> {
       const { rows } = await client.query(
         `select coalesce(sum(calls) filter (where toplevel), 0)::float8 as calls,

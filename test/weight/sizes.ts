@@ -7,8 +7,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const KB = 1000;
 
 /**
- * Sizes of the packages and of the dashboard. Each change of the code changes them a little, so they have a tolerance; the limits are
- * those of the build of the dashboard and of test/client/package.test.ts.
+ * Sizes of the packages and of the dashboard. Each change of the code changes them a little, so they have a tolerance;
+ * the limits are those of the build of the dashboard and of test/client/package.test.ts.
  */
 export async function weighSizes(): Promise<Figures> {
   builtService();

@@ -27,7 +27,10 @@ const WARM_UP = 8;
 const EARLIER = { rounds: 20, jobs: 100 };
 /** Rounds of a measurement, and of a short one. */
 export const ROUNDS = { usual: 50, few: 5 };
-/** Milliseconds on the clock of the database that a step takes. A round takes some of them, so most rounds write no wake-up. */
+/**
+ * Milliseconds on the clock of the database that a step takes.
+ * A round takes some of them, so most rounds write no wake-up.
+ */
 const STEP_MS = 5;
 
 /** A course that jobs take, from publish to their end. */
@@ -68,7 +71,10 @@ export const COURSES: readonly [Course, ...Course[]] = [
 
 export type Rounds = Awaited<ReturnType<typeof openRounds>>;
 
-/** Rounds of publish, claim and settle in one session of a database of their own, whose clock stands still within a step. */
+/**
+ * Rounds of publish, claim and settle in one session of a database of their own,
+ * whose clock stands still within a step.
+ */
 export async function openRounds(url: string) {
   const fixture = await openFixture(url);
   // By chance some of hundreds do, which no two measurements share.

@@ -4,7 +4,10 @@ import { complaint } from './figures.ts';
 import { startWeighingServer } from './server.ts';
 import { COURSES, groupOf, openRounds, ROUNDS, type Rounds, weighStatements } from './statements.ts';
 
-/** Compares the SQL of a job, in counts that a slow machine does not change, with `weight.json`. `npm run weigh` writes that file. */
+/**
+ * Compares the SQL of a job, in counts that a slow machine does not change, with `weight.json`.
+ * `npm run weigh` writes that file.
+ */
 
 // The counts are those of the embedded PostgreSQL, with a module that has to be loaded at its start.
 describe.skipIf(hasGivenServer)('the SQL of a job', () => {

@@ -122,7 +122,8 @@ describe('a claim', () => {
     const { monotonic, wall } = thisMoment();
     const slow = claimedAt({ monotonic: monotonic - 30_000, wall: wall - 30_000 });
     const { settlement } = await deliver(setup(), claimed(server.url), slow, lease(60_000));
-    // By the clock of the database the delivery began at NOW or later, so a hold of this length cannot end before the date.
+    // By the clock of the database the delivery began at NOW or later,
+    // so a hold of this length cannot end before the date.
     const tookMs = performance.now() - slow.answeredAt;
     expect(settlement.transition.waitMs).toBeGreaterThanOrEqual(until - NOW - tookMs);
   });

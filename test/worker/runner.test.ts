@@ -120,7 +120,9 @@ it('a schedule that cannot be written is in the log, and stops neither tasks nor
   expect(messages.filter((line) => line.startsWith('Cron hit an error'))).toEqual([]);
 });
 
-/** How many rows a schedule adds in so many minutes, each of which is processed at the time that `now` returns for it. */
+/**
+ * How many rows a schedule adds in so many minutes, each of which is processed at the time that `now` returns for it.
+ */
 function rowsIn(total: number, everyMs: number, now: (time: Date) => Date): number {
   let time = new Date(0);
   const [item] = sweepSchedule(everyMs, () => now(time));

@@ -4,8 +4,8 @@ import { tagsProblem } from '../../domain/tags-problem.ts';
 import { parseWebhookUrl } from '../../domain/webhook-url.ts';
 
 /**
- * The bounds of what a body contains. The package has the contract without them: its schemas say which JSON the service takes, and
- * most of the service's own checks are code.
+ * The bounds of what a body contains. The package has the contract without them: its schemas say which JSON the service
+ * takes, and most of the service's own checks are code.
  */
 
 /** Returns what is wrong with a value of the right type. */

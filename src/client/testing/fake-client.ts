@@ -23,10 +23,11 @@ const BASE_URL = 'http://fake-jobferry.invalid';
  *     await signUp(client, 'ada@example.org');
  *     expect(published).toMatchObject([{ queue: 'emails', payload: { to: 'ada@example.org' } }]);
  *
- * It answers a publish with 201, with 200 for a repeated idempotency key, or with 400 for a body that the contract refuses;
- * `publishMany` does the same for each job. It keeps the queues that are created (`queues.ensure`), pauses and resumes them, and reads
- * each published job as completed, so `waitForOutcome` ends. A publish needs no queue. Every other call is answered with 404;
- * `respond` gives other answers, such as a 402 that the code under test must survive. Temporary failures are not retried.
+ * It answers a publish with 201, with 200 for a repeated idempotency key, or with 400 for a body that the contract
+ * refuses; `publishMany` does the same for each job. It keeps the queues that are created (`queues.ensure`), pauses and
+ * resumes them, and reads each published job as completed, so `waitForOutcome` ends. A publish needs no queue. Every
+ * other call is answered with 404; `respond` gives other answers, such as a 402 that the code under test must survive.
+ * Temporary failures are not retried.
  */
 export function createFakeClient({ respond = () => undefined }: FakeOptions = {}): FakeClient {
   const { published, queues, answer } = createFakeService(respond);

@@ -42,7 +42,7 @@ export interface SignedDelivery {
  *     const delivery = await signedDelivery({ to: 'ada' }, { secret });
  *     await fetch('http://127.0.0.1:9001/jobs', delivery);              // a server
  *     await handle(new Request('http://test/jobs', delivery));          // fetchHandler
- *     await app.inject({ url: '/jobs', ...delivery });                  // Fastify; `payload` is named `body` there, too
+ *     await app.inject({ url: '/jobs', ...delivery });   // Fastify, where `payload` has the second name `body`
  *     await supertest(app).post('/jobs').set(delivery.headers).send(delivery.body);
  *
  * @param payload an object, or `rawJson` for what `JSON.stringify` cannot write

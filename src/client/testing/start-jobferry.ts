@@ -7,11 +7,14 @@ import { type TestTime, timeOf } from './test-time.ts';
 /** Argument of `startJobferry`. */
 export interface StartOptions {
   /**
-   * Program and arguments that run the command `jobferry`. By default that of the package `jobferry`, as the present folder
-   * finds it.
+   * Program and arguments that run the command `jobferry`. By default that of the package `jobferry`, as the present
+   * folder finds it.
    */
   command?: readonly string[] | undefined;
-  /** Variables of the service, such as `JOB_RETENTION_SECONDS`. Of those of the present process only `PATH` is passed on. */
+  /**
+   * Variables of the service, such as `JOB_RETENTION_SECONDS`.
+   * Of those of the present process only `PATH` is passed on.
+   */
   env?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds until the start is given up; 60 000 by default, because the first one creates a database. */
   timeoutMs?: number | undefined;
@@ -69,9 +72,9 @@ const free = new Map<string, TestServer>();
  *     await jobferry.expectDelivery({ queue: 'emails', statusCode: 200 });
  *     await jobferry.stop();
  *
- * It needs the package `jobferry`, and works with every test framework. The first start on a machine takes some seconds,
- * because it creates a database to copy; later ones take about two. A call after `stop` in the same process gets the running
- * service, with another account and the clock of the machine.
+ * It needs the package `jobferry`, and works with every test framework. The first start on a machine takes some
+ * seconds, because it creates a database to copy; later ones take about two. A call after `stop` in the same process
+ * gets the running service, with another account and the clock of the machine.
  */
 export async function startJobferry(options: StartOptions = {}): Promise<TestJobferry> {
   const { command, env = {}, timeoutMs = START_MS } = options;

@@ -6,8 +6,8 @@ export interface TimeEvent {
   /** The time. */
   at: Date;
   /**
-   * Why: `DELAYED`, `BACKOFF`, `HELD`, `QUEUE_HELD`, `RATE_LIMIT` (the job can be delivered), `ACK_DEADLINE` (its report is
-   * overdue), `LIFETIME` (it becomes dead).
+   * Why: `DELAYED`, `BACKOFF`, `HELD`, `QUEUE_HELD`, `RATE_LIMIT` (the job can be delivered), `ACK_DEADLINE` (its
+   * report is overdue), `LIFETIME` (it becomes dead).
    */
   reason: string;
   /** The reason as a sentence. */
@@ -19,8 +19,8 @@ export interface TimeEvent {
 }
 
 /**
- * The clock of a Jobferry for tests. Each method lets time pass from event to event, and waits each time until what is due
- * has been delivered and answered. So all that happens in an hour takes milliseconds.
+ * The clock of a Jobferry for tests. Each method lets time pass from event to event, and waits each time until what is
+ * due has been delivered and answered. So all that happens in an hour takes milliseconds.
  */
 export interface TestTime {
   /** Returns the present time of the clock. */
@@ -34,8 +34,9 @@ export interface TestTime {
   /** Lets time pass until then. Returns what happened. */
   until(time: Date): Promise<TimeEvent[]>;
   /**
-   * Lets time pass until no job waits for a time, or the next event is the end of a lifetime. Receivers in ack mode have half a
-   * second to report before a deadline passes. Returns what happened, of up to twenty jobs of each queue at a time.
+   * Lets time pass until no job waits for a time, or the next event is the end of a lifetime. Receivers in ack mode
+   * have half a second to report before a deadline passes. Returns what happened, of up to twenty jobs of each queue at
+   * a time.
    */
   drain(): Promise<TimeEvent[]>;
   /** Puts the clock back to that of the machine. */

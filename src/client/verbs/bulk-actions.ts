@@ -4,7 +4,10 @@ import { ACTION, type Ask, ERROR } from './ask.ts';
 import { poll } from './poll.ts';
 import type { BulkAction } from './types.ts';
 
-/** Work on many jobs that was started. The API key needs the scopes `read` and `manage`. Each method throws a `JobferryApiError` for a refusal. */
+/**
+ * Work on many jobs that was started. The API key needs the scopes `read` and `manage`.
+ * Each method throws a `JobferryApiError` for a refusal.
+ */
 export interface BulkActionVerbs {
   /** Returns a bulk action as it is now. */
   get(id: string, options?: CallOptions): Promise<BulkAction>;
@@ -14,7 +17,9 @@ export interface BulkActionVerbs {
   resume(id: string, options?: CallOptions): Promise<void>;
   /** Ends it. What it has done stays done. */
   cancel(id: string, options?: CallOptions): Promise<void>;
-  /** Waits until it has ended, and returns it. Give a `signal` such as `AbortSignal.timeout(60_000)` to wait no longer. */
+  /**
+   * Waits until it has ended, and returns it. Give a `signal` such as `AbortSignal.timeout(60_000)` to wait no longer.
+   */
   waitForEnd(id: string, options?: CallOptions): Promise<BulkAction>;
 }
 

@@ -12,8 +12,8 @@ export interface ReplayOptions extends ManyOptions {
 /** Verbs of dead letters that REST does not have. */
 export interface DeadLetterVerbs {
   /**
-   * Replays the dead letters of all queues that match and were not replayed, oldest first. The API key needs the scopes `read` and `manage`,
-   * and must not be limited to queues. @throws JobferryApiError
+   * Replays the dead letters of all queues that match and were not replayed, oldest first. The API key needs the scopes
+   * `read` and `manage`, and must not be limited to queues. @throws JobferryApiError
    */
   replayMatching(filter: DeadLetterFilter, options?: ReplayOptions): Promise<StartedAction>;
 }

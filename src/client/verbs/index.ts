@@ -21,7 +21,8 @@ export interface Verbs {
   /** API keys of the account. */
   keys: KeyVerbs;
   /**
-   * Sends any document of GraphQL, and returns its `data`. It is sent once; `timeoutMs` replaces the time-out of the client.
+   * Sends any document of GraphQL, and returns its `data`. It is sent once;
+   * `timeoutMs` replaces the time-out of the client.
    * @throws JobferryApiError also if only a part of it failed
    */
   graphql<Data>(query: string, variables?: object, options?: GraphQLOptions): Promise<Data>;

@@ -31,16 +31,16 @@ export interface ExtendInput {
 }
 
 /**
- * Verbs of jobs that REST does not have. They return the result, and throw a `JobferryApiError` for a refusal. The API key needs the
- * scopes `read` and `manage` unless a method says otherwise, and must not be limited to queues.
+ * Verbs of jobs that REST does not have. They return the result, and throw a `JobferryApiError` for a refusal. The API
+ * key needs the scopes `read` and `manage` unless a method says otherwise, and must not be limited to queues.
  */
 export interface JobVerbs {
   /**
-   * Publishes jobs. Each is accepted or refused on its own; the answers have the order of the jobs. A request has up to 1000 jobs
-   * and a megabyte; more are several requests, one after the other, and a job that is larger goes over REST. If one of them
-   * fails, the call rejects, and the jobs of earlier ones are published. So give each job an `idempotencyKey`: then a request
-   * is retried, and the whole call can be repeated. `throwIfPayloadDiffers` has no effect: see `payloadDiffers` of each answer.
-   * Needs the scopes `read` and `publish`.
+   * Publishes jobs. Each is accepted or refused on its own; the answers have the order of the jobs. A request has up to
+   * 1000 jobs and a megabyte; more are several requests, one after the other, and a job that is larger goes over REST.
+   * If one of them fails, the call rejects, and the jobs of earlier ones are published. So give each job an
+   * `idempotencyKey`: then a request is retried, and the whole call can be repeated. `throwIfPayloadDiffers` has no
+   * effect: see `payloadDiffers` of each answer. Needs the scopes `read` and `publish`.
    */
   publishMany(queueName: string, jobs: readonly PublishInput[], options?: CallOptions): Promise<PublishManyAnswer[]>;
   /** Cancels a job that is pending or awaiting an ack. It becomes dead, and leaves no dead letter. */
@@ -51,14 +51,17 @@ export interface JobVerbs {
   runNow(id: string, options?: CallOptions): Promise<void>;
   /** Makes all jobs due that match and wait for a time, up to `ratePerSecond`. */
   runManyNow(filter: JobFilter, options?: RunManyOptions): Promise<StartedAction>;
-  /** Moves the ack deadline of a job, and stores its progress. Needs the scopes `read` and `report`. Returns the new deadline. */
+  /**
+   * Moves the ack deadline of a job, and stores its progress. Needs the scopes `read` and `report`.
+   * Returns the new deadline.
+   */
   extend(id: string, input: ExtendInput, options?: CallOptions): Promise<Extended>;
   /** Returns the progress that the worker of a job has reported; null for none. The scope `read` is enough. */
   progress(id: string, options?: CallOptions): Promise<JobProgress | null>;
   /**
-   * Waits until a job is completed or dead, and returns it. It reads the job again and again, at intervals that grow to two
-   * seconds, also while Jobferry does not answer for up to five minutes. Give a `signal` such as `AbortSignal.timeout(60_000)`: without
-   * one it waits for as long as the job does.
+   * Waits until a job is completed or dead, and returns it. It reads the job again and again, at intervals that grow to
+   * two seconds, also while Jobferry does not answer for up to five minutes. Give a `signal` such as
+   * `AbortSignal.timeout(60_000)`: without one it waits for as long as the job does.
    */
   waitForOutcome(id: string, options?: CallOptions): Promise<Job>;
 }

@@ -46,7 +46,10 @@ export interface NewKey {
   expiresAt?: string | undefined;
 }
 
-/** API keys of the account. They need a key with the scope `admin`. Each method throws a `JobferryApiError` for a refusal. */
+/**
+ * API keys of the account. They need a key with the scope `admin`.
+ * Each method throws a `JobferryApiError` for a refusal.
+ */
 export interface KeyVerbs {
   /** Returns the keys that were not revoked, newest first. */
   list(options?: CallOptions): Promise<ApiKey[]>;

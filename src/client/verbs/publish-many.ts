@@ -75,7 +75,8 @@ export function createPublishMany(routes: RouteCalls, ask: Ask) {
         maxJobs = Math.min(2 * maxJobs, MAX_JOBS);
       } catch (error) {
         const status = error instanceof JobferryApiError ? error.status : null;
-        // The operator has set a lower limit than the usual one. This ends: what is larger than the rest of it goes alone.
+        // The operator has set a lower limit than the usual one. This ends:
+        // what is larger than the rest of it goes alone.
         if (status === 413) maxBytes = bytesOf(portion) / 2;
         // GraphQL refuses all for one that has a member of another type. That one goes alone at the end.
         else if (status === 400) maxJobs = Math.floor(portion.length / 2);

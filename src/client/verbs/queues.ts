@@ -15,15 +15,18 @@ export interface EnsuredQueue {
   queue: Queue;
   /** Signs the deliveries. Jobferry shows it once, so it is null unless the queue was created by this call. */
   signingSecret: string | null;
-  /** Why all deliveries will be refused; null if nothing is known against the address of the webhook, or if nothing was changed. */
+  /**
+   * Why all deliveries will be refused; null if nothing is known against the address of the webhook,
+   * or if nothing was changed.
+   */
   warning: string | null;
 }
 
 /** A queue as `queues.ensure` takes it. */
 export interface QueueDeclaration extends QueueCreateInput {
   /**
-   * The signing secret, if the receiver has one already: 24 to 128 printable ASCII characters. It is used when the queue is created;
-   * a present secret is never shown, so it cannot be compared.
+   * The signing secret, if the receiver has one already: 24 to 128 printable ASCII characters. It is used when the
+   * queue is created; a present secret is never shown, so it cannot be compared.
    */
   signingSecret?: string | undefined;
   /** Words by which queues are grouped: at most 10, each 1 to 32 of a-z, 0-9, -, _ and the full stop. */
@@ -77,18 +80,22 @@ export interface ReceiverFinding {
 
 /**
  * Verbs of queues that REST does not have. They name a queue by its `name`, return the result, and throw a
- * `JobferryApiError` for a refusal. The API key needs the scopes `read` and `manage`, and must not be limited to queues.
+ * `JobferryApiError` for a refusal. The API key needs the scopes `read` and `manage`, and must not be limited to
+ * queues.
  */
 export interface QueueVerbs extends SeveralQueuesVerbs {
   /**
-   * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not given, and
-   * the template of a queue that exists, stay as they are. So a program can call it at each start. It goes
+   * Creates the queue unless there is one of this name, or changes the settings that differ. Settings that are not
+   * given, and the template of a queue that exists, stay as they are. So a program can call it at each start. It goes
    * over REST, so the key may be limited to queues, unless `signingSecret` or `tags` is given.
    */
   ensure(settings: QueueDeclaration, options?: CallOptions): Promise<EnsuredQueue>;
   /** Creates a queue as `create` does, and takes tags, and a signing secret that the receiver has already. */
   createTagged(settings: QueueDeclaration, options?: CallOptions): Promise<NewQueue>;
-  /** Creates a queue with all settings of the queue `of`, also those that REST does not have, but with a name and a secret of its own. */
+  /**
+   * Creates a queue with all settings of the queue `of`, also those that REST does not have,
+   * but with a name and a secret of its own.
+   */
   copy(of: string, settings: QueueCopy, options?: CallOptions): Promise<EnsuredQueue>;
   /** Starts no more deliveries until `resume`. Publishes are accepted. */
   pause(name: string, options?: CallOptions): Promise<void>;
@@ -107,7 +114,9 @@ export interface QueueVerbs extends SeveralQueuesVerbs {
   finishSecretRotation(name: string, options?: CallOptions): Promise<void>;
   /** Sends one signed test request to the webhook, and returns the answer. */
   checkReceiver(name: string, options?: CallOptions): Promise<ReceiverCheck>;
-  /** Sends up to thirty test requests to the webhook, and judges the answers. `payload` is what it takes, as JSON text. */
+  /**
+   * Sends up to thirty test requests to the webhook, and judges the answers. `payload` is what it takes, as JSON text.
+   */
   examineReceiver(name: string, options?: ExamineOptions): Promise<ReceiverFinding[]>;
   /** Adds the headers of Standard Webhooks to deliveries, or leaves them out. */
   setStandardWebhooks(name: string, enabled: boolean, options?: CallOptions): Promise<void>;

@@ -67,7 +67,9 @@ export interface SeveralQueuesVerbs {
   resumeMany(queues: QueueChoice, options?: ResumeManyOptions): Promise<QueuesResult>;
   /** Ends holds that receivers asked for. */
   endHoldMany(queues: QueueChoice, options?: QueuesOptions): Promise<QueuesResult>;
-  /** Sets limits; those that are left out stay. All or nothing: the account's limit of concurrency must not be exceeded. */
+  /**
+   * Sets limits; those that are left out stay. All or nothing: the account's limit of concurrency must not be exceeded.
+   */
   limitMany(queues: QueueChoice, limits: QueueLimits, options?: QueuesOptions): Promise<QueuesResult>;
   /** Undoes a `limitMany`: puts the limits of its result back, in queues that still have what it set. */
   restoreLimits(result: QueuesResult, limits: QueueLimits, options?: CallOptions): Promise<QueuesResult>;
@@ -91,7 +93,8 @@ const RESTORE = `mutation ($former: [FormerLimitsInput!]!, $limits: QueueLimitsI
   result: restoreQueueLimits(former: $former, limits: $limits) ${RESULT} }`;
 
 export function severalQueuesVerbs(ask: Ask): SeveralQueuesVerbs {
-  // A repetition of a change that was made would answer that nothing was changed, and an undo needs what was there before.
+  // A repetition of a change that was made would answer that nothing was changed,
+  // and an undo needs what was there before.
   const send = (name: string, document: string, variables: object, { signal }: CallOptions) =>
     ask.result<QueuesResult>(`queues.${name}()`, document, variables, {
       signal,

@@ -1,6 +1,8 @@
 import type { CallOptions } from '../calls.ts';
 
-/** Arguments and results of the verbs, as in GraphQL: names of enumerations in capitals, timestamps as ISO 8601 strings. */
+/**
+ * Arguments and results of the verbs, as in GraphQL: names of enumerations in capitals, timestamps as ISO 8601 strings.
+ */
 
 /** A range of time; each end is left out for none. */
 export interface TimeRange {

@@ -23,8 +23,8 @@ export interface AttemptWatch {
 }
 
 /**
- * Watches an attempt in ack mode. Its ack deadline may have been extended without this handler, so when the deadline that is known
- * has passed the job is read, and read again until it no longer waits for the report on this attempt.
+ * Watches an attempt in ack mode. Its ack deadline may have been extended without this handler, so when the deadline
+ * that is known has passed the job is read, and read again until it no longer waits for the report on this attempt.
  */
 export function watchAttempt(calls: Pick<JobCalls, 'get'>, job: DeliveredJob<unknown>): AttemptWatch {
   const over = new AbortController();

@@ -31,8 +31,9 @@ export interface Delivery<Payload> {
   /**
    * Aborted when the attempt is over, because Jobferry then ignores the result. The handler reads the job when the ack
    * deadline that it knows has passed, and again every few seconds: an attempt that was extended elsewhere is not
-   * aborted. If the service returns no job for five minutes, the attempt counts as over. Never aborted in standard mode,
-   * or before a deadline is known: by the delivery's header `x-jobferry-ack-timeout`, the option `ackTimeout` or `extend`.
+   * aborted. If the service returns no job for five minutes, the attempt counts as over. Never aborted in standard
+   * mode, or before a deadline is known: by the delivery's header `x-jobferry-ack-timeout`, the option `ackTimeout` or
+   * `extend`.
    */
   signal: AbortSignal;
   /** Reports success. Rejects with a `JobferryApiError` when this attempt is no longer `awaiting_ack`. */
@@ -42,8 +43,8 @@ export interface Delivery<Payload> {
   /** Holds the queue, or with `scope: 'job'` only this job, for `retryAfter` seconds. Uses no attempt. */
   defer(input: Omit<DeferInput, 'attempt'>): Promise<ReportedJob>;
   /**
-   * Moves the ack deadline to `seconds` from now, unless it is later already, and `signal` with it. A request that fails
-   * for the moment is sent again, at most three times.
+   * Moves the ack deadline to `seconds` from now, unless it is later already, and `signal` with it. A request that
+   * fails for the moment is sent again, at most three times.
    * @param seconds 0.001 to 86 400
    * @param progress text of at most 1000 characters, which the dashboard shows with the job
    * @returns the time of the new deadline, by the service's clock

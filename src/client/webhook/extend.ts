@@ -16,9 +16,10 @@ export const DAY_MS = 24 * 3600 * 1000;
 export interface Extension {
   extend: Delivery<unknown>['extend'];
   /**
-   * Extends the deadline whenever a third of `ackTimeoutMs` has passed, until `stopped` or until the attempt is over. After a
-   * failure it tries again sooner. Each request has to be answered before the next one is due.
-   * @param onLate receives an error when the deadline has passed without an extension, once until the next one that is accepted
+   * Extends the deadline whenever a third of `ackTimeoutMs` has passed, until `stopped` or until the attempt is over.
+   * After a failure it tries again sooner. Each request has to be answered before the next one is due.
+   * @param onLate receives an error when the deadline has passed without an extension, once until the next one that is
+   * accepted
    * @throws JobferryApiError when the service refuses for another reason, such as a key without the scope `report`
    */
   beat(ackTimeoutMs: number, stopped: AbortSignal, onLate: (error: Error) => void): Promise<void>;

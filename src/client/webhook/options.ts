@@ -10,8 +10,8 @@ interface CommonOptions<Payload> {
    *
    * In `ack`, the handler answers 202 at once. Then the function may run for as long as `ackTimeout`, and the handler
    * reports its result: success as ack, an error as nack, `Backpressure` as defer, `Permanent` as a nack that is not
-   * retried. It reports nothing if the function has reported itself. Needs `baseUrl` and `apiKey`, unless the service has
-   * the setting `REPORT_URL`: then each delivery brings a URL for its reports.
+   * retried. It reports nothing if the function has reported itself. Needs `baseUrl` and `apiKey`, unless the service
+   * has the setting `REPORT_URL`: then each delivery brings a URL for its reports.
    *
    * To pass a job of a queue in ack mode to another process, leave `standard`: the function resolves when the other
    * process has the job, and that process reports with `@jobferry/client`.
@@ -23,21 +23,22 @@ interface CommonOptions<Payload> {
   apiKey?: Late<string> | undefined;
   /**
    * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed and the ack
-   * deadline was not extended, `signal` is aborted, except with a key without the scope `read`. Needed only where something
-   * between Jobferry and the handler removes the header `x-jobferry-ack-timeout`, which says the same.
+   * deadline was not extended, `signal` is aborted, except with a key without the scope `read`. Needed only where
+   * something between Jobferry and the handler removes the header `x-jobferry-ack-timeout`, which says the same.
    */
   ackTimeout?: number | undefined;
   /**
-   * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but for
-   * at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon delivered
-   * again. If the service refuses because the attempt is over, `signal` is aborted. If the deadline passes without an
-   * extension, `onError` receives an error. Needs a key with the scopes `report` and `read`, or a report URL; used in ack mode only.
+   * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but
+   * for at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon
+   * delivered again. If the service refuses because the attempt is over, `signal` is aborted. If the deadline passes
+   * without an extension, `onError` receives an error. Needs a key with the scopes `report` and `read`, or a report
+   * URL; used in ack mode only.
    */
   heartbeat?: boolean | undefined;
   /**
    * Checks the payload of each job, and gives `job.payload` its type. Any schema with the interface of Standard Schema:
-   * Zod, Valibot, ArkType and others. A payload that does not fit is answered with 422, the job is dead at once, and the
-   * function is not called.
+   * Zod, Valibot, ArkType and others. A payload that does not fit is answered with 422, the job is dead at once, and
+   * the function is not called.
    */
   schema?: PayloadSchema<Payload> | undefined;
   /**
@@ -53,8 +54,8 @@ interface CommonOptions<Payload> {
   onError?: ((error: unknown, job: DeliveredJob<unknown>) => void) | undefined;
   /**
    * Called for each delivery that the handler refuses before it calls the function. By default `console.warn` says what
-   * to do, at most once a minute for each cause, since strangers can cause refusals, too. Fastify itself refuses bodies that
-   * are too large.
+   * to do, at most once a minute for each cause, since strangers can cause refusals, too. Fastify itself refuses bodies
+   * that are too large.
    */
   onRefused?: ((refusal: Refusal) => void) | undefined;
 }

@@ -6,8 +6,8 @@ import { verifySignature } from './signature.ts';
 export const REPORT_URL_HEADERS = ['x-jobferry-report-url', 'x-jobferry-report-url-next'] as const;
 
 /**
- * Returns the report URL of a delivery if Jobferry has signed it for this attempt. The signature of the body covers no headers,
- * so another address, or that of another job, could have been put in.
+ * Returns the report URL of a delivery if Jobferry has signed it for this attempt. The signature of the body covers no
+ * headers, so another address, or that of another job, could have been put in.
  */
 export async function verifiedReportUrl(
   urls: readonly (string | null)[],

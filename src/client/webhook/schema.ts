@@ -1,6 +1,6 @@
 /**
- * The part of Standard Schema (standardschema.dev, version 1) that checks a value. Zod, Valibot, ArkType and others have
- * it in their schemas.
+ * The part of Standard Schema (standardschema.dev, version 1) that checks a value. Zod, Valibot, ArkType and others
+ * have it in their schemas.
  */
 export interface PayloadSchema<Output> {
   /** The interface that the libraries share. */

@@ -37,8 +37,8 @@ export function isBackpressure(value: unknown): value is Backpressure {
 }
 
 /**
- * A handler function throws or returns it when the job must not be tried again: the address does not exist, the customer
- * has left. The job is dead at once, and leaves a dead letter if its queue keeps them.
+ * A handler function throws or returns it when the job must not be tried again: the address does not exist, the
+ * customer has left. The job is dead at once, and leaves a dead letter if its queue keeps them.
  */
 export class Permanent extends Error {
   /** Always `Permanent`. */

@@ -10,8 +10,8 @@ const firstRead = new Promise<void>((done) => {
 let isBegun = false;
 
 /**
- * The first screen is there, and has begun to read what it shows. Its rows come before everything else that the page needs
- * from the server: what uses `afterFirstRead` waits until nothing is read any more.
+ * The first screen is there, and has begun to read what it shows. Its rows come before everything else that the page
+ * needs from the server: what uses `afterFirstRead` waits until nothing is read any more.
  */
 export function firstScreenIsThere(): void {
   if (isBegun) return;

@@ -35,8 +35,8 @@ export const queryClient = new QueryClient({
 });
 
 /**
- * Options for `useQuery`, by operation and variables. Variables that depend on the time of the request, such as "the last
- * 4 hours", are given as a function with a `key` that stands for them.
+ * Options for `useQuery`, by operation and variables. Variables that depend on the time of the request, such as "the
+ * last 4 hours", are given as a function with a `key` that stands for them.
  */
 export function query<Result, Variables>(
   operation: Operation<Result, Variables>,

@@ -28,8 +28,8 @@ export function keepFocus(): void {
 const isLost = () => document.activeElement === null || document.activeElement === document.body;
 
 /**
- * Focuses the row, the part or the open menu that the element was in, else the heading of the page. A field is no choice, as
- * it would take the keys that are meant for the page.
+ * Focuses the row, the part or the open menu that the element was in, else the heading of the page. A field is no
+ * choice, as it would take the keys that are meant for the page.
  */
 function focusNearest(): void {
   const all = path.map((at) => {

@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from 'preact/compat';
 
 type Go = () => void;
 /**
- * Those of components that came later are asked first: a part of a page, such as a secret that is shown once, before the page,
- * which forgets its changes as soon as the person agrees.
+ * Those of components that came later are asked first: a part of a page, such as a secret that is shown once, before
+ * the page, which forgets its changes as soon as the person agrees.
  */
 let guards: readonly { turn: number; ask: (go: Go) => void }[] = [];
 let turns = 0;
@@ -38,8 +38,8 @@ export function leaveFreely(go: Go): void {
 }
 
 /**
- * While `isActive`, `ask` is called in place of leaving; it may call `go` later. The browser asks by itself when the tab
- * is closed. The back button cannot be stopped, so what was typed must still be there when the person returns.
+ * While `isActive`, `ask` is called in place of leaving; it may call `go` later. The browser asks by itself when the
+ * tab is closed. The back button cannot be stopped, so what was typed must still be there when the person returns.
  */
 export function useLeaveGuard(isActive: boolean, ask: (go: Go) => void): void {
   const latest = useRef(ask);

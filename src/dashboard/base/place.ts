@@ -2,8 +2,8 @@ import { useEffect, useLayoutEffect } from 'preact/compat';
 import { useLocation } from 'wouter-preact';
 
 /**
- * "Back" restores scroll position and focus. The browser cannot: when it tries, the screen is not rendered yet. The place
- * of each entry of the history is kept in memory, and restored until its rows are there.
+ * "Back" restores scroll position and focus. The browser cannot: when it tries, the screen is not rendered yet. The
+ * place of each entry of the history is kept in memory, and restored until its rows are there.
  */
 interface Place {
   scroll: number;

@@ -18,8 +18,9 @@ export function signedOut(): void {
 }
 
 /**
- * Does what ends the own session. Until it has succeeded or failed, answers 401 to other requests are not taken for an end
- * elsewhere: they would show a sign-in, which goes with this document a moment later, and with it what is typed into it.
+ * Does what ends the own session. Until it has succeeded or failed, answers 401 to other requests are not taken for an
+ * end elsewhere: they would show a sign-in, which goes with this document a moment later, and with it what is typed
+ * into it.
  */
 export async function leaving<Result>(deed: () => Promise<Result>): Promise<Result> {
   leaves += 1;

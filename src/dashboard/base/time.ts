@@ -5,8 +5,8 @@ import { preferences } from './preferences.ts';
 import { useStore } from './store.ts';
 
 /**
- * Present server time, once a second while the tab is visible, at the start of a server second: all countdowns of a page
- * step together.
+ * Present server time, once a second while the tab is visible, at the start of a server second: all countdowns of a
+ * page step together.
  */
 let now = serverNow();
 let timer: ReturnType<typeof setTimeout> | null = null;

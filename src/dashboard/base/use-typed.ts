@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/compat';
 
 /**
- * The text of a search field. `want` gets it, trimmed, `ms` after the last key; back and forward, which change `wanted`, change the
- * text.
+ * The text of a search field. `want` gets it, trimmed, `ms` after the last key; back and forward, which change
+ * `wanted`, change the text.
  */
 export function useTyped(wanted: string, want: (text: string) => void, ms: number) {
   const [text, setText] = useState(wanted);

@@ -42,11 +42,15 @@ function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** Spreadsheets take a text that begins so for a formula, and would run it. They show an apostrophe before it as nothing. */
+/**
+ * Spreadsheets take a text that begins so for a formula, and would run it.
+ * They show an apostrophe before it as nothing.
+ */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 /**
- * Where a semicolon or a tab separates cells, as in Excel in German, a comma and quotes in the middle of a cell do not: a cell, or a
- * line, can begin within a text of ours. There a pair of quotes is an empty text, and the formula follows it.
+ * Where a semicolon or a tab separates cells, as in Excel in German, a comma and quotes in the middle of a cell do not:
+ * a cell, or a line, can begin within a text of ours. There a pair of quotes is an empty text, and the formula follows
+ * it.
  */
 const FORMULA_WITHIN = /([;\t\r\n])(?="*[=+\-@＝＋－＠])/g;
 

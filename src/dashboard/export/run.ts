@@ -3,7 +3,10 @@ import { type Cell, type Format, writerOf } from './format.ts';
 import { ExportHead } from './operations.ts';
 import { type Exported, SOURCES, type Source } from './sources.ts';
 
-/** Reads a list page by page, and writes it as text. The dashboard and the CLI have it from here, so their files are equal. */
+/**
+ * Reads a list page by page, and writes it as text. The dashboard and the CLI have it from here,
+ * so their files are equal.
+ */
 
 export const MAX_ROWS = 100_000;
 /** Waits for a service that does not answer add up to so much. A restart or a failover of the database takes less. */

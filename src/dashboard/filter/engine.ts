@@ -86,7 +86,9 @@ export function addChip<T extends Table>(table: T, filter: Filter<T>, chip: Chip
   return chips.with(at, { word: added.word, value }) as Filter<T>;
 }
 
-/** The filter with the chip in the place of those of the same word, also if it could join their values: a link narrows. */
+/**
+ * The filter with the chip in the place of those of the same word, also if it could join their values: a link narrows.
+ */
 export function setChip<T extends Table>(filter: Filter<T>, chip: Chip<T>): Filter<T> {
   const at = filter.findIndex(({ word }) => word === chip.word);
   return at === -1
@@ -126,7 +128,9 @@ export function toApi(table: Table, filter: Filter, context: Context): object {
   return Object.assign({}, ...parts, payload.length > 1 && { payload: { and: payload } });
 }
 
-/** The fields of a page as its address has them; null where there is no value that can be read, or used by the person. */
+/**
+ * The fields of a page as its address has them; null where there is no value that can be read, or used by the person.
+ */
 export function fieldsIn<T extends Table>(table: T, params: URLSearchParams, rights: Rights | null = null): Fields<T> {
   const read = (word: string) => {
     const chip: Chip = parseTerm(table, `${word}:${params.get(word) ?? ''}`);

@@ -167,7 +167,9 @@ function localMinute(at: number): string | null {
   return new Date(at - offset * 60_000).toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Whether a range has no moment, whenever it is used: of a time of the calendar and one before now, that is not known. */
+/**
+ * Whether a range has no moment, whenever it is used: of a time of the calendar and one before now, that is not known.
+ */
 function isReversed(from: string, to: string): boolean {
   const isOfCalendar = (bound: string) => /^\d/.test(bound);
   return isOfCalendar(from) === isOfCalendar(to) && resolveBound(from, 'from', 0) > resolveBound(to, 'to', 0);

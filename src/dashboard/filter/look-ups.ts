@@ -72,8 +72,8 @@ function meantAt(table: Table, words: readonly string[], at: number, queues: rea
 }
 
 /**
- * The words of people among full conditions, as in `state:dead customer 42`; the whole text if it has only one of both, or if the rest is
- * more of the text of a condition, as in `error:job failed`.
+ * The words of people among full conditions, as in `state:dead customer 42`; the whole text if it has only one of both,
+ * or if the rest is more of the text of a condition, as in `error:job failed`.
  */
 function wordsAmongConditions(table: Table, text: string): string {
   const [, first = ''] = text.match(/^([a-z]+):/) ?? [];
@@ -82,7 +82,10 @@ function wordsAmongConditions(table: Table, text: string): string {
   return words.length === 0 ? text : words.join(' ');
 }
 
-/** The word that may be the name of a queue: of several, as in `stuck emails`, the last one that means nothing else and has no number. */
+/**
+ * The word that may be the name of a queue: of several, as in `stuck emails`,
+ * the last one that means nothing else and has no number.
+ */
 function queueWordIn(table: Table, text: string): string {
   const isQueue = (word: string, next = '') =>
     /^\p{L}/u.test(word) && !/^\d/.test(next) && termFor(table, word.toLowerCase()) === undefined;

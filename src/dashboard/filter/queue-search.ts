@@ -1,9 +1,9 @@
 import { isMisspelt } from '../../domain/spelling.ts';
 
 /**
- * The search of queues: `tag:mail` finds by tags, `receiver:api.example.com` by the host they deliver to, every other text is
- * a part of the name or of the address. `is:stuck` has the queues in a condition: the page selects them, as it alone knows
- * conditions.
+ * The search of queues: `tag:mail` finds by tags, `receiver:api.example.com` by the host they deliver to, every other
+ * text is a part of the name or of the address. `is:stuck` has the queues in a condition: the page selects them, as it
+ * alone knows conditions.
  */
 export interface QueueSearch {
   search: string | null;

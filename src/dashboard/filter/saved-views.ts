@@ -13,8 +13,8 @@ export function pathOfView({ page, query }: { page: ViewPage; query: string | nu
 }
 
 /**
- * The part of an address that is saved: filter, order and grouping. A place in the list, a peek and a brushed range are of
- * a moment.
+ * The part of an address that is saved: filter, order and grouping. A place in the list, a peek and a brushed range are
+ * of a moment.
  */
 export function viewQueryOf(params: URLSearchParams): string {
   const names = ['q', 'order', 'tab', 'dismissed'];

@@ -175,7 +175,10 @@ function errorOffers(table: Table, text: string): Suggestion[] {
     .map((name) => chipOffer(table, 'Error', parseTerm(table, `error:~${name}`)));
 }
 
-/** The conditions of words of people one after the other, such as `failed yesterday customer 42`; none for a word that is not understood. */
+/**
+ * The conditions of words of people one after the other, such as `failed yesterday customer 42`;
+ * none for a word that is not understood.
+ */
 export function meaningsOf(table: Table, text: string, known: Known, now: number) {
   const terms = termsOf(text);
   const isFiller = (word: string) => FILLERS.test(word) && !known.queues.includes(word);

@@ -1,6 +1,9 @@
 import type { Rights } from '../words/rights.ts';
 
-/** A filter is a list of chips; all must hold. A table has the words of one list: jobs, dead letters, attempts, activity. */
+/**
+ * A filter is a list of chips; all must hold. A table has the words of one list:
+ * jobs, dead letters, attempts, activity.
+ */
 
 /** A kind of values: how they stand in text, on a chip and in the API. */
 export interface Kind<Value> {
@@ -58,8 +61,8 @@ export interface Table {
   /** Text without a word is offered as the value of a path in recent payloads too. */
   bareIsValue?: true;
   /**
-   * Words of people, each with the conditions that it means. After a colon, a word says what is offered; it may stand here
-   * several times.
+   * Words of people, each with the conditions that it means. After a colon, a word says what is offered; it may stand
+   * here several times.
    */
   terms?: Readonly<Record<string, string>>;
   /** The word that a time in words is about, such as `yesterday`. */

@@ -29,9 +29,9 @@ function isOfCalendar(text: string): boolean {
 }
 
 /**
- * In milliseconds since 1970. As the end of a range, a day means its last millisecond. Days are those of UTC, also where
- * times are shown in local time: a URL must find the same jobs for the next reader, whose zone may be another one, and a
- * local day may have 23 or 25 hours. Chips say so.
+ * In milliseconds since 1970. As the end of a range, a day means its last millisecond. Days are those of UTC, also
+ * where times are shown in local time: a URL must find the same jobs for the next reader, whose zone may be another
+ * one, and a local day may have 23 or 25 hours. Chips say so.
  */
 export function resolveBound(bound: TimeBound, side: 'from' | 'to', now: number): number {
   const [, sign, amount, unit] = bound.match(RELATIVE) ?? [];

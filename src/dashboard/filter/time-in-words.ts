@@ -1,11 +1,14 @@
-/** Times as people say them. Days are those of the reader's zone; the bounds are moments, so an address finds the same jobs for the next reader. */
+/**
+ * Times as people say them. Days are those of the reader's zone;
+ * the bounds are moments, so an address finds the same jobs for the next reader.
+ */
 
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const UNITS: Readonly<Record<string, string>> = { minute: 'm', hour: 'h', day: 'd', week: 'd' };
 
 /**
- * Returns the text of a range for a time in words, such as `yesterday`, `since monday 9:00`, `before friday` or `last 2 hours`;
- * null for any other text.
+ * Returns the text of a range for a time in words, such as `yesterday`, `since monday 9:00`, `before friday` or
+ * `last 2 hours`; null for any other text.
  */
 export function timeInWords(text: string, now: number): string | null {
   const words = text
@@ -49,8 +52,8 @@ function daysBefore(day: string, now: number): number | null {
 }
 
 /**
- * The moment at which a clock of the zone shows the time, in minutes since 0:00, on the day that is so many days after today. Not
- * minutes after midnight: on a day of 23 or 25 hours they are an hour off.
+ * The moment at which a clock of the zone shows the time, in minutes since 0:00, on the day that is so many days after
+ * today. Not minutes after midnight: on a day of 23 or 25 hours they are an hour off.
  */
 function timeOfDay(now: number, days: number, minutes: number): number {
   const date = new Date(now);

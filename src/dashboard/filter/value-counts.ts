@@ -3,7 +3,9 @@ import { type JOBS, toJobFilter } from './jobs.ts';
 import type { Chip, Filter, Table } from './table.ts';
 import { type Counts, conditionsFor, type KnownPath, MAX_CANDIDATES, wantedIn } from './values.ts';
 
-/** The questions to the server in how many jobs the values of a text are, for the box, the palette and the command line. */
+/**
+ * The questions to the server in how many jobs the values of a text are, for the box, the palette and the command line.
+ */
 
 /** So many paths are searched for one that may have a value. */
 export const MOST_PATHS = 40;

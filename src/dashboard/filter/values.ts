@@ -74,8 +74,9 @@ export function byCounts(chips: readonly Chip[], termOf: (chip: Chip) => string,
 }
 
 /**
- * The values in a text, the most likely first: of a text that is one word, that word; else each word that is one by its form, and each
- * run of words that mean nothing else, with and without its first word as the thing that has the value; and the whole text.
+ * The values in a text, the most likely first: of a text that is one word, that word; else each word that is one by its
+ * form, and each run of words that mean nothing else, with and without its first word as the thing that has the value;
+ * and the whole text.
  * @param queues names of queues, which are no values
  */
 export function wantedIn(table: Table, text: string, queues: readonly string[] = []): Wanted[] {

@@ -7,8 +7,8 @@ import { changeBefore, changeBeforeOf, RELEASE } from '../words/queue-deeds.ts';
 import { Icon } from './icon.tsx';
 
 /**
- * The newest change of the queue in the hour before its first job died of a cause, or a release that took over later, as a link
- * to all changes of that hour; if there was none, a link to the changes of the account.
+ * The newest change of the queue in the hour before its first job died of a cause, or a release that took over later,
+ * as a link to all changes of that hour; if there was none, a link to the changes of the account.
  */
 export function ChangeBefore({
   cause: { firstSeen, queue },

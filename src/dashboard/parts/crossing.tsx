@@ -69,7 +69,10 @@ function CrossingPart({ part, onMore, ...neighbours }: { part: Part; onMore: () 
   }
 }
 
-/** A stop is as wide as its words, and the lines of its neighbours go on within it up to the pin. So no words can overlap. */
+/**
+ * A stop is as wide as its words, and the lines of its neighbours go on within it up to the pin.
+ * So no words can overlap.
+ */
 function StopItem({ stop: { label, whole, sub, icon, signal, isLater }, before, after }: { stop: Stop } & Neighbours) {
   return (
     <li className={`stop ${isLater ? 'later' : (signal ?? '')}`}>

@@ -8,8 +8,8 @@ export interface ProgressPart {
 }
 
 /**
- * Shares of a whole, such as done and left out; the rest is to go. The numbers stand beside it, always. `isMeter` is for
- * what does not move towards an end, such as the use of a plan.
+ * Shares of a whole, such as done and left out; the rest is to go. The numbers stand beside it, always. `isMeter` is
+ * for what does not move towards an end, such as the use of a plan.
  */
 export function ProgressBar({
   parts,

@@ -5,7 +5,8 @@ import { useSettled } from '../base/use-settled.ts';
 import { useFoundQueues } from './found-queues.tsx';
 
 /**
- * Queues that a text may name, for an input whose `list` is this id. Below the input: that there is no queue of this name.
+ * Queues that a text may name, for an input whose `list` is this id.
+ * Below the input: that there is no queue of this name.
  * @param before what stands before the name in the input
  */
 export function QueueOffers({ id, text, before = '' }: { id: string; text: string; before?: string }) {

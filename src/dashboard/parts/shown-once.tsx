@@ -5,8 +5,8 @@ import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 
 /**
- * A secret that no later page shows, until the person has closed it. Its title gets the focus, so screen readers say it.
- * Before the page is left it asks, unless nothing is lost with it.
+ * A secret that no later page shows, until the person has closed it. Its title gets the focus, so screen readers say
+ * it. Before the page is left it asks, unless nothing is lost with it.
  */
 export function ShownOnce({
   title,

@@ -4,7 +4,10 @@ import { May } from '../api/rights.ts';
 import { toSearch } from '../filter/search.ts';
 import { FROM_PAGE, type NewAlert, paramsOfAlert } from '../words/new-alert.ts';
 
-/** A link to the dialog for a new alert rule, which would have told of this. @param about names it, for those who cannot see it */
+/**
+ * A link to the dialog for a new alert rule, which would have told of this.
+ * @param about names it, for those who cannot see it
+ */
 export function TellMe({
   alert,
   about,

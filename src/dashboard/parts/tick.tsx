@@ -5,7 +5,10 @@ import type { Ticks } from './use-ticks.ts';
 
 /** The boxes of a list whose rows can be ticked. */
 
-/** One function for all renders, so that a row is rendered again only when it changes. With `Shift`, rows in between are ticked, too. */
+/**
+ * One function for all renders, so that a row is rendered again only when it changes.
+ * With `Shift`, rows in between are ticked, too.
+ */
 export function useOnTick(ticks: Ticks | undefined, ids: readonly string[]): (id: string, isRange: boolean) => void {
   const latest = useRef({ ids, ticks });
   useEffect(() => {
@@ -27,7 +30,10 @@ export const tickCommands = (
   { key: 'X', label: 'Select up to here', run: atRow((id) => toggleRange(id, ids)), isOnlyKey: true },
 ];
 
-/** `x` ticks the row that has the focus, by its `data-row`, `X` those up to it, and `Esc` unticks all. @param what "queue" */
+/**
+ * `x` ticks the row that has the focus, by its `data-row`, `X` those up to it, and `Esc` unticks all.
+ * @param what "queue"
+ */
 export function useTickKeys(ticks: Ticks | undefined, ids: readonly string[], what: string): void {
   const atRow = (run: (id: string) => void) => () => {
     const row = focusedRow();

@@ -4,8 +4,8 @@ import { type FocusEvent, useEffect, useRef, useState } from 'preact/compat';
 const READ_MS = 10_000;
 
 /**
- * The ids of a list that is read: what is in it and in which order changes only while neither the pointer nor the focus is
- * there. `isLate` says that it would be another list by now.
+ * The ids of a list that is read: what is in it and in which order changes only while neither the pointer nor the focus
+ * is there. `isLate` says that it would be another list by now.
  */
 export function useCalmOrder(wanted: readonly string[], isHeld: boolean): { ids: string[]; isLate: boolean } {
   const text = wanted.join(' ');
@@ -15,7 +15,9 @@ export function useCalmOrder(wanted: readonly string[], isHeld: boolean): { ids:
   return { ids: calm === '' ? [] : calm.split(' '), isLate: calm !== text };
 }
 
-/** The objects of a page in calm order, each in its present state. Another page, which shares none, is shown at once. */
+/**
+ * The objects of a page in calm order, each in its present state. Another page, which shares none, is shown at once.
+ */
 export function useCalmList<Item extends { id: string }>(items: readonly Item[], isHeld: boolean): Item[] {
   const present = new Map(items.map((item) => [item.id, item]));
   const [shown, setShown] = useState(() => [...present.keys()]);

@@ -1,8 +1,8 @@
 import { type RefObject, useLayoutEffect } from 'preact/compat';
 
 /**
- * Opens a dialog over the page while the component is mounted, and gives the focus back to where it was. `first` gets the
- * focus, in place of the browser's choice.
+ * Opens a dialog over the page while the component is mounted, and gives the focus back to where it was. `first` gets
+ * the focus, in place of the browser's choice.
  */
 export function useModal(
   ref: RefObject<HTMLDialogElement>,

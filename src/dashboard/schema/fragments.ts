@@ -1,8 +1,8 @@
 import { type FragmentOf, graphql } from './graphql.ts';
 
 /**
- * The live stream sends these fields of each kind of object. Every other operation that shows such an object uses the fragment
- * too, so the stream keeps it current. `__typename` and `id` say which object it is.
+ * The live stream sends these fields of each kind of object. Every other operation that shows such an object uses the
+ * fragment too, so the stream keeps it current. `__typename` and `id` say which object it is.
  */
 
 export const QueueNow = graphql(`

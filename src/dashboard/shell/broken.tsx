@@ -2,8 +2,8 @@ import { Component, type ReactNode } from 'preact/compat';
 import { Empty } from '../parts/states.tsx';
 
 /**
- * Shows what is left when a part cannot be shown: an error of its own, or a script that is no longer on the server since
- * a new version was deployed. The rest of the page goes on. Another `place` is another try.
+ * Shows what is left when a part cannot be shown: an error of its own, or a script that is no longer on the server
+ * since a new version was deployed. The rest of the page goes on. Another `place` is another try.
  */
 export class Breakable extends Component<{ place: string; children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };

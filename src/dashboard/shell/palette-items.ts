@@ -125,7 +125,10 @@ export function queueDeedOf(text: string): { verb: (typeof VERBS)[number]; name:
   return verb === undefined ? null : { verb, name };
 }
 
-/** Queues by name for `>pause` and `>resume`: those that are not paused, and those that are. A receiver's page has the button for all of its queues. */
+/**
+ * Queues by name for `>pause` and `>resume`: those that are not paused, and those that are.
+ * A receiver's page has the button for all of its queues.
+ */
 function pauses(
   text: string,
   queues: readonly Found[],

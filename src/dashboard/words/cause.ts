@@ -32,7 +32,9 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   return CAUSES.get(error) ?? `the worker said ${quote(error)}`;
 }
 
-/** Whether nothing came back from the receiver, neither a code nor a body, as of a refused connection or a failed probe. */
+/**
+ * Whether nothing came back from the receiver, neither a code nor a body, as of a refused connection or a failed probe.
+ */
 export const isSilent = (attempt: {
   status: SchemaType<'AttemptStatus'>;
   error: string | null;
@@ -111,7 +113,8 @@ const subject = (clause: string) => upperFirst(clause.replace(/^the /, '').repla
 
 /** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
 export function isOfWorker(reason: string, { error, code }: { error: string | null; code: number | null }): boolean {
-  // The receiver itself may have refused for good (D39). A nack keeps the code of the receipt, whatever its reason says.
+  // The receiver itself may have refused for good (D39). A nack keeps the code of the receipt,
+  // whatever its reason says.
   const isNack = reason === 'NACKED' && (code === null || codeOf(error) !== code);
   return reason === 'ACK_TIMEOUT' || isNack || error === 'ack_timeout';
 }

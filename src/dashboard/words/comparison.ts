@@ -29,7 +29,10 @@ export function missingOfGhost(
   return from - ms < earliest ? `The line of ${word} does not begin with the chart: ${kept}.` : null;
 }
 
-/** Points of an earlier time at the starts of these buckets, in milliseconds; undefined where there are no statistics any more. */
+/**
+ * Points of an earlier time at the starts of these buckets, in milliseconds;
+ * undefined where there are no statistics any more.
+ */
 export function pointsThen<Point extends { at: string }>(
   times: readonly number[],
   then: readonly Point[],

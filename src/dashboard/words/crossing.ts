@@ -4,8 +4,8 @@ import type { AttemptNow, JobWhole } from './job.ts';
 import { ATTEMPTS, CANCELLED, type IconName, type JobState, type Signal, WAIT_REASONS } from './words.ts';
 
 /**
- * The crossing: the line on which a job goes from Published to its end. Stops are events; legs are the time between, the
- * longer the wider, but by the logarithm, so that an hour and a second can both be read.
+ * The crossing: the line on which a job goes from Published to its end. Stops are events; legs are the time between,
+ * the longer the wider, but by the logarithm, so that an hour and a second can both be read.
  */
 export interface Stop {
   kind: 'stop';
@@ -36,7 +36,10 @@ export interface Leg {
 
 export type Part = Stop | Leg | { kind: 'now' } | { kind: 'more'; count: number };
 
-/** A delivery or a report of more than this is drawn thick; an attempt so late after its backoff or hold waited for something else. */
+/**
+ * A delivery or a report of more than this is drawn thick; an attempt so late after its backoff or hold waited for
+ * something else.
+ */
 const SLOW_MS = 1000;
 const CUT_MS = 10 * 60_000;
 const MAX_STOPS = 7;

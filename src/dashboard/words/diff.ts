@@ -14,7 +14,9 @@ export interface Diff {
   lines: DiffLine[];
   removed: number;
   added: number;
-  /** False if the texts are too long and too different for lines to be matched: all lines between the equal ends differ. */
+  /**
+   * False if the texts are too long and too different for lines to be matched: all lines between the equal ends differ.
+   */
   isMatched: boolean;
 }
 

@@ -206,13 +206,16 @@ const MOST_QUOTED = 120;
 export const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * A text of a client or a receiver for people: what would turn it, and our words beside it, is written out. Copies have the
- * text itself.
+ * A text of a client or a receiver for people: what would turn it, and our words beside it, is written out. Copies have
+ * the text itself.
  */
 export const visible = (text: string) =>
   text.replace(TURNING, (one) => `[U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
 
-/** Returns words of a worker or a receiver in quotes: so much of them as a sentence can carry, and nothing that reorders it. */
+/**
+ * Returns words of a worker or a receiver in quotes: so much of them as a sentence can carry,
+ * and nothing that reorders it.
+ */
 export function quote(text: string): string {
   const characters = [...visible(text.slice(0, 4 * MOST_QUOTED))];
   return characters.length > MOST_QUOTED

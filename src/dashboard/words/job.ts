@@ -36,8 +36,8 @@ export type QueueOfJob = Sometimes<
 type Sometimes<T, Names extends keyof T> = Omit<T, Names> & Partial<Pick<T, Names>>;
 
 /**
- * Whether attempts are missing: the live stream brings the counts of a job before its page has read the attempts. Holds and
- * attempts that count are counted apart.
+ * Whether attempts are missing: the live stream brings the counts of a job before its page has read the attempts. Holds
+ * and attempts that count are counted apart.
  */
 export function isBehind({ status, attemptsMade, deferCount, attempts }: JobWhole): boolean {
   const held = attempts.filter((attempt) => attempt.status === 'DEFERRED').length;

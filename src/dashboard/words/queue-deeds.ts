@@ -97,8 +97,8 @@ export function deedOnQueue(entry: Entry): string {
 }
 
 /**
- * The newest of these changes in the hour before a cause began; null if there is none. A change of tags alone has no effect on
- * deliveries, so it is none.
+ * The newest of these changes in the hour before a cause began; null if there is none. A change of tags alone has no
+ * effect on deliveries, so it is none.
  */
 export function changeBeforeOf<Change extends Happened & { at: string }>(
   changes: readonly Change[],

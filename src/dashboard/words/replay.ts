@@ -12,7 +12,9 @@ export const DEFAULT_SPEED: Speed = 10;
 export const wordOfSpeed = (speed: number | null) =>
   speed === null ? 'As fast as limits allow' : `${number(speed)} per second`;
 
-/** Whether no condition is left: what every replay implies, and the queue of one queue's replay, are none to the API. */
+/**
+ * Whether no condition is left: what every replay implies, and the queue of one queue's replay, are none to the API.
+ */
 export const isEverything = (filter: object, isOfOneQueue: boolean) =>
   Object.keys(filter).every((name) => name === 'dismissed' || (isOfOneQueue && name === 'queueIds'));
 
@@ -138,7 +140,9 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
   return { signal: isBad ? 'bad' : 'warn', icon: 'failing', strong, text: `only ${ended}. ${then}, so send 1 first.` };
 }
 
-/** Decides for several queues: the worst of them counts. `isAll` is false if only those with the most jobs are known. */
+/**
+ * Decides for several queues: the worst of them counts. `isAll` is false if only those with the most jobs are known.
+ */
 export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): Safety | null {
   const [first] = receivers;
   if (first === undefined) return null;

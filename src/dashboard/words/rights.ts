@@ -1,4 +1,6 @@
-/** The rights of a person in the dashboard. The server decides; the page does not offer what the server would refuse. */
+/**
+ * The rights of a person in the dashboard. The server decides; the page does not offer what the server would refuse.
+ */
 
 /** From the least to the most. Each role may do all that the roles before it may do. */
 const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const;

@@ -101,8 +101,8 @@ export const WAIT_REASONS: Readonly<Record<WaitReason, Word>> = {
 export type JobStatus = SchemaType<'JobStatus'>;
 
 /**
- * The word of a job: of its state, which it keeps while its queue is paused or held. What is due is told apart by what it
- * waits for, and a job that is about to die with its queue says so.
+ * The word of a job: of its state, which it keeps while its queue is paused or held. What is due is told apart by what
+ * it waits for, and a job that is about to die with its queue says so.
  */
 export function wordOfJob({
   state,

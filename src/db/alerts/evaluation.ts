@@ -6,7 +6,8 @@ import { hasTurn } from './turn.ts';
 
 /** The reads of an evaluation of an account, and its write of the changes. */
 
-// Grouped by an index that has at most fifty entries of an account, so that a million accounts without rules cost nothing.
+// Grouped by an index that has at most fifty entries of an account,
+// so that a million accounts without rules cost nothing.
 const ACCOUNTS: Statement = {
   name: 'accounts-with-alert-rules',
   text: 'select account_id as id from alert_rule where account_id > $1 group by account_id order by account_id limit $2',
@@ -61,8 +62,8 @@ export interface AccountOfRules {
 
 const ms = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`;
 
-// A process with a worker has a capacity. Its heartbeat is some seconds old at most; a heartbeat in the future was written
-// before the clock was set back.
+// A process with a worker has a capacity. Its heartbeat is some seconds old at most; a heartbeat in the future was
+// written before the clock was set back.
 const LOAD: Statement = {
   name: 'alert-rules-of-account',
   text: `
@@ -125,8 +126,8 @@ export interface AlertChanges {
 
 const at = (column: string) => `to_timestamp(${column} / 1000)::timestamptz(3)`;
 
-// One statement, so that an alert changes and its notification is stored together or not at all. It writes nothing if another
-// process has the turn: this one was frozen, and its findings are old.
+// One statement, so that an alert changes and its notification is stored together or not at all. It writes nothing if
+// another process has the turn: this one was frozen, and its findings are old.
 const APPLY: Statement = {
   name: 'apply-alert-changes',
   text: `

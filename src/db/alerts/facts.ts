@@ -105,9 +105,9 @@ const BREAKER: Statement = {
       from w where w.hold_until is not null and w.breaker_opened_at <= w.now - w.threshold * interval '1 s'`,
 };
 
-// The id of a dead letter has its time. Queue and id are compared together, as everywhere (docs/queries.md). The newest letters
-// of a queue are read once, whatever the number of rules: each rule then finds by a binary search how many are in its window.
-// The reason is that of the newest hundred.
+// The id of a dead letter has its time. Queue and id are compared together, as everywhere (docs/queries.md). The newest
+// letters of a queue are read once, whatever the number of rules: each rule then finds by a binary search how many are
+// in its window. The reason is that of the newest hundred.
 const DEAD_LETTERS: Statement = {
   name: 'alert-dead-letters',
   text: `
@@ -132,8 +132,8 @@ const DEAD_LETTERS: Statement = {
      where d.letters >= w.threshold`,
 };
 
-// Only what is summed up: at most twelve rows of a queue, however many attempts there are. Element n of a histogram counts values
-// from 2^(n/4) ms; its array begins with 1, so the elements above that of the threshold begin with n + 2.
+// Only what is summed up: at most twelve rows of a queue, however many attempts there are. Element n of a histogram
+// counts values from 2^(n/4) ms; its array begins with 1, so the elements above that of the threshold begin with n + 2.
 const STATISTICS: Statement = {
   name: 'alert-statistics',
   text: `
@@ -185,8 +185,8 @@ export const ALERT_FACTS: readonly AlertFacts[] = [
 ];
 
 /**
- * Rows that a statement may have to count. Queues beyond them are asked about in another one: a thousand full queues in one
- * statement took longer than it may, and the rule then never fired.
+ * Rows that a statement may have to count. Queues beyond them are asked about in another one: a thousand full queues in
+ * one statement took longer than it may, and the rule then never fired.
  */
 const COUNTED_AT_ONCE = 50_000;
 

@@ -27,7 +27,10 @@ export interface ClaimedNotification {
   isSuspended: boolean;
 }
 
-/** SQL: notifications that are due, the ones due longest first. Only the first of its rule, so that "resolved" follows "firing". */
+/**
+ * SQL: notifications that are due, the ones due longest first.
+ * Only the first of its rule, so that "resolved" follows "firing".
+ */
 const due = (which: string) => `
   (select n.id, n.account_id, n.attempts > 0 as is_again, n.next_at from alert_notification n
     where ${which} and n.account_id <> all (array(select account_id from busy where sending >= ${AT_ONCE_OF_ACCOUNT}))
@@ -35,7 +38,8 @@ const due = (which: string) => `
                        where o.rule_id = n.rule_id and o.place < n.place and o.next_at is not null)
     order by n.next_at limit ${CANDIDATES})`;
 
-// Notifications that were never tried go first: receivers that do not answer take long at each attempt, and may be many.
+// Notifications that were never tried go first: receivers that do not answer take long at each attempt,
+// and may be many.
 const CLAIM: Statement = {
   name: 'claim-alert-notifications',
   text: `
@@ -89,8 +93,9 @@ export interface NotificationOutcome {
   isPutOff?: boolean;
 }
 
-// Applies to this attempt only: a later one may have begun meanwhile. Those that wait behind it become due with it, or at once.
-// If it is given up, its receiver does not know of the alerts that it names: those that still fire are told again.
+// Applies to this attempt only: a later one may have begun meanwhile. Those that wait behind it become due with it, or
+// at once. If it is given up, its receiver does not know of the alerts that it names: those that still fire are told
+// again.
 const RECORD: Statement = {
   name: 'record-alert-notification',
   text: `

@@ -75,7 +75,8 @@ export async function updateAlertRule(
     if (changed === null) return;
     const stored = secret === null ? {} : { signingSecret: cipher.encrypt(`signing-secret:${ruleId}`, secret) };
     await tx.alertRule.update({ where: { id: ruleId }, data: { ...changed.after, ...stored } });
-    // A corrected address does not wait for the back-off of the wrong one. Others of the rule follow the first (db/alerts/notifications).
+    // A corrected address does not wait for the back-off of the wrong one.
+    // Others of the rule follow the first (db/alerts/notifications).
     if ('webhookUrl' in changed.after || secret !== null) {
       await tx.$executeRaw`
         update alert_notification set next_at = least(next_at, jobferry_now()) where id = (
@@ -109,7 +110,10 @@ const ROTATE: Statement = {
     select jobferry_audit($1, $2::json, 'alert_rule.rotate_secret', 'alert_rule', id, kind) from rotated`,
 };
 
-/** Replaces the signing secret of a rule at once. @returns false if there is no such rule, or if its target is no webhook */
+/**
+ * Replaces the signing secret of a rule at once.
+ * @returns false if there is no such rule, or if its target is no webhook
+ */
 export async function rotateAlertSecret(db: Database, by: Author, ruleId: string, secret: string): Promise<boolean> {
   const stored = db.cipher.encrypt(`signing-secret:${ruleId}`, secret);
   return (await db.query(ROTATE, [by.accountId, actorJson(by.actor), ruleId, stored])).length > 0;

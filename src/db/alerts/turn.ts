@@ -1,8 +1,8 @@
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
- * Which process evaluates the rules. It is a row that the process renews, and not an advisory lock: a process that is frozen
- * keeps its connections, and with them its locks.
+ * Which process evaluates the rules. It is a row that the process renews, and not an advisory lock: a process that is
+ * frozen keeps its connections, and with them its locks.
  */
 
 /** A process that has not renewed its turn for this long loses it. */
@@ -10,7 +10,8 @@ const TURN_SECONDS = 30;
 
 const HOLDER = `split_part(follower.position, ' ', 1)`;
 
-// Real time: it decides which process works, and nothing about alerts. A time in the future is of a clock that was set back.
+// Real time: it decides which process works, and nothing about alerts.
+// A time in the future is of a clock that was set back.
 const TAKE: Statement = {
   name: 'take-alert-turn',
   text: `
@@ -42,6 +43,9 @@ export async function endAlertTurn(db: Database, holder: string): Promise<void> 
   await db.query(END, [holder]);
 }
 
-/** SQL: one row if the process that the parameter names has the turn, which it then keeps until the end of the transaction. */
+/**
+ * SQL: one row if the process that the parameter names has the turn,
+ * which it then keeps until the end of the transaction.
+ */
 export const hasTurn = (holder: string) =>
   `select 1 from follower where name = 'alerts' and ${HOLDER} = ${holder} for share`;

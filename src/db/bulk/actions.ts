@@ -7,9 +7,9 @@ import type { Database, Statement } from '../connection/database.ts';
 /** Rows of `bulk_action`. */
 
 /**
- * Stands for the kinds and the filter members that a process must know to run an action. Raise it with the first of them that
- * comes after a release, and give the task another name. Processes of the last release then leave such actions alone: they
- * would ignore a member that they do not know, and change more jobs than the dry run has counted.
+ * Stands for the kinds and the filter members that a process must know to run an action. Raise it with the first of
+ * them that comes after a release, and give the task another name. Processes of the last release then leave such
+ * actions alone: they would ignore a member that they do not know, and change more jobs than the dry run has counted.
  */
 const BULK_REVISION = 2;
 /** Task of the wake-ups of actions. Processes with an earlier revision have no such task. */
@@ -226,7 +226,9 @@ export interface BulkActionRef {
   accountId: string;
 }
 
-/** @returns running actions that this build knows and no worker has kept for `idleMs`: the process that ran them is gone */
+/**
+ * @returns running actions that this build knows and no worker has kept for `idleMs`: the process that ran them is gone
+ */
 export function idleBulkActions(db: Database, idleMs: number): Promise<BulkActionRef[]> {
   return db.query<{ id: string; accountId: string }>(IDLE, [idleMs]);
 }

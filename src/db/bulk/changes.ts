@@ -4,9 +4,9 @@ import type { Database, Statement } from '../connection/database.ts';
 import { BULK_TASK } from './actions.ts';
 
 /**
- * Changes of bulk actions by people: cancel, pause and resume. A paused action has a status of its own, so the statements
- * of the workers, which read and change running actions only, leave it alone. The batch that is being committed at the
- * time of the pause is the last one.
+ * Changes of bulk actions by people: cancel, pause and resume. A paused action has a status of its own, so the
+ * statements of the workers, which read and change running actions only, leave it alone. The batch that is being
+ * committed at the time of the pause is the last one.
  */
 
 const changeWith =
@@ -14,7 +14,10 @@ const changeWith =
   async (db: Database, by: Author, actionId: string): Promise<boolean> =>
     (await db.query(statement, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
 
-/** SQL: ends the pause of `present`, which is the row of `bulk_action` before the change, and adds its length to the others. */
+/**
+ * SQL: ends the pause of `present`, which is the row of `bulk_action` before the change,
+ * and adds its length to the others.
+ */
 const NOT_PAUSED = `
   paused_at = null, paused_by = null,
   paused_seconds = paused_seconds + coalesce(extract(epoch from jobferry_now() - present.paused_at), 0)`;

@@ -16,7 +16,9 @@ interface BatchBounds {
   limit: number;
 }
 
-/** Limit of payload bytes per batch. A replay copies the payloads, and every statement must end within its time limit. */
+/**
+ * Limit of payload bytes per batch. A replay copies the payloads, and every statement must end within its time limit.
+ */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 /** Limit of the count at the start of an action. Later the count follows the processed rows. */
@@ -38,7 +40,9 @@ export function countReplayable(db: Database, selection: ReplaySelection): Promi
     : countJobs(db, jobsOfReplay(selection, selection.jobs), MAX_MATCHED - 1);
 }
 
-/** The dead letters of a batch, and the id up to which nothing is left after it; null when nothing is left before it. */
+/**
+ * The dead letters of a batch, and the id up to which nothing is left after it; null when nothing is left before it.
+ */
 interface NextLetters {
   ids: string[];
   position: string | null;
@@ -122,8 +126,8 @@ export async function countPending(db: Database, queueId: string): Promise<numbe
   return (await db.one<{ n: number }>(COUNT_PENDING, [queueId]))?.n ?? 0;
 }
 
-// In the order of the index of pending jobs. By id, the walk would pass every completed job of the queue. A cancelled job
-// is not pending any more, so the same query finds the next jobs.
+// In the order of the index of pending jobs. By id, the walk would pass every completed job of the queue. A cancelled
+// job is not pending any more, so the same query finds the next jobs.
 const PENDING: Statement = {
   name: 'bulk-next-pending',
   text: `

@@ -18,9 +18,9 @@ const SERVER_GONE = new Set(['ECONNREFUSED', 'ENOENT', '57P03']);
 
 /**
  * When the client gives up a statement, its session stays in the server for as long as a commit waits for a disk or a
- * standby. If its connection was replaced at once, a stalled server would get more and more sessions. So the session still
- * counts towards the pool's limit, is terminated over another connection, and is replaced when the server reports that it
- * has ended.
+ * standby. If its connection was replaced at once, a stalled server would get more and more sessions. So the session
+ * still counts towards the pool's limit, is terminated over another connection, and is replaced when the server reports
+ * that it has ended.
  */
 const END: string = `
   select a.pid, pg_terminate_backend(a.pid)

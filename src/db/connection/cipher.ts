@@ -10,12 +10,12 @@ import {
 } from 'node:crypto';
 
 /**
- * Encryption at rest (docs/decisions/0007): AES-256-GCM with a separate key for each text, so that the number of texts is
- * not limited by GCM. The stored text is `enc:v1:<key id>:<base64 of nonce, ciphertext, tag>`. The nonce has 24 bytes: the
- * text's key is derived from the first half, and the second half is GCM's nonce.
+ * Encryption at rest (docs/decisions/0007): AES-256-GCM with a separate key for each text, so that the number of texts
+ * is not limited by GCM. The stored text is `enc:v1:<key id>:<base64 of nonce, ciphertext, tag>`. The nonce has 24
+ * bytes: the text's key is derived from the first half, and the second half is GCM's nonce.
  *
- * The scope is associated data, so a ciphertext that was moved to another queue, or to another kind of column, cannot be
- * decrypted.
+ * The scope is associated data, so a ciphertext that was moved to another queue, or to another kind of column, cannot
+ * be decrypted.
  */
 const PREFIX = 'enc:v1:';
 const ALGORITHM = 'aes-256-gcm';
@@ -55,7 +55,9 @@ export class Cipher {
   readonly #cached = new Map<string, { scope: Scope; text: string }>();
   #keyId: string | null;
 
-  /** @param keys keys of 32 bytes; the first encrypts unless `encryptWith` chooses another one, and all of them decrypt */
+  /**
+   * @param keys keys of 32 bytes; the first encrypts unless `encryptWith` chooses another one, and all of them decrypt
+   */
   constructor(keys: readonly Uint8Array[] = []) {
     for (const key of keys) if (key.length !== KEY_BYTES) throw new Error(`a key must have ${KEY_BYTES} bytes`);
     this.#keys = new Map(keys.map((key) => [idOf(key), createSecretKey(key)]));
@@ -72,7 +74,10 @@ export class Cipher {
     return this.keyIds[0] ?? null;
   }
 
-  /** Encrypts with this key from now on; null: not at all. Other processes may lack the first key (db/queues/encrypt-stored). */
+  /**
+   * Encrypts with this key from now on; null: not at all. Other processes may lack the first key
+   * (db/queues/encrypt-stored).
+   */
   encryptWith(keyId: string | null): void {
     this.#keyId = keyId;
   }
@@ -176,8 +181,9 @@ export function sizeBeforeEncryption(stored: number, tail: string): number {
 }
 
 /**
- * Whether a stored text has the form of an encrypted one. That proves it only for a text that no client and no receiver can choose: a signing
- * secret, and a payload, which is an object. The answer of a webhook may have this form, and be stored as it came.
+ * Whether a stored text has the form of an encrypted one. That proves it only for a text that no client and no receiver
+ * can choose: a signing secret, and a payload, which is an object. The answer of a webhook may have this form, and be
+ * stored as it came.
  */
 export function isEncrypted(stored: string): boolean {
   return stored.startsWith(PREFIX);

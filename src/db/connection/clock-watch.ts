@@ -25,13 +25,13 @@ interface Offsets {
 
 /**
  * Watches the database's clock, which decides every due time. A clock that jumps must not have effects that cannot be
- * undone: while this process does not trust the clock, no job is removed, no lifetime ends and no idempotency key becomes
- * free.
+ * undone: while this process does not trust the clock, no job is removed, no lifetime ends and no idempotency key
+ * becomes free.
  *
  * The clock is trusted while it keeps its distance from this process's monotonic clock and from its wall clock. If
  * one of these distances changes by more than `maxJumpMs`, one of the clocks is wrong, and it is unknown which. The
- * clock is trusted again as soon as it is back at its old distance, or when its new distance has been steady for an hour.
- * In the second case the clock was set right, the process was suspended, or the process's own clock stays wrong.
+ * clock is trusted again as soon as it is back at its old distance, or when its new distance has been steady for an
+ * hour. In the second case the clock was set right, the process was suspended, or the process's own clock stays wrong.
  */
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
@@ -90,7 +90,8 @@ export class ClockWatch {
   }
 
   /**
-   * @returns how far the database's clock is ahead of this process's wall clock, in seconds, whether it is trusted or not; null if
+   * @returns how far the database's clock is ahead of this process's wall clock, in seconds,
+   * whether it is trusted or not; null if
    *   the database's clock was not read in the last minute
    */
   offsetSeconds(): number | null {

@@ -9,8 +9,8 @@ import type { OriginGuard } from './origin.ts';
 import { UnusedConnections } from './unused-connections.ts';
 
 /**
- * Time limit of every statement of the service. If the database stalls, the caller must receive "unavailable" within 5 s
- * (I-37). Long work is done in batches.
+ * Time limit of every statement of the service. If the database stalls, the caller must receive "unavailable" within 5
+ * s (I-37). Long work is done in batches.
  */
 export const STATEMENT_TIMEOUT_MS = 4000;
 /** Lower limit of a shorter time limit: it also applies to the `set` statement that restores the usual one. */
@@ -20,7 +20,10 @@ const NEARLY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3000;
 /** Time limit in the client, for a server that does not reply at all. */
 const REPLY_TIMEOUT_MS = 4500;
-/** Age from which a connection is replaced because it is read-only: a server that stays so must not get new ones all the time. */
+/**
+ * Age from which a connection is replaced because it is read-only:
+ * a server that stays so must not get new ones all the time.
+ */
 const RENEW_AFTER_MS = 1000;
 /** A connection that is in use without a statement for this much longer than the longest statement is closed. */
 const UNUSED_FOR_MS = 10_000;
@@ -50,7 +53,10 @@ export interface PoolUse {
   pool: 'main' | 'reading' | 'direct' | 'replica';
   max: number;
   used: number;
-  /** Connections in use for a second or longer without a statement. More than none for long means that one was forgotten. */
+  /**
+   * Connections in use for a second or longer without a statement.
+   * More than none for long means that one was forgotten.
+   */
   unused: number;
   idle: number;
   /** Statements that wait for a connection. */
@@ -82,7 +88,10 @@ export class Connections {
   /** Unlike those of `totalCount`, these have been made. */
   readonly #open = new Set<pg.ClientBase>();
 
-  /** @param options `usualMs`: default time limit of a statement; `isPooled`: the address is that of a pooler; `kept` as above */
+  /**
+   * @param options `usualMs`: default time limit of a statement; `isPooled`: the address is that of a pooler;
+   * `kept` as above
+   */
   constructor(
     address: Address,
     max: number,
@@ -125,7 +134,8 @@ export class Connections {
 
   /**
    * @param maxMs time limit of the statement; undefined for the usual one
-   * @param assertMaySend called right before the statement is sent, because it may have waited for a connection for seconds
+   * @param assertMaySend called right before the statement is sent, because it may have waited for a connection for
+   * seconds
    * @throws JobferryError `unavailable` when no connection is available; errors of the statement are thrown unchanged
    */
   async run<Row extends pg.QueryResultRow>(
@@ -198,7 +208,9 @@ export class Connections {
     setTimeout(() => (options.max += room), CROWDED_MS).unref();
   }
 
-  /** A session that began while the default of its role or database was read-only stays so, whatever the default is now. */
+  /**
+   * A session that began while the default of its role or database was read-only stays so, whatever the default is now.
+   */
   #isOutdated(client: pg.PoolClient, error: unknown): boolean {
     if (!isReadOnly(error)) return false;
     return performance.now() - (this.#connectedAt.get(client) ?? 0) >= RENEW_AFTER_MS;
@@ -229,9 +241,9 @@ export class Connections {
 }
 
 /**
- * Runs a statement behind a pooler, where the session may be another one after each transaction. So its time limit is one
- * of a transaction, unless it is that of all sessions, and it has no name: before version 1.21 PgBouncer does not know
- * prepared statements.
+ * Runs a statement behind a pooler, where the session may be another one after each transaction. So its time limit is
+ * one of a transaction, unless it is that of all sessions, and it has no name: before version 1.21 PgBouncer does not
+ * know prepared statements.
  */
 async function inOneSession<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,

@@ -23,16 +23,20 @@ export interface Statement {
 /** Connections per process for publish, claim, settle, keys and all other writes. */
 const MAX_CONNECTIONS = 16;
 /**
- * Idle connections that stay open: when other programs use up the connections of the server, health checks, the page of metrics
- * and a few statements go on.
+ * Idle connections that stay open: when other programs use up the connections of the server, health checks, the page of
+ * metrics and a few statements go on.
  */
 const KEPT = { main: 2, reading: 1 };
-/** Connections per process past a pooler: graphile-worker takes a row, deletes others and listens, and one is for the sweep. */
+/**
+ * Connections per process past a pooler: graphile-worker takes a row, deletes others and listens,
+ * and one is for the sweep.
+ */
 const MAX_DIRECT_CONNECTIONS = 6;
 
 /**
- * Limits of changes that are not a publish, report or outcome: edits, keys, replays, bulk actions. Changes of one account
- * wait for locks on the same rows while each holds a connection, so they may use only a part of the connections.
+ * Limits of changes that are not a publish, report or outcome: edits, keys, replays, bulk actions. Changes of one
+ * account wait for locks on the same rows while each holds a connection, so they may use only a part of the
+ * connections.
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
 
@@ -93,7 +97,9 @@ export class Database {
     return Object.create(this, { run: { value: runInTurn(source, accountId, options) } });
   }
 
-  /** Returns the same database. Its statements fail as `unavailable` if `maySend` returns false when they would be sent. */
+  /**
+   * Returns the same database. Its statements fail as `unavailable` if `maySend` returns false when they would be sent.
+   */
   onlyWhile(maySend: () => boolean, why: string): Database {
     const assertMaySend = () => {
       if (!maySend()) throw unavailable(why, 'nothing');
@@ -142,8 +148,8 @@ export class Database {
 }
 
 /**
- * SQLSTATE classes of temporary errors: connection, transaction rollback, resources, operator intervention, system errors,
- * and internal faults of the server, such as a broken file or setting.
+ * SQLSTATE classes of temporary errors: connection, transaction rollback, resources, operator intervention, system
+ * errors, and internal faults of the server, such as a broken file or setting.
  */
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
@@ -158,7 +164,9 @@ const MISSING: Readonly<Record<string, string>> = {
   '53400': 'the database has reached a limit of its settings',
   [MOVED]: 'the database was moved to another place',
 };
-/** connection_exception, transaction_resolution_unknown, admin_shutdown, crash_shutdown: the commit may have succeeded. */
+/**
+ * connection_exception, transaction_resolution_unknown, admin_shutdown, crash_shutdown: the commit may have succeeded.
+ */
 const MAYBE_COMMITTED = /^(?:08|40003|57P0[12])/;
 
 /** The server ends its sessions, or takes no new ones. */

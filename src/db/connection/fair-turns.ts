@@ -11,7 +11,9 @@ interface TurnBounds {
   waitingOfOne: number;
   /** An operation that has waited longer is refused. */
   maxWaitMs: number;
-  /** After a slower operation, its account may run only one at a time for the same duration: more would use all CPUs. */
+  /**
+   * After a slower operation, its account may run only one at a time for the same duration: more would use all CPUs.
+   */
   slowMs?: number;
 }
 
@@ -22,7 +24,9 @@ interface Turn {
   start(): void;
 }
 
-/** Runs operations of accounts in turns. Each account has a limit, so none waits for all operations of another account. */
+/**
+ * Runs operations of accounts in turns. Each account has a limit, so none waits for all operations of another account.
+ */
 export class FairTurns {
   readonly bounds: Readonly<TurnBounds>;
   /** Waiting operations by account, in the order of the accounts' turns. */

@@ -10,8 +10,9 @@ const REMEMBERED_MS = 30_000;
 const LOGGED_EVERY_MS = 60_000;
 
 /**
- * Remembers that the database refuses writes because its disk is full. Such a server answers everything else, so nothing but
- * the refusals shows it. A write that only tries would need room itself, and PostgreSQL cannot be asked how much is free.
+ * Remembers that the database refuses writes because its disk is full. Such a server answers everything else, so
+ * nothing but the refusals shows it. A write that only tries would need room itself, and PostgreSQL cannot be asked how
+ * much is free.
  */
 export class FullDisk {
   readonly #log: DatabaseLog;

@@ -5,7 +5,9 @@ import { type Origin, readOrigin } from './origin.ts';
 
 /** For how long new connections go to the server that was found, without another look. */
 const FOUND_FOR_MS = 1000;
-/** For how long a search without a result counts. A pool tries again many times a second while no server takes writes. */
+/**
+ * For how long a search without a result counts. A pool tries again many times a second while no server takes writes.
+ */
 const NONE_FOR_MS = 250;
 /** Time limit of connecting to one server; the search must end within the 3 s that a pool allows for a connection. */
 const CONNECT_MS = 1000;
@@ -20,10 +22,10 @@ type Finding = { server: Server } & ({ primary: Origin | null } | { standby: tru
 type Primary = Extract<Finding, { primary: unknown }>;
 
 /**
- * The servers of a URL with several hosts, one of which is the primary. Each new connection first asks all of them at once,
- * unless that was done in the last second, and goes to the primary. So after a failover the process finds the new primary by
- * itself. If two servers take writes, the one with the higher timeline is the primary: the other is a former primary that
- * was promoted no further (`OriginGuard` closes what is still connected to it).
+ * The servers of a URL with several hosts, one of which is the primary. Each new connection first asks all of them at
+ * once, unless that was done in the last second, and goes to the primary. So after a failover the process finds the new
+ * primary by itself. If two servers take writes, the one with the higher timeline is the primary: the other is a former
+ * primary that was promoted no further (`OriginGuard` closes what is still connected to it).
  */
 export class Hosts {
   /** For options that are the same for all servers. */
@@ -80,8 +82,8 @@ export class Hosts {
   }
 
   /**
-   * To be called when the server that was found cannot be connected: connections look again earlier. Not at once, because a
-   * server that has no connection to spare refuses very many.
+   * To be called when the server that was found cannot be connected: connections look again earlier. Not at once,
+   * because a server that has no connection to spare refuses very many.
    */
   forget(): void {
     if (this.#searchedUntil === Number.POSITIVE_INFINITY) return;

@@ -1,7 +1,7 @@
 /**
- * Options of every long-lived connection: TCP probes the other side after 10 s without traffic, and then repeatedly. So a
- * connection to a host that has disappeared ends within about 20 s, and not after the kernel's default of two hours. The
- * options make the server do the same, or sessions of clients that have disappeared would use up its connections.
+ * Options of every long-lived connection: TCP probes the other side after 10 s without traffic, and then repeatedly. So
+ * a connection to a host that has disappeared ends within about 20 s, and not after the kernel's default of two hours.
+ * The options make the server do the same, or sessions of clients that have disappeared would use up its connections.
  */
 export const KEEP_ALIVE = {
   keepAlive: true,

@@ -9,8 +9,8 @@ import type { OriginGuard } from './origin.ts';
 /** Limit of a message; PostgreSQL accepts less than 8000 bytes. */
 export const MAX_MESSAGE_BYTES = 7900;
 
-// Every NOTIFY holds a lock of the whole server until its transaction ends. So it has its own transaction, which does not
-// wait for the disk: messages are about committed changes and need not survive a crash.
+// Every NOTIFY holds a lock of the whole server until its transaction ends. So it has its own transaction, which does
+// not wait for the disk: messages are about committed changes and need not survive a crash.
 const NOTIFY: Statement = {
   name: 'notify',
   text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, message) from unnest($2::text[]) as message`,
@@ -34,7 +34,9 @@ export interface ListenerOptions {
 export interface Subscription {
   /** Message handlers by channel. */
   channels: Readonly<Record<string, (message: string) => void>>;
-  /** Sent on each new connection as soon as it listens, so that other processes know that it missed earlier messages. */
+  /**
+   * Sent on each new connection as soon as it listens, so that other processes know that it missed earlier messages.
+   */
   greeting?: { channel: string; message: string };
   /** Called when a connection listens. Messages since the loss of the last connection were missed. */
   onListening?(): void;
@@ -44,7 +46,10 @@ const TAKE_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken
 const RELEASE_LOCK = 'select pg_advisory_unlock(hashtextextended($1, 0))';
 
 const PING_MS = 1000;
-/** The interval once no message has come for so long. A message that a dead connection loses then is late by as much as any lost one (I-36). */
+/**
+ * The interval once no message has come for so long. A message that a dead connection loses then is late by as much as
+ * any lost one (I-36).
+ */
 const QUIET = { afterMs: 10_000, pingMs: 5000 };
 /** Time limit of a ping. */
 const PONG_MS = 1500;
@@ -89,8 +94,8 @@ export class Listener {
   }
 
   /**
-   * Takes an advisory lock on this connection unless another process holds it; keeps it if this one holds it already. The
-   * server releases it when the process ends or the connection is lost. One call at a time.
+   * Takes an advisory lock on this connection unless another process holds it; keeps it if this one holds it already.
+   * The server releases it when the process ends or the connection is lost. One call at a time.
    * @returns whether this process holds the lock
    */
   async lock(name: string): Promise<boolean> {

@@ -7,7 +7,10 @@ import type { Replica } from './replica.ts';
 import { blame } from './replica-blame.ts';
 import { ReplicaFailed } from './replica-failed.ts';
 
-/** Returns the database with a replica: reads for accounts use it, and the primary if it fails. All else uses the primary. */
+/**
+ * Returns the database with a replica: reads for accounts use it, and the primary if it fails.
+ * All else uses the primary.
+ */
 export function onReplica(db: Database, replica: Replica): Database {
   const reading: Database['reading'] = (accountId, options = {}) => {
     const primary = db.reading(accountId, options);

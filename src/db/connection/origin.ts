@@ -31,12 +31,12 @@ const ORIGIN_MS = 1500;
 const STANDBY = 'the server is a standby, which cannot be written to';
 
 /**
- * Detects that the same address leads to another or an older database, for example to a former primary that has come back
- * after a failover. Jobs that were accepted since the failover are missing there, and jobs that it accepts would be lost.
- * So the guard reads the timeline of each new connection, of the pools and of single clients. It refuses a connection that
- * is behind the highest timeline that this process has seen, and closes it if a higher timeline is seen later. The highest
- * timeline is kept in memory only: after a restart, the first server that is reached counts. A standby is refused until it
- * has been promoted.
+ * Detects that the same address leads to another or an older database, for example to a former primary that has come
+ * back after a failover. Jobs that were accepted since the failover are missing there, and jobs that it accepts would
+ * be lost. So the guard reads the timeline of each new connection, of the pools and of single clients. It refuses a
+ * connection that is behind the highest timeline that this process has seen, and closes it if a higher timeline is seen
+ * later. The highest timeline is kept in memory only: after a restart, the first server that is reached counts. A
+ * standby is refused until it has been promoted.
  */
 export class OriginGuard {
   readonly #log: DatabaseLog;

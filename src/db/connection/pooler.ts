@@ -37,7 +37,8 @@ interface PoolingFault {
 }
 
 /**
- * Refuses a pooler in the place of a server. Through one, processes would take each other for dead and deliver jobs twice.
+ * Refuses a pooler in the place of a server. Through one, processes would take each other for dead and deliver jobs
+ * twice.
  * @throws Error with a message for the operator
  */
 export async function checkPooling(db: Database): Promise<void> {
@@ -45,7 +46,10 @@ export async function checkPooling(db: Database): Promise<void> {
   if (fault !== undefined) throw new Error(`${fault.what}: ${fault.fix}`);
 }
 
-/** @returns what is wrong with the connections, whether there is a pooler or not @throws Error if DATABASE_URL cannot be reached */
+/**
+ * @returns what is wrong with the connections, whether there is a pooler or not
+ * @throws Error if DATABASE_URL cannot be reached
+ */
 export async function poolingFaults(db: Database): Promise<PoolingFault[]> {
   const pooled = await factsOf(db.pool);
   if (!db.isPooled) {
@@ -104,7 +108,8 @@ function settingFaults({ statement_timeout: statementMs, jit, ...facts }: Sessio
 const LOOKS = 20;
 
 /**
- * @returns `statement` if transactions are refused; `transaction` if a client gets the session that another one has just left;
+ * @returns `statement` if transactions are refused; `transaction` if a client gets the session that another one has
+ * just left;
  *   `session` if that was never so
  */
 export async function poolModeOf(db: Database): Promise<'session' | 'transaction' | 'statement'> {

@@ -6,7 +6,8 @@ export type { PrismaClient } from '../generated/client.ts';
 
 /**
  * Creates a Prisma client on the process's pool. It is for rare writes, not for the delivery path.
- * @param transactionOptions longest wait for the start and the end of a transaction, in ms; if not given, Prisma's 2 s and 5 s
+ * @param transactionOptions longest wait for the start and the end of a transaction, in ms; if not given, Prisma's 2 s
+ * and 5 s
  */
 export function createPrisma(
   db: Database,
@@ -15,7 +16,10 @@ export function createPrisma(
   return new PrismaClient({ adapter: new PrismaPg(db.pool, { disposeExternalPool: false }), transactionOptions });
 }
 
-/** Prisma clients for reads of an account: like `Database.reading`, they use the connections for reading in the account's turn. */
+/**
+ * Prisma clients for reads of an account: like `Database.reading`,
+ * they use the connections for reading in the account's turn.
+ */
 export interface ReadingPrisma {
   of(accountId: string): PrismaClient;
   close(): Promise<void>;

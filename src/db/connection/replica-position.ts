@@ -13,11 +13,13 @@ const MAX_SAMPLES = 600;
 const MAX_BEATS = 100;
 
 /**
- * Computes how current a replica is: all that was committed before `asOf` is in it. Only positions are compared, so clocks and
- * an idle primary do not matter, and a replica whose connection to the primary is lost falls behind as it should.
+ * Computes how current a replica is: all that was committed before `asOf` is in it. Only positions are compared, so
+ * clocks and an idle primary do not matter, and a replica whose connection to the primary is lost falls behind as it
+ * should.
  *
- * After a failover, a replica may follow the former primary, on a branch of the history whose positions look the same. So it
- * counts for a timeline only once it has shown a value that was written there after the first sample of that timeline.
+ * After a failover, a replica may follow the former primary, on a branch of the history whose positions look the same.
+ * So it counts for a timeline only once it has shown a value that was written there after the first sample of that
+ * timeline.
  */
 export class ReplicaPosition {
   #timeline: number | null = null;

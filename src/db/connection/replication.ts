@@ -1,8 +1,9 @@
 import type { ReplicationFacts } from '../../domain/replication.ts';
 
 /**
- * The details of other roles' sessions are hidden from a role that is not in pg_read_all_stats; their number and names are
- * not. Backups, archives of WAL and logical subscriptions are connected like standbys, and never become the primary.
+ * The details of other roles' sessions are hidden from a role that is not in pg_read_all_stats; their number and names
+ * are not. Backups, archives of WAL and logical subscriptions are connected like standbys, and never become the
+ * primary.
  */
 const REPLICATION = `
   select current_setting('synchronous_commit') as synchronous_commit,

@@ -16,8 +16,8 @@ const REFUSED_IF_READ_ONLY = `
 /** Whether the server of the pool accepts writes. */
 export async function isWritable(db: Database): Promise<boolean> {
   if ((await db.one<{ writable: boolean }>(WRITABLE))?.writable === true) return true;
-  // After such a refusal the pool replaces the connection. Without it, a process that gets no requests because it is not
-  // ready would never notice that new sessions can write again.
+  // After such a refusal the pool replaces the connection. Without it, a process that gets no requests because it is
+  // not ready would never notice that new sessions can write again.
   await db.run({ text: REFUSED_IF_READ_ONLY }).catch((error: unknown) => {
     if (!isReadOnly(error)) throw error;
   });

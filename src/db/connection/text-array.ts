@@ -3,8 +3,8 @@ const HEAD_BYTES = 20;
 const TEXT_OID = 25;
 
 /**
- * Returns a `text[]` in PostgreSQL's binary format, which the driver passes on as it is. The driver's own form of an array is
- * text, of which both sides look at each character.
+ * Returns a `text[]` in PostgreSQL's binary format, which the driver passes on as it is. The driver's own form of an
+ * array is text, of which both sides look at each character.
  * @param texts well-formed, because lone surrogates would become U+FFFD
  */
 export function textArray(texts: readonly string[]): Buffer {

@@ -12,9 +12,9 @@ export function holdOnPurpose(client: pg.PoolClient): void {
 }
 
 /**
- * Finds connections that were taken from a pool and run no statement. A connection whose user has forgotten it would count
- * as used until the process ends, and `close` would wait for it. After `limitMs` without a statement it is closed, so that
- * the pool can open another one.
+ * Finds connections that were taken from a pool and run no statement. A connection whose user has forgotten it would
+ * count as used until the process ends, and `close` would wait for it. After `limitMs` without a statement it is
+ * closed, so that the pool can open another one.
  */
 export class UnusedConnections {
   readonly #pool: pg.Pool;

@@ -43,7 +43,9 @@ const MAX_BYTES = 5000;
 
 const ACK: Statement = { name: 'ack', text: 'select acked, coming from jobferry_ack($1, $2)' };
 
-/** Completes, in one commit, those of the jobs whose ack is ordinary. Of several acks of a job only the first may be. */
+/**
+ * Completes, in one commit, those of the jobs whose ack is ordinary. Of several acks of a job only the first may be.
+ */
 export async function ackJobs(db: Database, asked: readonly AskedAck[]): Promise<AckResult[]> {
   const firsts = new Map<string, AskedAck>();
   for (const ack of asked) if (!firsts.has(ack.id)) firsts.set(ack.id, ack);

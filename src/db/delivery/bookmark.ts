@@ -1,6 +1,6 @@
 /**
- * SQL: a join with the bookmark `b` of the queue `q` at `clock.now` (docs/decisions/0059). Columns are null without one, and its
- * times also if the clock was set back. As `jobferry_bookmark`, which costs more for each of many queues.
+ * SQL: a join with the bookmark `b` of the queue `q` at `clock.now` (docs/decisions/0059). Columns are null without
+ * one, and its times also if the clock was set back. As `jobferry_bookmark`, which costs more for each of many queues.
  */
 export const BOOKMARK_OF_Q = `
       left join lateral (

@@ -45,8 +45,8 @@ interface Published {
 }
 
 /**
- * Builds the claimed jobs from what was published: the statement does not return what its caller has. Never throws: the jobs are
- * committed, and after an error the batch would be published again.
+ * Builds the claimed jobs from what was published: the statement does not return what its caller has. Never throws: the
+ * jobs are committed, and after an error the batch would be published again.
  */
 export function newClaimOf(db: Database, claims: StoredNewClaims, { items, answers, periods }: Published): NewClaim {
   const queues = new Map(claims.queues.map((queue) => [queue.id, queue]));

@@ -17,9 +17,14 @@ export interface ClaimedJob {
   nextSigningSecret: string | null;
   /** JSON source text. Emptied once the envelope is built, so that a waiting delivery holds it only once. */
   payload: string;
-  /** Id of the key that the stored payload is encrypted with; undefined without encryption. Also used for the answer. */
+  /**
+   * Id of the key that the stored payload is encrypted with; undefined without encryption. Also used for the answer.
+   */
   encryptedWith?: string | undefined;
-  /** Id of the key that this process lacks to read the secret or the payload: the claim must be given back. Undefined if it can. */
+  /**
+   * Id of the key that this process lacks to read the secret or the payload: the claim must be given back.
+   * Undefined if it can.
+   */
   missingKey?: string | undefined;
   /** Trace context of the publish, and later of this attempt if the process makes spans; null without one. */
   trace: string | null;
@@ -51,7 +56,10 @@ export interface ClaimLimit {
   jobs: number;
   /** Payload bytes in UTF-8. The job whose payload reaches this limit is the last one. */
   bytes: number;
-  /** In milliseconds: the claim begins with jobs that became due then. Null: with the oldest. See `p_since` of `jobferry_claim`. */
+  /**
+   * In milliseconds: the claim begins with jobs that became due then. Null: with the oldest.
+   * See `p_since` of `jobferry_claim`.
+   */
   since: number | null;
 }
 
@@ -147,9 +155,9 @@ function byTime(a: ClaimedJob, b: ClaimedJob): number {
 }
 
 /**
- * A job whose key this process does not have is marked (`missingKey`): it is given back at once, so that a process with the key
- * claims it. Empty for a job whose stored text is damaged. No process can read it, so it goes back when its lease ends: given back
- * at once, it would be claimed again at once. Neither counts an attempt.
+ * A job whose key this process does not have is marked (`missingKey`): it is given back at once, so that a process with
+ * the key claims it. Empty for a job whose stored text is damaged. No process can read it, so it goes back when its
+ * lease ends: given back at once, it would be claimed again at once. Neither counts an attempt.
  */
 export function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   try {

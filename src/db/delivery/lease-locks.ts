@@ -32,12 +32,15 @@ export interface LeaseLock {
   readonly session: Session;
   /** The first confirmation, from when the lock was taken. */
   readonly confirmation: Confirmed;
-  /** Resolves with the reason when the connection is closed. An open connection does not prove the lock: see `confirm`. */
+  /**
+   * Resolves with the reason when the connection is closed. An open connection does not prove the lock: see `confirm`.
+   */
   readonly lost: Promise<string>;
   /**
-   * Asks the server on this connection whether it has the lock, and stores the time. Other workers use the stored time to
-   * decide whether this process is dead, so only a stored confirmation counts. Rejects when the connection ends.
-   * @param isResting the process has had no claims for some time: the stored time is deleted, and the server must be able to write
+   * Asks the server on this connection whether it has the lock, and stores the time. Other workers use the stored time
+   * to decide whether this process is dead, so only a stored confirmation counts. Rejects when the connection ends.
+   * @param isResting the process has had no claims for some time: the stored time is deleted, and the server must be
+   * able to write
    *   all the same. Without one, others conclude from the absence of the lock alone, which takes them longer.
    */
   confirm(isResting: boolean): Promise<Confirmed | 'gone'>;
@@ -126,7 +129,9 @@ export async function takeLeaseLock(
   }
 }
 
-/** @returns a number that no other process uses: after a failover that lost commits, the sequence may return used ones */
+/**
+ * @returns a number that no other process uses: after a failover that lost commits, the sequence may return used ones
+ */
 async function newNumber(client: pg.Client): Promise<number> {
   for (;;) {
     const { rows } = await client.query<{ id: number; taken: boolean }>(
@@ -180,7 +185,9 @@ const CONFIRM: Statement = {
     on conflict (worker_id) do update set confirmed_at = jobferry_now()`,
 };
 
-/** Writes nothing while there is no stored time, so a server at rest writes no log. A read-only one refuses it as well. */
+/**
+ * Writes nothing while there is no stored time, so a server at rest writes no log. A read-only one refuses it as well.
+ */
 const CONFIRM_AT_REST: Statement = {
   name: 'confirm-lease-at-rest',
   text: `
@@ -209,7 +216,10 @@ async function confirm(
   }
 }
 
-/** A session that began while the default of its role or database was read-only stays so: then another one has to take the lock. */
+/**
+ * A session that began while the default of its role or database was read-only stays so:
+ * then another one has to take the lock.
+ */
 async function canNewSessionWrite(url: Address): Promise<boolean> {
   const limits = { connectionTimeoutMillis: NEW_SESSION_MS, query_timeout: NEW_SESSION_MS };
   const client = createClient(url, { application_name: 'jobferry', ...limits });
@@ -296,7 +306,9 @@ export async function workersWithClaims(db: Database): Promise<number[]> {
 /** Workers listen on this channel. */
 export const DEAD_CHANNEL = 'jobferry_dead_workers';
 
-/** Notifies workers that their claims were taken back. A worker that receives this has lost its lock without noticing. */
+/**
+ * Notifies workers that their claims were taken back. A worker that receives this has lost its lock without noticing.
+ */
 export async function notifyDead(db: Database, workerIds: readonly number[]): Promise<void> {
   await notify(db, DEAD_CHANNEL, [workerIds.join(' ')]);
 }

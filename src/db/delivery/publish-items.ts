@@ -35,6 +35,9 @@ export interface ExistingJob extends EarlierPayload {
 export interface EarlierPayload {
   /** Whether the payload of the earlier job is another one; null if that needs `stored`. */
   differs: boolean | null;
-  /** The payload of the earlier job as it is stored, if one of the two is encrypted and their sizes do not differ already. */
+  /**
+   * The payload of the earlier job as it is stored, if one of the two is encrypted and their sizes do not differ
+   * already.
+   */
   stored: string | null;
 }

@@ -148,7 +148,8 @@ const PUBLISH_AUDITED: Statement = {
 };
 
 /**
- * Publishes jobs of one account like `publish`, and writes audit entries about those that were created: never with payloads.
+ * Publishes jobs of one account like `publish`, and writes audit entries about those that were created:
+ * never with payloads.
  * @param single whether the request is about one job
  */
 export async function publishAudited(

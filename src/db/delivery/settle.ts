@@ -56,8 +56,8 @@ function successesOf(settlements: readonly Settlement[]): boolean | null {
 }
 
 /**
- * Whether the settlement only completes a job that was delivered, and tells at most a breaker of it. What it repeats of the job's
- * state is as it is stored.
+ * Whether the settlement only completes a job that was delivered, and tells at most a breaker of it. What it repeats of
+ * the job's state is as it is stored.
  */
 function isSuccess({ expected, transition: { status, queueEffect, isBilled } }: Settlement): boolean {
   if (expected !== 'processing' || status !== 'completed' || !isBilled) return false;
@@ -104,8 +104,8 @@ const SETTLE_LOST: Statement = {
 };
 
 /**
- * Like `settle`, for claims of workers whose lease lock the server does not have and has not confirmed for 3 s. Requires the
- * lease lock of `self`.
+ * Like `settle`, for claims of workers whose lease lock the server does not have and has not confirmed for 3 s.
+ * Requires the lease lock of `self`.
  */
 export async function settleLost(db: Database, self: number, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);

@@ -80,8 +80,8 @@ const OF_WORKERS: Statement = {
   name: 'stored-jobs-of-workers',
   text: `${SELECT} where j.status = 'processing' and j.worker_id = any ($1) order by j.id limit $2`,
 };
-// A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the queues are
-// selected first, and each reads the head of its own part of an index.
+// A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the queues
+// are selected first, and each reads the head of its own part of an index.
 const pastLifetime = (columns: string, limit: string) => `
     from queue q cross join (select jobferry_now() as now offset 0) clock ${BOOKMARK_OF_Q} cross join lateral (
       select ${columns} from job

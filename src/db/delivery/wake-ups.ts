@@ -45,8 +45,8 @@ export async function* eachQueuePage(
   } while (cursor.after !== '' && performance.now() - startedAt < ROUND_MS);
 }
 
-// Reads the first job that waits, and the jobs in flight, of each queue, so it stays cheap under any backlog. Not "exists", which
-// could read the whole table for a queue without jobs (test/db/index-use).
+// Reads the first job that waits, and the jobs in flight, of each queue, so it stays cheap under any backlog. Not
+// "exists", which could read the whole table for a queue without jobs (test/db/index-use).
 const WITH_WORK: Statement = {
   name: 'queues-with-work',
   text: `

@@ -1,4 +1,7 @@
-/** Work for the case that the process ends at once: because its start takes too long after a signal, by an error, or by SIGQUIT. */
+/**
+ * Work for the case that the process ends at once: because its start takes too long after a signal, by an error,
+ * or by SIGQUIT.
+ */
 const works = new Set<() => void>();
 
 /** @param work may not wait for anything @returns a function that forgets it */

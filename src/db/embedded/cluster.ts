@@ -118,7 +118,9 @@ export async function findCreator(dataDir: string): Promise<number | null> {
   return names.map(creatorOf).find((pid) => pid !== undefined && isAlive(pid)) ?? null;
 }
 
-/** Creates a folder and its parents. Node's recursive mkdir never ends if a file system such as /proc returns ENOENT. */
+/**
+ * Creates a folder and its parents. Node's recursive mkdir never ends if a file system such as /proc returns ENOENT.
+ */
 async function makeFolder(path: string): Promise<void> {
   const isThere = await stat(path).then(
     (found) => {
@@ -171,7 +173,10 @@ export function interruptServer(cluster: Cluster): void {
   }
 }
 
-/** Reads the lock file of a server that runs or was killed. @returns null when there is none, or a power cut has left a part of it */
+/**
+ * Reads the lock file of a server that runs or was killed.
+ * @returns null when there is none, or a power cut has left a part of it
+ */
 export async function readServerLock(cluster: Cluster): Promise<{ pid: number; port: number } | null> {
   const lines = (await readFileOf(cluster.user, lockFile(cluster)).catch(() => '')).split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
@@ -275,7 +280,9 @@ async function linkFrom(dataDir: string, folder: string): Promise<void> {
   });
 }
 
-/** Creates the cluster in another folder and renames it, so that a kill or a second process leaves no broken cluster. */
+/**
+ * Creates the cluster in another folder and renames it, so that a kill or a second process leaves no broken cluster.
+ */
 async function initialise(folder: string, binaries: string, user: ServerUser): Promise<void> {
   const writer = await writerOf(dirname(folder), user);
   const unfinished = `${dirname(folder)}/${UNFINISHED}${process.pid}-${randomBytes(6).toString('hex')}`;

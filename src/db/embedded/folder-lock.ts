@@ -51,11 +51,11 @@ const LONGEST_PAUSE_MS = 100;
 const PATIENCE_MS = 1000;
 
 /**
- * Takes the lock of a data directory. The holder listens on a unix socket in it: the kernel ends that with the process, and
- * all containers that have the folder can connect to it, while their pids and ports are unknown to each other.
+ * Takes the lock of a data directory. The holder listens on a unix socket in it: the kernel ends that with the process,
+ * and all containers that have the folder can connect to it, while their pids and ports are unknown to each other.
  *
- * Each process has a socket with a name of its own, shows it, and then looks for others. So of two processes at least one sees
- * the other, and a file that is removed because no process listens on it was never that of a later process.
+ * Each process has a socket with a name of its own, shows it, and then looks for others. So of two processes at least
+ * one sees the other, and a file that is removed because no process listens on it was never that of a later process.
  * @throws InUseError if another process has the lock
  */
 export async function lockFolder(dataDir: string, role: OwnerRole, log: EmbeddedLog): Promise<FolderLock> {

@@ -4,9 +4,10 @@ import { type FileHandle, lstat, mkdir, open, rename, rm, rmdir } from 'node:fs/
 import { runAs, type ServerUser } from './server-user.ts';
 
 /**
- * Files in folders that the server's user may write. Started as root, Jobferry must use no path there with its own rights:
- * the user could replace a file or a folder by a symbolic link, and root would read, overwrite or give away the link's
- * target. So that user itself writes, moves and removes, in a child process, and root reads only files of that user.
+ * Files in folders that the server's user may write. Started as root, Jobferry must use no path there with its own
+ * rights: the user could replace a file or a folder by a symbolic link, and root would read, overwrite or give away the
+ * link's target. So that user itself writes, moves and removes, in a child process, and root reads only files of that
+ * user.
  */
 
 /** Absent on Windows, where an ordinary user cannot create symbolic links. */
@@ -14,7 +15,10 @@ const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 /** Largest file that is read as a whole: the files of a server that Jobferry reads have some lines. */
 const MAX_BYTES = 64 * 1024;
 
-/** @returns the user that changes a folder's entries: the server's user if it can, else null for the user of this process */
+/**
+ * @returns the user that changes a folder's entries: the server's user if it can,
+ * else null for the user of this process
+ */
 export async function writerOf(folder: string, user: ServerUser): Promise<ServerUser> {
   if (user === null) return null;
   return sh(user, '[ -w "$1" ] && [ -x "$1" ]', [folder]).then(
@@ -119,8 +123,8 @@ export async function removeFolderAs(user: ServerUser, path: string): Promise<vo
 }
 
 /**
- * @throws Error if a user other than root has replaced the cluster by a link into another user's files, which would then be
- * taken for the data, and their owner for the server's user
+ * @throws Error if a user other than root has replaced the cluster by a link into another user's files, which would
+ * then be taken for the data, and their owner for the server's user
  */
 export async function assertOwnLink(path: string, target: { uid: number }): Promise<void> {
   const entry = await lstat(path);

@@ -10,8 +10,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Whether the pid still belongs to the PostgreSQL server of a folder: in another container it is that of any process. Returns
- * true where that cannot be found out.
+ * Whether the pid still belongs to the PostgreSQL server of a folder: in another container it is that of any process.
+ * Returns true where that cannot be found out.
  */
 export async function isServerOf(folder: string, pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;

@@ -13,8 +13,8 @@ export type ServerUser = { uid: number; gid: number } | null;
 const ACCOUNT = 'postgres';
 
 /**
- * PostgreSQL refuses to run as root, and containers often run everything as root. In that case the server runs as the owner
- * of its data, of the folder around it, or as `postgres`.
+ * PostgreSQL refuses to run as root, and containers often run everything as root. In that case the server runs as the
+ * owner of its data, of the folder around it, or as `postgres`.
  */
 export async function chooseServerUser(cluster: string): Promise<ServerUser> {
   const ownUid = process.getuid?.();
@@ -61,7 +61,10 @@ export async function runAs(user: ServerUser, program: string, args: string[], i
   return (await begin(user, program, args, input)).stdout;
 }
 
-/** Interrupts the program if this process ends at once: then `pg_ctl start` stops the server, and initdb removes its files. */
+/**
+ * Interrupts the program if this process ends at once: then `pg_ctl start` stops the server,
+ * and initdb removes its files.
+ */
 export async function runProgram(user: ServerUser, program: string, args: string[]): Promise<void> {
   const running = begin(user, program, args, '');
   const forget = atExit(() => running.child.kill('SIGINT'));

@@ -47,9 +47,9 @@ const UNDECIDED_MS = 60_000;
 const NOTICED_MS = 5000;
 
 /**
- * Starts an embedded PostgreSQL server in `dataDir`. The process that holds the lock of the folder and a session lock in the
- * server owns it. Both end with the process in any case, so a server that a killed Jobferry has left running can be
- * distinguished from one in use. Such a server is restarted, because its settings and programs may be outdated.
+ * Starts an embedded PostgreSQL server in `dataDir`. The process that holds the lock of the folder and a session lock
+ * in the server owns it. Both end with the process in any case, so a server that a killed Jobferry has left running can
+ * be distinguished from one in use. Such a server is restarted, because its settings and programs may be outdated.
  * @throws InUseError when another process owns the cluster; the end of a command is waited for, up to a minute
  */
 export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 'service'): Promise<EmbeddedDatabase> {
@@ -215,7 +215,8 @@ class Supervisor {
     await this.#recovery;
     const owner = this.#owner;
     const lock = await readServerLock(this.#cluster);
-    // No other process may own a server that is being stopped, so the lock is kept until the server ends the connection.
+    // No other process may own a server that is being stopped, so the lock is kept until the server ends the
+    // connection.
     if (lock !== null && isAlive(lock.pid)) await stopServer(this.#cluster);
     await owner?.end().catch(() => undefined);
   }
@@ -242,8 +243,8 @@ class Supervisor {
 }
 
 /**
- * Several processes may do this at the same time. None of them stops a server any more, so the first process that gets the
- * lock owns the server, even if another one has started it.
+ * Several processes may do this at the same time. None of them stops a server any more, so the first process that gets
+ * the lock owns the server, even if another one has started it.
  */
 async function startOwned(cluster: Cluster, role: OwnerRole): Promise<{ owner: pg.Client; port: number }> {
   const here = { isStarted: false };
@@ -282,8 +283,8 @@ async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLo
     const isTaken = lock !== null && isAlive(lock.pid);
     const isAbsent = !isTaken || !(await isServerOf(cluster.folder, lock.pid));
     if (isAbsent && !(await hasListener(cluster))) {
-      // A server refuses a file whose pid belongs to another process now, as in a new container, and one without a pid. That of
-      // a dead server it replaces itself, after it has looked for the server's other processes.
+      // A server refuses a file whose pid belongs to another process now, as in a new container, and one without a pid.
+      // That of a dead server it replaces itself, after it has looked for the server's other processes.
       if (isTaken || lock === null) await removeServerLock(cluster);
       return;
     }
@@ -306,7 +307,10 @@ async function stopLeftServer(cluster: Cluster, role: OwnerRole, log: EmbeddedLo
   }
 }
 
-/** A server listens in the folder, and its lock file has no process of this machine: a Jobferry that was killed has left it. */
+/**
+ * A server listens in the folder, and its lock file has no process of this machine:
+ * a Jobferry that was killed has left it.
+ */
 function unseen({ folder }: Cluster): InUseError {
   const who = 'a PostgreSQL server that cannot be seen from here, most likely in another container';
   return new InUseError(inUse(folder, who), { isByCommand: false, isElsewhere: true });

@@ -10,7 +10,10 @@ const MAX_PATH = 100;
 /** A frozen process accepts connections, because the kernel does that, but does not answer. */
 const ANSWER_MS = 5000;
 
-/** Calls `use` with a path of the socket that is short enough: a longer one goes through a link in the system's temporary folder. */
+/**
+ * Calls `use` with a path of the socket that is short enough:
+ * a longer one goes through a link in the system's temporary folder.
+ */
 export async function withShortPath<T>(path: string, use: (short: string) => Promise<T>): Promise<T> {
   if (Buffer.byteLength(path) <= MAX_PATH) return use(path);
   const folder = await mkdtemp(join(tmpdir(), 'jf-'));
@@ -27,7 +30,9 @@ export async function isListening(path: string): Promise<boolean> {
   return (await call(path, (socket) => socket.destroy())) !== null;
 }
 
-/** @returns the text that the listener of the socket sends; empty if it sends none in time; null if no process listens */
+/**
+ * @returns the text that the listener of the socket sends; empty if it sends none in time; null if no process listens
+ */
 export function readSocket(path: string): Promise<string | null> {
   return call(path, (socket) => socket.setTimeout(ANSWER_MS, () => socket.destroy()));
 }

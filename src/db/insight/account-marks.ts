@@ -14,8 +14,9 @@ export interface AccountMarks {
   instances: string | null;
 }
 
-// The newest few rows of each list, and not the newest alone: a row may be committed after one with a later id. Queue and id
-// are compared together, so that no plan reads the dead letters of other queues. 1000 queues are the bound on statistics, too.
+// The newest few rows of each list, and not the newest alone: a row may be committed after one with a later id. Queue
+// and id are compared together, so that no plan reads the dead letters of other queues. 1000 queues are the bound on
+// statistics, too.
 const MARKS: Statement = {
   name: 'account-marks',
   text: `

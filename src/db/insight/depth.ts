@@ -3,12 +3,12 @@ import type { PartOfStatement, ValueName } from './queue-parts.ts';
 /** Jobs of the oldest five minutes that are read one by one. */
 const BOUNDARY = 2000;
 
-// Jobs that are no longer kept are not counted, whether or not the sweep has removed them. Completed jobs are counted until
-// their retention ends. The other states are counted by index-only scans of partial indexes. There can be a million
-// completed jobs, so their counts come from the statistics, which have buckets of five minutes of creation time. In the
-// bucket in which retention ends, jobs are read one by one. If there are too many, their number is estimated from the
-// part of the five minutes that is left. Ages are compared with "is true", or together with the queue, so that no plan
-// uses an index over all queues for them.
+// Jobs that are no longer kept are not counted, whether or not the sweep has removed them. Completed jobs are counted
+// until their retention ends. The other states are counted by index-only scans of partial indexes. There can be a
+// million completed jobs, so their counts come from the statistics, which have buckets of five minutes of creation
+// time. In the bucket in which retention ends, jobs are read one by one. If there are too many, their number is
+// estimated from the part of the five minutes that is left. Ages are compared with "is true", or together with the
+// queue, so that no plan uses an index over all queues for them.
 const retention = (value: (name: ValueName) => string) => `${value('retentionMs')} * interval '1 ms'`;
 
 export const DEPTH: PartOfStatement = {

@@ -17,9 +17,9 @@ export interface InstanceReport {
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
-// `begun` records that another release than the last one began to run: at the first heartbeat of a process if no other process of its
-// version runs, and at a later one if no process of another version does (docs/decisions/0054). It is the last one also if the clock
-// went back since the last one: otherwise each heartbeat would record it again.
+// `begun` records that another release than the last one began to run: at the first heartbeat of a process if no other
+// process of its version runs, and at a later one if no process of another version does (docs/decisions/0054). It is
+// the last one also if the clock went back since the last one: otherwise each heartbeat would record it again.
 const REPORT: Statement = {
   name: 'report-instance',
   text: `
@@ -58,8 +58,8 @@ export interface InstanceIdentity {
 }
 
 /**
- * Writes the heartbeat of this process, records its release if another one ran before, and removes the rows of processes
- * without a heartbeat for 5 minutes.
+ * Writes the heartbeat of this process, records its release if another one ran before, and removes the rows of
+ * processes without a heartbeat for 5 minutes.
  * @param identity the result of the first report; null for the first report
  */
 export async function reportInstance(
@@ -87,7 +87,10 @@ export async function reportInstance(
 
 const REMOVE: Statement = { name: 'remove-instance', text: 'delete from instance where id = $1' };
 
-/** Processes with a heartbeat in the last half minute. A migration reads this, too, before it has added any column, so columns may be missing. */
+/**
+ * Processes with a heartbeat in the last half minute. A migration reads this, too, before it has added any column,
+ * so columns may be missing.
+ */
 export const RUNNING = `
   select role, version, started_at as "startedAt",
          (to_jsonb(i) ->> 'clock_offset_seconds')::float8 as "clockOffsetSeconds",

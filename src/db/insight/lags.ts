@@ -13,9 +13,9 @@ export interface ServiceLags {
 
 /**
  * @param retention SQL: the retention as an interval
- * @returns SQL: the lags at `clock.now`. No attempt is older than the oldest job, so before the first roll-up the statistics are
- *   not late since the begin of the retention. Reads one row of each index, and all wake-ups, of which graphile-worker has no index by
- *   time alone.
+ * @returns SQL: the lags at `clock.now`. No attempt is older than the oldest job, so before the first roll-up the
+ *   statistics are not late since the begin of the retention. Reads one row of each index, and all wake-ups, of which
+ *   graphile-worker has no index by time alone.
  */
 export function lagColumns(retention: string): string {
   return `

@@ -18,8 +18,8 @@ export interface MeasuredQueue {
   name: string;
 }
 
-// The accounts take turns, so that the queues of one account do not use all series: the oldest queue of each account, then
-// the second of each, and so on. So the choice hardly ever changes, and is the same in every process.
+// The accounts take turns, so that the queues of one account do not use all series: the oldest queue of each account,
+// then the second of each, and so on. So the choice hardly ever changes, and is the same in every process.
 const MEASURED: Statement = {
   name: 'measured-queues',
   text: `
@@ -134,7 +134,9 @@ export async function measuresOfOthers(db: Database, queueIds: readonly string[]
 
 /** Facts about the service as a whole. */
 export interface ServiceMeasures extends ServiceLags {
-  /** Time since which the oldest job that the sweep has not examined yet is past its retention; null if there is none. */
+  /**
+   * Time since which the oldest job that the sweep has not examined yet is past its retention; null if there is none.
+   */
   retentionSeconds: number | null;
   /** Name of the last migration of the database. */
   migration: string;

@@ -20,8 +20,8 @@ export function newestOutcomes(
 
 const BEFORE = { queueId: 'own.id', from: 'kept.first', until: 'kept.until' };
 
-// For most queues this reads one row: the newest before the last hour, in which more attempts succeeded than end any trouble. Of the others
-// those without a failure are left out, unless all are asked for.
+// For most queues this reads one row: the newest before the last hour, in which more attempts succeeded than end any
+// trouble. Of the others those without a failure are left out, unless all are asked for.
 const TRAILS: Statement = {
   name: 'last-spans-of-failed-queues',
   text: `

@@ -10,8 +10,8 @@ import { toUse, USE, type UseRow } from './use.ts';
 export type { QueuePart } from './queue-parts.ts';
 
 /**
- * The state and the statistics of queues. What a page asks of its queues is read with one statement: one snapshot, and one
- * turn of the account.
+ * The state and the statistics of queues. What a page asks of its queues is read with one statement: one snapshot, and
+ * one turn of the account.
  */
 
 /** A deleted queue has nothing but its row. */
@@ -21,7 +21,8 @@ const ROW: PartOfStatement = {
   columns: 'to_json(queue_row) as queue',
 };
 
-// By index alone: a range of ids of the queue for each span. Compared as rows, so that no plan uses an index over all queues.
+// By index alone: a range of ids of the queue for each span. Compared as rows,
+// so that no plan uses an index over all queues.
 const PUBLISHED: PartOfStatement = {
   join: (value) => `
     cross join lateral (
@@ -93,7 +94,9 @@ interface Row extends UseRow, DepthRow {
   published: number[];
 }
 
-/** `next`: when the next job that waits for a time is due. `first_deadline`: the first time-out of an awaited report. */
+/**
+ * `next`: when the next job that waits for a time is due. `first_deadline`: the first time-out of an awaited report.
+ */
 export type DepthRow = Record<JobStateName, number> & Record<'oldest' | 'next' | 'first_deadline', Date | null>;
 
 export interface HoldJobs {

@@ -1,8 +1,14 @@
-/** Parts of a queue that can be read. `attempts`: statistics of the attempts in a range; `published`: published jobs by span. */
+/**
+ * Parts of a queue that can be read. `attempts`: statistics of the attempts in a range;
+ * `published`: published jobs by span.
+ */
 export const QUEUE_PARTS = ['row', 'depth', 'use', 'attempts', 'published'] as const;
 export type QueuePart = (typeof QUEUE_PARTS)[number];
 
-/** Values of the statement. `from`, `to`: range of `attempts`. `firstIds`, `lastIds`: bounds of the spans of `published`. */
+/**
+ * Values of the statement. `from`, `to`: range of `attempts`.
+ * `firstIds`, `lastIds`: bounds of the spans of `published`.
+ */
 export type ValueName =
   | 'ids'
   | 'names'

@@ -5,8 +5,8 @@ import type { Database, Statement } from '../connection/database.ts';
 /** Statistics that one statement adds. A thousand busy queues have 72 000 rows in it. */
 const SPAN = `interval '6 h'`;
 
-// The position says where to begin. A row has the moment up to which it is counted, too: so nothing counts twice if the position
-// is lost, as in a restored backup, or if two processes add at once.
+// The position says where to begin. A row has the moment up to which it is counted, too: so nothing counts twice if the
+// position is lost, as in a restored backup, or if two processes add at once.
 const ADD: Statement = {
   name: 'add-queue-usage',
   text: `

@@ -3,8 +3,8 @@ import type { Database, Statement } from '../connection/database.ts';
 import { IN_FLIGHT_OF_Q, toUse, USE_OF_Q, type UseColumns } from './use.ts';
 
 /**
- * SQL: the columns of the queue `q` that decide why its jobs wait, with `IN_FLIGHT_OF_Q`. A probe that is no longer in flight does
- * not count.
+ * SQL: the columns of the queue `q` that decide why its jobs wait, with `IN_FLIGHT_OF_Q`. A probe that is no longer in
+ * flight does not count.
  */
 export const QUEUE_STATE = `
   q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until, q.hold_job_id,
@@ -13,7 +13,10 @@ export const QUEUE_STATE = `
   (select p.id from job p where p.id = q.probe_job_id and p.status in ('processing', 'awaiting_ack')) as probe_job_id,
   ${USE_OF_Q}`;
 
-/** @param jobs condition on the job `j` @returns SQL: the facts that decide why those of the jobs that are pending wait */
+/**
+ * @param jobs condition on the job `j`
+ * @returns SQL: the facts that decide why those of the jobs that are pending wait
+ */
 export function whyJobsWait(jobs: string): string {
   return `
     with clock as materialized (select jobferry_now() as now), waiting as materialized (

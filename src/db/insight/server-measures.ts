@@ -9,15 +9,18 @@ export interface ServerMeasures {
   /** Size of the table `job` with its indexes in bytes, as of its last vacuum. */
   jobBytes: number;
   /**
-   * Age in seconds of the oldest transaction whose session has done nothing for a minute, or that is prepared; 0 without one.
-   * Null if the role of Jobferry cannot see sessions of other roles (`pg_read_all_stats`).
+   * Age in seconds of the oldest transaction whose session has done nothing for a minute, or that is prepared; 0
+   * without one. Null if the role of Jobferry cannot see sessions of other roles (`pg_read_all_stats`).
    */
   idleTransactionSeconds: number | null;
-  /** Age in seconds of the oldest other transaction, whether or not a statement of it runs; 0 without one. Null as above. */
+  /**
+   * Age in seconds of the oldest other transaction, whether or not a statement of it runs; 0 without one.
+   * Null as above.
+   */
   activeTransactionSeconds: number | null;
   /**
-   * Number of transactions since the oldest row that a standby (`hot_standby_feedback`) or a replication slot needs; 0 without one. Null
-   * as above: standbys are sessions of another role.
+   * Number of transactions since the oldest row that a standby (`hot_standby_feedback`) or a replication slot needs; 0
+   * without one. Null as above: standbys are sessions of another role.
    */
   snapshotTransactions: number | null;
   /** Age of the oldest transaction id, or of the oldest multixact id if that is more. */
@@ -31,13 +34,14 @@ export interface ServerMeasures {
 const IDLE_MS = 60_000;
 
 /**
- * Whether the transaction of a row of `pg_stat_activity` counts: of a client, or of a background worker such as that of an extension. A
- * parallel worker belongs to a client, and autovacuum keeps no row. Standbys are measured apart.
+ * Whether the transaction of a row of `pg_stat_activity` counts: of a client, or of a background worker such as that of
+ * an extension. A parallel worker belongs to a client, and autovacuum keeps no row. Standbys are measured apart.
  */
 export const HAS_TRANSACTIONS = `backend_type not in ('autovacuum worker', 'parallel worker', 'walsender')`;
 
-// Reads catalogues and statistics only, and takes no lock on a table of Jobferry: pg_total_relation_size would wait for one. A
-// transaction whose session works now and then counts between its statements, too: a measure rarely meets one of them.
+// Reads catalogues and statistics only, and takes no lock on a table of Jobferry: pg_total_relation_size would wait for
+// one. A transaction whose session works now and then counts between its statements, too: a measure rarely meets one of
+// them.
 const OF_SERVER: Statement = {
   name: 'measures-of-server',
   text: `

@@ -1,8 +1,8 @@
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
- * SQL: why an attempt of a queue failed that ended at a moment. The BRIN index has the few pages of a moment. What a worker wrote as
- * the reason of a nack is not read.
+ * SQL: why an attempt of a queue failed that ended at a moment. The BRIN index has the few pages of a moment. What a
+ * worker wrote as the reason of a nack is not read.
  */
 export function causeAt(queueId: string, at: string): string {
   return `
@@ -44,7 +44,8 @@ export async function sinceFailures(
   return new Map(rows.map(({ id, ...failure }) => [id, failure]));
 }
 
-// The statistics function reads the attempts after a moment up to the end of its five minutes, so each receiver costs at most these.
+// The statistics function reads the attempts after a moment up to the end of its five minutes,
+// so each receiver costs at most these.
 const SUCCEEDED_WITHIN: Statement = {
   name: 'succeeded-within-span',
   text: `
@@ -53,7 +54,10 @@ const SUCCEEDED_WITHIN: Statement = {
                                   array(select id from queue where id = any ($1) and account_id = $2)) s`,
 };
 
-/** Returns how many attempts of queues of an account succeeded after the moment, in the five minutes of the statistics that it is in. */
+/**
+ * Returns how many attempts of queues of an account succeeded after the moment,
+ * in the five minutes of the statistics that it is in.
+ */
 export async function succeededWithinSpan(
   db: Database,
   accountId: string,

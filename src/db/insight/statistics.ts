@@ -28,7 +28,9 @@ export interface StatsRow extends AttemptTotals {
 
 type Part = [at: number, totals: number[], durations: Histogram, waits: Histogram];
 
-/** SQL: `part`, the rows of statistics of the queues `own`, with the attempts that the statistics do not contain yet. */
+/**
+ * SQL: `part`, the rows of statistics of the queues `own`, with the attempts that the statistics do not contain yet.
+ */
 const partsOf = (value: (name: 'from' | 'to' | 'retentionMs') => string): string[] => [
   `span as materialized (
       select greatest(coalesce(jobferry_bucket(${value('from')}::timestamptz), jobferry_bucket(now - interval '1 hour')),
@@ -38,7 +40,8 @@ const partsOf = (value: (name: 'from' | 'to' | 'retentionMs') => string): string
         from clock
     )`,
   `part as (
-      -- Compared together, so that no plan uses the index over all queues; and each by itself, so that none compares each row
+      -- Compared together, so that no plan uses the index over all queues; and each by itself, so that none compares
+      -- each row
       -- of all accounts with each queue.
       select s.* from span cross join own
         join queue_stats s on s.queue_id = own.id
@@ -89,8 +92,8 @@ export function toStatsRows(parts: StatisticsColumn): StatsRow[] {
 /** Counts of a histogram that are not 0, by the number of their element from 1 on. */
 type Sparse = [element: number, count: number][];
 
-// A thousand queues have hundreds of thousands of rows a day. The database adds them up, so that the process reads one row
-// for each point of a chart.
+// A thousand queues have hundreds of thousands of rows a day. The database adds them up, so that the process reads one
+// row for each point of a chart.
 const TOTAL_VALUES = { retentionMs: '$3', from: '$4', to: '$5' };
 const TOTAL_STATS: Statement = {
   name: 'total-stats',

@@ -6,9 +6,9 @@ import { newestOutcomes } from './past-failures.ts';
 /** Queues that can be ordered by trouble: each of them is then judged exactly. */
 export const MAX_TROUBLED = 500;
 
-// Reads the head of each queue's due jobs, and its statistics of the last hour. Attempts after the last roll-up, 15 s ago
-// at most, are left out. A histogram ends with its largest value, so most need no adding up to have nothing slow. The order
-// is that of `domain/trouble`, as far as it matters for which are left out.
+// Reads the head of each queue's due jobs, and its statistics of the last hour. Attempts after the last roll-up, 15 s
+// ago at most, are left out. A histogram ends with its largest value, so most need no adding up to have nothing slow.
+// The order is that of `domain/trouble`, as far as it matters for which are left out.
 const TROUBLED: Statement = {
   name: 'troubled-queues',
   text: `
@@ -21,7 +21,8 @@ const TROUBLED: Statement = {
                select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
                 order by j.queue_id, j.scheduled_for, j.id limit 1) j) as due_for,
              hour.attempts, hour.failed, hour.unauthorized, hour.deferred, hour.slow, exists (
-                 -- No fewer than domain/lasting-trouble finds: failures since an hour before the last success, which too few have followed.
+                 -- No fewer than domain/lasting-trouble finds: failures since an hour before the last success, which
+                 -- too few have followed.
                  select from (
                    select t.*, max(t.bucket) filter (where t.others > 0) over () as failed_at,
                           max(t.bucket) filter (where t.success > 0) over () - interval '1 hour' as first from (

@@ -69,7 +69,8 @@ interface PostponedDocument {
 
 /**
  * Returns the documents of the jobs that are kept, by id; of all accounts.
- * @param maxBytes limit for all payloads together. The first payload is always read. For those beyond the limit only the
+ * @param maxBytes limit for all payloads together. The first payload is always read. For those beyond the limit only
+ * the
  *   size is returned.
  */
 export async function jobDocuments(
@@ -101,8 +102,8 @@ interface ListStart {
   oldestKept: Date | null;
 }
 
-// Row comparison, because only the index that begins with the queue can serve it. Below the range of young jobs are those
-// that outlast their retention, and those that the sweep has not removed yet.
+// Row comparison, because only the index that begins with the queue can serve it. Below the range of young jobs are
+// those that outlast their retention, and those that the sweep has not removed yet.
 const LIST_START: Statement = {
   name: 'list-start',
   text: `

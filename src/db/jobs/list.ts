@@ -41,8 +41,9 @@ interface OffsetSlice {
 }
 
 /**
- * Returns a page of a queue's jobs, newest first, and how many match. The number is exact without a filter. With a filter
- * it is exact if counting takes no longer than a few seconds: about ten million jobs of a status, or a few million keys.
+ * Returns a page of a queue's jobs, newest first, and how many match. The number is exact without a filter. With a
+ * filter it is exact if counting takes no longer than a few seconds: about ten million jobs of a status, or a few
+ * million keys.
  */
 export async function listJobDocuments(
   db: Database,
@@ -82,7 +83,9 @@ const IS_KEPT = `
   ${outlastsRetention({ now: '(select jobferry_now())', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` })}
   and ($6::text is null or status = $6) and ($7::text is null or ${keyContains('idempotency_key', '$7')})`;
 const KEPT_RANGE = '(queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)';
-/** Jobs per statement. No index has the jobs that outlast their retention, so each is read: a few tenths of a second. */
+/**
+ * Jobs per statement. No index has the jobs that outlast their retention, so each is read: a few tenths of a second.
+ */
 const KEPT_SLICE = 100_000;
 const COUNT_KEPT: Statement = {
   name: 'count-kept-jobs',
@@ -190,7 +193,8 @@ async function entriesAt(
 /** Counting this many takes about 2 s. */
 const MAX_PENDING = 10_000_000;
 
-// With the range of ids outside, the planner uses the partial index of pending or in-flight jobs, not the index of all jobs.
+// With the range of ids outside, the planner uses the partial index of pending or in-flight jobs,
+// not the index of all jobs.
 const PENDING = `
   select id from (select id from job where queue_id = $1 and status = 'pending' offset 0) pending
    where id >= $2 and id < $3`;

@@ -22,7 +22,9 @@ export interface DocumentPage<T> {
 /** Approximate size of a slice: this much of a page is in memory at once. */
 const SLICE_BYTES = 1_048_576;
 
-/** SQL: approximate size of the document of the job `j`: its payload, and 2000 bytes per attempt for texts of reports. */
+/**
+ * SQL: approximate size of the document of the job `j`: its payload, and 2000 bytes per attempt for texts of reports.
+ */
 export const BYTES_OF_J = 'octet_length(j.payload) + 2000 * (j.history_count + 1)';
 
 /** @returns SQL with constants: with parameters, a cached plan would estimate every limit as a tenth of the table */
@@ -31,7 +33,10 @@ export function limitOf(limit: number, offset: number): string {
   return `limit ${limit} offset ${offset}`;
 }
 
-/** Reads a page. Of a large page it reads the first slice, and the others on request. Skips entries that no longer exist. */
+/**
+ * Reads a page. Of a large page it reads the first slice, and the others on request.
+ * Skips entries that no longer exist.
+ */
 export async function readPage<T>(
   entries: readonly SizedEntry[],
   total: number,
@@ -77,9 +82,9 @@ interface Counted {
 }
 
 /**
- * Counts slice by slice. The statement reads at most `slice` entries from `$1` to below `$2`, from the greatest id down. It
- * returns how many it has read (`walked`), how many of them count (`n`), and the least id (`last`). The result is exact if
- * the count takes up to 2.5 s (about ten million entries), and a lower bound otherwise.
+ * Counts slice by slice. The statement reads at most `slice` entries from `$1` to below `$2`, from the greatest id
+ * down. It returns how many it has read (`walked`), how many of them count (`n`), and the least id (`last`). The result
+ * is exact if the count takes up to 2.5 s (about ten million entries), and a lower bound otherwise.
  */
 export async function countDown(
   db: Database,

@@ -16,7 +16,9 @@ interface StoredPayload {
   payload: string | null;
 }
 
-/** @returns payloads of the account's jobs until they reach `bytes` together; the payload that reaches it is included */
+/**
+ * @returns payloads of the account's jobs until they reach `bytes` together; the payload that reaches it is included
+ */
 export async function payloadsWithin(
   db: Database,
   accountId: string,
@@ -41,8 +43,8 @@ const MAX_DECRYPTED = 65_536;
 /** Limit of the encrypted payloads of one statement together. */
 const MAX_ENCRYPTED = 8 * 1024 * 1024;
 
-// The size of a payload, and the first characters of a long one, are known without reading all of it. Of an encrypted one
-// PostgreSQL reads all to return its end, so large ones are left out.
+// The size of a payload, and the first characters of a long one, are known without reading all of it. Of an encrypted
+// one PostgreSQL reads all to return its end, so large ones are left out.
 const HEADS: Statement = {
   name: 'payload-heads',
   text: `

@@ -34,8 +34,8 @@ export interface JobRows {
   cancellations: { id: string; actor: string | null }[];
 }
 
-// A job is cancelled by itself or by a bulk action. Ids of the audit log contain the time, so the index finds the few entries
-// of that moment.
+// A job is cancelled by itself or by a bulk action. Ids of the audit log contain the time, so the index finds the few
+// entries of that moment.
 const CANCELLATIONS = `
   select f.id, coalesce(action.actor, entry.actor) as actor
     from found f

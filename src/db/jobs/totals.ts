@@ -5,13 +5,15 @@ import { maxOf, minOf } from '../search/scan.ts';
 import type { IdRange } from '../search/statements.ts';
 
 /**
- * Counts the jobs of a queue exactly, at any size. The number of jobs in a time span that ended some minutes ago does not
- * change until their retention ends. So a process counts such a span once and caches the number.
+ * Counts the jobs of a queue exactly, at any size. The number of jobs in a time span that ended some minutes ago does
+ * not change until their retention ends. So a process counts such a span once and caches the number.
  */
 
 /** Length of a cached span. */
 const SPAN_MS = 600_000;
-/** A younger span may still get jobs from open transactions. So may a span that is younger than the oldest transaction. */
+/**
+ * A younger span may still get jobs from open transactions. So may a span that is younger than the oldest transaction.
+ */
 const OPEN_MS = 300_000;
 const MAX_QUEUES = 500;
 const MAX_SPANS = 5000;

@@ -3,8 +3,8 @@ import type { Database } from '../connection/database.ts';
 import { inSession } from './session.ts';
 
 /**
- * Calls `work` unless another process deletes the same account. The lock is one of a session, so it ends with the process
- * that has it, however that ends.
+ * Calls `work` unless another process deletes the same account. The lock is one of a session, so it ends with the
+ * process that has it, however that ends.
  * @param work gets a function that tells whether this process still has the lock
  * @returns null, without a call of `work`, if another process deletes the account
  */

@@ -24,9 +24,9 @@ export interface Receipt {
 }
 
 /**
- * One deletion of an account. The account may have been restored since and be deleted again, so all statements of a deletion
- * find nothing once its receipt is finished or gone. They see that and the rows in one snapshot: no row that was restored
- * after the end of a deletion can be removed by it.
+ * One deletion of an account. The account may have been restored since and be deleted again, so all statements of a
+ * deletion find nothing once its receipt is finished or gone. They see that and the rows in one snapshot: no row that
+ * was restored after the end of a deletion can be removed by it.
  */
 export interface Deletion {
   accountId: string;
@@ -58,8 +58,8 @@ export function findReceipt(db: Database, accountId: string): Promise<Receipt | 
   return db.one<Receipt & Record<string, unknown>>(RECEIPT, [accountId]);
 }
 
-// Nothing can be done for the account from now on: its keys are revoked, and its sessions end. Nothing begins if it has just become
-// the operator's.
+// Nothing can be done for the account from now on: its keys are revoked, and its sessions end. Nothing begins if it has
+// just become the operator's.
 const BEGIN: Statement = {
   name: 'begin-deletion',
   text: `

@@ -18,8 +18,8 @@ import { operatorsAccountId } from '../operator-account.ts';
 import { ownIndexes } from '../schema/migrations.ts';
 
 /**
- * The reads of `doctor`. Each function is one or two statements that read catalogues, statistics, or a few rows by an index, so
- * they take no longer on a large database.
+ * The reads of `doctor`. Each function is one or two statements that read catalogues, statistics, or a few rows by an
+ * index, so they take no longer on a large database.
  */
 
 export async function settingFacts(db: Database): Promise<SettingFacts> {

@@ -2,8 +2,8 @@ import type { DatedJobs, FutureJobs } from '../../domain/doctor-clock.ts';
 import type { Database } from '../connection/database.ts';
 
 /**
- * Returns the jobs that wait, or await a report, until a time that the database's clock set while it was ahead. Later it went back, and
- * they wait until it is that late again.
+ * Returns the jobs that wait, or await a report, until a time that the database's clock set while it was ahead. Later
+ * it went back, and they wait until it is that late again.
  */
 export async function futureJobs(db: Database): Promise<FutureJobs> {
   const rows = await db.query<DatedJobs & { status: string }>(

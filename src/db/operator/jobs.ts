@@ -98,8 +98,8 @@ function inFlight(status: 'processing' | 'awaiting_ack'): Statement {
 
 /**
  * @param status null for all
- * @returns jobs of a queue without their payloads: pending ones in the order in which they are due, those in flight by the
- * start of their delivery, others newest first
+ * @returns jobs of a queue without their payloads: pending ones in the order in which they are due, those in flight by
+ * the start of their delivery, others newest first
  */
 export function listJobs(
   db: Database,

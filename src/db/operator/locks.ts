@@ -1,9 +1,9 @@
 import type { LockHolder } from '../../domain/doctor-locks.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
-// Locks of rows are seen only where a session waits for them, and a claim does not wait: it passes over. So every session counts
-// that has had locks on a table for a while, whether or not another one waits. Reads lock a table, too, but only a change of the
-// schema waits for them; then all others wait behind it.
+// Locks of rows are seen only where a session waits for them, and a claim does not wait: it passes over. So every
+// session counts that has had locks on a table for a while, whether or not another one waits. Reads lock a table, too,
+// but only a change of the schema waits for them; then all others wait behind it.
 const HOLDERS: Statement = {
   name: 'lock-holders',
   text: `
@@ -30,8 +30,8 @@ const HOLDERS: Statement = {
 };
 
 /**
- * Returns the sessions whose transaction has had locks on tables of Jobferry for some time: those that others wait for first.
- * Sessions of other users are seen only by a role that may read `pg_stat_activity` whole (`pg_read_all_stats`).
+ * Returns the sessions whose transaction has had locks on tables of Jobferry for some time: those that others wait for
+ * first. Sessions of other users are seen only by a role that may read `pg_stat_activity` whole (`pg_read_all_stats`).
  */
 export function lockHolders(db: Database, olderThanMs = 10_000): Promise<LockHolder[]> {
   return db.query<LockHolder & Record<string, unknown>>(HOLDERS, [olderThanMs]);

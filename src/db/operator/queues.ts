@@ -82,7 +82,9 @@ const BY_NAME: Statement = {
      order by n.id desc limit $3`,
 };
 
-/** @returns queues with this name, of an account or of all if it is null: newest first, the deleted ones if none is live */
+/**
+ * @returns queues with this name, of an account or of all if it is null: newest first, the deleted ones if none is live
+ */
 export function queuesNamed(
   db: Database,
   name: string,
@@ -165,7 +167,10 @@ export async function missingQueues(db: Database, accountId: string, names: read
   return names.filter((name) => !known.has(name));
 }
 
-/** Returns the present signing secret of a live queue; null without one. For tools of the developer on whose machine it runs. */
+/**
+ * Returns the present signing secret of a live queue; null without one.
+ * For tools of the developer on whose machine it runs.
+ */
 export async function signingSecretOf(db: Database, queueId: string): Promise<string | null> {
   const row = await db.one<{ secret: string }>(
     `select case when next_signing_secret_at <= jobferry_now() then next_signing_secret else signing_secret end as secret

@@ -4,8 +4,8 @@ import type { Database } from '../connection/database.ts';
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 
 /**
- * A statement reads or writes a few rows, so a minute is only for a machine that stalls. A process that was suspended must
- * not keep the server from removing old row versions for ever.
+ * A statement reads or writes a few rows, so a minute is only for a machine that stalls. A process that was suspended
+ * must not keep the server from removing old row versions for ever.
  */
 const LIMITS = '-c statement_timeout=60s -c idle_in_transaction_session_timeout=5min';
 

@@ -12,9 +12,9 @@ export async function blindRole(db: Database): Promise<string | null> {
   return (await db.one<{ role: string }>(BLIND))?.role ?? null;
 }
 
-// A standby and a slot have no time, only the transaction id from which on they keep rows. A session without a snapshot and an id, such
-// as one that is idle in a read-committed transaction and has written nothing, keeps no rows. Nor does the `catalog_xmin` of a
-// logical slot, except rows of catalogues.
+// A standby and a slot have no time, only the transaction id from which on they keep rows. A session without a snapshot
+// and an id, such as one that is idle in a read-committed transaction and has written nothing, keeps no rows. Nor does
+// the `catalog_xmin` of a logical slot, except rows of catalogues.
 const HOLDERS: Statement = {
   name: 'snapshot-holders',
   text: `
@@ -40,8 +40,9 @@ const HOLDERS: Statement = {
 };
 
 /**
- * Returns what keeps rows that are dead: old transactions, prepared ones, standbys with `hot_standby_feedback`, and replication slots; and
- * old transactions that keep none. Sessions of other roles are seen only by a role that is not blind (`blindRole`).
+ * Returns what keeps rows that are dead: old transactions, prepared ones, standbys with `hot_standby_feedback`, and
+ * replication slots; and old transactions that keep none. Sessions of other roles are seen only by a role that is not
+ * blind (`blindRole`).
  * @param seconds age from which a transaction counts
  * @param ids number of transactions for which a standby or a slot must have kept rows to count
  */

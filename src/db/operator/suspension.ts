@@ -3,8 +3,8 @@ import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
- * The suspension of an account: publishes are refused, and its queues are paused. So claims, statistics and waiting reasons
- * need to know nothing of it, and processes of the last release follow it, too.
+ * The suspension of an account: publishes are refused, and its queues are paused. So claims, statistics and waiting
+ * reasons need to know nothing of it, and processes of the last release follow it, too.
  */
 
 /** The actor of the pauses. A queue that was paused before keeps its pause, and stays paused afterwards. */
@@ -83,7 +83,8 @@ export interface SuspensionChange {
 }
 
 /**
- * Suspends an account, and pauses its live queues in batches. Called again, it continues where an interrupted call ended.
+ * Suspends an account, and pauses its live queues in batches.
+ * Called again, it continues where an interrupted call ended.
  * @returns null if there is no such account
  */
 export async function suspendAccount(db: Database, actor: Actor, accountId: string): Promise<SuspensionChange | null> {
@@ -93,8 +94,8 @@ export async function suspendAccount(db: Database, actor: Actor, accountId: stri
 }
 
 /**
- * Ends the suspension, and the pauses that it made. Each waiting job gets its full delivery lifetime again. Called again, it
- * continues where an interrupted call ended.
+ * Ends the suspension, and the pauses that it made. Each waiting job gets its full delivery lifetime again. Called
+ * again, it continues where an interrupted call ended.
  * @returns null if there is no such account
  */
 export async function resumeAccount(

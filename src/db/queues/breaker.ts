@@ -3,13 +3,16 @@ import type { BreakerSettings } from '../../domain/breaker.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
-/** SQL: whether an open breaker alone holds a queue, and not a longer hold that its receiver asked for and that is not over. */
+/**
+ * SQL: whether an open breaker alone holds a queue, and not a longer hold that its receiver asked for and that is not
+ * over.
+ */
 const isHeldByBreaker = (now: string) =>
   `breaker_opened_at is not null and (hold_until = breaker_until or hold_until <= ${now})`;
 
 /**
- * SQL: columns of a queue that make the next probe of an open breaker due. A probe in flight is not awaited: it says nothing about
- * the present receiver.
+ * SQL: columns of a queue that make the next probe of an open breaker due. A probe in flight is not awaited: it says
+ * nothing about the present receiver.
  * @param now SQL of a time that is read once
  */
 export const probeDue = (now: string) => `
@@ -18,8 +21,9 @@ export const probeDue = (now: string) => `
         probe_job_id = case when ${isHeldByBreaker(now)} then null else probe_job_id end`;
 
 /**
- * SQL: columns of a queue whose receiver is another one, or gets requests with another signature. A closed breaker counts from 0, and
- * the pauses of an open one grow from the beginning. It stays open, so that one job tests the receiver before the others follow.
+ * SQL: columns of a queue whose receiver is another one, or gets requests with another signature. A closed breaker
+ * counts from 0, and the pauses of an open one grow from the beginning. It stays open, so that one job tests the
+ * receiver before the others follow.
  */
 export const renewedBreaker = (now: string) => `${probeDue(now)},
         breaker_failed = case when breaker_opened_at is null then 0 else breaker_failed end,
@@ -34,8 +38,8 @@ export const RENEW_BREAKER = {
     update queue set ${renewedBreaker('clock.now')} from clock where id = $1 returning id`,
 } as const satisfies Statement;
 
-// Jobs that the breaker holds go on when it is switched off; when it is changed, the next probe is due. `jobferry_settle_holds`
-// writes the rest of its state.
+// Jobs that the breaker holds go on when it is switched off; when it is changed, the next probe is due.
+// `jobferry_settle_holds` writes the rest of its state.
 const SET_BREAKER: Statement = {
   name: 'set-breaker',
   text: `

@@ -8,9 +8,10 @@ import { assertKeys, keysOfProcesses } from './needed-keys.ts';
 const BATCH = 100;
 
 /**
- * Runs at the start of a process, and repeatedly while the first key does not encrypt yet. Checks that the process has all keys that
- * it needs, chooses the key that encrypts, and encrypts the signing secrets of queues and alert rules that are not encrypted with it.
- * At the start it must be called under the migration lock, so that processes that start at the same time do it one after the other.
+ * Runs at the start of a process, and repeatedly while the first key does not encrypt yet. Checks that the process has
+ * all keys that it needs, chooses the key that encrypts, and encrypts the signing secrets of queues and alert rules
+ * that are not encrypted with it. At the start it must be called under the migration lock, so that processes that start
+ * at the same time do it one after the other.
  * @param periods payloads of jobs that are no longer kept need no key
  * @returns the number of updated queues
  * @throws Error with a message for the operator when a key is missing
@@ -21,8 +22,8 @@ export async function encryptStored(db: Database, periods: Periods): Promise<num
 }
 
 /**
- * Encrypts the signing secrets that a process without a key has stored since. Those with another key stay as they are: during a
- * rotation of keys two processes would encrypt them again and again, each with its own first key.
+ * Encrypts the signing secrets that a process without a key has stored since. Those with another key stay as they are:
+ * during a rotation of keys two processes would encrypt them again and again, each with its own first key.
  * @returns the number of updated queues
  */
 export function encryptPlain(db: Database): Promise<number> {
@@ -37,9 +38,9 @@ async function encryptTables(db: Database, prefix: string): Promise<number> {
 }
 
 /**
- * Checks that the process has all keys that it needs, and makes the first of its keys encrypt that every running process has. What a
- * new key encrypts cannot be delivered by a worker without it. A key that stored texts need already is one that all have: without it
- * no process starts.
+ * Checks that the process has all keys that it needs, and makes the first of its keys encrypt that every running
+ * process has. What a new key encrypts cannot be delivered by a worker without it. A key that stored texts need already
+ * is one that all have: without it no process starts.
  * @throws Error with a message for the operator when a key is missing
  */
 export async function chooseKey(db: Database, periods: Periods): Promise<void> {
@@ -86,7 +87,8 @@ const QUEUES: SecretTable = {
        where id > $2 and (not starts_with(signing_secret, $1) or not starts_with(next_signing_secret, $1))
        order by id limit $3`,
   },
-  // Replaces by value: meanwhile a claim may have made the next secret the present one, or a client may have rotated it.
+  // Replaces by value: meanwhile a claim may have made the next secret the present one,
+  // or a client may have rotated it.
   rewrite: {
     name: 'rewrite-secrets',
     text: `

@@ -1,6 +1,9 @@
 import type { Database, Statement } from '../connection/database.ts';
 
-/** Settings of a queue that a worker follows by polling, because a claim that returned them would cost all queues something. */
+/**
+ * Settings of a queue that a worker follows by polling, because a claim that returned them would cost all queues
+ * something.
+ */
 export interface FollowedSettings {
   /** Whether deliveries have the headers of Standard Webhooks (docs/decisions/0050). */
   standardWebhooks: boolean;
@@ -15,7 +18,8 @@ export interface FollowedQueues {
   queues: ReadonlyMap<string, FollowedSettings> | null;
 }
 
-// Polled by every worker process: as long as nothing changes, the answer is the digest alone, however many queues there are.
+// Polled by every worker process: as long as nothing changes, the answer is the digest alone,
+// however many queues there are.
 const FOLLOWED: Statement = {
   name: 'followed-queues',
   text: `

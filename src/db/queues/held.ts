@@ -1,6 +1,6 @@
 /**
- * SQL: whether a queue is held now, as `isHeldAt` in `domain/breaker` decides. `hold_until` alone outlasts a hold that a receiver
- * asked for: it is removed when the next job has probed the receiver.
+ * SQL: whether a queue is held now, as `isHeldAt` in `domain/breaker` decides. `hold_until` alone outlasts a hold that
+ * a receiver asked for: it is removed when the next job has probed the receiver.
  * @param queue prefix of its columns, such as `q.`
  */
 export function isHeld(now: string, queue = ''): string {
@@ -10,8 +10,8 @@ export function isHeld(now: string, queue = ''): string {
 }
 
 /**
- * SQL: whether `endHolds` would change a queue. The probe of an open breaker that is due already needs nothing but a job, which may
- * still wait.
+ * SQL: whether `endHolds` would change a queue. The probe of an open breaker that is due already needs nothing but a
+ * job, which may still wait.
  * @param queue name of the table of its columns
  */
 export function hasHold(queue: string): string {

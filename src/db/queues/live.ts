@@ -11,8 +11,8 @@ export interface LiveQueue {
   pausedAt: Date | null;
   isHeld: boolean;
   /**
-   * Whether there is a hold to end: also one whose time is over and that no job has probed yet, but no due probe of a breaker, unless
-   * its job waits.
+   * Whether there is a hold to end: also one whose time is over and that no job has probed yet, but no due probe of a
+   * breaker, unless its job waits.
    */
   hasHold: boolean;
   concurrency: number;

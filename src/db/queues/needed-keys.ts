@@ -83,7 +83,9 @@ export async function keysOfProcesses(db: Database): Promise<(readonly string[] 
   return (await db.query<{ keys: string[] | null }>(REPORTED)).map(({ keys }) => keys);
 }
 
-/** @returns the keys that stored texts need and this process lacks, and whether another running process has one of them */
+/**
+ * @returns the keys that stored texts need and this process lacks, and whether another running process has one of them
+ */
 export async function lackedKeys(
   db: Database,
   periods: Periods,

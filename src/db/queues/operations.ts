@@ -5,8 +5,8 @@ import { renewedBreaker } from './breaker.ts';
 import { endHolds, pauseQueues, resumeQueues } from './several.ts';
 
 /**
- * Pause, resume, the end of a hold, rotation of the signing secret, and settings that are on or off. Each is one statement
- * with the change, its audit entry and its wake-up.
+ * Pause, resume, the end of a hold, rotation of the signing secret, and settings that are on or off. Each is one
+ * statement with the change, its audit entry and its wake-up.
  */
 
 /** @returns false when nothing was changed: the queue is paused already, or there is no such live queue */
@@ -157,7 +157,10 @@ const SWITCHES = {
   production: switchStatement('mark-production', 'production', 'production', 'queue.mark_production'),
 };
 
-/** Switches a setting on or off. @returns false when nothing was changed: the setting is the same, or there is no such queue */
+/**
+ * Switches a setting on or off.
+ * @returns false when nothing was changed: the setting is the same, or there is no such queue
+ */
 export async function switchQueue(
   db: Database,
   by: Author,

@@ -191,7 +191,10 @@ const DELETE: Statement = {
       from gone`,
 };
 
-/** Turns the queue into a tombstone, so that no further delivery starts. @returns false when there is no such live queue */
+/**
+ * Turns the queue into a tombstone, so that no further delivery starts.
+ * @returns false when there is no such live queue
+ */
 export async function deleteQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
   return (await db.query(DELETE, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }

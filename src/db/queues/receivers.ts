@@ -2,8 +2,8 @@ import { asReceiver } from '../../domain/receiver-host.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
- * SQL: the receiver of a webhook, as `receiverOf` in `domain/receiver-host` has it. URLs are stored as the URL parser writes them,
- * so the host is in lower case, and a port that is the default of the scheme is left out.
+ * SQL: the receiver of a webhook, as `receiverOf` in `domain/receiver-host` has it. URLs are stored as the URL parser
+ * writes them, so the host is in lower case, and a port that is the default of the scheme is left out.
  */
 export function receiverOf(webhookUrl: string): string {
   return `substring(${webhookUrl} from '^[a-z]+://(?:[^/?#@]*@)?([^/?#]*)')`;
@@ -14,7 +14,8 @@ export function hostsOf(receivers: readonly string[] | undefined): string[] | nu
   return receivers?.map(asReceiver) ?? null;
 }
 
-// The statistics have one row for each five minutes with attempts of a queue, so at most 288 rows a queue are read, most recent first.
+// The statistics have one row for each five minutes with attempts of a queue, so at most 288 rows a queue are read,
+// most recent first.
 const LAST_ANSWERS: Statement = {
   name: 'last-answers-of-queues',
   text: `
@@ -39,12 +40,17 @@ const LAST_ANSWERS: Statement = {
 
 export interface LastAnswers {
   id: string;
-  /** Start of the last five minutes with a 2xx answer, and of those with another answer or none; null without one in a day. */
+  /**
+   * Start of the last five minutes with a 2xx answer, and of those with another answer or none;
+   * null without one in a day.
+   */
   acceptedAt: Date | null;
   refusedAt: Date | null;
 }
 
-/** Returns when receivers last answered, as far as the statistics have it: attempts of the last seconds are left out. */
+/**
+ * Returns when receivers last answered, as far as the statistics have it: attempts of the last seconds are left out.
+ */
 export async function lastAnswers(
   db: Database,
   accountId: string,

@@ -4,9 +4,10 @@ import type { Database, Statement } from '../connection/database.ts';
 import { hasHold } from './held.ts';
 
 /**
- * Pause, resume and the end of holds, of one queue or of many. Each is one statement with the changes, an audit entry for each
- * changed queue, and their wake-ups. `jobferry_pick` reads the columns under the lock of the queue's row, so every claim
- * that starts after the commit follows the change, in all processes. Queues are locked by id, so two statements cannot deadlock.
+ * Pause, resume and the end of holds, of one queue or of many. Each is one statement with the changes, an audit entry
+ * for each changed queue, and their wake-ups. `jobferry_pick` reads the columns under the lock of the queue's row, so
+ * every claim that starts after the commit follows the change, in all processes. Queues are locked by id, so two
+ * statements cannot deadlock.
  */
 
 /** A live queue that a statement found. */
@@ -32,8 +33,8 @@ const AUDITED: Statement = {
 };
 
 /**
- * Whether the audit log of an account got more than so many entries in the last 24 hours. It reads as many entries of an index, and
- * of those that no vacuum has seen the rows, too.
+ * Whether the audit log of an account got more than so many entries in the last 24 hours. It reads as many entries of
+ * an index, and of those that no vacuum has seen the rows, too.
  */
 export async function isAuditFull(db: Database, accountId: string, most: number): Promise<boolean> {
   return (await db.query(AUDITED, [accountId, most])).length > 0;
@@ -99,8 +100,9 @@ export async function resumeQueues(
   return found(await db.query(RESUME, [queueIds, by.accountId, actorJson(by.actor), lifetimeMs, pausedAt]));
 }
 
-// Locks the jobs before the queues, in the order of settles. The counts make PostgreSQL run the parts one after the other.
-// An open breaker stays open, and its next probe is due: a receiver that still fails would cost every job in a slot an attempt.
+// Locks the jobs before the queues, in the order of settles. The counts make PostgreSQL run the parts one after the
+// other. An open breaker stays open, and its next probe is due: a receiver that still fails would cost every job in a
+// slot an attempt.
 const END_HOLD: Statement = {
   name: 'end-holds',
   text: `
@@ -148,8 +150,8 @@ const MAX_RELEASED = 1000;
 const HOLDS_AT_ONCE = 20;
 
 /**
- * Ends the holds of queues, in portions with a commit each, and makes jobs due that wait for the end of a hold. Of a queue whose
- * breaker is open, one of them is the next probe.
+ * Ends the holds of queues, in portions with a commit each, and makes jobs due that wait for the end of a hold. Of a
+ * queue whose breaker is open, one of them is the next probe.
  * @returns those that are live
  */
 export async function endHolds(db: Database, by: Author, queueIds: readonly string[]): Promise<FoundQueue[]> {

@@ -9,7 +9,9 @@ const SECRETS: Statement = {
       from queue where id = $1 and account_id = $2 and deleted_at is null`,
 };
 
-/** @returns the secrets that sign deliveries: during a rotation the present one and the next; none without a live queue */
+/**
+ * @returns the secrets that sign deliveries: during a rotation the present one and the next; none without a live queue
+ */
 export async function signingSecretsOf(db: Database, accountId: string, queueId: string): Promise<string[]> {
   const row = await db.one<{ secrets: string[] }>(SECRETS, [queueId, accountId]);
   return (row?.secrets ?? []).map((stored) => db.cipher.decrypt(`signing-secret:${queueId}`, stored));

@@ -1,6 +1,6 @@
 /**
- * Makes the condition that a queue has no job. It looks for the first one in the order of the index: with "not exists" the
- * planner reads all jobs for each queue.
+ * Makes the condition that a queue has no job. It looks for the first one in the order of the index: with "not exists"
+ * the planner reads all jobs for each queue.
  * @param queueId SQL expression of the id of the queue
  */
 export function hasNoJob(queueId: string): string {

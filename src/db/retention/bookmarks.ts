@@ -30,8 +30,8 @@ const CHECK: Statement = {
 };
 
 /**
- * Deletes the bookmark of a queue if a job is before it (docs/decisions/0059): claims do not see such a job. A transaction by hand
- * may have stored it later than any statement of Jobferry, or the clock was set back.
+ * Deletes the bookmark of a queue if a job is before it (docs/decisions/0059): claims do not see such a job. A
+ * transaction by hand may have stored it later than any statement of Jobferry, or the clock was set back.
  * @returns whether it was deleted
  */
 export async function checkBookmark(db: Database, queueId: string): Promise<boolean> {

@@ -34,8 +34,9 @@ export function isKeptJob(terms: KeptTerms): string {
 }
 
 /**
- * @returns SQL: whether the dead letter `d` is kept. It is kept as long as its job, which ended when the dead letter was
- *   written. The condition reads only columns in the indexes of a queue's dead letters, so a count is an index-only scan.
+ * @returns SQL: whether the dead letter `d` is kept. It is kept as long as its job, which ended when the dead letter
+ *   was written. The condition reads only columns in the indexes of a queue's dead letters, so a count is an
+ *   index-only scan.
  */
 export function isKeptLetter({ now, retention, lifetime }: KeptTerms): string {
   return `(d.job_id >= (select jobferry_first_id(${now} - ${retention}))

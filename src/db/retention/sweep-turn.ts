@@ -31,8 +31,8 @@ const END: Statement = {
 };
 
 /**
- * Runs `work` if no other process is sweeping, and no sweep ended less than `everyMs` ago. The lock belongs to a session,
- * so it ends with the process and lasts for any length of a sweep. `isAlone` returns whether it is still held.
+ * Runs `work` if no other process is sweeping, and no sweep ended less than `everyMs` ago. The lock belongs to a
+ * session, so it ends with the process and lasts for any length of a sweep. `isAlone` returns whether it is still held.
  */
 export async function inSweepTurn(
   db: Database,

@@ -74,7 +74,10 @@ export function sweepsBelow(nowMs: number, { retentionMs }: Periods): string {
   return firstIdAt(nowMs - retentionMs);
 }
 
-/** Checks the next rows of a range, and removes those that are no longer kept (`db/retention/kept`) and what depends on them. */
+/**
+ * Checks the next rows of a range, and removes those that are no longer kept (`db/retention/kept`) and what depends on
+ * them.
+ */
 export async function sweepById(
   db: Database,
   what: SweptById,
@@ -94,9 +97,10 @@ export function isLastBatch(batch: { looked: number }): boolean {
   return batch.looked < BATCH;
 }
 
-// The API answers "410 Gone" for a tombstone until its last job is removed (D17). Those of an account that is being deleted
-// stay for its deletion, which first waits for publishes that began before, and counts them in its receipt. The others stay
-// until such publishes have ended: a job that commits after the sweep of its queue could not be found, and would never end.
+// The API answers "410 Gone" for a tombstone until its last job is removed (D17). Those of an account that is being
+// deleted stay for its deletion, which first waits for publishes that began before, and counts them in its receipt. The
+// others stay until such publishes have ended: a job that commits after the sweep of its queue could not be found, and
+// would never end.
 const QUEUES: Statement = {
   name: 'sweep-queues',
   text: `

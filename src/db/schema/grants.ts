@@ -1,13 +1,15 @@
 import { ownSequences, ownTables, type Queryable } from './migrations.ts';
 
 /**
- * Grants for a database role that serves and does not migrate: rows of Jobferry's tables may be changed, tables and functions may
- * not. The schema may be shared with another application, so nothing is granted on all of its tables.
+ * Grants for a database role that serves and does not migrate: rows of Jobferry's tables may be changed, tables and
+ * functions may not. The schema may be shared with another application, so nothing is granted on all of its tables.
  */
 
 const SCHEMA = 'current_schema()';
 
-/** graphile-worker has a schema of its own. Its tables show rows to their owner only, unless a policy says otherwise. */
+/**
+ * graphile-worker has a schema of its own. Its tables show rows to their owner only, unless a policy says otherwise.
+ */
 const STATEMENTS = `
   select format('grant usage on schema %I to %I', s, $1::text) as statement
     from unnest(array[${SCHEMA}::text, 'graphile_worker']) s
@@ -44,7 +46,10 @@ const MISSING = `
    where not (has_table_privilege(format('%I.%I', ${SCHEMA}, t), 'insert') and has_table_privilege(format('%I.%I', ${SCHEMA}, t), 'delete'))
   having count(*) > 0`;
 
-/** @throws Error if the role of this connection lacks what `grantTo` grants on a table: a later release may have added it */
+/**
+ * @throws Error if the role of this connection lacks what `grantTo` grants on a table:
+ * a later release may have added it
+ */
 export async function assertGranted(database: Queryable): Promise<void> {
   const { rows } = await database.query<{ role: string; tables: string[] }>(MISSING, [ownTables()]);
   const [missing] = rows;

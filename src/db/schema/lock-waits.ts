@@ -7,8 +7,8 @@ import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 
 /**
  * A statement that waits for the lock of a whole table holds up all later statements on that table, so a migration that
- * waits for a backup would stop deliveries until the backup has ended. A migration therefore waits for a short time only,
- * gives its locks back, and tries again when the sessions that were in its way have ended their transactions.
+ * waits for a backup would stop deliveries until the backup has ended. A migration therefore waits for a short time
+ * only, gives its locks back, and tries again when the sessions that were in its way have ended their transactions.
  */
 
 /**
@@ -41,7 +41,10 @@ interface LockWaitLog {
   warn(fields: object, message: string): void;
 }
 
-/** Opens a second connection, which reads what the migration waits for. @returns null if the server has none to spare */
+/**
+ * Opens a second connection, which reads what the migration waits for.
+ * @returns null if the server has none to spare
+ */
 export async function openWatcher(url: Address): Promise<pg.Client | null> {
   const watcher = createClient(url, { application_name: 'jobferry migrate watcher', ...KEEP_ALIVE });
   watcher.on('error', () => undefined);
@@ -117,7 +120,9 @@ async function blockersOf(watcher: pg.Client, pid: number): Promise<Blocker[]> {
   return rows;
 }
 
-/** Waits until these sessions have no lock of a table any more. This waits for no lock, so it holds up no other session. */
+/**
+ * Waits until these sessions have no lock of a table any more. This waits for no lock, so it holds up no other session.
+ */
 async function untilEnded(client: pg.Client, blockers: readonly Blocker[]): Promise<void> {
   const pids = blockers.map(({ pid }) => pid);
   for (let waited = PAUSE_MS; waited <= MAX_PAUSE_MS; waited += PAUSE_MS) {

@@ -51,7 +51,8 @@ export const MIGRATION_LOCK = 0x6a666d;
 /**
  * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
  * first.
- * @throws Error when the database is of a later version, or needs a migration that is not permitted, or lacks rights, or
+ * @throws Error when the database is of a later version, or needs a migration that is not permitted, or lacks rights,
+ * or
  *   processes run that may not run beside this one, or a migration fails
  */
 export async function migrate(options: MigrateOptions): Promise<Migrated> {
@@ -120,7 +121,10 @@ export interface SchemaReport extends SchemaFacts {
   standing: Standing;
 }
 
-/** Compares the database with the migrations, the SQL functions and the release of this version. @throws the error of the query */
+/**
+ * Compares the database with the migrations, the SQL functions and the release of this version.
+ * @throws the error of the query
+ */
 export async function schemaReport(database: Queryable, { version } = OWN_RELEASE): Promise<SchemaReport> {
   const { later, release, isEmpty, isMigrated, functions } = await compare(database);
   const standing = standingOf(version, { release, later });
@@ -151,7 +155,9 @@ async function compare(database: Queryable): Promise<Comparison> {
   return { later, release, isEmpty, isBegun, isMigrated: names.every((name) => finished.has(name)), functions };
 }
 
-/** Every release has the first migration, so these are of a build before the first release, or of another application. */
+/**
+ * Every release has the first migration, so these are of a build before the first release, or of another application.
+ */
 function foreign(name: string): string {
   return `the database has migrations that no release of Jobferry has, such as ${name}: use an empty database`;
 }

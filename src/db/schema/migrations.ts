@@ -129,7 +129,8 @@ export async function applyMigrations(
       const startedAt = new Date();
       await untilLocked(client, { watcher, log, migration: name }, apply).catch(async (error: unknown) => {
         const failure = failureOf(name, error);
-        // `migrate --status` shows it to an operator who does not have this log. Without the record, only that is missing.
+        // `migrate --status` shows it to an operator who does not have this log.
+        // Without the record, only that is missing.
         const checksum = checksumOf(readFileSync(join(folder, name, 'migration.sql'), 'utf8'));
         await recordFailure(client, { name, checksum, startedAt, reason: failure.message }).catch(() => undefined);
         throw failure;

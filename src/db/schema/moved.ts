@@ -9,8 +9,8 @@ import { inTransaction } from './migrations.ts';
 import { presentRelease } from './release.ts';
 
 /**
- * The mark of a database that `backup --final` has moved to another place. No process starts on it, and triggers refuse each
- * change of what was moved: a process that was suspended or cut off meanwhile has read no mark.
+ * The mark of a database that `backup --final` has moved to another place. No process starts on it, and triggers refuse
+ * each change of what was moved: a process that was suspended or cut off meanwhile has read no mark.
  */
 
 /** The backup itself sums up statistics. */
@@ -31,13 +31,15 @@ const REFUSE = `
 
 const WAY_BACK = 'drop function if exists jobferry_refuse_moved() cascade; update schema_release set moved_at = null';
 
-/** What an operator does about it. */
+/** The remedy, for an operator. */
 export const STAY_MOVED = `start the service on the other database. Only if that one was never used: ${WAY_BACK}`;
 
 /** Only a transaction that was abandoned lasts longer than this. */
 const MAX_WAIT = '10s';
 
-/** @throws BackupError with a message for the operator if the role does not own the tables, or a transaction holds them */
+/**
+ * @throws BackupError with a message for the operator if the role does not own the tables, or a transaction holds them
+ */
 export async function markMoved(at: { db: Database; url: Address }, isMoved: boolean): Promise<void> {
   await inSession({ ...at, name: 'jobferry backup' }, (client) =>
     inTransaction(client, () => change(client, isMoved)).catch((error: unknown) => {

@@ -9,7 +9,9 @@ import { inTransaction, type Queryable } from './migrations.ts';
 
 /** All files of `prisma/functions`. */
 export interface FunctionSet {
-  /** Last line of `prisma/functions/versions`. Grows with each change, so that an older build knows a newer database. */
+  /**
+   * Last line of `prisma/functions/versions`. Grows with each change, so that an older build knows a newer database.
+   */
   version: number;
   /** Over the names and texts of all files. */
   hash: string;

@@ -4,8 +4,8 @@ import { OWN_RELEASE, storedRelease } from './release.ts';
 import { ownFunctions, type StoredFunctions, storedFunctions } from './sql-functions.ts';
 
 /**
- * `applied`: the database has it. `pending`: a start or `migrate` would apply it. `failed`: so, and the last try failed or
- * was interrupted. `later`: the database has it, and this version does not know it.
+ * `applied`: the database has it. `pending`: a start or `migrate` would apply it. `failed`: so, and the last try failed
+ * or was interrupted. `later`: the database has it, and this version does not know it.
  */
 export type MigrationState = 'applied' | 'pending' | 'failed' | 'later';
 

@@ -72,8 +72,8 @@ async function open(db: Database, scope: AttemptScope, filter: AttemptFilter): P
 const PART = { firstMs: 15 * 60_000, leastMs: 1000, targetMs: 400, growth: 16 };
 
 /**
- * Reads the attempts of the span in parts, because only their time has an index, which does not give their order. Those of few
- * jobs are read at once.
+ * Reads the attempts of the span in parts, because only their time has an index, which does not give their order. Those
+ * of few jobs are read at once.
  * @param take called with the rows of each part; false when enough were found
  */
 async function inParts<Row extends object>(
@@ -123,7 +123,8 @@ function attemptsIn({ filter, queueIds, scope, now, ...jobs }: Search, part: Spa
   add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(a.error)) > 0`);
   add(
     filter.responseContains,
-    // Whether an answer is encrypted is known by its job, and asked for one that looks so only: a receiver chooses its answer.
+    // Whether an answer is encrypted is known by its job, and asked for one that looks so only:
+    // a receiver chooses its answer.
     (p) => `position(lower(${p}::text) in lower(a.response_body)) > 0
             and (not starts_with(a.response_body, 'enc:v1:')
                  or coalesce((select e.payload_key is null from job e where e.id = a.job_id), false))`,

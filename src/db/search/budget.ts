@@ -7,8 +7,8 @@ import { ReplicaFailed } from '../connection/replica-failed.ts';
 const SEARCH_BUDGET_MS = 2000;
 
 /**
- * The database time that the searches of one request have left. A search of a million jobs may have to read all of them,
- * so the cost of a query is not known before it runs. The server stops it when the budget is used up.
+ * The database time that the searches of one request have left. A search of a million jobs may have to read all of
+ * them, so the cost of a query is not known before it runs. The server stops it when the budget is used up.
  */
 export class SearchBudget {
   #leftMs: number;

@@ -1,8 +1,9 @@
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 
 /**
- * Returns the conditions of a filter on the dead letter `d` of the surrounding query. Adds their values to `values`, whose
- * length is the number of the last placeholder. `payload` is not among them: it needs candidates (`letter-payloads`).
+ * Returns the conditions of a filter on the dead letter `d` of the surrounding query. Adds their values to `values`,
+ * whose length is the number of the last placeholder. `payload` is not among them: it needs candidates
+ * (`letter-payloads`).
  */
 export function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]): string[] {
   const conditions: string[] = [];

@@ -28,8 +28,8 @@ const LAST_ID = 'g';
 /**
  * Builds the common part of all queries on dead letters: the account's live queues as `own`, and the conditions on the
  * dead letter `d` of one of them. Conditions differ from call to call, so the statements are not prepared under a name.
- * Queue and id are compared together, and the age of the job in a way that no index serves. Otherwise the planner may use
- * an index over all queues, and for a queue without dead letters read those of all accounts.
+ * Queue and id are compared together, and the age of the job in a way that no index serves. Otherwise the planner may
+ * use an index over all queues, and for a queue without dead letters read those of all accounts.
  */
 export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   const { retentionMs, lifetimeMs } = scope.periods;
@@ -121,8 +121,8 @@ const WALK = 20_000;
 const LEAST_WALK = 500;
 
 /**
- * Returns the next dead letters that were not replayed, oldest first, among the next 20 000 of the queues together. `walkedTo`
- * is the id up to which all of them were read; null when there are none.
+ * Returns the next dead letters that were not replayed, oldest first, among the next 20 000 of the queues together.
+ * `walkedTo` is the id up to which all of them were read; null when there are none.
  * @param range.bytes limit of the payloads together
  */
 export async function nextOpenLetters(

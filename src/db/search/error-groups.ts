@@ -59,7 +59,9 @@ export function errorGroups(
   return read(db, text, values);
 }
 
-/** @returns the largest groups over all queues; dead letters of several queues with the same fingerprint are one group */
+/**
+ * @returns the largest groups over all queues; dead letters of several queues with the same fingerprint are one group
+ */
 export function errorGroupsAcrossQueues(
   db: Database,
   scope: DeadLetterScope,
@@ -111,8 +113,8 @@ const samplesOf = ({ withAttempts = false }: GroupOptions) => `
 const LARGEST_FIRST = 'order by count desc, newest desc';
 
 /**
- * The parts of a statement that groups dead letters: `ofQueue` returns the groups of the queue `own`. Only the dead letters in
- * the time range of the filter are counted.
+ * The parts of a statement that groups dead letters: `ofQueue` returns the groups of the queue `own`. Only the dead
+ * letters in the time range of the filter are counted.
  */
 function grouping(scope: DeadLetterScope, filter: DeadLetterFilter, { limit, byAnswer, newSince }: GroupOptions) {
   const { own, conditions, values, add } = compose(scope, filter);

@@ -23,7 +23,10 @@ const STATUSES: Record<JobStatus, string> = {
   dead: `j.status = 'dead'`,
 };
 
-/** @returns conditions on states and statuses of the job `j`; an index serves each of them unless it contains `completed` */
+/**
+ * @returns conditions on states and statuses of the job `j`; an index serves each of them unless it contains
+ * `completed`
+ */
 export function stateConditions({ states, statuses }: JobFilter, now: () => string): string[] {
   return [
     ...(states === undefined ? [] : [anyOf(states.map((state) => STATE_CONDITIONS[state](now)))]),
@@ -40,7 +43,9 @@ export function stateOfRow(now: number, values: Values): string {
 
 export const STATE_COLUMNS = ['status', 'scheduled_for', 'wait_reason'] as const;
 
-/** Returns the filter with the statuses that its other members imply, so that the indexes of these statuses are used. */
+/**
+ * Returns the filter with the statuses that its other members imply, so that the indexes of these statuses are used.
+ */
 export function withImpliedStatuses(filter: JobFilter): JobFilter {
   const { deadReasons, replayable, replayed, waitReasons } = filter;
   let { statuses } = filter;
@@ -101,7 +106,8 @@ export function jobConditions(filter: JobFilter, values: Values): string[] {
     (p) => `coalesce((select true from bulk_action_job n where n.job_id = j.id and n.action_id = ${p}), false)`,
   );
   add(filter.idempotencyKey, (p) => `j.idempotency_key = ${p}::text`);
-  // Coalesced, or the planner would see that such a job has a key, and read the index of all keys of a queue for a few ids.
+  // Coalesced, or the planner would see that such a job has a key,
+  // and read the index of all keys of a queue for a few ids.
   add(filter.idempotencyKeyContains, (p) => `coalesce(${keyContains('j.idempotency_key', `${p}::text`)}, false)`);
   add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(j.last_error)) > 0`);
   conditions.push(...answerConditions(filter, values));

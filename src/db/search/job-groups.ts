@@ -13,7 +13,9 @@ export interface JobGroup {
   status: JobStatus | null;
   state: JobStateName | null;
   deadReason: DeadReason | null;
-  /** JSON text of the value at the path; null if there is no text, number, boolean or null of at most 256 characters. */
+  /**
+   * JSON text of the value at the path; null if there is no text, number, boolean or null of at most 256 characters.
+   */
   value: string | null;
   count: number;
 }
@@ -105,8 +107,8 @@ function scalarText(path: readonly PathStep[], document: string, values: Values)
 const COUNTED_BY_INDEX: ReadonlySet<JobDimension> = new Set<JobDimension>(['queue', 'status', 'state']);
 
 /**
- * Counts jobs by queue and state by indexes alone: all jobs, less those of every other state, are completed. Not with the part
- * of the range in which jobs are past retention.
+ * Counts jobs by queue and state by indexes alone: all jobs, less those of every other state, are completed. Not with
+ * the part of the range in which jobs are past retention.
  */
 async function countByIndex(search: Search, dimensions: readonly JobDimension[]): Promise<JobGroup[]> {
   const { range, earliest, queueIds, now } = search;

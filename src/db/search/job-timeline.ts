@@ -24,9 +24,10 @@ export function isCountable({ queueIds }: Search, { fromMs, toMs, bucketMs }: Sp
   return queueIds.length * ((toMs - fromMs) / bucketMs) <= MAX_RANGES;
 }
 
-// All jobs of a bucket, less those of every other state, are completed. All jobs and dead ones have an index in the order of
-// ids, which is read once for each queue and bucket. The others are few, or their index has another order, so each is
-// assigned to its bucket. Ids are compared together with the queue, or with "is true", so that no plan reads other queues.
+// All jobs of a bucket, less those of every other state, are completed. All jobs and dead ones have an index in the
+// order of ids, which is read once for each queue and bucket. The others are few, or their index has another order, so
+// each is assigned to its bucket. Ids are compared together with the queue, or with "is true", so that no plan reads
+// other queues.
 const BY_INDEX: Statement = {
   name: 'job-timeline',
   text: `

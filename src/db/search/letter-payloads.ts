@@ -3,10 +3,11 @@ import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
 import { MAX_CANDIDATES } from './statements.ts';
 
 /**
- * Finds dead letters by the payload of their job. If the payload index returns few jobs for the condition, only dead letters
- * of these are tested; otherwise each dead letter is, in the order of the list.
+ * Finds dead letters by the payload of their job. If the payload index returns few jobs for the condition, only dead
+ * letters of these are tested; otherwise each dead letter is, in the order of the list.
  * @param values the values of the statement so far; those of the condition are added
- * @returns `candidates`: common table expressions that begin with a comma, after one called `own` with the ids of the queues;
+ * @returns `candidates`: common table expressions that begin with a comma, after one called `own` with the ids of the
+ * queues;
  *   `condition`: a condition on the dead letter `d` of the queue `own`
  */
 export function letterPayloads(

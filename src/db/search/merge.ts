@@ -11,8 +11,8 @@ const FEW_JOBS = 500;
 export type Within = (queueId: string, id: string) => string;
 
 /**
- * A range of ids within the queue `q`. It is a row comparison, because only an index that begins with the queue can serve
- * it: the planner does not know how few jobs are in the range, and would read those of all queues.
+ * A range of ids within the queue `q`. It is a row comparison, because only an index that begins with the queue can
+ * serve it: the planner does not know how few jobs are in the range, and would read those of all queues.
  */
 export function withinQueue(lower: string, upper: string, isUpperIn: boolean): Within {
   return (queueId, id) =>

@@ -20,8 +20,8 @@ export class Values {
 }
 
 /**
- * Translates the condition to SQL. `document` is an SQL expression of the payload as jsonb. The result is true or false and
- * never null, so that `not` negates it.
+ * Translates the condition to SQL. `document` is an SQL expression of the payload as jsonb. The result is true or false
+ * and never null, so that `not` negates it.
  */
 export function payloadTest(condition: PayloadCondition, document: string, values: Values): string {
   switch (condition.kind) {
@@ -41,8 +41,8 @@ export function payloadTest(condition: PayloadCondition, document: string, value
 }
 
 /**
- * The text of the whole document excludes most payloads at once. In it, a text can also match an escape or what separates
- * values, so names and values are then compared one by one.
+ * The text of the whole document excludes most payloads at once. In it, a text can also match an escape or what
+ * separates values, so names and values are then compared one by one.
  */
 function anywhereTest(text: string, document: string, values: Values): string {
   const lowered = `lower(${values.add(text)}::text)`;

@@ -34,7 +34,10 @@ export interface PayloadSample {
   payloads: string[];
   /** Number of newest jobs. */
   jobs: number;
-  /** Number of newest jobs that no payload condition matches: their payloads are encrypted, or larger than a search reads. */
+  /**
+   * Number of newest jobs that no payload condition matches: their payloads are encrypted,
+   * or larger than a search reads.
+   */
   unsearched: number;
 }
 

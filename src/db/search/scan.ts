@@ -21,7 +21,10 @@ import { waitsOfQueues } from './wait-reasons.ts';
 export interface JobSelection {
   accountId: string;
   filter: JobFilter;
-  /** Maximum age in milliseconds. If it is the whole retention or more, jobs that outlast their retention are found, too. */
+  /**
+   * Maximum age in milliseconds. If it is the whole retention or more, jobs that outlast their retention are found,
+   * too.
+   */
   windowMs: number;
   periods: Periods;
   /** Shared by the searches of a request. If undefined, the search has its own. */
@@ -30,7 +33,9 @@ export interface JobSelection {
   scopes?: SearchScopes | undefined;
 }
 
-/** The time, the live queues and the state of the index, by what selects the queues. They are read once for a request. */
+/**
+ * The time, the live queues and the state of the index, by what selects the queues. They are read once for a request.
+ */
 export type SearchScopes = Map<string, Promise<ScopeRow>>;
 
 export interface Search extends SearchScope {

@@ -47,8 +47,9 @@ export const MAX_CANDIDATES = 20_000;
  * Reads the next `size` jobs in the order of ids. Each row has their number (`walked`), the last id (`bound`), and the
  * columns of the projection for the jobs that match.
  *
- * The statement has two steps. The first finds the bound by index-only scans, and merges the queues as far as necessary.
- * The second reads a range of ids of each queue. So a queue that is a million jobs ahead of another does not slow it down.
+ * The statement has two steps. The first finds the bound by index-only scans, and merges the queues as far as
+ * necessary. The second reads a range of ids of each queue. So a queue that is a million jobs ahead of another does not
+ * slow it down.
  */
 export function walkStatement(
   scope: SearchScope,
@@ -126,7 +127,10 @@ function rowsOf(
   return parts.join(' union all ');
 }
 
-/** SQL: the payload of a row `s` of `job_search`. It is parsed now if it still waits for its account's turn to be indexed. */
+/**
+ * SQL: the payload of a row `s` of `job_search`. It is parsed now if it still waits for its account's turn to be
+ * indexed.
+ */
 const DOCUMENT_OF_S = `
   case when s.waiting_account is null then s.doc -> s.queue_id
        else (select jobferry_searchable(w.payload) from job w where w.id = s.job_id) end`;
@@ -146,8 +150,8 @@ export function candidateSources(filter: JobFilter): CandidateSource[] {
 }
 
 /**
- * Reads all jobs that an index returns as candidates. If there are more than `MAX_CANDIDATES`, the column `candidates` is
- * greater and no job is read. Returns null when the filter cannot use that index.
+ * Reads all jobs that an index returns as candidates. If there are more than `MAX_CANDIDATES`, the column `candidates`
+ * is greater and no job is read. Returns null when the filter cannot use that index.
  */
 export function candidateStatement(
   scope: SearchScope,
@@ -233,8 +237,8 @@ function payloadIndex(scope: SearchScope, values: Values, queues: string): strin
 }
 
 /**
- * Reads the newest `size` jobs of each queue. Returns per queue how many it has read (`walked`), and up to `limit` ids of
- * jobs that match.
+ * Reads the newest `size` jobs of each queue. Returns per queue how many it has read (`walked`), and up to `limit` ids
+ * of jobs that match.
  */
 export function newestStatement(
   scope: SearchScope,

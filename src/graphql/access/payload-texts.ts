@@ -1,7 +1,7 @@
 /**
- * Texts (`String` and `JSON`) of the schema that a client without the right to see payloads may read or send. A text that
- * is missing here is hidden or refused, and a test fails until it is added (docs/decisions/0029). Enums, numbers, ids and
- * times are never hidden.
+ * Texts (`String` and `JSON`) of the schema that a client without the right to see payloads may read or send. A text
+ * that is missing here is hidden or refused, and a test fails until it is added (docs/decisions/0029). Enums, numbers,
+ * ids and times are never hidden.
  */
 export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Account: ['name'],
@@ -87,7 +87,10 @@ export const FILTER_FIELDS: ReadonlySet<string> = new Set([
   'BulkAction.selection',
 ]);
 
-/** Fields that are refused as a whole: they return nothing but parts of payloads, or are about deliveries that a client has seen. */
+/**
+ * Fields that are refused as a whole: they return nothing but parts of payloads,
+ * or are about deliveries that a client has seen.
+ */
 export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set([
   'Mutation.answerTunnel',
   'Query.payloadPaths',

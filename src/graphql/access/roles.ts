@@ -2,8 +2,8 @@ import type { MemberRole } from '../../domain/access.ts';
 import type { KeyScope } from '../../domain/key-rights.ts';
 
 /**
- * The least role that may call each mutation (docs/decisions/0029). A mutation that is missing here needs `admin`, and a
- * test fails until it is added.
+ * The least role that may call each mutation (docs/decisions/0029). A mutation that is missing here needs `admin`, and
+ * a test fails until it is added.
  */
 export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   // Everyone may end an own session; the mutation checks the rest.

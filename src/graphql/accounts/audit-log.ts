@@ -80,8 +80,8 @@ interface AuditArgs {
 }
 
 /**
- * The entries that the arguments name: as a condition, and as kinds if they are several and of any object. The changes of one
- * object, or of one kind, are in the order of an index.
+ * The entries that the arguments name: as a condition, and as kinds if they are several and of any object. The changes
+ * of one object, or of one kind, are in the order of an index.
  * @throws JobferryError `invalid_request` (range of time)
  */
 function entriesOf({ groups, action, targetId, actor, at }: AuditArgs, accountId: string) {

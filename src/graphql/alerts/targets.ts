@@ -65,7 +65,10 @@ export const AlertTarget = builder.unionType('AlertTarget', {
   resolveType: (target) => MEMBERS['type' in target ? target.type : 'webhook'],
 });
 
-/** Returns the target of a stored rule. The casts are safe: CHECK constraints restrict the columns to the domain's values. */
+/**
+ * Returns the target of a stored rule. The casts are safe: CHECK constraints restrict the columns to the domain's
+ * values.
+ */
 export function targetOf({ target, webhookUrl, format }: { target: unknown; webhookUrl: string; format: string }) {
   const stored = target as Target;
   return stored.type === 'webhook' ? { webhookUrl, format: format as Format } : stored;

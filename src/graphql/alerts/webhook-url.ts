@@ -5,8 +5,8 @@ import { MUTATION_ROLES, MUTATION_SCOPES } from '../access/roles.ts';
 import type { GraphQLContext } from '../context.ts';
 
 /**
- * Addresses of alert rules. That of Slack, and of many other services, is a secret: with it anyone can post there. Clients
- * that may not change a rule get its scheme and host, and of people who get mails the domains.
+ * Addresses of alert rules. That of Slack, and of many other services, is a secret: with it anyone can post there.
+ * Clients that may not change a rule get its scheme and host, and of people who get mails the domains.
  */
 
 type Client = Pick<GraphQLContext, 'access' | 'account'>;

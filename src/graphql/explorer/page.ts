@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { READY_QUERIES } from './queries.ts';
 
 /**
- * A script of the GraphiQL page, which sends requests to no other host. The key stays in the tab's session storage, and is
- * added only to requests to the address of the page.
+ * A script of the GraphiQL page, which sends requests to no other host. The key stays in the tab's session storage, and
+ * is added only to requests to the address of the page.
  */
 const KEY_SCRIPT = `
 (() => {

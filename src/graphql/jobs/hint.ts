@@ -10,8 +10,8 @@ type Asked = Pick<JobFilter, 'queueNames' | 'queueIds' | 'receivers' | 'payload'
 };
 
 /**
- * Returns why a filter may match nothing: a queue, a tag or a receiver that there is not, or its payload condition. Null for no
- * such reason.
+ * Returns why a filter may match nothing: a queue, a tag or a receiver that there is not, or its payload condition.
+ * Null for no such reason.
  */
 export async function hintOf(
   { services, account }: Pick<GraphQLContext, 'services' | 'account'>,

@@ -64,7 +64,9 @@ const LISTED = [ValidationError, NotFoundError, LimitReachedError, UnavailableEr
 type Refused = InstanceType<(typeof LISTED)[number]>;
 type PublishAnswer = PublishedOne | Refused;
 
-/** Type of each refusal in a list of results. Such a refusal is a plain object, so `instanceof` cannot find its type. */
+/**
+ * Type of each refusal in a list of results. Such a refusal is a plain object, so `instanceof` cannot find its type.
+ */
 const typeOfListed = new WeakMap<object, (typeof LISTED)[number]>();
 
 const PublishAnswerRef = builder.unionType('PublishAnswer', {

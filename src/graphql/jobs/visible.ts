@@ -3,8 +3,8 @@ import type { GraphQLContext } from '../context.ts';
 import type { JobRow } from '../loaders.ts';
 
 /**
- * Returns a job of the account; null if there is none or it is past retention (D31). A job that had not ended by then is
- * kept longer (`db/retention/kept`).
+ * Returns a job of the account; null if there is none or it is past retention (D31). A job that had not ended by then
+ * is kept longer (`db/retention/kept`).
  */
 export async function visibleJob(context: GraphQLContext, id: string): Promise<JobRow | null> {
   if (!isId(id)) return null;

@@ -4,7 +4,9 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { SignedIn } from '../../domain/session.ts';
 import type { CredentialWatch } from '../../services/accounts/credential-watch.ts';
 
-/** A stream rests four times as long as its last event took, so it keeps a connection busy at most a fifth of the time. */
+/**
+ * A stream rests four times as long as its last event took, so it keeps a connection busy at most a fifth of the time.
+ */
 const REST = 4;
 const MAX_REST_MS = 60_000;
 

@@ -152,8 +152,8 @@ async function* followAction(context: GraphQLContext, signal: AbortSignal, id: s
 }
 
 /**
- * Reads what a subscription needs first, within a place of the account, which is given back. Those above the bound are refused
- * without a statement: a thousand at once would keep the connections for reading from all others.
+ * Reads what a subscription needs first, within a place of the account, which is given back. Those above the bound are
+ * refused without a statement: a thousand at once would keep the connections for reading from all others.
  */
 async function withPlace<T>({ live, account }: GraphQLContext, read: () => Promise<T>): Promise<T> {
   const leave = live.admit(account.id);

@@ -106,8 +106,8 @@ export function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Wat
 }
 
 /**
- * Keeps only ids of the account, and returns the present state of these objects. Ids of other accounts are ignored, the same
- * as unknown ones.
+ * Keeps only ids of the account, and returns the present state of these objects. Ids of other accounts are ignored, the
+ * same as unknown ones.
  */
 export async function ownWatch(
   stream: LiveStream,

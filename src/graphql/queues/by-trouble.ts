@@ -25,7 +25,8 @@ interface Reading {
 }
 
 /**
- * Returns a slice of all queues: those that need a hand, the one with the most trouble first, and then all others, oldest first.
+ * Returns a slice of all queues: those that need a hand, the one with the most trouble first, and then all others,
+ * oldest first.
  * @param troubled ids of the queues that may need a hand
  */
 export async function byTrouble(

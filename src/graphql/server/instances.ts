@@ -20,7 +20,9 @@ export const Instance = builder.prismaObject('Instance', {
 const SILENT_MS = 30_000;
 export const MAX_INSTANCES = 100;
 
-/** Reads the running processes for the operator's account. Empty for others: the list shows the load of all accounts. */
+/**
+ * Reads the running processes for the operator's account. Empty for others: the list shows the load of all accounts.
+ */
 export async function runningInstances<Query extends Pick<Prisma.InstanceFindManyArgs, 'select'>>(
   query: Query,
   { prisma, account, loaders }: GraphQLContext,

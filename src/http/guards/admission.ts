@@ -38,8 +38,8 @@ const ACTIVE_MS = 1000;
 const LONGEST_MS = 10_000;
 
 /**
- * Why a publish is refused. `busy`: the process cannot do more. `over_share`: at least half of what it does is for the account of
- * the publish although other accounts are active, so that the account is the cause.
+ * Why a publish is refused. `busy`: the process cannot do more. `over_share`: at least half of what it does is for the
+ * account of the publish although other accounts are active, so that the account is the cause.
  */
 export type Refusal = 'busy' | 'over_share';
 
@@ -65,8 +65,9 @@ interface Entry {
 
 /**
  * Bounds the publishes that a process works on at once. Further ones wait before any work is done for them, in order
- * within each account and with the accounts in turn. A publish that has waited too long is refused, so it costs only the
- * answer. A publish counts from the last byte of its body on, so clients that send bodies slowly take no other's place.
+ * within each account and with the accounts in turn. A publish that has waited too long is refused, so it costs only
+ * the answer. A publish counts from the last byte of its body on, so clients that send bodies slowly take no other's
+ * place.
  */
 export class Admission {
   readonly #waiting = new WaitingList<Entry>(ROOM, ROOM_OF_ONE);

@@ -17,7 +17,9 @@ const BEARER = /^Bearer ([\x21-\x7e]{1,300})$/i;
 export const TOO_MUCH_UNREAD =
   'your clients have left too many answers unread: read those answers before you send more requests';
 
-/** Runs before the body is read, so that requests without a valid key or with too many unread answers cost no memory. */
+/**
+ * Runs before the body is read, so that requests without a valid key or with too many unread answers cost no memory.
+ */
 export function authentication(services: Pick<RestServices, 'accounts'>, unread: UnreadAnswers): RequestHandler {
   return (req, res, next) => {
     const key = keyIn(req);
@@ -74,8 +76,8 @@ export function unauthorized(): HttpRefusal {
 const KNOWN_FOR_MS = 100;
 
 /**
- * Whether the key must be checked again before the answer is sent: it may have been revoked while the request was waiting.
- * Returns true at most once per request.
+ * Whether the key must be checked again before the answer is sent: it may have been revoked while the request was
+ * waiting. Returns true at most once per request.
  */
 export function needsSecondCheck(res: ServerResponse): boolean {
   const locals = localsOf(res);

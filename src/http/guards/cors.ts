@@ -13,8 +13,8 @@ const PREFLIGHT = {
 };
 
 /**
- * Lets pages of these origins call the API with a key. Cookies are not allowed, so a page can do nothing in the name of the
- * person who looks at it. Other origins get no permission, and their browsers refuse the call.
+ * Lets pages of these origins call the API with a key. Cookies are not allowed, so a page can do nothing in the name of
+ * the person who looks at it. Other origins get no permission, and their browsers refuse the call.
  */
 export function withCors(origins: readonly string[]): (answer: RequestListener) => RequestListener {
   return (answer) => (req, res) => {

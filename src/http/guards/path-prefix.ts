@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 
 /**
- * Removes the path of PUBLIC_URL from requests that have it. So Jobferry works behind a proxy that removes the prefix, and
- * behind one that passes it on.
+ * Removes the path of PUBLIC_URL from requests that have it. So Jobferry works behind a proxy that removes the prefix,
+ * and behind one that passes it on.
  * @param basePath with a slash at its end
  */
 export function withoutPrefix(basePath: string): (answer: RequestListener) => RequestListener {

@@ -33,7 +33,10 @@ export interface PublishTurns {
   admission: RequestHandler;
   /** To be called after the body is read and before it is parsed. Resolves with false if the request was refused. */
   bodyRead(res: Answer, length: number): true | Promise<boolean>;
-  /** To be called when an answer was written. It may still wait behind others of its connection, for as long as the client likes. */
+  /**
+   * To be called when an answer was written. It may still wait behind others of its connection,
+   * for as long as the client likes.
+   */
   answered(res: ServerResponse): void;
 }
 

@@ -63,8 +63,8 @@ export function createRequestLimits({ ofKey, ofAccount }: RequestRates): CountRe
 }
 
 /**
- * Limits the requests of a key and of an account, before their bodies are read. Accounts without a limit cost a comparison:
- * the limit of an account is read with its credential.
+ * Limits the requests of a key and of an account, before their bodies are read. Accounts without a limit cost a
+ * comparison: the limit of an account is read with its credential.
  */
 export function requestLimits(count: CountRequest): RequestHandler {
   return (req, res, next) => {

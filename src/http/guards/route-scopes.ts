@@ -34,7 +34,9 @@ const SCOPES: ReadonlyMap<unknown, KeyScope> = new Map(
   ),
 );
 
-/** Refuses what the client's API key has no right to, before the body is read. Costs nothing for a key without limits. */
+/**
+ * Refuses what the client's API key has no right to, before the body is read. Costs nothing for a key without limits.
+ */
 export function keyRights(services: Pick<RestServices, 'accounts'>): RequestHandler {
   return (req, res, next) => {
     const account = accountOf(res);

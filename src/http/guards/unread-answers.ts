@@ -3,7 +3,9 @@ import type { ServerResponse } from 'node:http';
 /** Bytes. */
 const LIMITS = { perAccount: 32 * 1024 * 1024, perProcess: 256 * 1024 * 1024 };
 
-/** The kernel accepts this many bytes at once, so shorter answers are counted only while they wait behind another one. */
+/**
+ * The kernel accepts this many bytes at once, so shorter answers are counted only while they wait behind another one.
+ */
 export const LONG_ANSWER = 64 * 1024;
 
 /** Bytes of answers that wait in this process's memory until their clients read them, by account. */
@@ -41,7 +43,9 @@ export class UnreadAnswers {
     };
   }
 
-  /** To be called after each write: counts the bytes that the connection did not take at once, until it has taken them. */
+  /**
+   * To be called after each write: counts the bytes that the connection did not take at once, until it has taken them.
+   */
   note(res: ServerResponse, accountId: string): void {
     // "close" may have been emitted already.
     if (res.destroyed) return;
@@ -68,7 +72,10 @@ export class UnreadAnswers {
   }
 }
 
-/** Whether an answer waits behind another one, because the client has pipelined its requests. Then it has no connection yet. */
+/**
+ * Whether an answer waits behind another one, because the client has pipelined its requests.
+ * Then it has no connection yet.
+ */
 export function isQueued(res: ServerResponse): boolean {
   return res.socket === null;
 }

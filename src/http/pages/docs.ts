@@ -41,8 +41,8 @@ window.addEventListener('load', () => {
 
 /**
  * Serves `/openapi.json`, and `/docs` to read it. Neither needs a key: both contain only what the documentation
- * contains. Each is made at its first request, and served from memory from then on: the document takes a tenth of a second,
- * which most processes never need.
+ * contains. Each is made at its first request, and served from memory from then on: the document takes a tenth of a
+ * second, which most processes never need.
  */
 export function mountDocumentation(app: Express, options: OpenApiOptions): void {
   app.get(
@@ -79,7 +79,8 @@ function swaggerUi(): { version: string; read: (name: string) => Buffer } {
 
 /**
  * All addresses are relative, because a proxy may serve the page below a path that it does not pass on.
- * @param folder the folder of the files, seen from the page: a browser counts `/docs/` as a folder, and `/docs` as a file
+ * @param folder the folder of the files, seen from the page: a browser counts `/docs/` as a folder, and `/docs` as a
+ * file
  */
 function pageOf(version: string, folder: 'docs' | '.'): string {
   const document = folder === '.' ? '../openapi.json' : 'openapi.json';

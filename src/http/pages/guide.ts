@@ -7,7 +7,10 @@ import express, { type Express, type Request, type Response } from 'express';
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Serves the built documents below `/guide`. They are read from the disk, because only a server for development has them. */
+/**
+ * Serves the built documents below `/guide`. They are read from the disk,
+ * because only a server for development has them.
+ */
 export function mountGuide(app: Express, folder: string): void {
   const files = express.static(folder, { etag: true });
   app.use('/guide', (req, res, next) => {

@@ -8,9 +8,9 @@ import { accountOf } from '../guards/authentication.ts';
 import { requestIdOf } from '../server/request-id.ts';
 
 /**
- * Returns the body of a list: the page itself or, if the service reads the page in slices, a stream of the same JSON. The
- * stream reads the next slice when the client has read the previous one, so a client that does not read costs the memory
- * of one slice, not of the page.
+ * Returns the body of a list: the page itself or, if the service reads the page in slices, a stream of the same JSON.
+ * The stream reads the next slice when the client has read the previous one, so a client that does not read costs the
+ * memory of one slice, not of the page.
  * @param schema of the whole body; the entries of a stream are checked with it too
  */
 export function pageBody<T, P extends Page<T>>(res: Response, log: Log, schema: z.ZodTypeAny, page: P): P {

@@ -25,8 +25,9 @@ interface Parts {
 }
 
 /**
- * Reports by the URL that an ack-mode delivery brings, for receivers without a key: those of the contract, an extension, and what has
- * become of the job. The URL names the attempt. It is in the logs of proxies, so no answer shows the payload or the idempotency key.
+ * Reports by the URL that an ack-mode delivery brings, for receivers without a key: those of the contract, an
+ * extension, and what has become of the job. The URL names the attempt. It is in the logs of proxies, so no answer
+ * shows the payload or the idempotency key.
  */
 export function mountReportUrls(app: Express, { services, countRequest, maxBodyBytes }: Parts): void {
   const { reportUrls, jobs } = services;

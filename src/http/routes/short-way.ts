@@ -36,8 +36,8 @@ interface ShortRoute<Asked> {
 
 /**
  * Takes ordinary requests of a route through the steps of the full way, in the same order, without Express and ts-rest
- * (docs/decisions/0043). All other requests go the full way: untouched, or, if the body or an error shows it, from the step that
- * they have reached. So every refusal comes from the full way, and nothing is done twice.
+ * (docs/decisions/0043). All other requests go the full way: untouched, or, if the body or an error shows it, from the
+ * step that they have reached. So every refusal comes from the full way, and nothing is done twice.
  */
 export function shortWay<Asked>(
   parts: ShortParts,

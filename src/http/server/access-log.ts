@@ -17,8 +17,9 @@ interface AccessLogOptions {
 export type RequestWatch = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Writes a line for each request when its answer has been sent, or its connection was closed before. The line has the route
- * and not the path, and of the headers only the request id and the trace id, so it contains neither payloads nor keys.
+ * Writes a line for each request when its answer has been sent, or its connection was closed before. The line has the
+ * route and not the path, and of the headers only the request id and the trace id, so it contains neither payloads nor
+ * keys.
  */
 export function createAccessLog({ log, level, trustedProxies }: AccessLogOptions): RequestWatch {
   return (req, res) => {

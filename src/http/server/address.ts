@@ -36,7 +36,9 @@ export function urlOf(server: Server): string {
   return typeof address === 'string' ? boundUrl(address, 0) : boundUrl(address.address, address.port);
 }
 
-/** A process that was killed leaves its socket behind, and no other could listen there. A socket in use is left alone. */
+/**
+ * A process that was killed leaves its socket behind, and no other could listen there. A socket in use is left alone.
+ */
 async function removeStaleSocket(path: string): Promise<void> {
   const isSocket = await lstat(path).then(
     (found) => found.isSocket(),

@@ -5,8 +5,8 @@ import { BlockList, isIP } from 'node:net';
 const UNIX_SOCKET = 'unix:';
 
 /**
- * The addresses of the proxies whose `X-Forwarded-For` is believed, as `10.0.0.0/8` or as a single address; `unix:` if this
- * process listens on a unix socket.
+ * The addresses of the proxies whose `X-Forwarded-For` is believed, as `10.0.0.0/8` or as a single address; `unix:` if
+ * this process listens on a unix socket.
  */
 export class TrustedProxies {
   readonly #blocks = new BlockList();
@@ -35,9 +35,9 @@ export class TrustedProxies {
 /**
  * Returns the address of the client, or an empty text if the connection has none any more.
  *
- * Every proxy appends the address from which it was connected to, so only what trusted proxies have appended is true. The
- * header is read from its end, while the address that connected is a trusted proxy: the first other address is the client's.
- * All before it is what the client has sent, and may be invented.
+ * Every proxy appends the address from which it was connected to, so only what trusted proxies have appended is true.
+ * The header is read from its end, while the address that connected is a trusted proxy: the first other address is the
+ * client's. All before it is what the client has sent, and may be invented.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, trusted: TrustedProxies): string {
   let address = plainAddress(socket.remoteAddress ?? '') ?? '';

@@ -59,13 +59,16 @@ interface Listening {
   url: string;
   /**
    * Stops accepting connections, waits for running requests, and ends every connection.
-   * @param lingerMs how long an idle connection may still bring a last request. A proxy may be sending one just now, and does
+   * @param lingerMs how long an idle connection may still bring a last request. A proxy may be sending one just now,
+   * and does
    *   not repeat it if the connection ends. It uses no new connection, because the port is closed.
    */
   close(lingerMs?: number): Promise<void>;
 }
 
-/** A bound address. Until `serve` is called, requests wait, and the health paths answer that the service is starting. */
+/**
+ * A bound address. Until `serve` is called, requests wait, and the health paths answer that the service is starting.
+ */
 export interface Bound extends Listening {
   /** Passes the requests that wait, and all further ones, to the app. */
   serve(app: Express): void;
@@ -160,7 +163,9 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   };
 }
 
-/** Node takes the first of several lines, a proxy perhaps another one, and both compare it with the browser's `Origin`. */
+/**
+ * Node takes the first of several lines, a proxy perhaps another one, and both compare it with the browser's `Origin`.
+ */
 function hostLines({ rawHeaders }: IncomingMessage): number {
   let lines = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

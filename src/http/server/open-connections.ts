@@ -17,8 +17,9 @@ export function belongsTo(socket: Socket, accountId: string): void {
 
 /**
  * Bounds the open connections of clients. At the bound, connections without a running request are closed: those of the
- * account that has the most connections and at least one such. All connections without a key so far count as one account.
- * If an account has more than half of all connections, those with a running request are also closed, after the answer.
+ * account that has the most connections and at least one such. All connections without a key so far count as one
+ * account. If an account has more than half of all connections, those with a running request are also closed, after the
+ * answer.
  */
 export class OpenConnections {
   readonly #running: RunningRequests;

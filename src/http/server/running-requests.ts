@@ -2,9 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Requests without a complete answer, by connection. A set of responses would leak: V8 reallocates the table of a set that
- * gains and loses thousands of members per second, and links each table to the next. Once the first table is in the old
- * generation, all later ones survive until the next full garbage collection, with every request that they ever held.
+ * Requests without a complete answer, by connection. A set of responses would leak: V8 reallocates the table of a set
+ * that gains and loses thousands of members per second, and links each table to the next. Once the first table is in
+ * the old generation, all later ones survive until the next full garbage collection, with every request that they ever
+ * held.
  */
 export class RunningRequests {
   readonly #ofSocket = new Map<Socket, ServerResponse[]>();
@@ -25,7 +26,8 @@ export class RunningRequests {
     res.on('close', () => {
       running.splice(running.indexOf(res), 1);
       this.#count -= 1;
-      // It was destroyed while it waited for another one (Node from version 24 on), and those behind it would wait for ever.
+      // It was destroyed while it waited for another one (Node from version 24 on),
+      // and those behind it would wait for ever.
       if (!res.writableFinished && !socket.destroyed) socket.destroy();
       if (this.#count === 0) this.onNone?.();
     });
@@ -36,7 +38,8 @@ export class RunningRequests {
     this.#ofSocket.set(socket, running);
     socket.once('close', () => {
       this.#ofSocket.delete(socket);
-      // After the responses that Node itself closes, which it does in this turn, or in a tick that it has already queued.
+      // After the responses that Node itself closes, which it does in this turn,
+      // or in a tick that it has already queued.
       if (running.length > 0) process.nextTick(closeAll, running);
     });
     return running;
@@ -56,8 +59,9 @@ export class RunningRequests {
 }
 
 /**
- * Closes responses of a closed connection. Node before version 24 does so only for the response that is being sent, and not
- * for those that wait behind it because the client has pipelined its requests: what is freed on `close` would never be freed.
+ * Closes responses of a closed connection. Node before version 24 does so only for the response that is being sent, and
+ * not for those that wait behind it because the client has pipelined its requests: what is freed on `close` would never
+ * be freed.
  */
 function closeAll(running: readonly ServerResponse[]): void {
   // A response leaves the list when it is closed.

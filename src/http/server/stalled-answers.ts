@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net';
 
-/** An answer may take this long, and a second more for each `bytesPerSecond`: a client that reads a few bytes now and then is cut off too. */
+/**
+ * An answer may take this long, and a second more for each `bytesPerSecond`:
+ * a client that reads a few bytes now and then is cut off too.
+ */
 export const SLOWEST = { startMs: 60_000, bytesPerSecond: 64 * 1024 };
 
 interface Unread {
@@ -16,8 +19,8 @@ interface Unread {
 }
 
 /**
- * Cuts off clients that do not read their answers. Node's own time-outs cover requests only, and an unread answer stays in
- * memory.
+ * Cuts off clients that do not read their answers. Node's own time-outs cover requests only, and an unread answer stays
+ * in memory.
  * @param sockets returns the connections with a running answer
  * @returns a function that ends the checks
  */
@@ -50,7 +53,9 @@ export function cutStalledAnswers(
   return () => clearInterval(timer);
 }
 
-/** A long answer is one write, which Node counts as waiting until its last byte was sent; libuv has the exact number. */
+/**
+ * A long answer is one write, which Node counts as waiting until its last byte was sent; libuv has the exact number.
+ */
 function queuedBySystem(socket: Socket): number {
   return (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }

@@ -10,7 +10,10 @@ import { type OidcSignIn, type SignIn, setSession, userAgentOf } from './sign-in
 /** Time for which a sign-in that has begun can be completed. */
 const PENDING_SECONDS = 600;
 const MAX_PATH = 1500;
-/** Failures about which the provider was asked, and that are not its own. It is not asked about `refused`, which a browser can claim. */
+/**
+ * Failures about which the provider was asked, and that are not its own.
+ * It is not asked about `refused`, which a browser can claim.
+ */
 const COUNTED: ReadonlySet<SignInFailureCode> = new Set(['invalid', 'no_role', 'too_many_members']);
 
 /** The content of the cookie of a sign-in that has begun. */
@@ -27,8 +30,8 @@ export function mountOidc(app: Express, signIn: SignIn, oidc: OidcSignIn): void 
   const failed = new FailedSignIns();
   const { url: address } = signIn.address;
   if (address === null) throw new Error('signing in with OpenID Connect needs PUBLIC_URL');
-  // With https there is a proxy. If it is not trusted, all people have its address, and a stranger could lock them out. Codes
-  // cannot be guessed, so only the load is bounded, which `MAX_EXCHANGES` does as well.
+  // With https there is a proxy. If it is not trusted, all people have its address, and a stranger could lock them out.
+  // Codes cannot be guessed, so only the load is bounded, which `MAX_EXCHANGES` does as well.
   const isCounted = address.protocol !== 'https:' || !signIn.trustedProxies.isEmpty;
   const redirect = (res: Response, to: URL) => {
     res.setHeader('location', to.href);

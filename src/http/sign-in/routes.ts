@@ -70,8 +70,8 @@ async function start(req: Request, res: Response, signIn: SignIn, failed: Failed
   if ((apiKey === null) === (link === null)) {
     throw new HttpRefusal(400, 'the body must have either apiKey or link, as a string');
   }
-  // The bound is against guessing. Who sends a secret in Jobferry's form does not guess, and must not be locked out by others
-  // who share an address, as behind a proxy.
+  // The bound is against guessing. Who sends a secret in Jobferry's form does not guess, and must not be locked out by
+  // others who share an address, as behind a proxy.
   const isGuessable = !/^jfl?_/.test(apiKey ?? link ?? '');
   const client = clientAddress(req, signIn.trustedProxies);
   const waitSeconds = isGuessable ? failed.begin(client) : 0;

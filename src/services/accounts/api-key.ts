@@ -41,8 +41,8 @@ export function hashApiKey(key: string): string {
 }
 
 /**
- * Returns the stored hash of a key with limits, from its usual one. Processes that do not know limits look for the usual hash
- * only. So they refuse such a key, instead of letting it do everything.
+ * Returns the stored hash of a key with limits, from its usual one. Processes that do not know limits look for the
+ * usual hash only. So they refuse such a key, instead of letting it do everything.
  */
 export function hashWithLimits(usual: string): string {
   return hash('sha256', `key with limits ${usual}`);

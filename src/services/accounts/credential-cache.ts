@@ -2,14 +2,16 @@ import { FairTurns } from '../../db/connection/fair-turns.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { decideAfter } from '../../pacing/decide-after.ts';
 
-/** Lifetime of a cached result, in milliseconds. Every process must refuse a revoked credential within a second (I-33). */
+/**
+ * Lifetime of a cached result, in milliseconds. Every process must refuse a revoked credential within a second (I-33).
+ */
 export const CACHE_MS = 900;
 const MAX_CACHED = 10_000;
 /** Bounds of the look-ups of unknown credentials: these must not take the connections that known ones need. */
 const STRANGERS = { atOnce: 2, atOnceOfOne: 2, waiting: 500, waitingOfOne: 500, maxWaitMs: 2000 };
 /**
- * Time limit of a look-up, with its waits for a turn and for a connection. A publish may wait for its turn before and after
- * it, and must be answered within 5 s (I-37).
+ * Time limit of a look-up, with its waits for a turn and for a connection. A publish may wait for its turn before and
+ * after it, and must be answered within 5 s (I-37).
  */
 const LOOK_UP_MS = 3000;
 const NOTE_USE_EVERY_MS = 60_000;
@@ -22,7 +24,10 @@ interface Cached<Holder> {
   until: number;
 }
 
-/** Looks up the holders of credentials (API keys, sessions) by their hash, and caches each result for less than a second. */
+/**
+ * Looks up the holders of credentials (API keys, sessions) by their hash,
+ * and caches each result for less than a second.
+ */
 export class CredentialCache<Holder> {
   readonly #read: (hash: string) => Promise<Holder | null>;
   readonly #good = new Map<string, Cached<Holder>>();
@@ -51,7 +56,10 @@ export class CredentialCache<Holder> {
     return known !== undefined && known.until > performance.now() ? known.found : null;
   }
 
-  /** Returns the holder in the cached result, once its look-up has ended; null when there is no such result, or no holder. */
+  /**
+   * Returns the holder in the cached result, once its look-up has ended;
+   * null when there is no such result, or no holder.
+   */
   present(hash: string): Holder | null {
     return this.#good.get(hash)?.isRunning === false ? this.recent(hash) : null;
   }
@@ -103,7 +111,10 @@ export class CredentialCache<Holder> {
   }
 }
 
-/** @throws JobferryError `unavailable` when the look-up takes too long; a credential that it then finds is known all the same */
+/**
+ * @throws JobferryError `unavailable` when the look-up takes too long;
+ * a credential that it then finds is known all the same
+ */
 export function inTime<T>(looking: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const tooLate = () => reject(unavailable('the database did not answer in time', 'nothing'));
@@ -120,8 +131,8 @@ function keep<Holder>(place: Map<string, Cached<Holder>>, hash: string, cached: 
 }
 
 /**
- * Records the use of a credential outside of the request, once a minute: a row that every request rewrites would be a hot
- * spot.
+ * Records the use of a credential outside of the request, once a minute: a row that every request rewrites would be a
+ * hot spot.
  */
 export function createUseNotes(note: (id: string) => Promise<void>): (id: string) => void {
   const notedAt = new Map<string, number>();

@@ -68,8 +68,8 @@ export class CredentialWatch {
       if (inForce.has(id)) continue;
       for (const revoked of [...(this.#followers.get(id) ?? [])]) revoked();
     }
-    // A credential that was added meanwhile was not polled. Followers of a revoked one were called back, and may still be
-    // leaving.
+    // A credential that was added meanwhile was not polled. Followers of a revoked one were called back, and may still
+    // be leaving.
     if ([...this.#followers.keys()].every((id) => polled.has(id))) this.#seenAt = startedAt;
   }
 }

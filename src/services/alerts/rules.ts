@@ -60,7 +60,8 @@ export function createAlertRules({ db, prisma, sendsMail }: Pick<Context, 'db' |
     },
 
     /**
-     * Replaces the signing secret of a rule. Later attempts are signed with the new one, also those of notifications that wait.
+     * Replaces the signing secret of a rule. Later attempts are signed with the new one,
+     * also those of notifications that wait.
      * @returns the new secret, which is shown once
      * @throws JobferryError `not_found`, `conflict` (its target is no webhook), `unavailable`
      */

@@ -9,9 +9,10 @@ interface OfReceivers {
 }
 
 /**
- * Returns the filter with the live queues that deliver to its receivers now as `queueIds`. A bulk action searches again for each
- * batch, and by then other queues may deliver there, whose jobs the price did not count. `receivers` stays in the filter for people;
- * the batches ignore it beside `queueIds` (`filterOf`). It is left out if the filter has queues of its own, which narrow it further.
+ * Returns the filter with the live queues that deliver to its receivers now as `queueIds`. A bulk action searches again
+ * for each batch, and by then other queues may deliver there, whose jobs the price did not count. `receivers` stays in
+ * the filter for people; the batches ignore it beside `queueIds` (`filterOf`). It is left out if the filter has queues
+ * of its own, which narrow it further.
  */
 export async function withQueuesOfReceivers<Filter extends OfReceivers>(
   db: Database,

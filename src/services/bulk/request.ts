@@ -194,8 +194,8 @@ export function createBulkRequests(context: Context) {
     cancel: (account: Account, actionId: string) => change(account, actionId, cancelBulkAction),
 
     /**
-     * Pauses a running bulk action after its present batch, until it is resumed or cancelled. Pausing a paused one changes
-     * nothing.
+     * Pauses a running bulk action after its present batch, until it is resumed or cancelled. Pausing a paused one
+     * changes nothing.
      * @returns the action's id
      * @throws JobferryError as `cancel`
      */

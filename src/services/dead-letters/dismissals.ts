@@ -10,8 +10,8 @@ import type { Context } from '../context.ts';
 export function createDismissals({ db }: Pick<Context, 'db'>) {
   return {
     /**
-     * Dismisses the dead letters with this fingerprint that die until then; a cause that is dismissed already gets the new
-     * end.
+     * Dismisses the dead letters with this fingerprint that die until then; a cause that is dismissed already gets the
+     * new end.
      * @param until null: now, so that the cause is back as soon as it occurs again
      * @returns the dismissal as it was stored: another person may end it at once
      * @throws JobferryError `not_found`, `invalid_request` (end, or too many), `unavailable`

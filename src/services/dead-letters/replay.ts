@@ -115,7 +115,10 @@ export function createReplay(context: Context) {
   };
 }
 
-/** The jobs that died were replayed, so pages that show them change, too. The replay is done, so an error here is none of it. */
+/**
+ * The jobs that died were replayed, so pages that show them change, too.
+ * The replay is done, so an error here is none of it.
+ */
 export async function announceReplayed(
   { db, changes }: Pick<Context, 'db' | 'changes'>,
   accountId: string,

@@ -89,7 +89,10 @@ interface Candidate {
   trouble: LastingTrouble | null;
 }
 
-/** The last failures of queues that are or were in trouble, and the queues whose trouble had ended before their last failures. */
+/**
+ * The last failures of queues that are or were in trouble, and the queues whose trouble had ended before their last
+ * failures.
+ */
 async function failuresOf(
   { db, periods }: HealthContext,
   account: Account,

@@ -178,7 +178,8 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     },
 
     /**
-     * Returns the attempts of all live queues of the account together over time. Calls within a second share the result.
+     * Returns the attempts of all live queues of the account together over time.
+     * Calls within a second share the result.
      * @throws JobferryError `invalid_request` (buckets, or more statistics than a search may read)
      */
     async totalTimeline(account: Account, { published, ...input }: QueueTimelineInput): Promise<TimelinePoint[]> {
@@ -198,8 +199,8 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     },
 
     /**
-     * Returns those live queues that may need a hand, of all whose name is like the pattern, or of all if it is null. No more
-     * than `MAX_TROUBLED`; then those with the most trouble.
+     * Returns those live queues that may need a hand, of all whose name is like the pattern, or of all if it is null.
+     * No more than `MAX_TROUBLED`; then those with the most trouble.
      */
     async troubled(account: Account, name: string | null): Promise<string[]> {
       const slowFrom = bucketOf(server.webhookTimeoutMs / 2);

@@ -33,14 +33,17 @@ interface Queues {
 
 export interface ReceiverTrouble {
   /**
-   * Queues that fail by the receiver's answers, or whose signature is rejected, as their own healths have it. None if ten
-   * attempts to the receiver succeeded since its last failure. If it fails as a whole, a queue that failed for the most part counts
-   * also with fewer attempts than a warning needs.
+   * Queues that fail by the receiver's answers, or whose signature is rejected, as their own healths have it. None if
+   * ten attempts to the receiver succeeded since its last failure. If it fails as a whole, a queue that failed for the
+   * most part counts also with fewer attempts than a warning needs.
    */
   failing: number;
   /** Queues that would be failing, had the receiver not succeeded since: they have not been tried again. */
   untried: number;
-  /** The last failure of all queues, and the successes of all since; null unless the receiver or one of the queues is or was in trouble. */
+  /**
+   * The last failure of all queues, and the successes of all since;
+   * null unless the receiver or one of the queues is or was in trouble.
+   */
   lastFailure: LastFailure | null;
   /** The attempts of the queues that fail, if none of these fails by the last hour; null otherwise. */
   past: PastAttempts | null;
@@ -85,7 +88,10 @@ export async function receiverTroubles(
   return new Map(receivers.map(({ host }) => [host, troubles.get(host) ?? NONE]));
 }
 
-/** The spans by which receivers are judged. Those of a queue that was judged by its hour alone, or never failed, are read. */
+/**
+ * The spans by which receivers are judged. Those of a queue that was judged by its hour alone, or never failed,
+ * are read.
+ */
 async function allSpans(
   { db, periods }: Pick<Context, 'db' | 'periods'>,
   account: Account,
@@ -104,7 +110,10 @@ async function allSpans(
   return spansOf;
 }
 
-/** The attempts by which a queue fails: by its own health, or, where the receiver fails as a whole, by most of its attempts. */
+/**
+ * The attempts by which a queue fails: by its own health, or, where the receiver fails as a whole,
+ * by most of its attempts.
+ */
 function failingBy(
   health: QueueHealth | undefined,
   trouble: LastingTrouble | null,
@@ -153,7 +162,9 @@ async function lastFailures(
   );
 }
 
-/** How many attempts to a receiver have succeeded since a moment. Only those of its five minutes are read one by one. */
+/**
+ * How many attempts to a receiver have succeeded since a moment. Only those of its five minutes are read one by one.
+ */
 async function succeededSince(
   { db }: Pick<Context, 'db'>,
   account: Account,

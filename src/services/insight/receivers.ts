@@ -21,8 +21,8 @@ export interface ReceiverHealth extends Omit<QueueHealth, 'warnings' | keyof Rec
   /** Attempts with another answer than 2xx and backpressure, or without one. */
   refused: number;
   /**
-   * Start of the last five minutes in which an attempt got a 2xx answer; null without one in a day. Without queues in ack mode:
-   * their answers are counted when the attempt ends, by a report of the worker, which may be hours later.
+   * Start of the last five minutes in which an attempt got a 2xx answer; null without one in a day. Without queues in
+   * ack mode: their answers are counted when the attempt ends, by a report of the worker, which may be hours later.
    */
   acceptedAt: Date | null;
   /** Start of the last five minutes in which an attempt got another answer or none; null without one in a day. */
@@ -32,7 +32,8 @@ export interface ReceiverHealth extends Omit<QueueHealth, 'warnings' | keyof Rec
 export type ReceiverInsight = ReturnType<typeof createReceiverInsight>;
 
 /**
- * The receivers of an account: hosts of the webhook URLs of its queues. An account has at most 1000 queues, so they are grouped here.
+ * The receivers of an account: hosts of the webhook URLs of its queues.
+ * An account has at most 1000 queues, so they are grouped here.
  * @throws JobferryError `unavailable`
  */
 export function createReceiverInsight(context: Pick<Context, 'db' | 'periods' | 'server'>) {

@@ -11,7 +11,10 @@ const MAX_CLAIMED_QUEUES = 16;
 /** Stores batches of jobs, and claims them for the worker of this process where it has room. */
 export class ClaimingPublish {
   readonly #context: Context;
-  /** Ids of queues by account and name, from earlier answers. A wrong one costs nothing: then the statement claims nothing. */
+  /**
+   * Ids of queues by account and name, from earlier answers. A wrong one costs nothing:
+   * then the statement claims nothing.
+   */
   readonly #queueIds = new Map<string, string>();
 
   constructor(context: Context) {
@@ -31,7 +34,10 @@ export class ClaimingPublish {
     return answers;
   }
 
-  /** Claims nothing if the worker may not claim when the statement is sent: it may have waited for a connection for seconds. */
+  /**
+   * Claims nothing if the worker may not claim when the statement is sent:
+   * it may have waited for a connection for seconds.
+   */
   async #publishAndClaim(
     newJobs: NewJobClaims,
     items: PublishItem[],
@@ -59,8 +65,8 @@ export class ClaimingPublish {
   }
 
   #claimable(items: readonly PublishItem[]): NewJobsOfQueue[] {
-    // A publish of a key waits for another one of the same key, for seconds if that hangs. It must not keep queues of other
-    // accounts locked meanwhile.
+    // A publish of a key waits for another one of the same key, for seconds if that hangs. It must not keep queues of
+    // other accounts locked meanwhile.
     const [first] = items;
     const isMixed = items.some(({ accountId }) => accountId !== first?.accountId);
     if (isMixed && items.some(({ key }) => key !== null)) return [];

@@ -145,8 +145,8 @@ export function createPublish(context: Context) {
     },
 
     /**
-     * Publishes jobs of a person together, with an entry for each queue in the audit log, in one commit. Items that have to be
-     * sent again are in a commit of their own.
+     * Publishes jobs of a person together, with an entry for each queue in the audit log, in one commit. Items that
+     * have to be sent again are in a commit of their own.
      * @returns the job or the refusal of each input
      * @throws JobferryError `forbidden` (suspended account), `unavailable`
      */

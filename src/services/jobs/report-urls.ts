@@ -19,7 +19,8 @@ export interface ReportUrls {
 
 /** @param base address that the URLs begin with, the same in every process */
 export function createReportUrls({ db }: Pick<Context, 'db'>, base: string): ReportUrls {
-  // By queue: a forged URL of a known queue costs no query, and strangers who guess queues take no connection that others need.
+  // By queue: a forged URL of a known queue costs no query, and strangers who guess queues take no connection that
+  // others need.
   const holders = new CredentialCache<ReportHolder>((queueId) => reportHolder(db, queueId));
 
   return {

@@ -75,7 +75,10 @@ export function createReports(context: Context, jobs: JobBatches) {
   };
 
   return {
-    /** Reports success: the job is completed. Nearly all reports are acks, and one statement decides and writes an ordinary one. */
+    /**
+     * Reports success: the job is completed. Nearly all reports are acks,
+     * and one statement decides and writes an ordinary one.
+     */
     async ack(account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> {
       const giveUpAt = performance.now() + SETTLE_GRACE_MS;
       const isOrdinary = context.tracing == null && !isPerson(account.actor);
@@ -117,7 +120,10 @@ export function createReports(context: Context, jobs: JobBatches) {
   };
 }
 
-/** The entry of the audit log about a person's report: not the reason, which is in the job's history and only some may see. */
+/**
+ * The entry of the audit log about a person's report: not the reason,
+ * which is in the job's history and only some may see.
+ */
 function entryOf(event: ReportEvent, { status }: Transition) {
   switch (event.type) {
     case 'acked':
@@ -137,7 +143,9 @@ function entryOf(event: ReportEvent, { status }: Transition) {
  * still processing in ack mode waits up to this time for the settle.
  */
 const SETTLE_GRACE_MS = 1000;
-/** Doubles each time: most settles take a few milliseconds, and many clients may wait at once for a receiver that hangs. */
+/**
+ * Doubles each time: most settles take a few milliseconds, and many clients may wait at once for a receiver that hangs.
+ */
 const FIRST_POLL_MS = 20;
 
 /** Repeats `ask` while its result may change soon, until `giveUpAt` by the clock of the process. */

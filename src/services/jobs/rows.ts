@@ -11,8 +11,8 @@ export type { JobRow } from '../../db/rows.ts';
 export function createJobRowReads({ db }: Pick<Context, 'db'>) {
   return {
     /**
-     * Returns jobs by their ids, with their queues, dead letters, waiting reasons and cancellations as far as they are asked for, with one
-     * statement.
+     * Returns jobs by their ids, with their queues, dead letters, waiting reasons and cancellations as far as they are
+     * asked for, with one statement.
      * @throws JobferryError `unavailable`
      */
     async rows(

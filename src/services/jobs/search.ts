@@ -101,7 +101,8 @@ export function createJobSearch(context: Pick<Context, 'db' | 'periods' | 'plans
     /**
      * Counts the matching jobs by one or more dimensions, the largest group first.
      * @param path of the dimension `payload`; null without it
-     * @throws JobferryError `invalid_request` (filter, path, or more groups or jobs than one request may read), `unavailable`
+     * @throws JobferryError `invalid_request` (filter, path, or more groups or jobs than one request may read),
+     * `unavailable`
      */
     async groups(
       account: Account,

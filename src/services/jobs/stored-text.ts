@@ -10,8 +10,8 @@ interface StoredAnswer {
 }
 
 /**
- * Decrypts stored payloads and webhook answers (docs/decisions/0007). A text that this process cannot decrypt is null, and
- * logged, so that what is read with it can be shown.
+ * Decrypts stored payloads and webhook answers (docs/decisions/0007). A text that this process cannot decrypt is null,
+ * and logged, so that what is read with it can be shown.
  */
 export interface StoredText {
   /**
@@ -24,8 +24,8 @@ export interface StoredText {
     bytes: number,
   ): Promise<{ id: string; payload: string | null | { kind: 'left_out' } }[]>;
   /**
-   * Returns the sizes of payloads in bytes, and their first characters. The size of a payload that is stored encrypted and
-   * larger than 64 KiB is up to 2 bytes too large.
+   * Returns the sizes of payloads in bytes, and their first characters. The size of a payload that is stored encrypted
+   * and larger than 64 KiB is up to 2 bytes too large.
    * @param characters 0: no preview
    */
   heads(
@@ -71,8 +71,8 @@ export function createStoredText(db: Database): StoredText {
       });
     },
     answers: async (accountId, rows) => {
-      // An answer is encrypted if the payload of its job is. Others may look encrypted, because a receiver chooses them; without the
-      // form there is nothing to ask.
+      // An answer is encrypted if the payload of its job is. Others may look encrypted, because a receiver chooses
+      // them; without the form there is nothing to ask.
       const inForm = rows.filter(({ responseBody }) => responseBody !== null && isEncrypted(responseBody));
       if (inForm.length === 0) return [...rows];
       const encrypted = await encryptedJobs(db.reading(accountId), [...new Set(inForm.map(({ jobId }) => jobId))]);

@@ -38,8 +38,8 @@ export interface BackupContent {
 }
 
 /**
- * Writes a backup. Until it is complete and on disk, the file has another name, so an interrupted backup cannot be taken for
- * a whole one.
+ * Writes a backup. Until it is complete and on disk, the file has another name, so an interrupted backup cannot be
+ * taken for a whole one.
  * @param onRow called for each row, before it is written
  * @throws BackupError if there is such a file
  */

@@ -37,9 +37,9 @@ interface DeletionOptions {
 type Removal = (batches: Batches) => Promise<void>;
 
 /**
- * Deletes an account with everything that belongs to it. Its keys stop to work at once; the rest goes in batches, each with a
- * pause of its own duration, so that other accounts keep half of the database's time. Called again after an interruption, it
- * continues.
+ * Deletes an account with everything that belongs to it. Its keys stop to work at once; the rest goes in batches, each
+ * with a pause of its own duration, so that other accounts keep half of the database's time. Called again after an
+ * interruption, it continues.
  * @returns the receipt; null if there is neither such an account nor a receipt of it
  * @throws DeletionError if another process deletes the account
  */

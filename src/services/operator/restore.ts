@@ -168,8 +168,8 @@ function conflict({ id, name, isBeingDeleted, isOperators: isTheirs }: PresentAc
 }
 
 /**
- * Restores accounts from a backup, in one transaction. The service may run meanwhile. The accounts are suspended afterwards
- * unless `resume` is true, because jobs that were delivered after the backup would be delivered again.
+ * Restores accounts from a backup, in one transaction. The service may run meanwhile. The accounts are suspended
+ * afterwards unless `resume` is true, because jobs that were delivered after the backup would be delivered again.
  * @throws BackupError if the file is damaged, or cannot be restored here; nothing was written then
  */
 export async function restore(db: Database, path: string, options: RestoreOptions): Promise<RestoreResult> {
@@ -234,7 +234,9 @@ class Load {
   readonly #options: RestoreOptions;
   readonly #header: BackupHeader;
   readonly #collected = new Map<string, string[]>();
-  /** Ids of the accounts that the collected rows must belong to: the rows of an account follow the row of the account. */
+  /**
+   * Ids of the accounts that the collected rows must belong to: the rows of an account follow the row of the account.
+   */
   #owners: string[] = [];
   #count = 0;
   #characters = 0;
@@ -291,7 +293,9 @@ class Load {
     await this.#restoration.forgetDeletion(account.id);
   }
 
-  /** Secrets that are not encrypted in the file are encrypted here, as each start does it with those in the database. */
+  /**
+   * Secrets that are not encrypted in the file are encrypted here, as each start does it with those in the database.
+   */
   #encrypted(json: string): string {
     const { cipher } = this.#db;
     if (cipher.keyId === null) return json;

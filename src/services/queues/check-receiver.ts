@@ -10,13 +10,18 @@ import type { Context } from '../context.ts';
 /** Checks and examinations at once in this process, of all accounts and of one. */
 const AT_ONCE = 20;
 const AT_ONCE_OF_ACCOUNT = 5;
-/** An account takes a place only while it has fewer than this for each free one, so four greedy accounts leave four to the others. */
+/**
+ * An account takes a place only while it has fewer than this for each free one,
+ * so four greedy accounts leave four to the others.
+ */
 const APPETITE = 0.5;
 /** Per minute of an account over all processes. Each examination is thirty requests. */
 const CHECKS = { action: 'queue.check_receiver', verb: 'checks', perMinute: 10 } as const;
 const EXAMINATIONS = { action: 'queue.examine_receiver', verb: 'examines', perMinute: 3 } as const;
 
-/** Sends test requests to the receivers of queues. They are no jobs: nothing counts or stores them but the audit log. */
+/**
+ * Sends test requests to the receivers of queues. They are no jobs: nothing counts or stores them but the audit log.
+ */
 export function createReceiverChecks({ db, sendTest, examine }: Pick<Context, 'db' | 'sendTest' | 'examine'>) {
   let running = 0;
   const runningOf = new Map<string, number>();

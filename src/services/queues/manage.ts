@@ -64,7 +64,10 @@ export function createQueueReads(context: Pick<Context, 'readingPrisma' | 'allow
       return queues.listQueues(readingPrisma.of(account.id), account.id);
     },
 
-    /** Returns the tags of the live queues that have some, by the id of the queue. @throws JobferryError `unavailable` */
+    /**
+     * Returns the tags of the live queues that have some, by the id of the queue.
+     * @throws JobferryError `unavailable`
+     */
     async tags(account: Account): Promise<Map<string, string[]>> {
       return queues.tagsOfQueues(readingPrisma.of(account.id), account.id);
     },
@@ -89,8 +92,8 @@ export function createQueueReads(context: Pick<Context, 'readingPrisma' | 'allow
     },
 
     /**
-     * Returns a warning in ASCII if all deliveries to this URL will be refused, because its host is an address that is not
-     * public and not allowed. Null for names: where they lead is seen at each delivery only.
+     * Returns a warning in ASCII if all deliveries to this URL will be refused, because its host is an address that is
+     * not public and not allowed. Null for names: where they lead is seen at each delivery only.
      */
     addressWarning(webhookUrl: string): string | null {
       const host = parsedUrl(webhookUrl)?.hostname.replace(/^\[|\]$/g, '') ?? '';
@@ -181,8 +184,9 @@ export function createQueueChanges(context: Context) {
 }
 
 /**
- * Explicit fields override the template's or those of the copied queue, which override the defaults (spec "Queue"). The plan's
- * ceilings bound the last two: otherwise an account whose plan allows less than a default would have to send that setting.
+ * Explicit fields override the template's or those of the copied queue, which override the defaults (spec "Queue"). The
+ * plan's ceilings bound the last two: otherwise an account whose plan allows less than a default would have to send
+ * that setting.
  */
 function settingsOf(
   context: Context,

@@ -14,8 +14,8 @@ import { generateSigningSecret } from './signing-secret.ts';
 
 /**
  * Pauses and resumes queues, ends holds, rotates signing secrets (docs/decisions/0005), and switches the encryption of
- * payloads (0007), the headers of Standard Webhooks (0050), the mark of production (0051) and the breaker (0053). GraphQL only.
- * Each change is written to the audit log in the same commit, and returns the queue as it is afterwards.
+ * payloads (0007), the headers of Standard Webhooks (0050), the mark of production (0051) and the breaker (0053).
+ * GraphQL only. Each change is written to the audit log in the same commit, and returns the queue as it is afterwards.
  * @throws JobferryError `not_found`, `unavailable`, and what the method names
  */
 export function createQueueOperations(context: Context) {
@@ -44,7 +44,8 @@ export function createQueueOperations(context: Context) {
 
     /**
      * Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, among them the job
-     * that caused it. An open breaker stays open, and its next probe is due. Changes nothing when the queue is not held.
+     * that caused it. An open breaker stays open, and its next probe is due. Changes nothing when the queue is not
+     * held.
      */
     async endHold(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.endHold(db, authorOf(account), queueId))) {
@@ -110,8 +111,9 @@ export function createQueueOperations(context: Context) {
     },
 
     /**
-     * Sets whether deliveries also have the headers of Standard Webhooks. The worker of this process follows before this
-     * resolves, those of other processes within 2 s. Secrets of later rotations are base64, too (`generateSigningSecret`).
+     * Sets whether deliveries also have the headers of Standard Webhooks. The worker of this process follows before
+     * this resolves, those of other processes within 2 s. Secrets of later rotations are base64, too
+     * (`generateSigningSecret`).
      * @throws JobferryError `invalid_request` (a signing secret that is not base64)
      */
     async setStandardWebhooks(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
@@ -128,8 +130,8 @@ export function createQueueOperations(context: Context) {
     },
 
     /**
-     * Sets when the breaker of the queue opens, or removes it with null; one that is open then probes at once, or lets its queue go
-     * on. The worker of this process follows before this resolves, those of other processes within 2 s.
+     * Sets when the breaker of the queue opens, or removes it with null; one that is open then probes at once, or lets
+     * its queue go on. The worker of this process follows before this resolves, those of other processes within 2 s.
      * @throws JobferryError `invalid_fields` (breaker)
      */
     async setBreaker(account: Account, queueId: string, breaker: BreakerSettings | null): Promise<Queue> {

@@ -30,9 +30,10 @@ interface DryRun {
 }
 
 /**
- * Pauses, resumes and limits several queues in one call, and ends their holds. A queue that has the state already is left as it
- * is. Each change has an entry of its own in the audit log.
- * @throws JobferryError `invalid_fields`, `not_found` (no queue delivers to a receiver), `conflict` (too many changes in a day),
+ * Pauses, resumes and limits several queues in one call, and ends their holds. A queue that has the state already is
+ * left as it is. Each change has an entry of its own in the audit log.
+ * @throws JobferryError `invalid_fields`, `not_found` (no queue delivers to a receiver), `conflict` (too many changes
+ * in a day),
  *   `unavailable`, and what the method names
  */
 export function createSeveralQueues(context: Context) {
@@ -126,7 +127,8 @@ export function createSeveralQueues(context: Context) {
 
     /**
      * Sets limits of queues; members that are left out keep their values.
-     * @throws JobferryError `forbidden` (the concurrency of all queues would be above the account's limit: nothing is changed)
+     * @throws JobferryError `forbidden` (the concurrency of all queues would be above the account's limit: nothing is
+     * changed)
      */
     async limitSeveral(
       account: Account,

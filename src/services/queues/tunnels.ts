@@ -21,7 +21,8 @@ export function createTunnelChanges(context: Context) {
   return {
     /**
      * Opens a tunnel: deliveries that begin from now on go through it.
-     * @throws JobferryError `not_found`, `forbidden` (suspended account), `conflict` (a queue for production that is not forced)
+     * @throws JobferryError `not_found`, `forbidden` (suspended account), `conflict` (a queue for production that is
+     * not forced)
      */
     async openTunnel(account: Account, queueId: string, isForced: boolean): Promise<Tunnel> {
       assertNotSuspended(account);

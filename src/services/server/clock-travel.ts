@@ -178,7 +178,10 @@ function eventOf({ at, queue, jobId }: NextMoment, reason: 'ack_deadline' | 'lif
   return { at, reason, message: `${what} before ${at.toISOString()}.`, queue, jobId };
 }
 
-/** @returns null without a given end @throws JobferryError `invalid_request` for an end that is not ahead, or too far */
+/**
+ * @returns null without a given end
+ * @throws JobferryError `invalid_request` for an end that is not ahead, or too far
+ */
 function endOf({ byMs, to }: Travel, now: Date): Date | null {
   const ms = byMs ?? (to === undefined ? null : to.getTime() - now.getTime());
   if (ms === null) return null;

@@ -29,7 +29,9 @@ interface ReadinessOptions {
   workerProblem(): string | null | undefined;
   /** The key of ENCRYPTION_KEY that the worker of this process lacks; null without one. */
   keyProblem(): { text: string; isElsewhere: boolean } | null;
-  /** The problem that keeps the worker of this process from all receivers; null without one, undefined without a worker. */
+  /**
+   * The problem that keeps the worker of this process from all receivers; null without one, undefined without a worker.
+   */
   egressProblem(): string | null | undefined;
   /** Why this process refuses all publishes for good; null while it takes them, undefined without the API. */
   publishProblem(): string | null | undefined;
@@ -37,12 +39,13 @@ interface ReadinessOptions {
 
 /**
  * Ready means that a job published now would be stored, and delivered if this process has a worker. A full disk of the
- * database is the exception: it is said, and the process stays ready. The other processes have the same database, so a load
- * balancer that takes this one out gains nothing, and loses the reads and the answers that name the cause. And it is known
- * from refused writes only, so a process without requests would forget it, come back, and be taken out again. What its worker
- * cannot do meanwhile has the same cause. Connections that are in use without a statement are reported, and closed soon. A way
- * to the receivers that is cut off is reported, too: publishes are stored, and another process has most likely the same way. A key of
- * ENCRYPTION_KEY that no running process has is reported; one that another process has makes the worker of this one unfit.
+ * database is the exception: it is said, and the process stays ready. The other processes have the same database, so a
+ * load balancer that takes this one out gains nothing, and loses the reads and the answers that name the cause. And it
+ * is known from refused writes only, so a process without requests would forget it, come back, and be taken out again.
+ * What its worker cannot do meanwhile has the same cause. Connections that are in use without a statement are reported,
+ * and closed soon. A way to the receivers that is cut off is reported, too: publishes are stored, and another process
+ * has most likely the same way. A key of ENCRYPTION_KEY that no running process has is reported; one that another
+ * process has makes the worker of this one unfit.
  */
 export function createReadiness({
   db,

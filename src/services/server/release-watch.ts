@@ -13,8 +13,9 @@ interface ReleaseWatchOptions {
 }
 
 /**
- * Knows whether a later release has migrated the database since the start of this process, or `backup --final` has moved it,
- * and whether this process may still run on it. A process that may not any more never works again: a mark is not taken back.
+ * Knows whether a later release has migrated the database since the start of this process, or `backup --final` has
+ * moved it, and whether this process may still run on it. A process that may not any more never works again: a mark is
+ * not taken back.
  */
 export class ReleaseWatch {
   readonly #db: Database;
@@ -48,8 +49,8 @@ export class ReleaseWatch {
   }
 
   /**
-   * Reads whether the database was moved, and compares the schema if the release of the database is another one than at the
-   * last look. @throws the error of the query
+   * Reads whether the database was moved, and compares the schema if the release of the database is another one than at
+   * the last look. @throws the error of the query
    */
   async look(): Promise<void> {
     const found = await presentRelease(this.#db);

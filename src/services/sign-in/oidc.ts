@@ -23,8 +23,8 @@ export function createOidcSignIn(
     begin: () => provider.begin(),
 
     /**
-     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in; without a
-     * role, the sessions that the person has end.
+     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in; without
+     * a role, the sessions that the person has end.
      * @param answered the address to which the provider has sent the browser
      * @throws SignInFailure, JobferryError `unavailable`
      */
@@ -57,7 +57,8 @@ export function createOidcSignIn(
 
 /**
  * Removes an address that may be another person's: roles are granted by it, and the audit log names people by it. Some
- * providers send `email_verified` as a text, some not at all; docs/operations.md warns of one whose addresses are unverified.
+ * providers send `email_verified` as a text, some not at all; docs/operations.md warns of one whose addresses are
+ * unverified.
  */
 function withoutForeignAddress(claims: Claims): Claims {
   const { email_verified: verified = true } = claims;

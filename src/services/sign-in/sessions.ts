@@ -140,7 +140,9 @@ function toSignedIn({ id, expiresAt, account, key, member }: FoundSession): Sign
   return { account: { ...account, actor }, access: FULL_ACCESS, person: null, session };
 }
 
-/** Returns what is stored of a User-Agent. It has no NUL, which the database would refuse, because no header has one. */
+/**
+ * Returns what is stored of a User-Agent. It has no NUL, which the database would refuse, because no header has one.
+ */
 export function browserOf(userAgent: string | null): string | null {
   return userAgent === null ? null : userAgent.slice(0, SESSION_LIMITS.userAgent);
 }

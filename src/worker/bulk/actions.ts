@@ -19,15 +19,18 @@ const INTERNAL_ERROR = 'internal error: the log of the service has the details';
 interface KnownAction extends BulkActionRef {
   /** Share of a whole batch. It is halved when the database fails, and grows by a fifth after each successful batch. */
   share: number;
-  /** Searches in a row that took too long; null until a step has worked: the process before may have left a note about one. */
+  /**
+   * Searches in a row that took too long; null until a step has worked:
+   * the process before may have left a note about one.
+   */
   slow: number | null;
 }
 
 /**
- * Runs bulk actions batch by batch. Accounts take turns, and so do the actions of an account. One batch per account runs
- * at a time. The process that receives the wake-up of an action runs it, and regularly marks it as kept. If that process
- * dies, the mark becomes old, and the reconciler of another process takes the action. If two processes run the same
- * action, the database lets only one of them commit each batch, and the other process leaves the action.
+ * Runs bulk actions batch by batch. Accounts take turns, and so do the actions of an account. One batch per account
+ * runs at a time. The process that receives the wake-up of an action runs it, and regularly marks it as kept. If that
+ * process dies, the mark becomes old, and the reconciler of another process takes the action. If two processes run the
+ * same action, the database lets only one of them commit each batch, and the other process leaves the action.
  */
 export class BulkActions {
   readonly #context: BulkContext;

@@ -44,7 +44,10 @@ export async function failBulkAction(context: BulkContext, actionId: string, err
   if (action !== null) await finish(context, action, error);
 }
 
-/** Stores why the last step has to be repeated, for people who look at the action. @param problem null after a step that worked */
+/**
+ * Stores why the last step has to be repeated, for people who look at the action.
+ * @param problem null after a step that worked
+ */
 export async function noteBulkStep(
   { db, changes }: BulkContext,
   { id, accountId }: actions.BulkActionRef,

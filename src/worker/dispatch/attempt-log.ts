@@ -17,9 +17,9 @@ interface Counted {
 }
 
 /**
- * Writes one log line per attempt. It never contains the payload, the signing secret or credentials in the URL. Attempts that
- * succeed or are retried are at `debug`: the history of the job has them, and at thousands of jobs per second they would be most
- * of what a service writes to its disks.
+ * Writes one log line per attempt. It never contains the payload, the signing secret or credentials in the URL.
+ * Attempts that succeed or are retried are at `debug`: the history of the job has them, and at thousands of jobs per
+ * second they would be most of what a service writes to its disks.
  */
 export class AttemptLog {
   readonly #log: Pick<Logger, 'info' | 'debug' | 'isLevelEnabled'>;

@@ -90,7 +90,10 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     }
   }
 
-  /** Reserves room for jobs that are claimed without a plan. @returns false, and reserves nothing, if not all have room */
+  /**
+   * Reserves room for jobs that are claimed without a plan.
+   * @returns false, and reserves nothing, if not all have room
+   */
   reserve(queue: Queue, jobs: number, bytes: number): boolean {
     const room = this.#shares.ofQueue(queue.accountId, queue);
     if (room === null || room.slots < jobs || room.bytes < bytes) return false;

@@ -14,7 +14,10 @@ export interface ClaimTime {
   now: number;
   /** Taken before the claim statement was sent, so it is never later than the claim. */
   startedAt: Moment;
-  /** Result of `performance.now()` when the answer of the claim statement was here, so it is never earlier than the claim. */
+  /**
+   * Result of `performance.now()` when the answer of the claim statement was here,
+   * so it is never earlier than the claim.
+   */
   answeredAt: number;
 }
 
@@ -57,8 +60,8 @@ export async function deliver(
   additions: Additions = {},
 ): Promise<Delivery> {
   const result = job.missingKey === undefined ? await send(sender, job, claimed, lease, additions) : ABANDONED;
-  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime. Never ahead of the database: a hold
-  // until a date (Retry-After) must not end before that date, however long the claim statement took.
+  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime. Never ahead of the database: a
+  // hold until a date (Retry-After) must not end before that date, however long the claim statement took.
   const now = claimed.now + performance.now() - claimed.answeredAt;
   const delivery = decide(job, result, now, () => sender.egress.pauseMs(Math.random()));
   const { outcome, durationMs, settlement } = delivery;

@@ -17,8 +17,8 @@ const PACE = { items: 16, ms: 5 };
 const FEW = 16;
 
 /**
- * Called when a delivery is over. Its payload took `bytes`. `reason` is null if nothing can be claimed because of that, or if
- * its outcome could not be written: then the job is taken back when its lease ends.
+ * Called when a delivery is over. Its payload took `bytes`. `reason` is null if nothing can be claimed because of that,
+ * or if its outcome could not be written: then the job is taken back when its lease ends.
  */
 type OnEnd = (queue: OwnedQueue, bytes: number, reason: LocalWakeReason | null) => void;
 
@@ -57,7 +57,10 @@ export class Deliveries {
     await this.#settles.idle();
   }
 
-  /** Delivers a job that this process has claimed. @param mayStart false gives the job back, and no attempt is counted */
+  /**
+   * Delivers a job that this process has claimed.
+   * @param mayStart false gives the job back, and no attempt is counted
+   */
   start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
     const { sender, log, leaseMs, stillHolds, tracing, followed, isTunnelled } = this.#options;
     const bytes = job.payload.length;

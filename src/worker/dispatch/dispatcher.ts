@@ -29,11 +29,13 @@ const MAX_CLAIMS = 3;
 /** Delay before a failed claim is retried. */
 const RETRY_MS = 250;
 /**
- * After its last claim and its last wake-up a process does less of what only deliveries need. Longer than it takes until a payload is
- * indexed (worker/maintenance/maintenance.ts).
+ * After its last claim and its last wake-up a process does less of what only deliveries need. Longer than it takes
+ * until a payload is indexed (worker/maintenance/maintenance.ts).
  */
 const RESTS_AFTER_MS = 10_000;
-/** `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for. */
+/**
+ * `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for.
+ */
 const MAX_TIMER_MS = 60_000;
 
 /**
@@ -131,7 +133,10 @@ export class Dispatcher {
     this.#claimSoon();
   }
 
-  /** Like `wake`, for what this process alone knows of: if it is about to end, or lacks the key of the queue, the others are told. */
+  /**
+   * Like `wake`, for what this process alone knows of: if it is about to end, or lacks the key of the queue,
+   * the others are told.
+   */
   wakeSomewhere(queueId: string, reason?: LocalWakeReason): void {
     if (this.#draining || this.missingKeys.has(queueId)) this.#options.passOn?.(queueId);
     else this.wake(queueId, reason);

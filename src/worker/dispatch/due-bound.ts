@@ -1,13 +1,16 @@
 import type { Claim, ClaimedJob } from '../../db/delivery/claim.ts';
 
-/** A job that became due before the bound, and was committed late or put back, waits at most this long for its claim. */
+/**
+ * A job that became due before the bound, and was committed late or put back, waits at most this long for its claim.
+ */
 export const WHOLE_LOOK_MS = 1000;
 /** How much later than the jobs after it a job may be committed and still be found at once. */
 const LATE_COMMIT_MS = 1000;
 
 /**
- * From which due time on the claims of a queue look for jobs (`p_since` of `jobferry_claim`): claims take the oldest first, so
- * what was due before is claimed. It is only an estimate. A claim looks at all jobs if it finds none, and each second.
+ * From which due time on the claims of a queue look for jobs (`p_since` of `jobferry_claim`): claims take the oldest
+ * first, so what was due before is claimed. It is only an estimate. A claim looks at all jobs if it finds none, and
+ * each second.
  */
 export class DueBound {
   #since: number | null = null;

@@ -4,8 +4,8 @@ import { type FollowedSettings, followedQueues } from '../../db/queues/followed.
 const NONE: FollowedSettings = { standardWebhooks: false, breaker: false };
 
 /**
- * The settings of queues that a worker follows, as last read. While the database cannot be reached, the last ones hold, so
- * deliveries go on as before.
+ * The settings of queues that a worker follows, as last read. While the database cannot be reached, the last ones hold,
+ * so deliveries go on as before.
  */
 export class FollowedQueues {
   readonly #db: Database;
@@ -25,8 +25,8 @@ export class FollowedQueues {
   }
 
   /**
-   * Resolves when the settings have been read by a statement that was sent after the call. Reads follow each other, so that no older
-   * answer replaces a newer one, and calls that wait share one.
+   * Resolves when the settings have been read by a statement that was sent after the call. Reads follow each other, so
+   * that no older answer replaces a newer one, and calls that wait share one.
    * @throws the error of the statement
    */
   read(): Promise<void> {

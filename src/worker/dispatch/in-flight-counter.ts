@@ -1,6 +1,6 @@
 /**
- * Counts running operations and reports when none is left. It is not a set of promises: `http/running-requests` explains
- * what such a set costs at thousands of operations per second.
+ * Counts running operations and reports when none is left. It is not a set of promises: `http/running-requests`
+ * explains what such a set costs at thousands of operations per second.
  */
 export class InFlightCounter {
   #count = 0;

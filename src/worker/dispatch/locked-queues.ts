@@ -3,11 +3,14 @@ import { type LockHolder, locksInWords } from '../../domain/doctor-locks.ts';
 import type { Logger } from '../../log.ts';
 
 /**
- * Approximate delay before a queue is retried that another transaction had locked, or whose due jobs it had locked: a tenth of
- * the time for which it has been locked, within these bounds.
+ * Approximate delay before a queue is retried that another transaction had locked, or whose due jobs it had locked: a
+ * tenth of the time for which it has been locked, within these bounds.
  */
 const RETRY_MS = { least: 25, most: 1000 };
-/** Claims and edits lock a queue for milliseconds. After this time a person should look, and is told again after a minute. */
+/**
+ * Claims and edits lock a queue for milliseconds. After this time a person should look,
+ * and is told again after a minute.
+ */
 const LONG_MS = 10_000;
 const AGAIN_MS = 60_000;
 /** A queue that was not claimed for this long does not count as locked: nothing is known of it any more. */
@@ -27,8 +30,8 @@ interface Locked {
 }
 
 /**
- * Notices queues that another session keeps locked. A claim passes over them, so nothing waits that the server would show. A
- * locked table is another matter: claims wait for it until their time limit.
+ * Notices queues that another session keeps locked. A claim passes over them, so nothing waits that the server would
+ * show. A locked table is another matter: claims wait for it until their time limit.
  */
 export class LockedQueues {
   readonly #log: Pick<Logger, 'warn'>;

@@ -10,13 +10,16 @@ export interface KeysElsewhere {
 
 export interface KeyProblem {
   text: string;
-  /** Whether another running process has the key. If none has it, the stored text is more likely wrong than this process. */
+  /**
+   * Whether another running process has the key. If none has it,
+   * the stored text is more likely wrong than this process.
+   */
   isElsewhere: boolean;
 }
 
 /**
- * The queues whose jobs this process cannot read, because ENCRYPTION_KEY lacks their key. It claims nothing of them: claims that can
- * only be given back would take the slots of the queue from a process that has the key.
+ * The queues whose jobs this process cannot read, because ENCRYPTION_KEY lacks their key. It claims nothing of them:
+ * claims that can only be given back would take the slots of the queue from a process that has the key.
  */
 export class MissingKeys {
   readonly #log: Pick<Logger, 'error' | 'info'>;

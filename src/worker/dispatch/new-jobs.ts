@@ -31,9 +31,9 @@ interface Options {
 }
 
 /**
- * Claims jobs for the worker of this process in the statement that stores them (docs/decisions/0044): one commit and one
- * version of the row fewer, and the delivery begins at once. A queue that has jobs waiting, as far as this process knows, is
- * left to its claims.
+ * Claims jobs for the worker of this process in the statement that stores them (docs/decisions/0044): one commit and
+ * one version of the row fewer, and the delivery begins at once. A queue that has jobs waiting, as far as this process
+ * knows, is left to its claims.
  */
 export class NewJobs implements NewJobClaims {
   readonly #options: Options;

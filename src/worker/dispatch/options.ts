@@ -17,7 +17,10 @@ export interface DispatcherOptions {
   tracing?: Tracing | null;
   /** Settings of the queues that deliveries follow; undefined if no queue has any. */
   followed?: { of(queueId: string): FollowedSettings };
-  /** Whether a tunnel takes the deliveries of the queue here: its answers say nothing about the webhook. Undefined: of none. */
+  /**
+   * Whether a tunnel takes the deliveries of the queue here: its answers say nothing about the webhook.
+   * Undefined: of none.
+   */
   isTunnelled?: ((queueId: string) => boolean) | undefined;
   workerId: number;
   /** Deliveries that may run at once in this process. */
@@ -27,11 +30,16 @@ export interface DispatcherOptions {
   mayClaim: () => boolean;
   /** Called when the process is woken from a rest: `mayClaim` becomes true when the server has confirmed the lock. */
   onWoken?: () => void;
-  /** Whether jobs of the queue may be claimed here: those of a queue with tunnels only where one of them begins. Undefined: always. */
+  /**
+   * Whether jobs of the queue may be claimed here: those of a queue with tunnels only where one of them begins.
+   * Undefined: always.
+   */
   mayDeliver?: ((queueId: string) => boolean) | undefined;
   /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */
   mayStart: (claimedAt: number) => Promise<boolean>;
-  /** Whether a request may still be written: no other process can have taken back a claim that was sent at `claimedAt`. */
+  /**
+   * Whether a request may still be written: no other process can have taken back a claim that was sent at `claimedAt`.
+   */
   stillHolds: (claimedAt: number) => boolean;
   /** Locks of this process: of all workers, one empties a deleted queue. */
   locks: Locks;

@@ -37,10 +37,10 @@ const COMPANY = 16;
 
 /**
  * Writes the outcomes of all queues of the process in one statement (group commit). Outcomes that arrive while a
- * statement runs share the next one; accounts take turns. An outcome for which nothing waits may wait a moment for others, because a
- * statement and its commit cost as much as several outcomes (docs/decisions/0061). A lost outcome means that the job is delivered again, so an
- * outcome is retried until its lease ends while the database is unavailable. The dispatcher's capacity limits how many
- * outcomes can wait.
+ * statement runs share the next one; accounts take turns. An outcome for which nothing waits may wait a moment for
+ * others, because a statement and its commit cost as much as several outcomes (docs/decisions/0061). A lost outcome
+ * means that the job is delivered again, so an outcome is retried until its lease ends while the database is
+ * unavailable. The dispatcher's capacity limits how many outcomes can wait.
  */
 export class SettleBatcher {
   readonly failure = new RecentFailure();

@@ -7,12 +7,14 @@ export interface Amount {
   bytes: number;
 }
 
-/** A part of the process's capacity is reserved for accounts that use little. Each gets an eighth of what is left of it. */
+/**
+ * A part of the process's capacity is reserved for accounts that use little. Each gets an eighth of what is left of it.
+ */
 const RESERVED: Amount = { slots: 1 / 5, bytes: 1 / 4 };
 const RESERVE_APPETITE = 1 / 8;
 /**
- * The appetite of accounts and queues for the unreserved capacity (`allowance`). A single account gets 72 % of the slots
- * and 3/8 of the payload bytes of a process. A queue gets 9/10 of the slots and 3/4 of the bytes of its account.
+ * The appetite of accounts and queues for the unreserved capacity (`allowance`). A single account gets 72 % of the
+ * slots and 3/8 of the payload bytes of a process. A queue gets 9/10 of the slots and 3/4 of the bytes of its account.
  */
 const ACCOUNT_APPETITE: Amount = { slots: 9, bytes: 1 };
 const QUEUE_APPETITE: Amount = { slots: 9, bytes: 3 };
@@ -20,8 +22,8 @@ const QUEUE_APPETITE: Amount = { slots: 9, bytes: 3 };
 const NOTHING: Readonly<Amount> = { slots: 0, bytes: 0 };
 
 /**
- * Divides the delivery slots and payload bytes of a process among accounts, and among the queues of each account. A slot
- * cannot be taken back before the webhook has answered, so a part always stays free for accounts that use less.
+ * Divides the delivery slots and payload bytes of a process among accounts, and among the queues of each account. A
+ * slot cannot be taken back before the webhook has answered, so a part always stays free for accounts that use less.
  */
 export class Shares {
   readonly #capacity: Amount;

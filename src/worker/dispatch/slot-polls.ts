@@ -6,7 +6,9 @@ import type { QueueState } from './queue-state.ts';
  */
 export const FIRST_POLL_MS = 50;
 const LAST_POLL_MS = 3200;
-/** A queue that was polled in vain is remembered for so long: if the reconciler finds it full again, one claim suffices. */
+/**
+ * A queue that was polled in vain is remembered for so long: if the reconciler finds it full again, one claim suffices.
+ */
 const REMEMBERED_MS = 60_000;
 
 /** Sets the timer of a queue that has no free slot and no delivery in this process. */
@@ -25,8 +27,8 @@ export function pollForSlot(queue: QueueState, poll: () => void, forget: () => v
 }
 
 /**
- * Whether the end of a delivery or the next poll will claim for a new job of a queue without a free slot. If the queue is only
- * remembered, its polls begin again.
+ * Whether the end of a delivery or the next poll will claim for a new job of a queue without a free slot. If the queue
+ * is only remembered, its polls begin again.
  */
 export function isExpected(queue: QueueState): boolean {
   const isPolled = queue.timer !== null && queue.pollMs <= LAST_POLL_MS;

@@ -3,7 +3,10 @@ import type { Egress } from '../../delivery/egress.ts';
 /** While no delivery can begin, one claim in this time finds out whether that is over. */
 const EVERY_MS = 1000;
 
-/** Lets one claim pass in a while, so that a process that reaches no receiver does not claim and put back jobs all the time. */
+/**
+ * Lets one claim pass in a while, so that a process that reaches no receiver does not claim and put back jobs all the
+ * time.
+ */
 export class Trickle {
   readonly #egress: Pick<Egress, 'isCutOff'>;
   readonly #again: () => void;

@@ -18,8 +18,8 @@ import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
  *   The process stops claiming by T + 2 s: its last confirmed query was sent before T (CONFIRMED_FOR_MS).
  *   The process holds the lock again by T + 1.6 s: it queries every 0.5 s, waits 1 s, and reconnects (CONFIRM_EVERY_MS,
  *   REPLY_MS).
- *   Other workers take back its claims at the earliest 3 s after the last confirmation, which is stored in the database.
- *   Without a stored confirmation they take them back at T + 3 s (worker/lease/lock-watch).
+ *   Other workers take back its claims at the earliest 3 s after the last confirmation, which is stored in the
+ *   database. Without a stored confirmation they take them back at T + 3 s (worker/lease/lock-watch).
  *   So until then a request of a claim may still be written (TAKEN_BACK_AFTER_MS).
  *   The claims of a killed worker are taken back by T + 4 s.
  */
@@ -32,9 +32,9 @@ const TAKEN_BACK_AFTER_MS = SILENT_SECONDS.least * 1000;
 
 const RETRY_MS = 250;
 /**
- * The event that made this process take its lock may have cost other workers theirs, as the restart of a proxy does. For
- * so long after it, absent locks prove nothing. After a loss, another worker's attempt that began while nothing answered
- * may last 5 s.
+ * The event that made this process take its lock may have cost other workers theirs, as the restart of a proxy does.
+ * For so long after it, absent locks prove nothing. After a loss, another worker's attempt that began while nothing
+ * answered may last 5 s.
  */
 const RECOVERY_MS = { atStart: 1600, afterLoss: 5500 };
 /** Time limits for each step of taking the lock, in turn. Every third try is longer, for a very busy server. */
@@ -137,7 +137,10 @@ export class Liveness {
     return !isLate && (this.#options.isResting() || performance.now() - this.#wokenAt < REPLY_MS);
   }
 
-  /** Call when the process has been woken from a rest: it asks for its lock, and can claim when the server has confirmed it. */
+  /**
+   * Call when the process has been woken from a rest: it asks for its lock,
+   * and can claim when the server has confirmed it.
+   */
   wakeUp(): void {
     this.#wokenAt = performance.now();
     if (!this.confirmed) this.#interrupt();
@@ -153,8 +156,8 @@ export class Liveness {
   }
 
   /**
-   * Whether no other worker can have taken back a claim that was sent at `claimedAt`. A request is written only then: the
-   * process may have been suspended since `covers`.
+   * Whether no other worker can have taken back a claim that was sent at `claimedAt`. A request is written only then:
+   * the process may have been suspended since `covers`.
    */
   stillHolds(claimedAt: number): boolean {
     return claimedAt >= this.#heldSince && elapsedMs(this.#confirmed) < TAKEN_BACK_AFTER_MS;
@@ -170,7 +173,9 @@ export class Liveness {
     if (this.confirmed && since >= this.#takenAt) this.doubt('the server that claims go to does not have it');
   }
 
-  /** Treats the lock as lost, even if the server confirms it. The process claims again once it has taken the lock again. */
+  /**
+   * Treats the lock as lost, even if the server confirms it. The process claims again once it has taken the lock again.
+   */
   doubt(reason: string): void {
     if (this.#problem !== null || this.#stopping.signal.aborted) return;
     this.#problem = reason;

@@ -3,7 +3,10 @@ import { leaseLocks, workersWithClaims } from '../../db/delivery/lease-locks.ts'
 
 /** Interval between polls. */
 export const POLL_MS = 500;
-/** Interval while this process rests. A worker that claims looks more often, and one that takes over from a dead one is soon woken. */
+/**
+ * Interval while this process rests. A worker that claims looks more often,
+ * and one that takes over from a dead one is soon woken.
+ */
 const REST_POLL_MS = { alone: 2000, beside: 1000 };
 /** Interval while the lock of a worker is missing. */
 export const CLOSE_POLL_MS = 250;
@@ -20,7 +23,9 @@ const LONGEST_GAP_MS = 2000;
  * `Liveness.recoveringUntil` does not cover it: a lock that was unconfirmed at that poll need not be taken again.
  */
 const RECOVERY_MS = 3000;
-/** Interval of the search for claims of workers never seen here: from before our start, or written after their death. */
+/**
+ * Interval of the search for claims of workers never seen here: from before our start, or written after their death.
+ */
 const CLAIMS_EVERY_MS = 10_000;
 
 export interface LockPoll {
@@ -69,7 +74,8 @@ export class LockWatch {
 
   /** @throws when the database does not reply; the polls before it then no longer count */
   async poll(): Promise<LockPoll> {
-    // Before the locks are read. Otherwise a worker that starts between the two queries has claims and seems to have no lock.
+    // Before the locks are read. Otherwise a worker that starts between the two queries has claims and seems to have no
+    // lock.
     await this.#readClaims();
     const sentAt = performance.now();
     const isConsecutive = sentAt - this.#lastReplyAt <= LONGEST_GAP_MS;

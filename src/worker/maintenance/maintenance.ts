@@ -52,7 +52,10 @@ const RECONCILE_MS = 5000;
 const ROLL_UP_MS = 5000;
 /** Steps per round while the statistics are far behind. */
 const ROLL_UP_STEPS = 20;
-/** Interval of the payload index. A payload is indexed at the earliest 5 s after its publish. Resting: see `Dispatcher.isResting`. */
+/**
+ * Interval of the payload index. A payload is indexed at the earliest 5 s after its publish.
+ * Resting: see `Dispatcher.isResting`.
+ */
 const INDEX_MS = { usual: 1000, resting: 5000 };
 /** Must be well below the 5 s after which a bulk action that no process has kept counts as idle. */
 const KEEP_BULK_MS = 1500;

@@ -15,8 +15,8 @@ interface Parts {
 }
 
 /**
- * Finds work of which no wake-up arrived, by polling the tables. Each method is a round of its own, so one that fails or
- * takes long does not delay the others. With very many queues, a round continues where the last one ended.
+ * Finds work of which no wake-up arrived, by polling the tables. Each method is a round of its own, so one that fails
+ * or takes long does not delay the others. With very many queues, a round continues where the last one ended.
  */
 export class Reconciler {
   readonly #parts: Parts;
@@ -60,7 +60,9 @@ export class Reconciler {
   }
 }
 
-/** Checks a few overdue queues at a time. A queue with very many overdue jobs occupies one place, and the others go on. */
+/**
+ * Checks a few overdue queues at a time. A queue with very many overdue jobs occupies one place, and the others go on.
+ */
 class OverdueQueues {
   readonly #check: (queueId: string) => Promise<void>;
   readonly #waiting = new Set<string>();

@@ -67,8 +67,8 @@ export async function takeBack(
 const QUEUES_AT_ONCE = 50;
 
 /**
- * Ends the pending jobs of the queues whose delivery lifetime is over (D8). The queues that have such jobs take turns, and
- * a batch reads as many jobs as it ends, whatever the number of queues and the backlog of each.
+ * Ends the pending jobs of the queues whose delivery lifetime is over (D8). The queues that have such jobs take turns,
+ * and a batch reads as many jobs as it ends, whatever the number of queues and the backlog of each.
  * @param goesOn called before each batch; false stops
  */
 export async function endLifetimes(

@@ -7,7 +7,9 @@ import type { Logger } from '../../log.ts';
 const BATCH = 500;
 /** Payload bytes per turn of an account. */
 const TURN_BYTES = 1024 * 1024;
-/** Length of a pause, as a multiple of the batch before it. It is longer while jobs are delivered, which has priority. */
+/**
+ * Length of a pause, as a multiple of the batch before it. It is longer while jobs are delivered, which has priority.
+ */
 const PAUSE_FACTOR = { delivering: 12, idle: 1 };
 const MAX_PAUSE_MS = 5000;
 /** A timer may fire early by this much. The database would refuse the next batch, because the pause is not over. */
@@ -18,8 +20,8 @@ const CAREFUL_ROUNDS = 20;
 const MAX_FAILURES = 3;
 
 /**
- * Makes new payloads searchable, until none is left or `stop` is called. A payload that makes its batch fail delays only
- * its own account: the position moves on, and the accounts index the payloads that it passed in turns.
+ * Makes new payloads searchable, until none is left or `stop` is called. A payload that makes its batch fail delays
+ * only its own account: the position moves on, and the accounts index the payloads that it passed in turns.
  */
 export class SearchIndexing {
   readonly #db: Database;

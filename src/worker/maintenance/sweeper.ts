@@ -20,7 +20,10 @@ import type { Periods } from '../../domain/periods.ts';
 import type { Logger } from '../../log.ts';
 import type { ReleaseWatch } from '../../services/server/release-watch.ts';
 
-/** Bookmarks of queues are right, but for a transaction by hand or a clock that was set back; while a snapshot is held, the check is dear. */
+/**
+ * Bookmarks of queues are right, but for a transaction by hand or a clock that was set back;
+ * while a snapshot is held, the check is dear.
+ */
 const BOOKMARKS_EVERY_MS = 600_000;
 /** Queues of which one sweep checks the bookmarks. */
 const MAX_BOOKMARKS = 1000;
@@ -32,8 +35,8 @@ export type SweptCounts = Record<SweptById | SweptByTime | 'queues', number>;
 /**
  * The retention sweep removes rows that have ended and are past retention, and the rows that depend on them
  * (docs/decisions/0018). One process sweeps at a time. A sweep works in batches. It ends between two batches when the
- * process stops, the database's clock is no longer trusted, or a later release has migrated the database, whose processes
- * know all that depends on a row. The next sweep continues there.
+ * process stops, the database's clock is no longer trusted, or a later release has migrated the database, whose
+ * processes know all that depends on a row. The next sweep continues there.
  */
 export class Sweeper {
   readonly #db: Database;
@@ -131,7 +134,8 @@ export class Sweeper {
     const now = this.#now();
     if (now === null) return;
     const below = sweepsBelow(now, this.#periods);
-    // With the row at the front, which may be the newest one for ever: a longer text follows it, and precedes every later id.
+    // With the row at the front, which may be the newest one for ever:
+    // a longer text follows it, and precedes every later id.
     const end = position.front < below ? `${position.front}0` : below;
     try {
       await this.#through(what, { after: position.front, below }, removed, (last) => {

@@ -10,12 +10,12 @@ const MINUTES_OF_DAY = 24 * 60;
 const LATEST_MINUTES = 5;
 
 /**
- * The schedule of graphile-worker: `retention` once per period of the sweep, in whole minutes. Of all workers, one adds the row of
- * a minute (graphile-worker's table of known crontabs). The clocks of the processes decide the minute, so a wrong clock can keep
- * the rows away. Then the loop sweeps.
+ * The schedule of graphile-worker: `retention` once per period of the sweep, in whole minutes. Of all workers, one adds
+ * the row of a minute (graphile-worker's table of known crontabs). The clocks of the processes decide the minute, so a
+ * wrong clock can keep the rows away. Then the loop sweeps.
  *
- * After a sleep of the machine or a step of its clock, graphile-worker goes through all minutes of it. A sweep for each would be
- * for nothing, so only the last minutes get a row.
+ * After a sleep of the machine or a step of its clock, graphile-worker goes through all minutes of it. A sweep for each
+ * would be for nothing, so only the last minutes get a row.
  */
 export function sweepSchedule(everyMs: number, now = () => new Date()): ParsedCronItem[] {
   const minutes = Math.max(1, Math.ceil(everyMs / MINUTE_MS));
@@ -24,15 +24,15 @@ export function sweepSchedule(everyMs: number, now = () => new Date()): ParsedCr
     const late = time.getUTCHours() * 60 + time.getUTCMinutes() - minute;
     return minute % minutes === 0 && (late + MINUTES_OF_DAY) % MINUTES_OF_DAY <= LATEST_MINUTES;
   };
-  // Without a key: if a worker dies between the take and the end of its row, graphile-worker gives the row to another one after
-  // four hours. With a key, the next row would turn it into a failed one, which stays in the table.
+  // Without a key: if a worker dies between the take and the end of its row, graphile-worker gives the row to another
+  // one after four hours. With a key, the next row would turn it into a failed one, which stays in the table.
   return parseCronItems([{ task: 'retention', match: ({ hour, min }) => isDue(hour * 60 + min) }]);
 }
 
 /**
- * Returns a pool whose own `query` reports an error in the log and returns no rows. Only graphile-worker's cron uses it; the rest
- * takes connections. After an error the cron would sleep for up to a minute, and the end of the runner would wait for that. The next
- * minute is a retry as well.
+ * Returns a pool whose own `query` reports an error in the log and returns no rows. Only graphile-worker's cron uses
+ * it; the rest takes connections. After an error the cron would sleep for up to a minute, and the end of the runner
+ * would wait for that. The next minute is a retry as well.
  */
 export function withoutCronErrors(pool: Pool, log: Logger): Pool {
   const query = async (...statement: [string | { text: string }, unknown[]?]): Promise<{ rows: unknown[] }> => {

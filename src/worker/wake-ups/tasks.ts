@@ -4,8 +4,8 @@ import type { BulkActions } from '../bulk/actions.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 
 /**
- * A task of graphile-worker. It must handle its errors: work is found again from our tables, not by graphile's retries. One runs at a
- * time, so it starts work, and does not wait for it.
+ * A task of graphile-worker. It must handle its errors: work is found again from our tables, not by graphile's retries.
+ * One runs at a time, so it starts work, and does not wait for it.
  */
 type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
 

@@ -38,8 +38,8 @@ export function checkDeferCap({ run, queues, history, changes }: Facts): string[
     const last = history.get(id)?.at(-1);
     if (deferCount > max) found.push(`${id} was held ${deferCount} times of ${max}`);
     if (deadReason === 'defer_cap_exhausted' && deferCount !== max) found.push(`${id} died of ${deferCount} holds`);
-    // A due time that was computed with a wrong clock may be after the lifetime; the service cannot detect that. It is that of
-    // the last hold, or of an interruption after it, which leaves no entry.
+    // A due time that was computed with a wrong clock may be after the lifetime; the service cannot detect that. It is
+    // that of the last hold, or of an interruption after it, which leaves no entry.
     const delayed = changes.get(id)?.findLast(({ to }) => to === 'pending');
     const isMisled = [last, delayed].some((one) => one !== undefined && isAtWrongClock(run.faults, one.at));
     if (deadReason === 'delivery_lifetime_exceeded' && isMisled) continue;
@@ -260,8 +260,8 @@ export function checkReplayOnce({ run, replays, jobs }: Facts): string[] {
 }
 
 /**
- * I-29: the account is billed for every request that reached the receiver, and otherwise only for interrupted claims. If
- * the receiver resets a request on a reused connection, the request is sent again and not billed again
+ * I-29: the account is billed for every request that reached the receiver, and otherwise only for interrupted claims.
+ * If the receiver resets a request on a reused connection, the request is sent again and not billed again
  * (delivery/exchange.ts).
  */
 export function checkUsage(facts: Facts): string[] {
@@ -269,7 +269,8 @@ export function checkUsage(facts: Facts): string[] {
   const requests = run.deliveries.length;
   const least = requests - run.deliveries.filter(({ end }) => end === 'reset').length;
   const interrupted = run.jobs.reduce((sum, { id }) => sum + interruptionsOf(facts, id), 0);
-  // An attempt that failed before anything was sent is billed as well, unless it could not begin (D38): then it has no entry.
+  // An attempt that failed before anything was sent is billed as well, unless it could not begin (D38):
+  // then it has no entry.
   const unsent = run.history.filter(({ code }) => code === null).length;
   const most = requests + interrupted + unsent;
   const fits = run.usage >= least && run.usage <= most;

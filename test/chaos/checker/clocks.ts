@@ -3,7 +3,9 @@ import type { FaultRecord, Run } from '../records.ts';
 /** Events within this time of a shift may be before or after it. */
 const NEAR_MS = 100;
 
-/** A run with all times of one clock: the machine's, which all processes share, or the database's, which faults move. */
+/**
+ * A run with all times of one clock: the machine's, which all processes share, or the database's, which faults move.
+ */
 export function byMachineClock(run: Run): Run {
   const shifts = shiftsOf(run);
   if (shifts.length === 0) return run;

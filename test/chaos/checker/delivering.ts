@@ -215,8 +215,8 @@ interface TerminalState {
 const ARRIVED_MS = 500;
 
 /**
- * I-49: an answer that the receiver wrote while the process of its delivery was stalled is read before the time limit is said
- * to have passed.
+ * I-49: an answer that the receiver wrote while the process of its delivery was stalled is read before the time limit
+ * is said to have passed.
  */
 export function checkAnswersRead({ run, arrivals, history, changes }: Facts): string[] {
   const stalls = run.faults.filter(({ kind }) => kind === 'stall-worker');

@@ -97,7 +97,8 @@ export function story({ run, history, arrivals, changes }: Facts, id: string): s
 
 /**
  * Whether the receiver was too slow to see a request before its sender had given it up: the attempt had already ended
- * as one without an answer. On a busy machine that happens, and then the arrival does not show when the request was sent.
+ * as one without an answer. On a busy machine that happens, and then the arrival does not show when the request was
+ * sent.
  */
 export function isSeenLate({ history }: Facts, { at, end, envelope }: Arrival): boolean {
   const ended = (history.get(envelope.id) ?? []).filter((entry) => entry.at <= at && entry.code === null);

@@ -1,7 +1,9 @@
 import type { ChangeRow, FaultKind, FaultRecord, Run } from '../records.ts';
 import { type Arrival, type Facts, groupBy, isSeenLate } from './facts.ts';
 
-/** I-41: which workers may claim, whose claims may be taken back, and how often a job may be delivered because of it. */
+/**
+ * I-41: which workers may claim, whose claims may be taken back, and how often a job may be delivered because of it.
+ */
 
 /** Milliseconds for which a worker may claim after the server's last confirmation of its lease lock. */
 const CONFIRMED_MS = 2000;
@@ -71,8 +73,8 @@ function takenBack(moves: readonly ChangeRow[]): TakenBack[] {
 }
 
 /**
- * The claims of a worker are taken back only if a fault hit the worker when it claimed or afterwards. A worker that was too
- * slow to begin a delivery in time may give that job back itself.
+ * The claims of a worker are taken back only if a fault hit the worker when it claimed or afterwards. A worker that was
+ * too slow to begin a delivery in time may give that job back itself.
  */
 function explainTakeBacks({ run, changes, arrivals }: Facts): string[] {
   const found: string[] = [];
@@ -131,8 +133,9 @@ const STOPPED: readonly FaultKind[] = ['freeze-worker', 'suspend-worker'];
 const heldBack = new WeakMap<Facts, Set<Arrival>>();
 
 /**
- * Whether a delivery is the one that its process was writing when it was stopped: between its last check of the claim and the write
- * no process can be kept from being stopped. At most one per stop, because the check and the write are in one turn of the event loop.
+ * Whether a delivery is the one that its process was writing when it was stopped: between its last check of the claim
+ * and the write no process can be kept from being stopped. At most one per stop, because the check and the write are in
+ * one turn of the event loop.
  */
 function isHeldBack(facts: Facts, arrival: Arrival): boolean {
   let all = heldBack.get(facts);
@@ -192,8 +195,8 @@ function checkClaims({ run }: Facts): string[] {
 }
 
 /**
- * When a claim at that time was sent, at the earliest. One that waits for a locked table is executed when the lock is released, even if
- * its worker was killed meanwhile: the server notices that no sooner than it answers.
+ * When a claim at that time was sent, at the earliest. One that waits for a locked table is executed when the lock is
+ * released, even if its worker was killed meanwhile: the server notices that no sooner than it answers.
  */
 function sentBy({ faults }: Run, at: number): number {
   const locks = faults.filter(
@@ -203,8 +206,8 @@ function sentBy({ faults }: Run, at: number): number {
 }
 
 /**
- * Whether a fault struck within one interval of the snapshots after the claim. A worker that is resumed, takes its lock,
- * claims and is suspended again within that interval had its lock, and no snapshot shows it.
+ * Whether a fault struck within one interval of the snapshots after the claim. A worker that is resumed, takes its
+ * lock, claims and is suspended again within that interval had its lock, and no snapshot shows it.
  */
 function isRightAfter(fault: FaultRecord, at: number): boolean {
   return fault.at >= at - SNAPSHOT_GAP_MS / 2 && fault.at <= at + SNAPSHOT_GAP_MS / 2;
@@ -212,9 +215,9 @@ function isRightAfter(fault: FaultRecord, at: number): boolean {
 
 /**
  * No process takes back the claims of a worker whose lease lock the server had all the time, before and after, or had
- * confirmed so recently that the worker may rely on it. A worker that is suspended keeps its lock and gets no confirmation, so
- * its claims may be taken back the moment that its lock is gone. The time is that of the change in the database: the process
- * that made it may be suspended, or wait for the reply, before it logs anything.
+ * confirmed so recently that the worker may rely on it. A worker that is suspended keeps its lock and gets no
+ * confirmation, so its claims may be taken back the moment that its lock is gone. The time is that of the change in the
+ * database: the process that made it may be suspended, or wait for the reply, before it logs anything.
  */
 function checkTakers({ run }: Facts): string[] {
   const sightings = new Sightings(run);

@@ -37,7 +37,9 @@ function redelivery({ arrivals, changes }: Facts, jobId: string, after: number):
   return arrivals.get(jobId)?.find(({ at }) => at >= claimedAt);
 }
 
-/** I-35: a delivery that a fault interrupted is repeated in time, all work ends, and no process needs a restart by hand. */
+/**
+ * I-35: a delivery that a fault interrupted is repeated in time, all work ends, and no process needs a restart by hand.
+ */
 export function checkRecovery(facts: Facts): string[] {
   const { run, jobs, queues, changes } = facts;
   const boundMs = run.leaseMs + RECONCILED_MS;

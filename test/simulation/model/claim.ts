@@ -1,6 +1,8 @@
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
-/** Another claim can give something after so long without any event; null: only an event can; infinite: nothing is left. */
+/**
+ * Another claim can give something after so long without any event; null: only an event can; infinite: nothing is left.
+ */
 interface Claimed {
   jobs: JobRow[];
   waitMs: number | null;

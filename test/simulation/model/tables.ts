@@ -158,7 +158,9 @@ export class Tables {
     return Math.max(job.deliverBy, this.queues.get(job.queueId)?.lifetimeFloor ?? 0);
   }
 
-  /** `jobferry_wake`: one row per task, queue and second or four, which fires early. Jobs that are nearly due have none. */
+  /**
+   * `jobferry_wake`: one row per task, queue and second or four, which fires early. Jobs that are nearly due have none.
+   */
   wake(task: WakeTask, queueId: string, due: number): void {
     const now = this.clock();
     const step = due - now < 8000 ? 1000 : 4000;

@@ -8,8 +8,8 @@ export function keyOf(value: object): string | null {
 }
 
 /**
- * The data with the new state of each object that occurs in it, wherever it occurs. Fields that the data did not ask for
- * are not added. What has not changed is the same object as before, so Preact does not render it again.
+ * The data with the new state of each object that occurs in it, wherever it occurs. Fields that the data did not ask
+ * for are not added. What has not changed is the same object as before, so Preact does not render it again.
  */
 export function patch<Data>(data: Data, updates: Updates): Data {
   if (updates.size === 0) return data;

@@ -10,8 +10,8 @@ interface Message {
 }
 
 /**
- * Opens the subscription `live` over server-sent events. Returns a function that closes it. `LiveConnection` decides when to
- * connect again.
+ * Opens the subscription `live` over server-sent events. Returns a function that closes it. `LiveConnection` decides
+ * when to connect again.
  */
 export function openStream(watch: FullWatch, events: StreamEvents): () => void {
   const closing = new AbortController();

@@ -25,8 +25,8 @@ export const ActionPage = graphql(
 export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']>;
 
 /**
- * The jobs that the action made or changed: those that wait for the resume of a queue, and all by their state. The numbers of
- * the action are as of the same moment; the live stream does not change them.
+ * The jobs that the action made or changed: those that wait for the resume of a queue, and all by their state. The
+ * numbers of the action are as of the same moment; the live stream does not change them.
  */
 export const ActionJobs = graphql(`
   query ActionJobs($id: ID!, $isCounted: Boolean!) {

@@ -18,8 +18,8 @@ export async function reachOf({ fingerprint, queue }: { fingerprint: string; que
 }
 
 /**
- * "Known, leave it": hides a cause for all people of the account until it occurs again, or shows it again. If other queues
- * have it, too, the page asks before it.
+ * "Known, leave it": hides a cause for all people of the account until it occurs again, or shows it again. If other
+ * queues have it, too, the page asks before it.
  */
 export async function setDismissed(
   { fingerprint }: { fingerprint: string },

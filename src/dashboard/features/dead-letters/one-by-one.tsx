@@ -25,8 +25,8 @@ import { deadPath, type useDeadFilter } from './use-dead-filter.ts';
 const PAGE = 50;
 
 /**
- * Each dead letter, the last that died first; `nothing` if there is none. What is replayed here stays until the list is asked
- * for again, the last one too.
+ * Each dead letter, the last that died first; `nothing` if there is none. What is replayed here stays until the list is
+ * asked for again, the last one too.
  */
 export function OneByOne({
   url: { filter, forApi, key },

@@ -22,7 +22,10 @@ export function targetOfCause(
   };
 }
 
-/** Everything that the filter lets through, of all queues in one action. Causes that were left out are of queues that have others here. */
+/**
+ * Everything that the filter lets through, of all queues in one action.
+ * Causes that were left out are of queues that have others here.
+ */
 export function targetOfAll(causes: readonly CauseRow[], filter: DeadLetterFilter): ReplayTarget {
   const { replayed: _, ...rest } = filter;
   const queues = new Map(causes.flatMap(({ queue }) => (queue === null ? [] : [[queue.id, queue] as const])));

@@ -29,7 +29,10 @@ const WHOLE = '';
 /** Fields that show their problem themselves. */
 const FIELDS: readonly string[] = ['name', 'webhookUrl', 'copyOf', ...LIMITS.map(({ name }) => name)];
 
-/** The typed texts, by the queue that is copied. They outlive the page, so that leaving it loses nothing; closing the tab forgets them. */
+/**
+ * The typed texts, by the queue that is copied. They outlive the page, so that leaving it loses nothing;
+ * closing the tab forgets them.
+ */
 const drafts = new Map<string, Readonly<Record<string, string>>>();
 
 /** Three answers define a queue; everything else has a value of the defaults, of a template or of another queue. */

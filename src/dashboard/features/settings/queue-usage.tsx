@@ -9,7 +9,11 @@ import { many, number, percent, time } from '../../words/format.ts';
 import { nameOfMonth } from './model/usage.ts';
 import { UsageOfQueues } from './operations.ts';
 
-/** The attempts of a month by queue. @param present the present month, YYYY-MM @param past months with attempts, the newest first */
+/**
+ * The attempts of a month by queue.
+ * @param present the present month, YYYY-MM
+ * @param past months with attempts, the newest first
+ */
 export function QueueUsage({ present, past }: { present: string; past: readonly string[] }) {
   const [month, setMonth] = useState(present);
   const asked = useQuery(query(UsageOfQueues, { month }));

@@ -21,7 +21,10 @@ export interface ComboboxOptions {
   onText: (text: string) => void;
   /** Whether look-ups may still change the options. */
   isSearching: boolean;
-  /** Takes an option; -1 if none was marked. Returns true if the list stays open, as the next choice follows from this one. */
+  /**
+   * Takes an option; -1 if none was marked. Returns true if the list stays open,
+   * as the next choice follows from this one.
+   */
   choose: (index: number) => boolean;
   /** The list cannot be closed, and its first option is marked until another one is. */
   isAlwaysOpen?: boolean;

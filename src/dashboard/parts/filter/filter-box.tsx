@@ -11,8 +11,9 @@ const FilterInput = lazy(() => afterFirstRead(() => import('./filter-input.tsx')
 const Views = late(() => import('./saved-views.tsx'));
 
 /**
- * Chips and one input. Text, chips and URL are one filter; what is chosen holds at once. `Enter` adds, `Tab` completes, `⌫`
- * makes the last chip text again. The input with suggestions is loaded late: until it is there, a plain input takes the text.
+ * Chips and one input. Text, chips and URL are one filter; what is chosen holds at once. `Enter` adds, `Tab` completes,
+ * `⌫` makes the last chip text again. The input with suggestions is loaded late: until it is there, a plain input takes
+ * the text.
  */
 export function FilterBox<T extends Table>({ inputRef, isSearching = false, ...props }: FilterBoxProps<T>) {
   // The words of the table go in and out together with it.

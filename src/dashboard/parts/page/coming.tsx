@@ -6,8 +6,8 @@ let typed = '';
 export const typedMeanwhile = () => typed;
 
 /**
- * Stands for an overlay whose script is still being loaded, and takes the keys that are meant for it: `p` for the palette
- * must neither pause the queue below nor land in the field that had the focus.
+ * Stands for an overlay whose script is still being loaded, and takes the keys that are meant for it: `p` for the
+ * palette must neither pause the queue below nor land in the field that had the focus.
  */
 export function Coming({ onClose }: { onClose: () => void }) {
   useLayoutEffect(() => {

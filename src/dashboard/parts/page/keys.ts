@@ -23,8 +23,8 @@ export interface Command {
 const commands = createStore<readonly (readonly Command[])[]>([]);
 
 /**
- * Registers commands while the component is mounted, from the moment in which the page shows it: Preact runs effects up to a
- * tenth of a second later. The functions may change with each render; the list of keys and labels is what counts.
+ * Registers commands while the component is mounted, from the moment in which the page shows it: Preact runs effects up
+ * to a tenth of a second later. The functions may change with each render; the list of keys and labels is what counts.
  */
 export function useCommands(list: readonly Command[]): void {
   const rights = useRights();

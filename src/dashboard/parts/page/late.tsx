@@ -7,8 +7,8 @@ const UNREACHED = 'The service cannot be reached; try again in a moment.';
 const GONE = 'The service cannot be reached, or has a new version of this page.';
 
 /**
- * Loads the script of a dialog, a menu or a panel when it is first opened. If it cannot be fetched, a message says so and the
- * page stays as it is.
+ * Loads the script of a dialog, a menu or a panel when it is first opened. If it cannot be fetched, a message says so
+ * and the page stays as it is.
  * @param frame around what stands there meanwhile, which takes the keys
  */
 export function late<Props extends { onClose: () => void }>(
@@ -47,7 +47,10 @@ export function late<Props extends { onClose: () => void }>(
   };
 }
 
-/** Browsers remember that a script could not be fetched, until the page is loaded again, so without a stream this is asked first. */
+/**
+ * Browsers remember that a script could not be fetched, until the page is loaded again,
+ * so without a stream this is asked first.
+ */
 async function isReached(): Promise<boolean> {
   if (liveState.get().staleSince === null) return true;
   return fetch(document.baseURI, { method: 'HEAD' }).then(

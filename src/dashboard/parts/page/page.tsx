@@ -15,8 +15,8 @@ export interface Crumb {
 const TITLE_MS = 10_000;
 
 /**
- * A screen: crumbs left, actions right, then sign, h1 and one or two lines. The h1 is a sentence that answers the screen's
- * question. On arrival it has the focus; after "back", the link that was followed has it.
+ * A screen: crumbs left, actions right, then sign, h1 and one or two lines. The h1 is a sentence that answers the
+ * screen's question. On arrival it has the focus; after "back", the link that was followed has it.
  */
 export function Page({
   title,

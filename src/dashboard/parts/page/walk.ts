@@ -28,7 +28,10 @@ export function focusedRow(): string | null {
   return document.activeElement?.closest<HTMLElement>('main [data-row]')?.dataset.row ?? null;
 }
 
-/** Gives the focus to a row, by its `data-row`: a button that is about to go cannot keep it. `j` and `k` walk on from there. */
+/**
+ * Gives the focus to a row, by its `data-row`: a button that is about to go cannot keep it.
+ * `j` and `k` walk on from there.
+ */
 export function focusRow(row: string): void {
   const link = document.querySelector<HTMLElement>(`main [data-row="${CSS.escape(row)}"] .rowlink`);
   link?.focus({ preventScroll: true });

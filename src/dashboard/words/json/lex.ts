@@ -1,8 +1,8 @@
 import { TURNING } from '../format.ts';
 
 /**
- * Reads JSON without changing it: the tokens are positions in the source text, so numbers beyond 2^53, duplicate keys and
- * escapes stay as they were published. `JSON.parse` would change all three.
+ * Reads JSON without changing it: the tokens are positions in the source text, so numbers beyond 2^53, duplicate keys
+ * and escapes stay as they were published. `JSON.parse` would change all three.
  */
 export type TokenKind = 'key' | 'text' | 'number' | 'word' | 'mark';
 
@@ -233,8 +233,8 @@ export function positionOf(text: string, at: number): { line: number; column: nu
 }
 
 /**
- * The value at a path such as `items.0.sku`; a backslash escapes a dot, and `*` is any element of a list. Of several values,
- * as with duplicate keys, the last one.
+ * The value at a path such as `items.0.sku`; a backslash escapes a dot, and `*` is any element of a list. Of several
+ * values, as with duplicate keys, the last one.
  */
 export function rangeOfPath({ values }: Lexed, path: string): ValueRange | null {
   const names = path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '.'));

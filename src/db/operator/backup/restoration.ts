@@ -82,8 +82,8 @@ const ofJob = `exists (select from job j join queue q on q.account_id = j.accoun
 // A queue that was removed is in no account.
 const ofNoOtherQueue = 'not exists (select from queue q where q.id = r.queue_id and q.account_id <> r.account_id)';
 /**
- * Which rows belong to the accounts $2, whose rows they follow; in other tables that is decided by `account_id`. A file that
- * was not made by `backup` could have rows of accounts that are here already.
+ * Which rows belong to the accounts $2, whose rows they follow; in other tables that is decided by `account_id`. A file
+ * that was not made by `backup` could have rows of accounts that are here already.
  */
 const OWN: Readonly<Record<string, string>> = {
   account: 'r.id = any ($2)',
@@ -182,8 +182,8 @@ export class Restoration {
   }
 
   /**
-   * Decides who is the operator before any account is restored: a marked account of the backup stays marked if none is marked
-   * here. @param gives whether the operator's account of this database gives its role up to that of the backup
+   * Decides who is the operator before any account is restored: a marked account of the backup stays marked if none is
+   * marked here. @param gives whether the operator's account of this database gives its role up to that of the backup
    */
   async decideOperator(gives: boolean): Promise<void> {
     await this.#client.query(
@@ -296,7 +296,9 @@ export function presentAccount(db: Database, ids: readonly string[]): Promise<Pr
   return db.one<PresentAccount & Record<string, unknown>>(PRESENT, [ids]);
 }
 
-/** Whether the statistics have all attempts until then, so that attempts of a backup from then are not counted again. */
+/**
+ * Whether the statistics have all attempts until then, so that attempts of a backup from then are not counted again.
+ */
 export async function areStatisticsPast(db: Database, moment: string, retentionMs: number): Promise<boolean> {
   const row = await db.one<{ past: boolean }>(
     `select jobferry_stats_until($1 * interval '1 ms') >= $2::timestamptz as past`,

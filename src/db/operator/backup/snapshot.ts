@@ -23,7 +23,8 @@ const ROWS = 500;
 const CHARACTERS = 4 * 1024 * 1024;
 /**
  * Each page is read by an index. Planners take the whole of a table of 20 000 jobs for cheaper than 500 look-ups in it
- * (PostgreSQL 15 to 17), and read it again for each page. A plan that has to scan looks expensive enough to be compiled then.
+ * (PostgreSQL 15 to 17), and read it again for each page. A plan that has to scan looks expensive enough to be compiled
+ * then.
  */
 const BY_INDEX = 'set local enable_seqscan = off; set local jit = off';
 
@@ -153,8 +154,8 @@ export class Snapshot {
   }
 
   /**
-   * Rows whose first key column has the value. The range of two columns makes the planner use the index that begins with
-   * the first one; with "account_id = $1" it could read the primary key, which has the rows of all accounts.
+   * Rows whose first key column has the value. The range of two columns makes the planner use the index that begins
+   * with the first one; with "account_id = $1" it could read the primary key, which has the rows of all accounts.
    */
   #of(table: BackedUpTable, column: string, id: string) {
     return this.#pages(table, `t.${column} <= $1`, [[column, 'text', id], ...table.key], id);

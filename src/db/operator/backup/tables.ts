@@ -33,7 +33,9 @@ export const OF_QUEUE: readonly BackedUpTable[] = [
   { name: 'queue_completed', key: [time('created_bucket')] },
 ];
 
-/** Sums of attempts that the statistics do not have yet when the backup is made. A restore adds them to the statistics. */
+/**
+ * Sums of attempts that the statistics do not have yet when the backup is made. A restore adds them to the statistics.
+ */
 export const RECENT_STATS: BackedUpTable = { name: 'recent_stats', key: [] };
 export const RECENT_COMPLETED: BackedUpTable = { name: 'recent_completed', key: [] };
 

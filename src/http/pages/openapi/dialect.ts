@@ -2,8 +2,8 @@
 const DATA = new Set(['example', 'examples', 'default', 'enum', 'value']);
 
 /**
- * Converts schemas from OpenAPI 3.0, which the generator writes, to 3.1, which has webhooks. In 3.1 a schema is plain JSON
- * Schema: instead of `nullable`, null is one of the types.
+ * Converts schemas from OpenAPI 3.0, which the generator writes, to 3.1, which has webhooks. In 3.1 a schema is plain
+ * JSON Schema: instead of `nullable`, null is one of the types.
  */
 export function toJsonSchema(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(toJsonSchema);

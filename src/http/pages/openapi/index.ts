@@ -42,9 +42,9 @@ const TAGS = [
 ];
 
 /**
- * OpenAPI does not allow two paths that differ only in the names of their parameters. The contract has such a pair: publish
- * takes the name of a queue, and the job list its id. In the document they are one path, and each operation describes its
- * parameter.
+ * OpenAPI does not allow two paths that differ only in the names of their parameters. The contract has such a pair:
+ * publish takes the name of a queue, and the job list its id. In the document they are one path, and each operation
+ * describes its parameter.
  */
 const SHARED_PATH = '/v1/queues/{queue}/jobs';
 const SHARED_PARAMETER: Readonly<Record<string, string>> = {

@@ -15,7 +15,9 @@ const HEADERS: Readonly<Record<string, object>> = {
   503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
 };
 
-/** Adds tags, security, examples and headers to a generated operation, and removes answers that the route never sends. */
+/**
+ * Adds tags, security, examples and headers to a generated operation, and removes answers that the route never sends.
+ */
 export const completeOperation: Mapper = (operation, route) => {
   const id = operation.operationId as OperationId;
   const metadata = route.metadata as RouteMetadata | undefined;
@@ -40,7 +42,9 @@ interface Answer {
 
 const TAKES_ANY_TYPE: ReadonlySet<BodyRule> = new Set(['glanced', 'ignored']);
 
-/** A route that reads no body never refuses one. A route that discards the body limits its size and accepts any type. */
+/**
+ * A route that reads no body never refuses one. A route that discards the body limits its size and accepts any type.
+ */
 function mayAnswer(status: number, metadata: RouteMetadata | undefined): boolean {
   if (status === 413) return metadata !== undefined;
   if (status === 415) return metadata !== undefined && !TAKES_ANY_TYPE.has(metadata.body);

@@ -105,8 +105,8 @@ export function addSample(samples: readonly Sample[], sample: Sample): readonly 
 }
 
 /**
- * Items per second over the last 10 s. Until the page has seen 2 s of it, as after a reload, the average since the start.
- * Null before anything was processed.
+ * Items per second over the last 10 s. Until the page has seen 2 s of it, as after a reload, the average since the
+ * start. Null before anything was processed.
  */
 export function rateOfAction(action: ActionState, samples: readonly Sample[], now: number): number | null {
   if (action.processed === 0) return null;

@@ -16,7 +16,10 @@ export interface Share {
   chip?: JobChip;
 }
 
-/** The server finds the jobs of an action by an index up to this number; beyond it, it would read all jobs of the account. */
+/**
+ * The server finds the jobs of an action by an index up to this number;
+ * beyond it, it would read all jobs of the account.
+ */
 export const MOST_COUNTED = 20_000;
 
 /** Whether the jobs of the action go on after it. The jobs of the other kinds are cancelled. */

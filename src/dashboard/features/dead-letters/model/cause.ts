@@ -34,7 +34,9 @@ export interface CauseNow extends Omit<Cause, 'fingerprint' | 'queue' | 'sample'
   sample: Pick<NonNullable<Cause['sample']>, 'lastAttempt'> | null;
 }
 
-/** The last text of the receiver or the worker in one line, else the error. It is unknown without the right to see it. */
+/**
+ * The last text of the receiver or the worker in one line, else the error. It is unknown without the right to see it.
+ */
 export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>, isVisible = true): string {
   const line = firstLineOf(sample?.lastAttempt?.responseBody);
   if (line !== '') return line;
@@ -43,8 +45,8 @@ export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'
 }
 
 /**
- * `mended`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min. `over`:
- * none did, and the receiver was well in the last hour.
+ * `mended`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min.
+ * `over`: none did, and the receiver was well in the last hour.
  */
 export type CauseCondition = 'mended' | 'over' | 'recent' | 'unknown';
 
@@ -79,7 +81,10 @@ interface Reach {
 /** The dead letters that are hidden when a cause is dismissed: not those that are hidden already. */
 export const hiddenBy = (fingerprint: string) => ({ fingerprints: [fingerprint], replayed: false, dismissed: false });
 
-/** Names all else that is hidden when a cause is dismissed in the row of a queue: "106 dead letters in digests, geo and 2 more queues"; null if nothing is. */
+/**
+ * Names all else that is hidden when a cause is dismissed in the row of a queue:
+ * "106 dead letters in digests, geo and 2 more queues"; null if nothing is.
+ */
 export function reachBesides(group: Reach | undefined, queueId: string | null): string | null {
   const others = group?.queues.filter(({ queue }) => queue?.id !== queueId) ?? [];
   if (group === undefined || others.length === 0) return null;
@@ -98,12 +103,17 @@ export function newCauses<Cause extends { firstSeen: string }>(causes: readonly 
   return found.size * 2 > causes.length ? new Set() : found;
 }
 
-/** The causes that are shown of one queue, the largest. One more is asked for, which tells whether a queue has others. */
+/**
+ * The causes that are shown of one queue, the largest. One more is asked for, which tells whether a queue has others.
+ */
 const MOST_OF_QUEUE = 20;
 /** The server returns at most so many, of all queues. */
 const MOST_CAUSES = 100;
 
-/** The causes to show of those that the server returned, and whether they are all there are; if not, what is counted of them is a lower bound. */
+/**
+ * The causes to show of those that the server returned, and whether they are all there are;
+ * if not, what is counted of them is a lower bound.
+ */
 export function causesToShow<Of extends { queue: { id: string } | null }>(
   returned: readonly Of[],
 ): { causes: readonly Of[]; isAll: boolean } {

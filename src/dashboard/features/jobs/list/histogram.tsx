@@ -23,8 +23,8 @@ const WIDTH = 1152;
 const TICKS = 5;
 
 /**
- * When the matching jobs were published. Drag a range, click a bar, or press `Shift` with an arrow key: the list shows that
- * range only.
+ * When the matching jobs were published. Drag a range, click a bar, or press `Shift` with an arrow key: the list shows
+ * that range only.
  */
 export function Histogram({
   filter,
@@ -57,7 +57,10 @@ export function Histogram({
   return <Bars points={points} filter={filter} url={url} onRange={onRange} />;
 }
 
-/** The jobs of an earlier time in the same bars, as far as they are kept; null without a comparison, or before they are read. */
+/**
+ * The jobs of an earlier time in the same bars, as far as they are kept;
+ * null without a comparison, or before they are read.
+ */
 function useThen(filter: JobsFilter, q: string, starts: readonly number[], bucketMs: number) {
   const comparison = useComparison();
   const shift = comparison?.ms ?? 0;

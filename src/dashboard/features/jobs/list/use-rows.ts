@@ -11,8 +11,8 @@ export interface Rows {
 }
 
 /**
- * The rows to show. While something is ticked or peeked at, or the pointer was in the table within 2 s, the rows and their
- * order stay: values change, rows that are gone are dimmed, and new ones wait.
+ * The rows to show. While something is ticked or peeked at, or the pointer was in the table within 2 s, the rows and
+ * their order stay: values change, rows that are gone are dimmed, and new ones wait.
  */
 export function useFrozenRows(loaded: readonly ListedJob[] | undefined, page: string, isHeld: boolean) {
   const pointerAt = useRef(Number.NEGATIVE_INFINITY);

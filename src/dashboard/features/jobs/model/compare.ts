@@ -13,7 +13,9 @@ export interface Comparison extends Diff {
   isEqual: boolean;
 }
 
-/** JSON is compared by its members and items with all digits, whatever space is between them; other text by its lines. */
+/**
+ * JSON is compared by its members and items with all digits, whatever space is between them; other text by its lines.
+ */
 export function compareTexts(from: string, to: string): Comparison {
   const [a, b] = [jsonLines(from), jsonLines(to)];
   const isEqual = from === to;
@@ -39,8 +41,8 @@ export function sentenceOfComparison(what: string, { removed, added, isEqual }: 
 }
 
 /**
- * Sentence on the answers to two attempts. What was not compared is not called equal: an answer that never came, another
- * code, and what is not stored of a body.
+ * Sentence on the answers to two attempts. What was not compared is not called equal: an answer that never came,
+ * another code, and what is not stored of a body.
  */
 export function sentenceOfAnswers(from: Answered, to: Answered, diff: Comparison): string {
   const silent = [from, to].filter(isSilent).length;

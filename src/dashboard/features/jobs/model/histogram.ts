@@ -39,8 +39,8 @@ export function filterThen({ created, ...filter }: JobFilter, ms: number): JobFi
 }
 
 /**
- * The part of a brushed range that lies within the filter's: the first bar may begin before it, the last one end after it.
- * Times are in RFC 3339.
+ * The part of a brushed range that lies within the filter's: the first bar may begin before it, the last one end after
+ * it. Times are in RFC 3339.
  */
 export function brushedRange(
   { from, to }: { from: string; to: string },

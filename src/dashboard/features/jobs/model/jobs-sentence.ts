@@ -4,7 +4,10 @@ import { type Count, number } from '../../../words/format.ts';
 import type { JobState } from '../../../words/words.ts';
 import type { JobsByState } from '../operations/jobs.ts';
 
-/** How many jobs are in each state; a state without jobs is left out. Those of the dead that were cancelled or replayed are counted apart. */
+/**
+ * How many jobs are in each state; a state without jobs is left out.
+ * Those of the dead that were cancelled or replayed are counted apart.
+ */
 export type ByState = Partial<Record<JobState | 'CANCELLED' | 'REPLAYED', number>>;
 
 /** Those that were replayed; none if the filter wants others. */

@@ -23,7 +23,9 @@ import {
 } from '../model/timeline.ts';
 import { type DeathGroup, type QueueOfPage, QueuesPage, QueueTimelines } from '../operations/queues.ts';
 
-/** Queues on one page, as many as one request may ask for with all that a row shows (`test/graphql/dashboard-prices`). */
+/**
+ * Queues on one page, as many as one request may ask for with all that a row shows (`test/graphql/dashboard-prices`).
+ */
 export const PAGE = 90;
 /** Numbers over time are counted by the server in spans of five minutes; a minute late is soon enough. */
 const EVERY_MS = 60_000;
@@ -83,8 +85,8 @@ export function useQueues({ search, after }: Place) {
 }
 
 /**
- * Asks again when the live stream has a queue that the list of all queues has not, and when the shell counts other queues,
- * as of a queue that was deleted. Null if the list is a part.
+ * Asks again when the live stream has a queue that the list of all queues has not, and when the shell counts other
+ * queues, as of a queue that was deleted. Null if the list is a part.
  */
 function useNewQueues(listed: readonly QueueOfPage[] | null, refetch: () => unknown): void {
   const latest = useRef({ listed, refetch });

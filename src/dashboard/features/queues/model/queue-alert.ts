@@ -8,7 +8,10 @@ const UNAUTHORIZED_PERCENT = 5;
 const BEHIND_SECONDS = 60;
 const HELD_SECONDS = 60;
 
-/** Returns the rule that tells of this condition when it comes again; null for a condition that a person has chosen, or that is none. */
+/**
+ * Returns the rule that tells of this condition when it comes again;
+ * null for a condition that a person has chosen, or that is none.
+ */
 export function alertOfCondition(
   condition: Condition,
   queue: Pick<QueueNow, 'health'> & { id: string; name: string },

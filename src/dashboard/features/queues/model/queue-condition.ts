@@ -36,7 +36,10 @@ export interface Flow {
   moves: boolean;
   /** No attempt ended between this moment and the present bucket, in milliseconds. */
   quietSince: number | null;
-  /** No attempt ended in the whole time of the numbers, so that `quietSince` is its start, when there may have been no queue. */
+  /**
+   * No attempt ended in the whole time of the numbers, so that `quietSince` is its start,
+   * when there may have been no queue.
+   */
   isUnseen?: true;
   /** When the last attempt ended, exactly; null if it was not asked for, or there is none. */
   lastAt: string | null;
@@ -114,7 +117,10 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
   return flow.moves || now - (lastAtOf(flow) ?? 0) < IDLE_AFTER_MS ? 'moving' : 'idle';
 }
 
-/** "Its breaker is open since 15:21:12: 14 answers in a row failed, the last was “HTTP 500”. The next probe is at 15:25:02." */
+/**
+ * "Its breaker is open since 15:21:12: 14 answers in a row failed, the last was “HTTP 500”.
+ * The next probe is at 15:25:02."
+ */
 export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
   const openedAt = breaker?.openedAt ?? hold?.since ?? '';
   const last = hold?.reason == null ? '' : `, the last was ${quote(hold.reason)}`;
@@ -129,8 +135,8 @@ export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
 }
 
 /**
- * Whether a person can do something about the hold. The next probe of a breaker may be due already: it is in flight, or waits for
- * a job, which may be held for longer. A paused queue has none.
+ * Whether a person can do something about the hold. The next probe of a breaker may be due already: it is in flight, or
+ * waits for a job, which may be held for longer. A paused queue has none.
  */
 export function mayEndHold({ hold, paused, depth }: QueueNow, now: number): boolean {
   if (hold?.byBreaker !== true) return hold !== null;
@@ -167,7 +173,9 @@ function lastAtOf({ lastAt, moves, quietSince }: Flow): number | null {
   return moves ? null : quietSince;
 }
 
-/** As `lastAtOf`, but not before the first of the jobs that wait, where no attempt is known: the queue may be younger. */
+/**
+ * As `lastAtOf`, but not before the first of the jobs that wait, where no attempt is known: the queue may be younger.
+ */
 function quietFrom({ depth, oldestDueSeconds, ackTimeout }: QueueNow, flow: Flow, now: number): number | null {
   const last = lastAtOf(flow);
   if (last === null || flow.lastAt !== null || flow.isUnseen !== true) return last;
@@ -207,7 +215,10 @@ export function needsLook(condition: Condition): boolean {
   return !['deleted', 'moving', 'waiting', 'idle'].includes(condition);
 }
 
-/** Order of the queues that need attention: the worst first, then by failed attempts and waiting jobs, then by the oldest due job. */
+/**
+ * Order of the queues that need attention: the worst first, then by failed attempts and waiting jobs,
+ * then by the oldest due job.
+ */
 export function compareTrouble(
   a: { condition: Condition; queue: QueueNow },
   b: { condition: Condition; queue: QueueNow },
@@ -280,8 +291,8 @@ export function awaitingText(queue: QueueNow, flow: Flow, view: View): Phrase {
 }
 
 /**
- * Says what outweighs the failures of the hour, as in "It failed until 15:21:12; all 80 attempts since succeeded." Returns
- * null if nothing does.
+ * Says what outweighs the failures of the hour, as in "It failed until 15:21:12; all 80 attempts since succeeded."
+ * Returns null if nothing does.
  */
 export function recoveryText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
   const last = health?.lastFailure ?? null;

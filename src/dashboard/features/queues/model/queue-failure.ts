@@ -7,7 +7,10 @@ import { attemptsOf, momentOf, type QueueNow } from './queue-condition.ts';
 
 type Health = Pick<QueueNow, 'health'>;
 
-/** The cause that most of the failed attempts have in common, as the start of a sentence; null if there is none, or it is not known. */
+/**
+ * The cause that most of the failed attempts have in common, as the start of a sentence;
+ * null if there is none, or it is not known.
+ */
 export function commonCause({ health }: Health): string | null {
   if (health === null) return null;
   const { lastFailure } = health;

@@ -23,7 +23,10 @@ export interface Problem {
   rest: Phrase;
 }
 
-/** The first line of the queue's page, cut after its condition: "The receiver answered 500: | all 100 attempts of the last hour failed." */
+/**
+ * The first line of the queue's page, cut after its condition: "The receiver answered 500: | all 100 attempts of the
+ * last hour failed."
+ */
 export function problemOf(queue: QueueNow, flow: Flow, view: View): Problem {
   const pieces = sentenceOfQueue(queue, flow, view);
   const endIn = (piece: Phrase[number] | undefined) => (typeof piece === 'string' ? piece.search(/[:.] /) : -1);

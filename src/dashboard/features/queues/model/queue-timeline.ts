@@ -24,8 +24,8 @@ export interface QueueCharts {
 }
 
 /**
- * Values by bucket. Rates of the bucket that has not ended are of the time that has passed; they are left out until half
- * of it has, as they would jump.
+ * Values by bucket. Rates of the bucket that has not ended are of the time that has passed; they are left out until
+ * half of it has, as they would jump.
  */
 export function queueCharts(
   timeline: readonly AttemptsPoint[],
@@ -114,7 +114,9 @@ export const sumShown = (values: Values) =>
 const shownOr = (value: number | null, shown: (value: number) => string) =>
   value === null ? 'not known' : shown(value);
 
-/** The time since which changes of the queue are of interest: since its charts began, and an hour before its causes did. */
+/**
+ * The time since which changes of the queue are of interest: since its charts began, and an hour before its causes did.
+ */
 export function changesSince({
   timeline,
   errorGroups,

@@ -201,7 +201,10 @@ export function lastAccepted(
   return { text: spanText(health?.acceptedAt ?? null, view), sub };
 }
 
-/** Receivers whose queues fail first, most of them, then those that accept nothing, and those that rejected most; else by name. */
+/**
+ * Receivers whose queues fail first, most of them, then those that accept nothing, and those that rejected most;
+ * else by name.
+ */
 export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[] {
   const rank = (receiver: Receiver) =>
     ({ fails: 0, nothing: 1, held: 2, untried: 2, pressure: 2, paused: 3, none: 4 })[trouble(receiver) ?? 'none'];
@@ -212,7 +215,9 @@ export function worstReceivers<R extends Receiver>(receivers: readonly R[]): R[]
   );
 }
 
-/** The answer of the list: "2 of 7 receivers have failing queues, 1 accepts nothing." The rows count the same queues. */
+/**
+ * The answer of the list: "2 of 7 receivers have failing queues, 1 accepts nothing." The rows count the same queues.
+ */
 export function headlineOfReceivers(receivers: readonly Receiver[], isAll: boolean): string {
   if (receivers.length === 0) return 'No receivers yet.';
   const failing = receivers.filter(({ health }) => failingOf(health) > 0).length;

@@ -64,7 +64,10 @@ export const RECENT_BUCKET_SECONDS = 300;
 const BUCKET_MS = RECENT_BUCKET_SECONDS * 1000;
 /** The flow is that of the present bucket; with the one before it, until so much of it has passed. */
 const LEAST_FLOW_MS = 60_000;
-/** So many recent points are asked for: the two of the flow, one for a clock that is a little off, and one more to see what is quiet. */
+/**
+ * So many recent points are asked for: the two of the flow, one for a clock that is a little off,
+ * and one more to see what is quiet.
+ */
 export const RECENT_BUCKETS = 4;
 
 export function recentStart(now: number): number {
@@ -77,7 +80,8 @@ export const attemptsIn = ({ success, failed, nacked, deferred }: Outcomes) => s
  * Jobs per second that come and leave, how late they are, and whether attempts end.
  * @param points of 300 s each
  * @param now when they were counted
- * @param lastMinute jobs that were published in the minute before: a burst does not go on for as long as the points last
+ * @param lastMinute jobs that were published in the minute before: a burst does not go on for as long as the points
+ * last
  */
 export function flowOf(points: readonly FlowPoint[], now: number, lastMinute?: number): Flow {
   const latest = latestOf(points, now);
@@ -126,7 +130,10 @@ export function outcomeOf(points: readonly Point[]): { all: number; failed: numb
   };
 }
 
-/** The points of several queues as those of one, in the order of time. Percentiles cannot be summed, so they are left out. */
+/**
+ * The points of several queues as those of one, in the order of time.
+ * Percentiles cannot be summed, so they are left out.
+ */
 export function sumOfPoints(all: Iterable<readonly Point[]>): Point[] {
   const sums = new Map<string, Point>();
   for (const points of all) {

@@ -2,8 +2,8 @@ import { Cause, ChangeEntry, JobRow, QueueNow } from '../../../schema/fragments.
 import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 /**
- * A queue with its charts. What flows in the last minutes is asked for by itself only if the charts have longer spans. The
- * number of dead letters is that of their groups.
+ * A queue with its charts. What flows in the last minutes is asked for by itself only if the charts have longer spans.
+ * The number of dead letters is that of their groups.
  */
 export const QueuePage = graphql(
   `
@@ -38,7 +38,10 @@ export const QueueThen = graphql(`
 `);
 export type PointThen = NonNullable<ResultOf<typeof QueueThen>['queue']>['timeline'][number];
 
-/** The newest changes of a queue, and the releases that began: for the ticks of its charts, and for the hour before its causes of death. */
+/**
+ * The newest changes of a queue, and the releases that began:
+ * for the ticks of its charts, and for the hour before its causes of death.
+ */
 export const ChangesOfQueue = graphql(
   `
   query ChangesOfQueue($id: ID!, $at: TimeRangeInput!) {
@@ -60,7 +63,10 @@ export const LatestJobs = graphql(
 
 export type LatestJob = ResultOf<typeof LatestJobs>['jobs']['nodes'][number];
 
-/** Since when the warnings of a queue have been there. Asked for only if it has some: the server reads a day of statistics. */
+/**
+ * Since when the warnings of a queue have been there. Asked for only if it has some:
+ * the server reads a day of statistics.
+ */
 export const WarningsSince = graphql(`
   query WarningsSince($name: String!) { queue(name: $name) { id health { warnings { warning firstSeen } } } }
 `);

@@ -23,8 +23,9 @@ export const QueuesPage = graphql(
 export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number];
 
 /**
- * The bars of the sparklines, and what jobs died of: the largest groups for Overview, and their sums for the table. They are
- * a request of their own, as three days of a hundred queues take a while. Another one has the bars of an earlier time.
+ * The bars of the sparklines, and what jobs died of: the largest groups for Overview, and their sums for the table.
+ * They are a request of their own, as three days of a hundred queues take a while. Another one has the bars of an
+ * earlier time.
  */
 export const QueueTimelines = graphql(`
   query QueueTimelines(

@@ -20,7 +20,10 @@ import { problemOf, problemOfSeveral, type WayOut, wayOutOf, wayOutOfSeveral } f
 import { LastOfQueue } from '../operations/queues.ts';
 import { SeveralButtons } from '../several/several-buttons.tsx';
 
-/** The queues that need attention, the worst first, each with its sentence and one button; those of one receiver together. */
+/**
+ * The queues that need attention, the worst first, each with its sentence and one button;
+ * those of one receiver together.
+ */
 export function Problems({ troubles, hidden }: { troubles: readonly Trouble<ListedQueue>[]; hidden: number }) {
   const [, navigate] = useLocation();
   const shown = troubles.map(shownOf);

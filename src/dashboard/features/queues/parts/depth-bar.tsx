@@ -14,8 +14,8 @@ const STATES: readonly (readonly [state: keyof Jobs, word: string, className: st
 ];
 
 /**
- * Open jobs by state, in fixed order. In a list, `longest` is the sum of the fullest queue, and the length grows with the
- * logarithm of the sum; alone, the bar is as wide as its place. Their number stands beside the bar, always.
+ * Open jobs by state, in fixed order. In a list, `longest` is the sum of the fullest queue, and the length grows with
+ * the logarithm of the sum; alone, the bar is as wide as its place. Their number stands beside the bar, always.
  */
 export function DepthBar({ depth, longest, isBig = false }: { depth: Depth; longest?: number; isBig?: boolean }) {
   const states = STATES.filter(([state]) => depth[state] > 0);

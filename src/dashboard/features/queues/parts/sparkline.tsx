@@ -16,8 +16,8 @@ const HEIGHT = 24;
 const LEAST = 1;
 
 /**
- * Bars over time, with those of an earlier time as a line: work grey, failed red, deferred violet, stacked. No axis; `label` is one
- * sentence that says it all.
+ * Bars over time, with those of an earlier time as a line: work grey, failed red, deferred violet, stacked. No axis;
+ * `label` is one sentence that says it all.
  */
 export const Sparkline = memo(function Sparkline({
   bars,

@@ -44,7 +44,10 @@ function ghostLine(ghost: Ghost | null, what: string, values: (ghost: Ghost) => 
     : [{ label: `${what} ${ghost.word}`, colour: '--ink-2', isGhost: true, ...change, values: values(ghost) }];
 }
 
-/** The charts: jobs in and out, outcomes, durations and lateness. The window, the span and the comparison are in the URL. */
+/**
+ * The charts: jobs in and out, outcomes, durations and lateness.
+ * The window, the span and the comparison are in the URL.
+ */
 export default function QueueCharts({
   queue,
   page: { asked, flow, charts, bucketMs },

@@ -17,7 +17,10 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
   { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
 ];
 
-/** Links to rare actions on a queue. They are in the settings, with their price. Behind `…` is a dialog, which opens there at once. */
+/**
+ * Links to rare actions on a queue. They are in the settings, with their price.
+ * Behind `…` is a dialog, which opens there at once.
+ */
 export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: () => void; onExamine: () => void }) {
   const id = useId();
   const rights = useRights();

@@ -10,7 +10,10 @@ import { ChangesOfQueue, type QueueOfPage } from '../operations/queue.ts';
 
 const EVERY_MS = 30_000;
 
-/** The newest changes of a queue, and the releases that took over, since its charts began, and since an hour before its causes of death did. */
+/**
+ * The newest changes of a queue, and the releases that took over, since its charts began,
+ * and since an hour before its causes of death did.
+ */
 export function useChanges(queue: Pick<QueueOfPage, 'id' | 'timeline' | 'errorGroups'>) {
   const { id } = queue;
   const isPaused = useIsPaused();
@@ -24,7 +27,9 @@ export function useChanges(queue: Pick<QueueOfPage, 'id' | 'timeline' | 'errorGr
   return useMemo(() => data && [...data.auditLog.nodes, ...releaseEntries(data.releases)], [data]);
 }
 
-/** The changes of a queue as ticks of its charts. Those with a release lead to the changes of the account, which has it. */
+/**
+ * The changes of a queue as ticks of its charts. Those with a release lead to the changes of the account, which has it.
+ */
 export function useMarks(queue: Parameters<typeof useChanges>[0]): Marks | undefined {
   const changes = useChanges(queue);
   const { id } = queue;

@@ -104,7 +104,9 @@ export default function Receiver({ params }: { params: Record<string, string> })
   );
 }
 
-/** Asks again when a queue is paused, resumed, held or fails: by an action here, its undo, in another tab, or by itself. */
+/**
+ * Asks again when a queue is paused, resumed, held or fails: by an action here, its undo, in another tab, or by itself.
+ */
 function useChanges(): void {
   const known = useRef(new Map<string, string>());
   const isDue = useRef(false);

@@ -28,8 +28,9 @@ export function DangerRow({
 }
 
 /**
- * Whether a link to the action has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link promises.
- * It does so once: a reload or the back button must not open it again, under keys that are meant for the page.
+ * Whether a link to the action has led here, such as `#purge`: then its dialog opens at once, as the `…` of the link
+ * promises. It does so once: a reload or the back button must not open it again, under keys that are meant for the
+ * page.
  */
 export function useLinked(id: string): boolean {
   const [isLinked] = useState(() => location.hash === `#${id}`);

@@ -1,7 +1,9 @@
 import { useState } from 'preact/compat';
 import type { Edits, FieldName } from '../model/queue-settings.ts';
 
-/** The typed text, by queue. It outlives the page, so that the back button loses nothing; closing the tab forgets it. */
+/**
+ * The typed text, by queue. It outlives the page, so that the back button loses nothing; closing the tab forgets it.
+ */
 const drafts = new Map<string, Edits>();
 
 export function useDraft(queueId: string) {

@@ -25,7 +25,10 @@ import {
 } from '../model/several.ts';
 import { LimitQueues, PauseQueues, type QueuesDone, RestoreLimits, ResumeQueues } from '../operations/several.ts';
 
-/** Asks before several queues are changed. The numbers are those of a dry run; the deed is one request, and can be undone. */
+/**
+ * Asks before several queues are changed. The numbers are those of a dry run;
+ * the deed is one request, and can be undone.
+ */
 export default function SeveralDialog({
   deed,
   choice,

@@ -1,6 +1,6 @@
 /**
- * Why a sign-in with the OpenID provider failed, by the code in `sign-in?error=CODE`, and what to do about it. The codes are
- * those of the server; a test compares them.
+ * Why a sign-in with the OpenID provider failed, by the code in `sign-in?error=CODE`, and what to do about it. The
+ * codes are those of the server; a test compares them.
  */
 export const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
   provider_unavailable:
