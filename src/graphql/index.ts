@@ -13,7 +13,7 @@ import { counted } from './counted.ts';
 import { documentLimits, keptDocuments } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
-import { type Connection, Streams } from './live/streams.ts';
+import { type Connection, KEY_HAS_ENDED, Streams } from './live/streams.ts';
 import { refusalOf } from './price.ts';
 import { type ReplicaReads, readingFrom } from './replica.ts';
 import { schema } from './schema.ts';
@@ -33,6 +33,8 @@ interface ServerContext {
   res: ServerResponse;
   /** False if the buffered data for the account's clients takes all its room. */
   hasRoom: () => boolean;
+  /** Whether the key or session is still in force; `unknown` if the database did not answer in time. */
+  standing: () => Promise<'valid' | 'ended' | 'unknown'>;
   requestId: string;
 }
 
@@ -72,6 +74,7 @@ export function createGraphQL(
       affordable,
       ...(replica === null ? [] : [readingFrom(replica)]),
       withRoom,
+      stillKnown,
       stillAllowed,
       badRequests,
       named(unexpected, log, graphiql),
@@ -84,7 +87,7 @@ export function createGraphQL(
       req: IncomingMessage,
       res: ServerResponse,
       body: object,
-      caller: { client: SignedIn; hasRoom: () => boolean; requestId: string },
+      caller: Omit<ServerContext, 'res'>,
     ): Promise<void> {
       // For a body without members, Yoga would read the request itself, whose data has been read already.
       const operation = Object.keys(body).length === 0 ? { query: null } : body;
@@ -175,6 +178,22 @@ const withRoom: Plugin<GraphQLContext & ServerContext> = {
   },
 };
 
+/**
+ * Discards the result of a query that took long if its key or session has ended meanwhile, or if that cannot be known.
+ * The result of a mutation is sent, because the change has been made.
+ */
+const stillKnown: Plugin<GraphQLContext & ServerContext> = {
+  onExecute({ args: { document, operationName, contextValue } }) {
+    if (getOperationAST(document, operationName)?.operation !== 'query') return {};
+    return {
+      async onExecuteDone({ setResult }) {
+        const standing = await contextValue.standing();
+        if (standing !== 'valid') setResult({ errors: [standing === 'ended' ? ended() : notChecked()] });
+      },
+    };
+  },
+};
+
 /** Delays each event of a subscription until its API key or session is known to be still valid. */
 export const stillAllowed: Plugin<GraphQLContext> = {
   onSubscribe: ({ args: { contextValue } }) => ({
@@ -187,11 +206,25 @@ function tooLong(): GraphQLError {
 }
 
 function tooMuchUnread(): GraphQLError {
-  const extensions = { code: 'UNAVAILABLE', http: { status: 503, headers: { 'retry-after': '1' } } };
-  return new GraphQLError('unread answers fill the buffer of your account: read them before the next query', {
-    extensions,
-  });
+  return busy('unread answers fill the buffer of your account: read them before the next query');
 }
+
+function notChecked(): GraphQLError {
+  return busy('the database did not answer in time');
+}
+
+function busy(message: string): GraphQLError {
+  const extensions = { code: 'UNAVAILABLE', http: { status: 503, headers: { 'retry-after': '1' } } };
+  return new GraphQLError(message, { extensions });
+}
+
+function ended(): GraphQLError {
+  const http = { status: 401, headers: { 'www-authenticate': 'Bearer' } };
+  return new GraphQLError(KEY_HAS_ENDED, { extensions: { code: 'UNAUTHENTICATED', http } });
+}
+
+/** Codes of refusals that have a status of their own. */
+const KEEPS_STATUS: ReadonlySet<unknown> = new Set(['UNAVAILABLE', 'UNAUTHENTICATED']);
 
 /**
  * Sets the HTTP status 400 for a result without `data`: nothing ran, because the document or its variables are wrong.
@@ -204,7 +237,7 @@ const badRequests: Plugin = {
         // Errors in variables have no code from GraphQL.
         error.extensions.code ??= 'BAD_USER_INPUT';
         // Yoga alone would send 200 to some clients.
-        if (error.extensions.code !== 'UNAVAILABLE') error.extensions.http = { status: 400 };
+        if (!KEEPS_STATUS.has(error.extensions.code)) error.extensions.http = { status: 400 };
       }
       // A client of an event stream takes any status but 200 for a broken connection, and does not read the reason.
       if (wantsEvents(request)) delete error.extensions.http;

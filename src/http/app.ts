@@ -35,7 +35,7 @@ import { unknownPath } from './routes/unknown-path.ts';
 import { type SendJson, sendJson } from './send-json.ts';
 import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
-import { sessionAuthentication } from './sign-in/session-authentication.ts';
+import { holderOf, sessionAuthentication } from './sign-in/session-authentication.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 
 interface Readiness {
@@ -130,7 +130,7 @@ export function createApp(options: AppOptions): Express {
     mountDocumentation(app, config);
     if (graphql !== null) {
       const byAny = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
-      mountGraphQL(app, [byAny, limits], graphql, { maxBodyBytes, unread });
+      mountGraphQL(app, [byAny, limits], graphql, { maxBodyBytes, unread, holderOf: holderOf(services, signIn) });
     }
   }
   app.get('/healthz', (_req, res) => {

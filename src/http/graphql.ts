@@ -6,20 +6,26 @@ import { Starts } from '../pacing/starts.ts';
 import { HttpRefusal } from './errors.ts';
 import { accountOf, clientOf } from './guards/authentication.ts';
 import { jsonBodyReader } from './guards/body.ts';
+import { needsSecondCheck, type Standing, secondCheck } from './guards/second-check.ts';
 import type { UnreadAnswers } from './guards/unread-answers.ts';
 import { requestIdOf } from './server/request-id.ts';
 
 /** Parsing and checking one request takes at least a millisecond of the event loop. */
 const PACE = { items: 4, ms: 2 };
 
+/** The client of a GraphQL request. */
+export interface GraphQLCaller {
+  client: SignedIn;
+  /** False if the buffered data for the account's clients takes all its room. */
+  hasRoom: () => boolean;
+  /** Whether the key or session is still in force, before the result of a query is sent. */
+  standing: () => Promise<Standing>;
+  requestId: string;
+}
+
 /** The GraphQL server as this folder uses it. */
 export interface GraphQLEndpoint {
-  execute(
-    req: IncomingMessage,
-    res: ServerResponse,
-    body: object,
-    caller: { client: SignedIn; hasRoom: () => boolean; requestId: string },
-  ): Promise<void>;
+  execute(req: IncomingMessage, res: ServerResponse, body: object, caller: GraphQLCaller): Promise<void>;
   /** Serves the explorer to browsers; null if it is switched off. */
   page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
 }
@@ -38,7 +44,11 @@ export function mountGraphQL(
   app: Express,
   entry: readonly RequestHandler[],
   endpoint: GraphQLEndpoint,
-  { maxBodyBytes, unread }: { maxBodyBytes: number; unread: UnreadAnswers },
+  {
+    maxBodyBytes,
+    unread,
+    holderOf,
+  }: { maxBodyBytes: number; unread: UnreadAnswers; holderOf: (req: IncomingMessage) => Promise<object | null> },
 ): void {
   const { page } = endpoint;
   const starts = new Starts(PACE);
@@ -59,10 +69,11 @@ export function mountGraphQL(
     unread.watch(res, account.id);
     const hasRoom = () => unread.hasRoom(account.id);
     const requestId = requestIdOf(res);
+    const standing = async () => (needsSecondCheck(res) ? secondCheck(holderOf(req), 'read') : 'valid');
     starts.add(account.id, () => {
       // The client may have disconnected.
       if (res.destroyed) return;
-      endpoint.execute(req, res, body, { client: clientOf(res), hasRoom, requestId }).catch(next);
+      endpoint.execute(req, res, body, { client: clientOf(res), hasRoom, standing, requestId }).catch(next);
     });
   });
   app.all('/graphql', (_req, res, next) => {

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { writeJson } from '../contract/index.ts';
-import { keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
+import { HttpRefusal } from './errors.ts';
+import { keyIn, TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
 import type { PublishTurns } from './guards/publish-turns.ts';
+import { needsSecondCheck, secondCheck } from './guards/second-check.ts';
 import { isQueued, LONG_ANSWER, type UnreadAnswers } from './guards/unread-answers.ts';
 import { localsOf } from './locals.ts';
 import type { RestServices } from './routes/rest-services.ts';
 
-/** Milliseconds that an answer may wait for the second check of its key. */
-const SECOND_CHECK_MS = 500;
+const NOT_CHECKED = new HttpRefusal(503, 'the database did not answer in time');
 
 /** Sends an answer as JSON, with its present status. */
 export type SendJson = (res: ServerResponse, body: unknown) => void;
@@ -22,23 +22,23 @@ export function sendJson(
   services: RestServices | null,
   turns: Pick<PublishTurns, 'answered'> | null,
 ): SendJson {
-  return function send(res, body) {
+  const refuse = (res: ServerResponse, { status, message }: HttpRefusal) => {
+    if (status === 401) res.setHeader('www-authenticate', 'Bearer');
+    else res.setHeader('retry-after', '1');
+    res.statusCode = status;
+    send(res, { error: message });
+  };
+  return send;
+
+  function send(res: ServerResponse, body: unknown): void {
     if (services !== null && res.statusCode < 400 && needsSecondCheck(res)) {
-      const refuse = () => {
-        const { status, message } = unauthorized();
-        res.setHeader('www-authenticate', 'Bearer');
-        res.statusCode = status;
-        send(res, { error: message });
-      };
-      // If the check takes too long or fails, the answer is sent: the key was valid when the request was carried out.
-      Promise.race([
-        services.accounts.authenticate(keyIn(res.req) ?? ''),
-        sleep(SECOND_CHECK_MS, undefined, { ref: false }),
-      ])
-        .then(
-          (account) => (account === null ? refuse() : send(res, body)),
-          () => send(res, body),
-        )
+      const isRead = res.req.method === 'GET';
+      secondCheck(services.accounts.authenticate(keyIn(res.req) ?? ''), isRead ? 'read' : 'write')
+        .then((standing) => {
+          if (standing === 'ended') refuse(res, unauthorized());
+          else if (standing === 'unknown' && isRead) refuse(res, NOT_CHECKED);
+          else send(res, body);
+        })
         .catch(() => res.destroy());
       return;
     }
@@ -47,9 +47,7 @@ export function sendJson(
     const { account } = localsOf(res);
     const isLong = bytes >= LONG_ANSWER && account !== undefined;
     if (isLong && res.req.method === 'GET' && !unread.hasRoom(account.id)) {
-      res.setHeader('retry-after', '1');
-      res.statusCode = 503;
-      send(res, { error: TOO_MUCH_UNREAD });
+      refuse(res, new HttpRefusal(503, TOO_MUCH_UNREAD));
       return;
     }
     res.setHeader('content-type', 'application/json; charset=utf-8');
@@ -57,5 +55,5 @@ export function sendJson(
     res.end(text);
     if (account !== undefined && (isLong || isQueued(res))) unread.note(res, account.id);
     turns?.answered(res);
-  };
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import { openRaw } from '../support/fake-api.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
@@ -24,6 +24,26 @@ interface RefusedEvent {
 }
 
 describe('I-45 a key that is revoked', () => {
+  it('gets no result of a query that began before', async () => {
+    const { createApiKey } = await graphql.query(
+      'mutation { createApiKey { ... on CreateApiKeyPayload { key apiKey { id } } } }',
+    );
+    const headers = { authorization: `Bearer ${createApiKey.key}`, 'content-type': 'application/json' };
+    const holder = await connect(databaseUrl);
+    await holder.query('begin; lock table saved_view in access exclusive mode');
+    const body = JSON.stringify({ query: '{ savedViews { id } }' });
+    const answered = fetch(`${far.baseUrl}/graphql`, { method: 'POST', headers, body });
+    await waitFor(async () => (await holder.query('select from pg_locks where not granted')).rowCount === 1);
+    await graphql.query('mutation M($id: ID!) { revokeApiKey(id: $id) { __typename } }', {
+      id: createApiKey.apiKey.id,
+    });
+    await waitFor(async () => (await fetch(`${far.baseUrl}/v1/queues`, { headers })).status === 401);
+    await holder.query('rollback');
+    const answer = await answered;
+    expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+  });
+
   it('ends its streams in every process, and no event reaches it afterwards', async () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });

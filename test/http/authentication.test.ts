@@ -91,20 +91,43 @@ describe('authentication', () => {
     });
   });
 
-  it('checks the key again before an answer that took long: it may be revoked by then (I-45)', async () => {
-    let isRevoked = false;
-    const api = await testApi({
+  /** A read that takes 150 ms, after which look-ups of the key end as `later` says. */
+  const slowRead = (later: () => Promise<typeof account | null>) => {
+    let isLater = false;
+    return testApi({
       services: {
-        accounts: { authenticate: async () => (isRevoked ? null : account) },
+        accounts: { authenticate: async () => (isLater ? later() : account) },
         queues: {
           list: async () => {
-            isRevoked = true;
+            isLater = true;
             await new Promise((resolve) => setTimeout(resolve, 150));
             return [];
           },
         },
       },
     });
+  };
+
+  it('checks the key again before an answer that took long: it may be revoked by then (I-45)', async () => {
+    const api = await slowRead(async () => null);
+    expect(await api.send('GET', '/v1/queues')).toMatchObject(unauthorized);
+  });
+
+  it.each([
+    ['fails', () => Promise.reject(unavailable('the database does not answer', 'nothing'))],
+    ['takes long', () => new Promise<never>(() => undefined)],
+  ])('sends no data if the second check of the key %s', async (_how, later) => {
+    const api = await slowRead(later);
+    expect(await api.send('GET', '/v1/queues')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+  });
+
+  it('counts from the query for the key, whose result may come late: it was read before', async () => {
+    const looks = [account, null];
+    const authenticate = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      return looks.shift() ?? null;
+    };
+    const api = await testApi({ services: { accounts: { authenticate }, queues: { list: async () => [] } } });
     expect(await api.send('GET', '/v1/queues')).toMatchObject(unauthorized);
   });
 });

@@ -10,6 +10,9 @@ import type { CredentialWatch } from '../../services/accounts/credential-watch.t
 const REST = 4;
 const MAX_REST_MS = 60_000;
 
+/** The message of a refusal because a key or session has ended since the request began. */
+export const KEY_HAS_ENDED = 'the API key has been revoked, or the session has ended';
+
 /** The connection to the client. */
 export interface Connection {
   /** Whether the process still buffers sent data that the client has not read. */
@@ -88,7 +91,7 @@ export class Streams {
         isSending = false;
         if (rests) await rest(REST * (performance.now() - startedAt), ending.signal);
       }
-      if (isRevoked) throw new JobferryError('unauthorized', 'the API key has been revoked, or the session has ended');
+      if (isRevoked) throw new JobferryError('unauthorized', KEY_HAS_ENDED);
     } finally {
       context.signal.removeEventListener('abort', end);
       this.#open.delete(ending);

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { FULL_ACCESS } from '../../domain/access.ts';
 import type { Account } from '../../domain/account.ts';
@@ -6,7 +6,7 @@ import { isUnavailable, unavailable } from '../../domain/errors.ts';
 import { accessOfKey } from '../../domain/key-rights.ts';
 import type { SignedIn } from '../../domain/session.ts';
 import { HttpRefusal } from '../errors.ts';
-import { type Answer, addWait, localsOf } from '../locals.ts';
+import { type Answer, addWait } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { belongsTo } from '../server/open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
@@ -35,7 +35,7 @@ export function authentication(services: Pick<RestServices, 'accounts'>, unread:
           next(unauthorized());
           return;
         }
-        res.locals.knownAt = performance.now();
+        res.locals.knownAt = since;
         admit(req, res, next, account, unread);
       },
       (error: unknown) => next(req.method === 'GET' ? error : nothingStored(error)),
@@ -70,21 +70,6 @@ function nothingStored(error: unknown): unknown {
 /** One answer for every reason, so that it reveals nothing. */
 export function unauthorized(): HttpRefusal {
   return new HttpRefusal(401, 'missing or invalid API key');
-}
-
-/** If the answer takes longer than this, the key is checked again before it is sent (I-45). Most answers are faster. */
-const KNOWN_FOR_MS = 100;
-
-/**
- * Whether the key must be checked again before the answer is sent: it may have been revoked while the request was
- * waiting. Returns true at most once per request.
- */
-export function needsSecondCheck(res: ServerResponse): boolean {
-  const locals = localsOf(res);
-  const { knownAt } = locals;
-  if (knownAt === undefined || performance.now() - knownAt <= KNOWN_FOR_MS) return false;
-  locals.knownAt = Number.POSITIVE_INFINITY;
-  return true;
 }
 
 /** Returns the client's account; every route of the contract is authenticated. */

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { HttpRefusal } from '../errors.ts';
-import { admit } from '../guards/authentication.ts';
+import { admit, keyIn } from '../guards/authentication.ts';
 import type { UnreadAnswers } from '../guards/unread-answers.ts';
+import type { RestServices } from '../routes/rest-services.ts';
 import { sessionTokenIn } from './cookies.ts';
 import { isFromOwnPage } from './public-address.ts';
 import type { SignIn } from './sign-in.ts';
@@ -34,13 +35,27 @@ export function sessionAuthentication(
       next(new HttpRefusal(401, `a session needs the header ${OWN_HEADER}: 1, and the Origin of this server`));
       return;
     }
+    const since = performance.now();
     sessions.find(token).then((signedIn) => {
       if (signedIn === null) {
         next(new HttpRefusal(401, 'the session has ended: sign in'));
         return;
       }
       res.locals.signedIn = signedIn;
+      res.locals.knownAt = since;
       admit(req, res, next, signedIn.account, unread);
     }, next);
+  };
+}
+
+/** Returns a function that looks up the holder of a request's session or key; null if it is no longer in force. */
+export function holderOf(
+  { accounts }: Pick<RestServices, 'accounts'>,
+  signIn: Pick<SignIn, 'sessions' | 'address'> | null,
+): (req: IncomingMessage) => Promise<object | null> {
+  return (req) => {
+    const token = signIn === null || hasBearer(req) ? null : sessionTokenIn(req, signIn.address);
+    if (signIn !== null && token !== null) return signIn.sessions.find(token);
+    return accounts.authenticate(keyIn(req) ?? '');
   };
 }
