@@ -25,16 +25,16 @@ export function queuesOf(argument: string, receiver: string | undefined): string
   return texts;
 }
 
-/** The effect of each deed on a queue, and the reason if it has none, after the name of the queue. */
-const DEEDS = {
+/** The effect of each action on a queue, and the reason if it has none, after the name of the queue. */
+const EFFECTS = {
   pause: ['is paused. Deliveries in progress end.', 'was paused already.'],
   resume: ['is resumed.', 'is not paused.'],
   endHold: ['has no hold any more, or the next probe of its breaker is due.', 'is not held, or its next probe is due.'],
 } as const;
-export type QueueDeed = keyof typeof DEEDS;
+export type QueueAction = keyof typeof EFFECTS;
 
-export function sentenceOf(deed: QueueDeed, name: string, changed: boolean): string {
-  return `Queue ${name} ${DEEDS[deed][changed ? 0 : 1]}`;
+export function sentenceOf(action: QueueAction, name: string, changed: boolean): string {
+  return `Queue ${name} ${EFFECTS[action][changed ? 0 : 1]}`;
 }
 
 /** Whether a queue was changed, and what to say about it. */

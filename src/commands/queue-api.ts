@@ -3,7 +3,7 @@ import { TEST_PAYLOAD } from '../domain/receiver-examination.ts';
 import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';
-import { type Done, type QueueDeed, queuesOf, resultOf, sentenceOf } from './many-queues.ts';
+import { type Done, type QueueAction, queuesOf, resultOf, sentenceOf } from './many-queues.ts';
 import { type Column, facts, printable, table, time } from './output.ts';
 import { breakerFacts, stateText } from './queue-breaker.ts';
 import { examinationText } from './queue-check.ts';
@@ -139,13 +139,13 @@ function at(text: string | null | undefined): Date | undefined {
   return text == null ? undefined : new Date(text);
 }
 
-export function changeThroughApi(deed: QueueDeed) {
+export function changeThroughApi(action: QueueAction) {
   return async (client: JobferryClient, { argument, options }: Given<OptionTable>): Promise<Result> => {
     const { receiver } = options as unknown as { receiver: string | undefined };
     const { choice, isOne } = await choiceOf(client, argument, receiver);
-    const { queues } = await client.queues[`${deed}Many`](choice);
+    const { queues } = await client.queues[`${action}Many`](choice);
     return resultOf(
-      doneWith(queues, (name, changed) => sentenceOf(deed, name, changed)),
+      doneWith(queues, (name, changed) => sentenceOf(action, name, changed)),
       isOne,
     );
   };

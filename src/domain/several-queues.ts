@@ -4,12 +4,12 @@ import type { QueueSettings } from './queue.ts';
 import { asReceiver, otherPorts, receiverOf } from './receiver-host.ts';
 import { printable } from './text.ts';
 
-/** Deeds with several queues at once: which queues, and what becomes of each. */
+/** Changes of several queues at once: which queues, and what becomes of each. */
 
 /** Queues of one call: more than an account can have live ones. */
 export const MAX_CHOSEN = 1000;
 /**
- * Entries that the audit log of an account may get in 24 hours before deeds with several queues are refused: each of
+ * Entries that the audit log of an account may get in 24 hours before changes of several queues are refused: each of
  * them may write a thousand, and they are kept for 366 days. Changes of one queue go on.
  */
 export const MAX_AUDITED_A_DAY = 50_000;

@@ -35,7 +35,7 @@ export const PRICE = {
   bulk: 2000,
   usage: 10,
   /**
-   * A deed with all queues of an account: 1000 changes, their audit entries and wake-ups, most of it in one statement.
+   * A change of all queues of an account: 1000 changes, their audit entries and wake-ups, most of it in one statement.
    */
   severalQueues: 2000,
   /** The rows of all queues of the account. */

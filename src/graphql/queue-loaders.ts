@@ -33,8 +33,8 @@ export interface QueueLoaders {
   queueOfName(name: string): Promise<QueueRow | null>;
   /** How receivers answered in the last hour. */
   receiverHealth: DataLoader<Receiver, ReceiverHealth | null, string>;
-  /** Number of pending jobs of the queues that a deed with several queues changed or would change. */
-  waitingOfDeed: DataLoader<SeveralQueues, { count: number; exact: boolean }>;
+  /** Number of pending jobs of the queues that a change of several queues has changed or would change. */
+  waitingOfSeveral: DataLoader<SeveralQueues, { count: number; exact: boolean }>;
 }
 
 type Part = 'depth' | 'use' | 'health' | 'publishedLastMinute';
@@ -105,8 +105,8 @@ export function createQueueLoaders(
       },
       { cacheKeyFn: ({ host }) => host },
     ),
-    waitingOfDeed: new DataLoader((deeds) =>
-      Promise.all(deeds.map(({ queues }) => services.queues.waitingOf(account, changedIn(queues)))),
+    waitingOfSeveral: new DataLoader((changes) =>
+      Promise.all(changes.map(({ queues }) => services.queues.waitingOf(account, changedIn(queues)))),
     ),
     selectOfQueues(selection) {
       for (const name of selection.names) {

@@ -96,15 +96,15 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await says(page, /^4 dead jobs have not been replayed \(1 cause\)\./);
   });
 
-  it('are counted again before the deed: a number that has changed is asked about', async () => {
+  it('are counted again before the action: a number that has changed is asked about', async () => {
     const { page, account, receiver } = await showDead(of(500, 2));
     await page.getByRole('button', { name: /^Replay…/ }).click();
     await page.getByLabel(/^Send 1 first/).uncheck();
-    const deed = page.getByRole('button', { name: 'Send 2 again' });
-    await deed.waitFor();
+    const action = page.getByRole('button', { name: 'Send 2 again' });
+    await action.waitFor();
     await account.letDie('orders', of(500, 1));
     receiver.respondWith({});
-    await deed.click();
+    await action.click();
     await page.getByText('The number has changed from 2 to 3. Check it before you send them.').waitFor();
     expect(receiver.requests.length).toBe(3);
     await page.getByRole('dialog', { name: 'Replay 3 jobs in orders?' }).waitFor();

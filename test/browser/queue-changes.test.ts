@@ -33,7 +33,7 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     expect(textOf(await dialog.locator('dl').innerText())).toContain('Concurrency 9 → 5');
     await dialog.getByText('Attempts was changed again since, and stays as it is: 8.').waitFor();
 
-    // Another person is faster: the deed is refused, and the page shows what is true now.
+    // Another person is faster: the action is refused, and the page shows what is true now.
     await account.operate.updateQueue(orders, { concurrency: 6 });
     await dialog.getByRole('button', { name: /^Put back 1/ }).click();
     await page

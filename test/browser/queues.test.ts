@@ -107,7 +107,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.keyboard.press('1');
     await page.waitForURL('**/receivers/127.0.0.1:*');
     await page.goBack();
-    // The deed of one paused queue is that of several, too.
+    // The action of one paused queue is that of several, too.
     await page
       .locator('.needs')
       .getByRole('button', { name: /^Resume… of 127\.0\.0\.1:/ })
@@ -142,7 +142,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.getByRole('button', { name: 'Pause…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Pause 2 queues' }).click();
-    // The deed is not cancelled by a key.
+    // The action is not cancelled by a key.
     await dialog.getByRole('button', { name: 'Close' }).waitFor();
     for (let press = 0; press < 2; press += 1) await page.keyboard.press('Escape');
     await says(page, /^2 queues: 2 need attention/);
@@ -152,7 +152,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await expect.poll(async () => textOf(await dialog.locator('.price').innerText())).toMatch(/paused already 2/);
   });
 
-  it('selects the rows that are seen by keys, and names them before the deed', async () => {
+  it('selects the rows that are seen by keys, and names them before the action', async () => {
     const account = await service.openAccount();
     await createQueues(account, ['order-events', 'order-mails', 'images']);
     const page = await showQueues(account, '/queues');

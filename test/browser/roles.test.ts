@@ -9,7 +9,7 @@ import type { WatchedPage } from './watched-page.ts';
 /** People with each role find on the pages no more than the server lets them do, and no less. */
 
 /** Words of buttons and links that change something. */
-const DEEDS =
+const MUTATIONS =
   /\b(pause|resume|run (\d+ )?now|replay(?!ed)|cancel|report (success|failure)|send|edit|purge|rotate|encrypt|delete|new (queue|key|rule)|silence|revoke|stop|end the hold|change concurrency|signing secret|standard webhooks|switch o(n|ff)|mark)\b/i;
 /** Names of buttons that change nothing on the server. */
 const HARMLESS = /pause (or resume )?updates|cancelled|^(replay of dead letters|cancel jobs)$/i;
@@ -41,7 +41,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
           return element.getAttribute('aria-label') ?? texts.join(' ');
         }),
       );
-    return all.map((text) => text.trim()).filter((text) => DEEDS.test(text) && !HARMLESS.test(text));
+    return all.map((text) => text.trim()).filter((text) => MUTATIONS.test(text) && !HARMLESS.test(text));
   }
 
   it('offers a viewer nothing that changes anything, on any screen, by button or by key', async () => {
@@ -166,7 +166,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     await settled(watched);
     expect(await page.locator('h1').innerText()).toMatch(/^Only an admin may change .* You are an operator\.$/);
     expect(await page.getByLabel('Concurrency').isDisabled()).toBe(true);
-    expect(await page.locator('.deed h3').allInnerTexts()).toEqual(['Purge']);
+    expect(await page.locator('.danger-row h3').allInnerTexts()).toEqual(['Purge']);
     expect(await page.getByRole('button', { name: /^Save/ }).count()).toBe(0);
 
     await page.goto('/queues/push-notify/send');
@@ -198,7 +198,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard for each role', () => {
     expect(Object.values(offered).every(Boolean), JSON.stringify(offered)).toBe(true);
     await page.goto('/queues/push-notify/edit');
     await settled(watched);
-    expect(await page.locator('.deed h3').count()).toBe(7);
+    expect(await page.locator('.danger-row h3').count()).toBe(7);
     await page.getByLabel('Concurrency').fill('3');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByText('1 setting of push-notify changed').waitFor();

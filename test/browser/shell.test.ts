@@ -23,7 +23,7 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     jobId = await account.publishUntil('COMPLETED', 'order-events');
   });
 
-  it('finds a queue, a job and a deed by the palette, and gives the focus back', async () => {
+  it('finds a queue, a job and an action by the palette, and gives the focus back', async () => {
     const { page } = await show('/jobs');
     await page.keyboard.press('/');
     const before = (await focused(page)).name;

@@ -109,12 +109,12 @@ describe('a queue', () => {
 
   it.each(['pause', 'resume', 'release-hold'])(
     'a receiver of several accounts needs the account to %s, and the error lists them',
-    async (deed) => {
-      const host = `${deed}.example`;
+    async (action) => {
+      const host = `${action}.example`;
       const at = (name: string, of: Account) => op.queues.create(of, { name, webhookUrl: `https://${host}/` });
-      const own = [await at(`${deed}-1`, account), await at(`${deed}-2`, account), await at(`${deed}-3`, other)];
-      const before = await operator.json('queue', 'show', `${deed}-3`);
-      await expect(operator.run('queue', deed, '--receiver', host)).rejects.toThrow(
+      const own = [await at(`${action}-1`, account), await at(`${action}-2`, account), await at(`${action}-3`, other)];
+      const before = await operator.json('queue', 'show', `${action}-3`);
+      await expect(operator.run('queue', action, '--receiver', host)).rejects.toThrow(
         [
           `queues of several accounts deliver to ${host}: add one of`,
           `  --account ${account.id}  first: 2 queues`,
@@ -122,12 +122,12 @@ describe('a queue', () => {
         ].join('\n'),
       );
       expect((await Promise.all(own.map(({ id }) => op.auditOf(id)))).flat()).toHaveLength(own.length);
-      expect(await operator.json('queue', 'show', `${deed}-3`)).toEqual({
+      expect(await operator.json('queue', 'show', `${action}-3`)).toEqual({
         ...(before as object),
         now: expect.any(String),
       });
-      const done = await operator.json('queue', deed, '--receiver', host, '--account', other.id);
-      expect(done).toEqual({ queues: [{ id: own[2]?.id, changed: deed === 'pause' }] });
+      const done = await operator.json('queue', action, '--receiver', host, '--account', other.id);
+      expect(done).toEqual({ queues: [{ id: own[2]?.id, changed: action === 'pause' }] });
     },
   );
 

@@ -15,8 +15,8 @@ import { titleOfDeath } from '../../src/dashboard/words/cause.ts';
 import { spanOfDeath } from '../../src/dashboard/words/death.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 import {
-  deedOfReplay,
   durationOfReplay,
+  labelOfReplay,
   limitsOfQueue,
   planRefusal,
   type ReplayQueue,
@@ -326,7 +326,7 @@ describe('the price of a replay', () => {
   });
 
   it('is on the button', () => {
-    expect([deedOfReplay(1998, true), deedOfReplay(1998, false), deedOfReplay(1, true)].map(plain)).toEqual([
+    expect([labelOfReplay(1998, true), labelOfReplay(1998, false), labelOfReplay(1, true)].map(plain)).toEqual([
       ...['Send 1, then 1 997', 'Send 1 998 again', 'Send 1 again'],
     ]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sentenceOfAttempts } from '../../src/dashboard/features/jobs/model/attempt-list.ts';
-import { appliesTo, jobsOfDeed } from '../../src/dashboard/features/jobs/model/bulk.ts';
+import { appliesTo, jobsOfAction } from '../../src/dashboard/features/jobs/model/bulk.ts';
 import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
 import { brushedRange, filterThen, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
 import {
@@ -156,7 +156,7 @@ describe('what can be done with many jobs', () => {
 
   it('is counted by state', () => {
     const byState = { DUE: 3, RETRYING: 2, HELD: 1, DEAD: 57, COMPLETED: 9 };
-    expect((['run', 'replay', 'cancel'] as const).map((deed) => jobsOfDeed(deed, byState))).toEqual([3, 57, 6]);
+    expect((['run', 'replay', 'cancel'] as const).map((action) => jobsOfAction(action, byState))).toEqual([3, 57, 6]);
   });
 
   it('says how many are left out, as far as they were counted', () => {

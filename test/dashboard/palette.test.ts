@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { favouritesFirst, type QueueState } from '../../src/dashboard/features/queues/model/overview.ts';
 import { CONDITIONS } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { conditionsInWords, conditionsOf } from '../../src/dashboard/filter/queue-search.ts';
-import { paletteItems, queueDeedOf } from '../../src/dashboard/shell/palette-items.ts';
+import { paletteItems, queueActionOf } from '../../src/dashboard/shell/palette-items.ts';
 
 const webhookUrl = 'https://api.partner.com/hooks';
 const QUEUES = [
@@ -45,9 +45,9 @@ describe('the palette', () => {
   });
 
   it('asks for the queues that a command names', () => {
-    expect(queueDeedOf('>pause em')).toEqual({ verb: 'pause', name: 'em' });
-    expect(queueDeedOf('>res')).toEqual({ verb: 'resume', name: '' });
-    for (const text of ['pause em', '>p', '>', '>paused em', '>sign out']) expect(queueDeedOf(text)).toBeNull();
+    expect(queueActionOf('>pause em')).toEqual({ verb: 'pause', name: 'em' });
+    expect(queueActionOf('>res')).toEqual({ verb: 'resume', name: '' });
+    for (const text of ['pause em', '>p', '>', '>paused em', '>sign out']) expect(queueActionOf(text)).toBeNull();
   });
 
   it('finds queues as their list does, and goes on with the start of a condition', () => {

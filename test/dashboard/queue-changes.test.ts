@@ -6,7 +6,7 @@ import {
   type Settings,
   shownBreaker,
 } from '../../src/dashboard/features/queues/model/queue-settings.ts';
-import type { Entry } from '../../src/dashboard/words/queue-deeds.ts';
+import type { Entry } from '../../src/dashboard/words/queue-actions.ts';
 
 const QUEUE: Settings & { breaker: Breaker | null } = {
   webhookUrl: 'https://b.example/',

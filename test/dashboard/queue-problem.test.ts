@@ -107,14 +107,14 @@ describe('a queue that needs attention', () => {
 
   it('has one way out', () => {
     const out = (condition: Condition, change: Partial<QueueNow> = {}) => wayOutOf(condition, { ...queue, ...change });
-    expect(out('paused')).toEqual({ label: 'Resume', deed: 'resumeQueue' });
+    expect(out('paused')).toEqual({ label: 'Resume', mutation: 'resumeQueue' });
     expect(out('held', { hold })).toEqual({ label: 'See the job', path: `/jobs/${job}` });
     expect(out('held', { hold: { ...hold, askedBy: null } })).toMatchObject({
       path: '/jobs?q=state:held,due+queue:orders',
     });
     expect(out('probing', { hold: { ...hold, probe: { id: job } } })).toMatchObject({ path: `/jobs/${job}` });
     expect(out('failing')).toMatchObject({ path: '/jobs?q=state:retrying,dead+queue:orders' });
-    expect(out('behind')).toEqual({ label: 'Edit limits', path: '/queues/orders/edit', deed: 'updateQueue' });
+    expect(out('behind')).toEqual({ label: 'Edit limits', path: '/queues/orders/edit', mutation: 'updateQueue' });
     // More slots would wait for reports, too.
     const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, awaitingAck: 5 } };
     expect(out('behind', awaiting)).toMatchObject({ path: '/jobs?q=state:awaiting-ack+queue:orders' });

@@ -12,7 +12,12 @@ import {
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/filter/links.ts';
 import { answersOf, CODES } from '../../src/dashboard/words/answers.ts';
 import { comparisonOf, comparisonsOffered, missingOfGhost } from '../../src/dashboard/words/comparison.ts';
-import { changeBefore, changeBeforeOf, deedOnQueue, releaseEntries } from '../../src/dashboard/words/queue-deeds.ts';
+import {
+  actionOnQueue,
+  changeBefore,
+  changeBeforeOf,
+  releaseEntries,
+} from '../../src/dashboard/words/queue-actions.ts';
 
 const at = (clock: string) => `2026-11-12T${clock}:00Z`;
 const none = { p50: null, p95: null, p99: null };
@@ -178,7 +183,7 @@ it('has the releases that took over among the changes, and not the first one of 
     { version: '0.2.0', before: null, at: at('09:00') },
   ];
   const entries = releaseEntries(runs);
-  expect(entries.map((entry) => `${entry.actor} ${deedOnQueue(entry)}`)).toEqual([
+  expect(entries.map((entry) => `${entry.actor} ${actionOnQueue(entry)}`)).toEqual([
     'Jobferry 0.3.0 took over from 0.2.0',
   ]);
   const newest = changeBeforeOf(entries, at('09:30'));

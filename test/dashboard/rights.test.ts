@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { paletteItems } from '../../src/dashboard/shell/palette-items.ts';
 import {
-  type Deed,
   hasRole,
+  type Mutation,
   may,
   type Rights,
   ROLE_OF,
@@ -32,21 +32,21 @@ describe('the page and the server', () => {
   });
 });
 
-describe('a deed', () => {
+describe('a mutation', () => {
   it.each([
     ['VIEWER', ['endSession']],
     ['OPERATOR', ['endSession', 'runNow', 'publishJob', 'purgeQueue']],
     ['ADMIN', ['endSession', 'runNow', 'publishJob', 'purgeQueue', 'updateQueue', 'createApiKey']],
-  ] as const)('is offered to the role %s if the server permits it', (role, deeds) => {
+  ] as const)('is offered to the role %s if the server permits it', (role, mutations) => {
     const asked = ['endSession', 'runNow', 'publishJob', 'purgeQueue', 'updateQueue', 'createApiKey'] as const;
-    expect(asked.filter((deed) => may(rightsOf(role), deed))).toEqual(deeds);
+    expect(asked.filter((mutation) => may(rightsOf(role), mutation))).toEqual(mutations);
   });
 
   it('is not offered before the rights are known', () => {
     expect([may(null, 'endSession'), hasRole(null, 'VIEWER')]).toEqual([false, false]);
   });
 
-  it('a deed without its right is refused in a sentence', () => {
+  it('a mutation without its right is refused in a sentence', () => {
     expect(refusal(VIEWER, 'ADMIN', 'create a queue')).toBe('Only an admin may create a queue. You are a viewer.');
     expect(refusal(VIEWER, 'OPERATOR', 'send jobs')).toBe(
       'Only an operator or an admin may send jobs. You are a viewer.',
@@ -65,15 +65,17 @@ describe('the sources', () => {
       .join('\n');
   const operations = read(/\boperations(\/[\w-]+)?\.ts$/);
   const pages = read(/^(features|shell|parts)\/(?!.*\b(model|operations)\b).*\.tsx?$/);
-  const used = (Object.keys(ROLE_OF) as Deed[]).filter((deed) => new RegExp(`\\b${deed}\\(`).test(operations));
+  const used = (Object.keys(ROLE_OF) as Mutation[]).filter((mutation) =>
+    new RegExp(`\\b${mutation}\\(`).test(operations),
+  );
 
   it('use many of the mutations', () => {
     expect(used.length).toBeGreaterThan(15);
   });
 
-  it.each(used.filter((deed) => ROLE_OF[deed] !== 'VIEWER'))('ask for the right to %s', (deed) => {
+  it.each(used.filter((mutation) => ROLE_OF[mutation] !== 'VIEWER'))('ask for the right to %s', (mutation) => {
     expect(pages).toMatch(
-      new RegExp(`deed(=|: )[^\\n]*["']${deed}["']|may\\(rights, '${deed}'\\)|ROLE_OF\\.${deed}\\b`),
+      new RegExp(`mutation(=|: )[^\\n]*["']${mutation}["']|may\\(rights, '${mutation}'\\)|ROLE_OF\\.${mutation}\\b`),
     );
   });
 });

@@ -18,18 +18,18 @@ import {
   snapshotRow,
 } from '../../src/dashboard/features/system/model/system.ts';
 import {
+  ACTIONS,
   actionOf,
-  DEEDS,
   type Entry,
   fieldChanges,
   isMoment,
-  labelOfDeed,
+  labelOfAction,
   labelOfField,
   sentenceOfEntry,
-  wordsOfDeed,
+  wordsOfAction,
 } from '../../src/dashboard/words/audit.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
-import { changeBefore } from '../../src/dashboard/words/queue-deeds.ts';
+import { changeBefore } from '../../src/dashboard/words/queue-actions.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;
@@ -119,21 +119,21 @@ describe('an entry of the audit log', () => {
     });
   });
 
-  it('folds one deed on many queues by one actor within some seconds', () => {
-    const deed = (queue: number, at: string, change: Partial<Entry> & { actor?: string } = {}) => ({
+  it('folds one action on many queues by one actor within some seconds', () => {
+    const action = (queue: number, at: string, change: Partial<Entry> & { actor?: string } = {}) => ({
       ...entry({ targetId: `q${queue}`, targetName: `err-${queue}`, ...change }),
       id: `${at}-${queue}`,
       memberId: null,
       actor: change.actor ?? 'sam',
       at: `2026-11-12T11:42:${at}Z`,
     });
-    const undo = [deed(3, '20'), deed(2, '20'), deed(1, '19')];
-    const limited = [deed(3, '15'), deed(2, '14'), deed(1, '14')];
+    const undo = [action(3, '20'), action(2, '20'), action(1, '19')];
+    const limited = [action(3, '15'), action(2, '14'), action(1, '14')];
     const others = [
-      deed(4, '13', { actor: 'kim' }),
-      deed(5, '12', { action: 'queue.pause' }),
-      deed(6, '11', { action: 'queue.pause' }),
-      deed(7, '00', { action: 'queue.pause' }),
+      action(4, '13', { actor: 'kim' }),
+      action(5, '12', { action: 'queue.pause' }),
+      action(6, '11', { action: 'queue.pause' }),
+      action(7, '00', { action: 'queue.pause' }),
     ];
     expect(folded([...undo, ...limited, ...others], true)).toEqual([undo, limited, ...others]);
     const line = lineOfRun(undo, VIEW, false);
@@ -164,12 +164,12 @@ describe('an entry of the audit log', () => {
     expect(fieldChanges(signIn)).toEqual([{ field: 'browser', before: null, after: 'Chrome on Linux' }]);
   });
 
-  it('has words for each deed of the service, and a name for others', () => {
-    expect(Object.keys(DEEDS)).toHaveLength(59);
-    expect(wordsOfDeed('member.remove').verb).toBe('member: remove');
+  it('has words for each action of the service, and a name for others', () => {
+    expect(Object.keys(ACTIONS)).toHaveLength(59);
+    expect(wordsOfAction('member.remove').verb).toBe('member: remove');
     const actions = ['queue.pause', 'account.set_operator', 'api_key.create', 'dead_letter.replay', 'jobs.publish'];
     expect(
-      [...actions, 'queue.rotate_secret', 'jobs.run_now'].map((action) => labelOfDeed(wordsOfDeed(action))),
+      [...actions, 'queue.rotate_secret', 'jobs.run_now'].map((action) => labelOfAction(wordsOfAction(action))),
     ).toEqual([
       ...['queue paused', 'operator’s role changed', 'API key created', 'dead letter replayed', 'jobs published'],
       ...['secret rotation started', 'jobs run now (bulk)'],

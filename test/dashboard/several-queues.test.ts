@@ -31,13 +31,13 @@ const done = (changed: number, others = 0) => ({
   queues: outcomes(...Array(changed).fill('CHANGED'), ...Array(others).fill('UNCHANGED')),
 });
 
-describe('deeds with several queues', () => {
+describe('actions with several queues', () => {
   it.each([
     ['pause', null, 3, 'Pause 3 queues?'],
     ['pause', done(1, 2), 3, 'Pause 1 queue?'],
     ['limit', done(0, 3), 3, 'No queue is left to limit'],
-  ] as const)('%s with %j of %i asks: %s', (deed, would, chosen, title) => {
-    expect(plain(titleOf(deed, would, chosen))).toBe(title);
+  ] as const)('%s with %j of %i asks: %s', (action, would, chosen, title) => {
+    expect(plain(titleOf(action, would, chosen))).toBe(title);
   });
 
   it('have a price, a label and an outcome', () => {

@@ -85,10 +85,10 @@ it('is another one by a command, which names both accounts in their audit logs',
   expect((await give(id, 'second')).text).toBe(`Account ${id} is the operator's already.`);
   expect(await db.query('select id from account where is_operator')).toEqual([{ id }]);
   expect(await commands.text('account', 'show', id)).toMatch(/^operator's account +yes$/m);
-  const deeds = await db.query(
+  const actions = await db.query(
     `select account_id, before, after from audit_entry where action = 'account.set_operator' order by account_id`,
   );
-  expect(deeds).toEqual([
+  expect(actions).toEqual([
     { account_id: first, before: { isOperator: true }, after: { isOperator: false } },
     { account_id: id, before: { isOperator: false }, after: { isOperator: true } },
   ]);

@@ -242,7 +242,7 @@ describe('limiting several', () => {
   });
 });
 
-describe('deeds with several queues', () => {
+describe('actions with several queues', () => {
   it('are refused once the audit log has 50 000 entries of a day, and a queue alone can still be changed', async () => {
     const queue = await create();
     const entries = `insert into audit_entry (id, account_id, at, actor_type, actor_label, action, target_type, target_id)

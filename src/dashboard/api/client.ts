@@ -21,14 +21,14 @@ export async function request<Result, Variables>(
   signal?: AbortSignal,
 ): Promise<Result> {
   const query = textOf(operation);
-  const isDeed = /^\s*mutation/.test(query) && (variables as { dryRun?: boolean }).dryRun !== true;
-  const { response, body } = await send(JSON.stringify({ query, variables }), isDeed, signal);
+  const isMutation = /^\s*mutation/.test(query) && (variables as { dryRun?: boolean }).dryRun !== true;
+  const { response, body } = await send(JSON.stringify({ query, variables }), isMutation, signal);
   const details = { at: serverNow(), status: response.status, retryAfterMs: retryAfterOf(response) };
   const [failure] = body?.errors ?? [];
   if (!response.ok) {
     if (response.status === 401) signedOut();
     const isOther = failure?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED';
-    const unsaid = isDeed && response.status >= 500 ? LOST : `The server answered ${response.status}.`;
+    const unsaid = isMutation && response.status >= 500 ? LOST : `The server answered ${response.status}.`;
     const message = isOther ? OTHER : (body?.error ?? failure?.message ?? unsaid);
     throw new RequestError(isOther ? 'version' : kindOfStatus(response.status), message, details);
   }
@@ -40,7 +40,7 @@ export async function request<Result, Variables>(
   return body.data as Result;
 }
 
-async function send(body: string, isDeed: boolean, signal?: AbortSignal) {
+async function send(body: string, isMutation: boolean, signal?: AbortSignal) {
   try {
     const response = await fetch(urlOf('graphql'), {
       method: 'POST',
@@ -52,7 +52,7 @@ async function send(body: string, isDeed: boolean, signal?: AbortSignal) {
     return { response, body: await bodyOf(response) };
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new RequestError('network', isDeed ? LOST : 'The server could not be reached.', { at: serverNow() });
+    throw new RequestError('network', isMutation ? LOST : 'The server could not be reached.', { at: serverNow() });
   }
 }
 

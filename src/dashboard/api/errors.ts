@@ -5,7 +5,7 @@
  */
 export type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network' | 'version';
 
-/** The answer to a deed did not come. */
+/** The answer to an action did not come. */
 export const LOST = 'No answer came. The change may have been applied.';
 
 /** Without a "Not saved: " before it: that is not known. */

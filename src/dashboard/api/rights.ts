@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import type { ReactNode } from 'preact/compat';
-import { type Deed, may, type Rights } from '../words/rights.ts';
+import { type Mutation, may, type Rights } from '../words/rights.ts';
 import { type ShellData, shellQuery } from './server.ts';
 
 const meOf = ({ me }: ShellData) => me;
@@ -10,11 +10,11 @@ export function useRights(): Rights | null {
   return useQuery({ ...shellQuery, select: meOf, refetchInterval: false, refetchOnMount: false }).data ?? null;
 }
 
-export function useMay(deed: Deed): boolean {
-  return may(useRights(), deed);
+export function useMay(mutation: Mutation): boolean {
+  return may(useRights(), mutation);
 }
 
-/** Shows its content to people who may do the deed, and nothing to others. */
-export function May({ deed, children }: { deed: Deed; children: ReactNode }) {
-  return useMay(deed) ? children : null;
+/** Shows its content to people who may do the mutation, and nothing to others. */
+export function May({ mutation, children }: { mutation: Mutation; children: ReactNode }) {
+  return useMay(mutation) ? children : null;
 }

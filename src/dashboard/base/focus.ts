@@ -1,5 +1,5 @@
 /**
- * A button that goes with its deed, such as "End the hold", takes the focus with it: the browser leaves it on the body,
+ * A button that goes with its action, such as "End the hold", takes the focus with it: the browser leaves it on the body,
  * where `Tab` begins at the top and a screen reader is silent. It is given to what is nearest and still there.
  */
 

@@ -22,10 +22,10 @@ export function signedOut(): void {
  * end elsewhere: they would show a sign-in, which goes with this document a moment later, and with it what is typed
  * into it.
  */
-export async function leaving<Result>(deed: () => Promise<Result>): Promise<Result> {
+export async function leaving<Result>(action: () => Promise<Result>): Promise<Result> {
   leaves += 1;
   try {
-    return await deed();
+    return await action();
   } finally {
     leaves -= 1;
     if (leaves === 0 && isEndMissed) {

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { changesPath } from '../filter/activity.ts';
 import type { ChangeEntry } from '../schema/fragments.ts';
 import { HOUR_MS } from '../words/format.ts';
-import { changeBefore, changeBeforeOf, RELEASE } from '../words/queue-deeds.ts';
+import { changeBefore, changeBeforeOf, RELEASE } from '../words/queue-actions.ts';
 import { Icon } from './icon.tsx';
 
 /**

@@ -5,36 +5,36 @@ import { useModal } from './use-modal.ts';
 
 const FIRST_FIELD = 'input.input, textarea';
 
-export interface Deed {
+export interface DialogAction {
   label: string;
   /**
-   * A promise is waited for: meanwhile the deed cannot be done again. A text that it resolves to, or the message of its
+   * A promise is waited for: meanwhile the action cannot be done again. A text that it resolves to, or the message of its
    * error, says why it was not done, in the dialog, which stays open.
    */
   run: (() => void) | (() => Promise<string | null>);
   isDanger?: boolean;
   isDisabled?: boolean;
   start?: ReactNode;
-  /** The button that does nothing, where the deed itself is a cancel. */
+  /** The button that does nothing, where the action itself is a cancel. */
   keep?: string;
 }
 
 /**
- * A question before a deed. The title is the question with its number; then come the price, what is at stake, choices,
- * and the deed. `Esc` closes unless it is being done, ⌘Enter does it, and focus goes back to where it was.
+ * A question before an action. The title is the question with its number; then come the price, what is at stake, choices,
+ * and the action. `Esc` closes unless it is being done, ⌘Enter does it, and focus goes back to where it was.
  */
 export function Dialog({
   title,
   lead,
   children,
-  deed,
+  action,
   onClose,
 }: {
   title: string;
   lead?: ReactNode;
   children?: ReactNode;
   /** Null if nothing is left to do. */
-  deed: Deed | null;
+  action: DialogAction | null;
   onClose: () => void;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -42,8 +42,8 @@ export function Dialog({
   const id = useId();
   // Text to type comes first, else the least harmful button.
   useModal(ref, (dialog) => dialog.querySelector<HTMLElement>(FIRST_FIELD) ?? cancel.current);
-  const { failure, isBusy, run } = useDeed(deed);
-  const isDisabled = deed === null || deed.isDisabled === true || isBusy;
+  const { failure, isBusy, run } = useAction(action);
+  const isDisabled = action === null || action.isDisabled === true || isBusy;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!isDisabled) run();
@@ -75,17 +75,17 @@ export function Dialog({
           )}
         </div>
         <div className="bottom">
-          {deed?.start !== undefined && <span className="start">{deed.start}</span>}
+          {action?.start !== undefined && <span className="start">{action.start}</span>}
           <button ref={cancel} type="button" className="btn" onClick={onClose}>
-            {deed === null || isBusy ? 'Close' : (deed.keep ?? 'Cancel')}
+            {action === null || isBusy ? 'Close' : (action.keep ?? 'Cancel')}
           </button>
-          {deed !== null && (
+          {action !== null && (
             <button
               type="submit"
-              className={deed.isDanger === true ? 'btn danger' : 'btn primary'}
+              className={action.isDanger === true ? 'btn danger' : 'btn primary'}
               aria-disabled={isDisabled}
             >
-              {deed.label}
+              {action.label}
             </button>
           )}
         </div>
@@ -94,7 +94,7 @@ export function Dialog({
   );
 }
 
-function useDeed(deed: Deed | null) {
+function useAction(action: DialogAction | null) {
   const [failure, setFailure] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const isRunning = useRef(false);
@@ -105,7 +105,7 @@ function useDeed(deed: Deed | null) {
     setBusy(true);
     setFailure(null);
     try {
-      setFailure((await deed?.run()) ?? null);
+      setFailure((await action?.run()) ?? null);
     } catch (error) {
       setFailure((error as Error).message);
     }

@@ -58,7 +58,7 @@ export function AskBeforeLoss({ what, without }: Lost) {
     <Dialog
       title={`Have you copied ${what}?`}
       lead={`It cannot be shown again. Without it, ${without}.`}
-      deed={{
+      action={{
         label: 'Leave',
         isDanger: true,
         run: () => {

@@ -18,7 +18,7 @@ export function TellMe({
   className?: string;
 }) {
   return (
-    <May deed="createAlertRule">
+    <May mutation="createAlertRule">
       <Link className={className} href={`/alerts${toSearch(paramsOfAlert(alert))}`} state={FROM_PAGE}>
         Alert me…<span className="sr"> {about}</span>
       </Link>

@@ -43,7 +43,7 @@ function isFound({ name, webhookUrl, tags, meantBy }: Found, text: string): bool
   return hasText && conditionsOf(text) === null && (wanted === null || wanted.some((tag) => tags.includes(tag)));
 }
 
-/** Favourites and deeds of the person. */
+/** Favourites and actions of the person. */
 interface Own {
   favourites?: readonly string[];
   setPaused?: (queue: Found, isPaused: boolean) => void;
@@ -63,7 +63,7 @@ export function paletteItems(
   const wanted = text.replace('>', '').trim().toLowerCase();
   const matches = (label: string) => label.toLowerCase().includes(wanted);
 
-  const deeds: PaletteItem[] = commands
+  const actions: PaletteItem[] = commands
     .filter(({ label, isOnlyKey }) => isOnlyKey !== true && matches(label))
     .map(({ label, icon = 'actions', key = '', run }) => ({
       id: `do ${label}`,
@@ -75,7 +75,7 @@ export function paletteItems(
     }));
   if (isCommandsOnly) {
     const ofQueues = pauses(text, queues, rights, setPaused);
-    return queueDeedOf(text)?.name ? [...ofQueues, ...deeds] : [...deeds, ...ofQueues];
+    return queueActionOf(text)?.name ? [...ofQueues, ...actions] : [...actions, ...ofQueues];
   }
 
   const places: PaletteItem[] = [...MAIN, ...SERVICE]
@@ -102,7 +102,7 @@ export function paletteItems(
   return [
     ...first,
     ...jobOf(wanted),
-    ...deeds,
+    ...actions,
     ...places,
     ...saved,
     // A whole host is meant itself, and not one of its queues.
@@ -119,7 +119,7 @@ function favourite(name: string): PaletteItem {
 const VERBS = ['pause', 'resume'] as const;
 
 /** The verb that a command begins with, and the part of a queue's name after it; null for other commands. */
-export function queueDeedOf(text: string): { verb: (typeof VERBS)[number]; name: string } | null {
+export function queueActionOf(text: string): { verb: (typeof VERBS)[number]; name: string } | null {
   const [, typed = '', name = ''] = text.toLowerCase().match(/^\s*>\s*([a-z]{2,})(?:\s+(\S*))?\s*$/) ?? [];
   const verb = VERBS.find((one) => (name === '' ? one.startsWith(typed) && typed !== '' : one === typed));
   return verb === undefined ? null : { verb, name };
@@ -135,20 +135,22 @@ function pauses(
   rights: Rights | null,
   setPaused: Own['setPaused'],
 ): PaletteItem[] {
-  const deed = queueDeedOf(text);
-  if (deed === null || setPaused === undefined || !may(rights, `${deed.verb}Queue`)) return [];
-  const isPause = deed.verb === 'pause';
+  const action = queueActionOf(text);
+  if (action === null || setPaused === undefined || !may(rights, `${action.verb}Queue`)) return [];
+  const isPause = action.verb === 'pause';
   const verb = isPause ? 'Pause' : 'Resume';
   const item = (id: string, label: string) =>
-    ({ id: `${deed.verb} ${id}`, group: 'Do', hint: '', icon: isPause ? 'pause' : 'play', label }) as const;
+    ({ id: `${action.verb} ${id}`, group: 'Do', hint: '', icon: isPause ? 'pause' : 'play', label }) as const;
   return [
     ...queues
-      .filter(({ name, paused, meantBy }) => paused !== isPause && (name.includes(deed.name) || meantBy === deed.name))
+      .filter(
+        ({ name, paused, meantBy }) => paused !== isPause && (name.includes(action.name) || meantBy === action.name),
+      )
       .map((queue) => ({ ...item(queue.name, `${verb} ${queue.name}`), run: () => setPaused(queue, isPause) })),
-    ...hostsWith(deed.name, queues).map((host) => ({
+    ...hostsWith(action.name, queues).map((host) => ({
       ...item(`all of ${host}`, `${verb} the queues of ${host}…`),
-      // The page opens the question of the deed.
-      path: `${receiverPath(host)}#${deed.verb}`,
+      // The page opens the question of the action.
+      path: `${receiverPath(host)}#${action.verb}`,
     })),
   ];
 }

@@ -18,7 +18,7 @@ import { activeCommands } from '../parts/page/keys.ts';
 import { setQueuePaused } from '../parts/pause-queue.ts';
 import { useIsLate } from '../parts/states.tsx';
 import { useModal } from '../parts/use-modal.ts';
-import { type Found, paletteItems, queueDeedOf } from './palette-items.ts';
+import { type Found, paletteItems, queueActionOf } from './palette-items.ts';
 
 /** Find or do anything: ids, queues, screens, and the commands of this screen. `>` shows commands only. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -111,10 +111,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 const setPaused = (queue: Found, isPaused: boolean) => void setQueuePaused(queue, isPaused);
 
 function useWantedQueues(text: string): { queues: readonly Found[]; isAsking: boolean } {
-  const deed = queueDeedOf(text);
-  const wanted = deed?.name ?? text;
+  const action = queueActionOf(text);
+  const wanted = action?.name ?? text;
   const search = useSettled(wanted);
-  const enabled = deed !== null || !text.startsWith('>');
+  const enabled = action !== null || !text.startsWith('>');
   const { queues, isFetching } = useFoundQueues(search, { enabled, staleTime: 0 });
   return { queues, isAsking: isFetching || search !== wanted.trim() };
 }

@@ -105,7 +105,7 @@ function useGlobalKeys(): void {
   useCommands([
     { key: '?', label: 'Keys of this screen', run: () => overlay.set('help'), isOnlyKey: true },
     { key: '.', label: 'Pause or resume updates', icon: 'paused', run: togglePause },
-    { label: 'Replay dead letters', icon: 'undo', run: () => navigate('/dead'), deed: 'replayDeadLetters' },
+    { label: 'Replay dead letters', icon: 'undo', run: () => navigate('/dead'), mutation: 'replayDeadLetters' },
     { label: 'Why do jobs wait?', icon: 'jobs', run: () => navigate('/jobs?q=state:due') },
     { label: 'Dark theme', icon: 'theme', run: () => setPreference({ theme: 'dark' }) },
     { label: 'Sign out', icon: 'user', run: signOut },

@@ -2,21 +2,21 @@ import { browserOf } from './browser.ts';
 import { time, type View } from './format.ts';
 import { type Phrase, phrase } from './phrase.ts';
 import {
-  type DeedWords,
+  type ActionWords,
   type Entry,
   type FieldChange,
   nameOfAction,
   fieldChanges as plainChanges,
   probeVerb,
-  QUEUE_DEEDS,
+  QUEUE_ACTIONS,
   SETTINGS,
-} from './queue-deeds.ts';
+} from './queue-actions.ts';
 
-export type { Entry, FieldChange } from './queue-deeds.ts';
+export type { Entry, FieldChange } from './queue-actions.ts';
 
 /** The audit log in words: what was done, to what, and which fields changed. */
 
-export const DEEDS: Readonly<Record<string, DeedWords>> = {
+export const ACTIONS: Readonly<Record<string, ActionWords>> = {
   'account.create': { verb: 'created the account', icon: 'plus' },
   'account.set_plan': { verb: 'changed the plan of', icon: 'settings' },
   'account.set_limits': { verb: 'changed the limits of', icon: 'settings' },
@@ -30,7 +30,7 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'account.delete': { verb: 'deleted the account', icon: 'deleted' },
   'api_key.create': { verb: 'created the API key', icon: 'key' },
   'api_key.revoke': { verb: 'revoked the API key', icon: 'key' },
-  ...QUEUE_DEEDS,
+  ...QUEUE_ACTIONS,
   'job.publish': { verb: 'published the job', icon: 'plus' },
   'jobs.publish': { verb: 'published jobs in', icon: 'plus' },
   'job.ack': { verb: 'acked the job', icon: 'check' },
@@ -64,17 +64,17 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
 };
 
 /** An action without words here is shown by its name. */
-export function wordsOfDeed(action: string): DeedWords {
+export function wordsOfAction(action: string): ActionWords {
   const name = nameOfAction(action);
-  return DEEDS[action] ?? { verb: name, icon: 'activity' };
+  return ACTIONS[action] ?? { verb: name, icon: 'activity' };
 }
 
 /** For the list of filters: "queue paused" for "paused the queue". */
-export const labelOfDeed = ({ verb, label }: DeedWords): string =>
+export const labelOfAction = ({ verb, label }: ActionWords): string =>
   label ?? verb.replace(/^(\w+) (?:the |an? )?(.+?)(?: of| in)?$/, '$2 $1');
 
 export const verbOfEntry = (entry: Pick<Entry, 'action' | 'after'>): string =>
-  probeVerb(entry) ?? wordsOfDeed(entry.action).verb;
+  probeVerb(entry) ?? wordsOfAction(entry.action).verb;
 
 /** The name of what was changed; null when the words of the action say it all. */
 export function nameOfTarget({ action, targetType, targetId, targetName, after }: Entry): string | null {

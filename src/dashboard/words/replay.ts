@@ -196,7 +196,7 @@ export function planRefusal(jobs: number, used: number, monthly: number | null):
 }
 
 /** The words on the button. */
-export function deedOfReplay(jobs: number, canary: boolean): string {
+export function labelOfReplay(jobs: number, canary: boolean): string {
   if (jobs <= 1 || !canary) return `Send ${number(jobs)} again`;
   return `Send 1, then ${number(jobs - 1)}`;
 }

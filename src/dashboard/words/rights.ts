@@ -70,7 +70,7 @@ export const ROLE_OF = {
   updateAlertRule: 'ADMIN',
   updateQueue: 'ADMIN',
 } as const satisfies Readonly<Record<string, Role>>;
-export type Deed = keyof typeof ROLE_OF;
+export type Mutation = keyof typeof ROLE_OF;
 
 /** The least role that may read each of these; a viewer may read all else. The same test compares it. */
 export const ROLE_TO_READ = { members: 'ADMIN' } as const satisfies Readonly<Record<string, Role>>;
@@ -80,7 +80,7 @@ export function hasRole(rights: Rights | null, needed: Role): boolean {
   return rights !== null && ROLES.indexOf(rights.role) >= ROLES.indexOf(needed);
 }
 
-export const may = (rights: Rights | null, deed: Deed) => hasRole(rights, ROLE_OF[deed]);
+export const may = (rights: Rights | null, mutation: Mutation) => hasRole(rights, ROLE_OF[mutation]);
 
 export const wordOfRole = (role: Role) => role.toLowerCase();
 

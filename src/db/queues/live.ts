@@ -2,7 +2,7 @@ import { LIMITS } from '../../domain/queue.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { hasHold, isHeld } from './held.ts';
 
-/** A live queue, as far as it matters for a deed with several of them. */
+/** A live queue, as far as it matters for a change of several of them. */
 export interface LiveQueue {
   id: string;
   name: string;

@@ -244,7 +244,7 @@ export async function sweepByTime(
   { retentionMs, lifetimeMs }: Periods,
 ): Promise<number> {
   if (what === 'audit') {
-    // Deeds and decisions of people.
+    // Changes and decisions of people.
     const dismissals = await db.query(DISMISSALS, [nowMs, retentionMs, lifetimeMs]);
     return dismissals.length + (await db.query(AUDIT, [nowMs])).length;
   }

@@ -104,12 +104,12 @@ const QueuesPayload = builder.objectRef<SeveralQueues>('QueuesPayload').implemen
     waiting: t.int({
       complexity: PRICE.total,
       description: 'Number of pending jobs of the queues that were or would be changed, counted up to 10 000.',
-      resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfDeed.load(payload)).count,
+      resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfSeveral.load(payload)).count,
     }),
     waitingExact: t.boolean({
       complexity: PRICE.total,
       description: 'False if there are more than `waiting`.',
-      resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfDeed.load(payload)).exact,
+      resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfSeveral.load(payload)).exact,
     }),
   }),
 });

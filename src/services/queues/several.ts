@@ -18,10 +18,10 @@ import {
 } from '../../domain/several-queues.ts';
 import type { Context } from '../context.ts';
 
-/** The result of a deed with several queues, or what it would do. */
+/** The result of a change of several queues, or what it would do. */
 export interface SeveralQueues {
   queues: QueueOutcome[];
-  /** Start of the pause of the queues that were paused; null for other deeds, and if none was. */
+  /** Start of the pause of the queues that were paused; null for other changes, and if none was. */
   pausedAt: Date | null;
 }
 
@@ -45,7 +45,7 @@ export function createSeveralQueues(context: Context) {
     throw new JobferryError('conflict', text);
   };
   const chosen = async (account: Account, choice: QueueChoice) => {
-    // A dry run that is not refused promises that the deed is not.
+    // A dry run that is not refused promises that the change is not.
     await assertRoom(account);
     const live = await liveQueues(db, account.id);
     return { live: new Map(live.map((queue) => [queue.id, queue])), chosen: chosenOf(choice, live) };
@@ -54,12 +54,12 @@ export function createSeveralQueues(context: Context) {
     if (isWoken) context.wake(queueId, 'change');
     context.changes.changed({ accountId: account.id, queueId });
   };
-  /** A deed that is one statement. */
-  const deed = async (
+  /** A change that is one statement. */
+  const carryOut = async (
     account: Account,
     choice: QueueChoice,
     { dryRun }: DryRun,
-    { wouldChange, change, wakes }: Deed,
+    { wouldChange, change, wakes }: QueuesChange,
   ): Promise<SeveralQueues> => {
     const { live, chosen: queues } = await chosen(account, choice);
     if (dryRun) return { queues: outcomesOf(queues, live, wouldChange), pausedAt: null };
@@ -89,7 +89,7 @@ export function createSeveralQueues(context: Context) {
   return {
     /** Stops the deliveries of queues. */
     async pauseSeveral(account: Account, choice: QueueChoice, run: DryRun): Promise<SeveralQueues> {
-      return deed(account, choice, run, {
+      return carryOut(account, choice, run, {
         wouldChange: ({ pausedAt }) => pausedAt === null,
         change: (ids) => pauseQueues(db, authorOf(account), ids),
         wakes: false,
@@ -107,7 +107,7 @@ export function createSeveralQueues(context: Context) {
       { pausedAt, ...run }: DryRun & { pausedAt: Date | null },
     ): Promise<SeveralQueues> {
       assertNotSuspended(account);
-      const result = await deed(account, choice, run, {
+      const result = await carryOut(account, choice, run, {
         wouldChange: (queue) =>
           queue.pausedAt !== null && (pausedAt === null || queue.pausedAt.getTime() === pausedAt.getTime()),
         change: (ids) => resumeQueues(db, authorOf(account), ids, { lifetimeMs: periods.lifetimeMs, pausedAt }),
@@ -118,7 +118,7 @@ export function createSeveralQueues(context: Context) {
 
     /** Ends holds, 20 queues a commit. Up to 1000 of the jobs of each queue that wait for its end become due. */
     async endHoldSeveral(account: Account, choice: QueueChoice, run: DryRun): Promise<SeveralQueues> {
-      return deed(account, choice, run, {
+      return carryOut(account, choice, run, {
         wouldChange: ({ hasHold }) => hasHold,
         change: (ids) => endHolds(db, authorOf(account), ids),
         wakes: true,
@@ -171,7 +171,7 @@ export function createSeveralQueues(context: Context) {
   };
 }
 
-interface Deed {
+interface QueuesChange {
   wouldChange(queue: LiveQueue): boolean;
   change(ids: string[]): Promise<FoundQueue[]>;
   /** Whether changed queues may have work now. */

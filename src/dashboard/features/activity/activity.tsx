@@ -23,9 +23,9 @@ import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
-import { DEEDS, labelOfDeed, sentenceOfEntry, wordsOfDeed } from '../../words/audit.ts';
+import { ACTIONS, labelOfAction, sentenceOfEntry, wordsOfAction } from '../../words/audit.ts';
 import { phrase } from '../../words/phrase.ts';
-import { RELEASE } from '../../words/queue-deeds.ts';
+import { RELEASE } from '../../words/queue-actions.ts';
 import { Entries } from './entries.tsx';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
 import type { ActivityEntry, ActivityPage } from './operations.ts';
@@ -96,7 +96,7 @@ function Head({
       sign={
         newest === undefined
           ? { icon: 'activity', signal: 'idle' }
-          : { icon: wordsOfDeed(newest.action).icon, signal: 'idle' }
+          : { icon: wordsOfAction(newest.action).icon, signal: 'idle' }
       }
       h1={
         newest === undefined ? (
@@ -156,7 +156,7 @@ function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEn
         onChange={(next) => set({ action: next, group: null })}
         options={[
           ['', 'every change'],
-          ...Object.entries(DEEDS).map(([one, words]) => [one, labelOfDeed(words)] as const),
+          ...Object.entries(ACTIONS).map(([one, words]) => [one, labelOfAction(words)] as const),
         ]}
       />
       <Choice

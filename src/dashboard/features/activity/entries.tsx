@@ -13,10 +13,10 @@ import {
   isMoment,
   labelOfField,
   verbOfEntry,
-  wordsOfDeed,
+  wordsOfAction,
 } from '../../words/audit.ts';
 import { upperFirst } from '../../words/format.ts';
-import { deedOnQueue, RELEASE } from '../../words/queue-deeds.ts';
+import { actionOnQueue, RELEASE } from '../../words/queue-actions.ts';
 import { folded, isRun, lineOfRun, targetOf } from './model/audit.ts';
 import type { ActivityEntry } from './operations.ts';
 
@@ -70,7 +70,7 @@ function Run({ run, filter, isCut }: { run: readonly ActivityEntry[]; filter: Ac
       <tr>
         <td className="c2 q at">{when}</td>
         <td className="c1" colSpan={3}>
-          <span className="deed">
+          <span className="what">
             <Icon name={icon} />
             <button type="button" className="link rowlink fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
               {what}
@@ -95,10 +95,10 @@ function Release({ entry }: { entry: ActivityEntry }) {
         <Time at={entry.at} />
       </td>
       <td className="c1" colSpan={3}>
-        <span className="deed">
+        <span className="what">
           <Icon name="system" />
           <Link className="name rowlink" href="/system">
-            {entry.actor} {deedOnQueue(entry)}
+            {entry.actor} {actionOnQueue(entry)}
           </Link>
         </span>
       </td>
@@ -107,7 +107,7 @@ function Release({ entry }: { entry: ActivityEntry }) {
 }
 
 function Change({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }) {
-  const { icon } = wordsOfDeed(entry.action);
+  const { icon } = wordsOfAction(entry.action);
   const { name, path } = targetOf(entry);
   const actionId = actionOf(entry);
   return (
@@ -116,7 +116,7 @@ function Change({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilte
         <Time at={entry.at} />
       </td>
       <td className="c1">
-        <span className="deed">
+        <span className="what">
           <Icon name={icon} />
           <span>
             {upperFirst(verbOfEntry(entry))}{' '}

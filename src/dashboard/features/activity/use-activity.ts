@@ -4,7 +4,7 @@ import { useIsPaused } from '../../api/live/live.ts';
 import { keepOld } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
 import { type ActivityFilter, foldsSignIns, SIGN_INS, toChanges } from '../../filter/activity.ts';
-import { releaseEntries } from '../../words/queue-deeds.ts';
+import { releaseEntries } from '../../words/queue-actions.ts';
 import { Activity, type ActivityEntry, type ActivityPage } from './operations.ts';
 
 const PAGE = 50;

@@ -63,7 +63,7 @@ export default function Alerts() {
     else navigate('/alerts', { replace: true });
   };
   const { data } = asked;
-  useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, deed: 'createAlertRule' }]);
+  useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, mutation: 'createAlertRule' }]);
   const { h1, icon, signal } = headOfAlerts(data?.alertRules ?? null, useView());
   return (
     <Page
@@ -73,7 +73,7 @@ export default function Alerts() {
       h1={h1}
       lead="A rule notifies a webhook, people or PagerDuty when a condition starts, and again when it ends."
       actions={
-        <May deed="createAlertRule">
+        <May mutation="createAlertRule">
           <button type="button" className="btn" onClick={make}>
             <Icon name="plus" />
             New rule…
@@ -94,7 +94,7 @@ export default function Alerts() {
         </>
       )}
       {edited !== undefined && (
-        <May deed={edited === null ? 'createAlertRule' : 'updateAlertRule'}>
+        <May mutation={edited === null ? 'createAlertRule' : 'updateAlertRule'}>
           <RuleDialog
             rule={edited}
             proposed={edited === null ? proposed : null}
@@ -190,13 +190,13 @@ function Rule({
         <Status word={wordOfNotification(rule.lastNotification, view)} />
       </td>
       <td className="n c2">
-        <span className="alert-deeds">
-          <May deed="testAlertRule">
+        <span className="alert-buttons">
+          <May mutation="testAlertRule">
             <button type="button" className="btn tiny" onClick={() => void test(rule)}>
               Test{of}
             </button>
           </May>
-          <May deed="silenceAlertRule">
+          <May mutation="silenceAlertRule">
             <button
               type="button"
               className="btn tiny"
@@ -206,12 +206,12 @@ function Rule({
               {of}
             </button>
           </May>
-          <May deed="updateAlertRule">
+          <May mutation="updateAlertRule">
             <button type="button" className="btn tiny" onClick={() => onEdit(rule)}>
               Edit…{of}
             </button>
           </May>
-          <May deed="deleteAlertRule">
+          <May mutation="deleteAlertRule">
             <button type="button" className="btn tiny" onClick={() => onDelete(rule)}>
               Delete…{of}
             </button>
@@ -246,7 +246,7 @@ function DeleteDialog({ rule, onClose }: { rule: AlertRuleRow; onClose: () => vo
     <Dialog
       title="Delete this rule?"
       lead={sentenceOfRule(rule)}
-      deed={{ label: 'Delete', isDanger: true, run: remove }}
+      action={{ label: 'Delete', isDanger: true, run: remove }}
       onClose={onClose}
     >
       <p className="q">Its alerts are deleted, too. If one is firing, no notification says that it has ended.</p>

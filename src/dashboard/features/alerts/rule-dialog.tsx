@@ -85,7 +85,7 @@ export default function RuleDialog({
     <Dialog
       title={rule === null ? 'New alert rule' : 'Change this rule?'}
       lead={rule === null ? undefined : sentenceOfRule(rule)}
-      deed={{ label: rule === null ? 'Create rule' : 'Save', run: save }}
+      action={{ label: rule === null ? 'Create rule' : 'Save', run: save }}
       onClose={onClose}
     >
       <div className="blanks">
@@ -125,7 +125,7 @@ export default function RuleDialog({
       </p>
       <TargetFields draft={draft} keyEnd={keyEnd} problems={problems} edit={edit} />
       {rule !== null && isWebhook && !mustRotate && (
-        <May deed="rotateAlertRuleSecret">
+        <May mutation="rotateAlertRuleSecret">
           <label className="choice">
             <input
               type="checkbox"

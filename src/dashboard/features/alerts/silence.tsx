@@ -30,7 +30,7 @@ export function SilenceDialog({
     <Dialog
       title="Silence this rule?"
       lead={sentenceOfRule(rule)}
-      deed={{ label: 'Silence', run: silence }}
+      action={{ label: 'Silence', run: silence }}
       onClose={onClose}
     >
       <fieldset className="field">

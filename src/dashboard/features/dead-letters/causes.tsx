@@ -27,8 +27,8 @@ const keyOf = ({ fingerprint, queue, answer }: CauseRow) => `${fingerprint} ${qu
 
 const dismissingOf = (isDismissed: boolean) =>
   isDismissed
-    ? ({ label: 'Restore', icon: 'undo', deed: 'restoreErrorGroup' } as const)
-    : ({ label: 'Dismiss', icon: 'cancelled', deed: 'dismissErrorGroup' } as const);
+    ? ({ label: 'Restore', icon: 'undo', mutation: 'restoreErrorGroup' } as const)
+    : ({ label: 'Dismiss', icon: 'cancelled', mutation: 'dismissErrorGroup' } as const);
 
 /** Causes, the largest first. The order stays as long as the list does: what is read again moves no row. */
 export function CauseList({
@@ -76,7 +76,7 @@ export function CauseList({
       key: 'r',
       label: 'Replay this cause',
       icon: 'undo',
-      deed: 'replayDeadLetters',
+      mutation: 'replayDeadLetters',
       run: () => {
         const cause = focusedCause() ?? rows[0];
         if (cause !== undefined) onReplay(cause);
@@ -90,7 +90,7 @@ export function CauseList({
             key: 'd',
             label: `${dismissing.label} this cause`,
             icon: dismissing.icon,
-            deed: dismissing.deed,
+            mutation: dismissing.mutation,
             run: () => {
               const cause = focusedCause();
               // Nothing is asked, so none is taken for the one that is meant.
@@ -107,7 +107,7 @@ export function CauseList({
         <Dialog
           title="Dismiss this cause in all queues?"
           lead={`It also hides ${wide.reach}. It returns when another job dies of it.`}
-          deed={{
+          action={{
             label: 'Dismiss in all queues',
             run: () => {
               setWide(null);
@@ -216,8 +216,8 @@ function Cause({
         </b>
         <span>{state}</span>
       </p>
-      <span className="deeds">
-        <May deed="replayDeadLetters">
+      <span className="buttons">
+        <May mutation="replayDeadLetters">
           <button
             className="btn tiny"
             type="button"
@@ -232,7 +232,7 @@ function Cause({
           </button>
         </May>
         {!isByAnswer && (
-          <May deed={dismissing.deed}>
+          <May mutation={dismissing.mutation}>
             <button className="btn tiny quiet" type="button" onClick={onDismiss}>
               {dismissing.label}
               <span className="sr"> {titleOfDeath(cause, timeout)}</span>

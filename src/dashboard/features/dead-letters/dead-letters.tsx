@@ -23,7 +23,7 @@ import { Phrase } from '../../parts/time.tsx';
 import { textOf } from '../../schema/graphql.ts';
 import { count, time } from '../../words/format.ts';
 import type { Phrase as Pieces } from '../../words/phrase.ts';
-import { releaseEntries } from '../../words/queue-deeds.ts';
+import { releaseEntries } from '../../words/queue-actions.ts';
 import { CauseList } from './causes.tsx';
 import { causesToShow, headOfCauses, leadOfCause } from './model/cause.ts';
 import { NoCauses } from './no-causes.tsx';
@@ -94,7 +94,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   useCommands([
     { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
     ...(canReplay
-      ? [{ label: 'Replay all that match', icon: 'undo', run: replayAll, deed: 'replayDeadLetters' } as const]
+      ? [{ label: 'Replay all that match', icon: 'undo', run: replayAll, mutation: 'replayDeadLetters' } as const]
       : []),
     { label: 'Copy as GraphQL', icon: 'copy', run: copyQuery },
   ]);
@@ -266,7 +266,7 @@ function Head({
       actions={
         <>
           {onReplay !== null && (
-            <May deed="replayDeadLetters">
+            <May mutation="replayDeadLetters">
               <button type="button" className="btn" onClick={onReplay}>
                 <Icon name="undo" />
                 Replay all…

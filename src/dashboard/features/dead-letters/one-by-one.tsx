@@ -53,7 +53,7 @@ export function OneByOne({
       key: 'r',
       label: 'Replay this job',
       icon: 'undo',
-      deed: 'replayDeadLetter',
+      mutation: 'replayDeadLetter',
       run: () => {
         const focused = focusedRow();
         const letter = list?.nodes.find(({ id }) => id === focused);
@@ -147,7 +147,7 @@ function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => v
       </td>
       <td className="c4 n">
         {replayedAt === null ? (
-          <May deed="replayDeadLetter">
+          <May mutation="replayDeadLetter">
             <button
               type="button"
               className="btn tiny"

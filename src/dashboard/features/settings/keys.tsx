@@ -28,7 +28,9 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
   const [made, setMade] = useState<MadeKey | null>(null);
   const [revoking, setRevoking] = useState<ApiKeyRow | null>(null);
   const [showsRevoked, setShowsRevoked] = useState(false);
-  useCommands([{ key: 'n', label: 'New API key', icon: 'plus', run: () => setCreating(true), deed: 'createApiKey' }]);
+  useCommands([
+    { key: 'n', label: 'New API key', icon: 'plus', run: () => setCreating(true), mutation: 'createApiKey' },
+  ]);
   const keys = asked.data?.account.apiKeys;
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   const shown = keys?.filter(({ revokedAt }) => showsRevoked || revokedAt === null) ?? [];
@@ -36,7 +38,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
     <Head
       keys={keys}
       actions={
-        <May deed="createApiKey">
+        <May mutation="createApiKey">
           <button type="button" className="btn" onClick={() => setCreating(true)}>
             <Icon name="plus" />
             New key…
@@ -134,7 +136,7 @@ function KeyTable({
             </td>
             <td className="n c2">
               {key.revokedAt === null ? (
-                <May deed="revokeApiKey">
+                <May mutation="revokeApiKey">
                   <button type="button" className="btn tiny" onClick={() => onRevoke(key)}>
                     Revoke…<span className="sr"> {key.name ?? keyText(key)}</span>
                   </button>
@@ -171,7 +173,7 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
     <Dialog
       title={`Revoke ${name}?`}
       lead={revokeLead(apiKey, isMine, view)}
-      deed={{
+      action={{
         label: isMine ? 'Revoke, and sign out' : 'Revoke',
         isDanger: true,
         // The key ends its sessions, also this one.

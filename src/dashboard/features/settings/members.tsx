@@ -104,7 +104,7 @@ function MemberTable({
             <td className="n c2">
               {member.sessionCount === 0 ? 'none open' : `${number(member.sessionCount)} open`}{' '}
               {member.sessionCount > 0 && (
-                <May deed="endSessionsOfMember">
+                <May mutation="endSessionsOfMember">
                   <button type="button" className="btn tiny" onClick={() => onEnd(member)}>
                     End…<span className="sr"> the sessions of {first}</span>
                   </button>
@@ -132,7 +132,7 @@ function EndDialog({ member, isMe, onClose }: { member: MemberRow; isMe: boolean
     <Dialog
       title={endAllTitle(first, member.sessionCount)}
       lead={endAllLead(isMe)}
-      deed={{
+      action={{
         label: isMe ? 'End them, and sign out' : 'End them',
         isDanger: true,
         run: () => void end().catch((error: Error) => toastFailure(`Not ended: ${error.message}`)),

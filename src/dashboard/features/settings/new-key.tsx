@@ -47,7 +47,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
     <Dialog
       title="New API key"
       lead="Create one for each program, with no more rights than it needs. It is shown once."
-      deed={{ label: 'Create key', run: create, isDisabled: problem !== null }}
+      action={{ label: 'Create key', run: create, isDisabled: problem !== null }}
       onClose={onClose}
     >
       <div className="field">

@@ -103,7 +103,7 @@ function EndDialog({ session, onClose }: { session: SessionRow; onClose: () => v
     <Dialog
       title={isCurrent ? 'End this session?' : `End the session of ${who}?`}
       lead={endLead(session)}
-      deed={{
+      action={{
         label: isCurrent ? 'End it, and sign out' : 'End it',
         isDanger: true,
         run: () => void end().catch((error: Error) => toastFailure(`Not ended: ${error.message}`)),

@@ -8,9 +8,9 @@ import type { JobFilter } from '../../filter/jobs.ts';
 import { count, leftOutOf, NONE, number } from '../../words/format.ts';
 import {
   DEFAULT_SPEED,
-  deedOfReplay,
   durationOfReplay,
   isEverything,
+  labelOfReplay,
   limitsOfQueue,
   planRefusal,
   type Receiver,
@@ -23,7 +23,7 @@ import {
 } from '../../words/replay.ts';
 import { Dialog, Price } from '../dialog.tsx';
 import { Note } from '../note.tsx';
-import { DeedNotes, usePricedDeed } from './priced-deed.tsx';
+import { ActionNotes, usePricedAction } from './priced-action.tsx';
 import type { ReplayTarget } from './replay-target.ts';
 
 /** Asks before dead letters are replayed: those of a filter, or of the jobs of a list. */
@@ -39,7 +39,7 @@ export default function ReplayDialog({
   const { queue, lead } = target;
   const [speed, setSpeed] = useState<Speed>(DEFAULT_SPEED);
   const [isCanary, setCanary] = useState(true);
-  const priced = usePricedDeed({
+  const priced = usePricedAction({
     key: ['replay', target],
     ask: async (dryRun) => {
       const { filter, jobs } = target;
@@ -68,8 +68,8 @@ export default function ReplayDialog({
     <Dialog
       title={titleOf(jobs, queue?.name ?? null)}
       lead={lead}
-      deed={{
-        label: jobs === null || isNone ? 'Replay' : isBusy ? 'Starting…' : deedOfReplay(jobs, canary),
+      action={{
+        label: jobs === null || isNone ? 'Replay' : isBusy ? 'Starting…' : labelOfReplay(jobs, canary),
         run: priced.run,
         isDisabled: jobs === null || isNone || isBusy,
         start: (
@@ -87,7 +87,7 @@ export default function ReplayDialog({
           [leftOut, target.jobs === null ? 'skipped: replayed before' : 'skipped: not dead, or replayed'],
         ]}
       />
-      <DeedNotes priced={priced} refused="Not replayed" before="you send them" />
+      <ActionNotes priced={priced} refused="Not replayed" before="you send them" />
       <Safety now={now} receivers={receivers} isAll={isAll} />
       <fieldset className="field">
         <legend className="sr">Speed</legend>

@@ -115,7 +115,7 @@ function Edge({
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const step = event.shiftKey ? KEY_STEPS.more : KEY_STEPS.one;
     const all = Math.ceil((domain.to - domain.from) / bucketMs);
-    const deeds: Record<string, () => void> = {
+    const actions: Record<string, () => void> = {
       ArrowLeft: () => move(-step),
       ArrowDown: () => move(-step),
       ArrowRight: () => move(step),
@@ -124,11 +124,11 @@ function Edge({
       End: () => move(all),
       ...(span !== null && { Escape: () => onChange(null) }),
     };
-    const deed = deeds[event.key];
-    if (deed === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = actions[event.key];
+    if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    deed();
+    action();
   };
   const seconds = (at: number) => Math.round(at / 1000);
   return (

@@ -68,7 +68,7 @@ export default function ExportDialog({ list, onClose }: { list: NonNullable<List
     <Dialog
       title="Export this list"
       lead={`All rows that match, not only this page; ${number(MAX_ROWS)} at most.`}
-      deed={{ label: reading === null ? 'Save the file' : 'Reading…', run, ...(end !== null && { keep: 'Close' }) }}
+      action={{ label: reading === null ? 'Save the file' : 'Reading…', run, ...(end !== null && { keep: 'Close' }) }}
       onClose={onClose}
     >
       <fieldset className="field" disabled={reading !== null}>

@@ -38,7 +38,7 @@ export default function Views({ onClose }: { onClose: () => void }) {
                   <span className="cut">{view.name}</span>
                 </Link>
               )}
-              <May deed="deleteSavedView">
+              <May mutation="deleteSavedView">
                 <button type="button" aria-label={`Delete ${view.name}`} onClick={() => remove(view)}>
                   <Icon name="x" />
                 </button>
@@ -49,7 +49,7 @@ export default function Views({ onClose }: { onClose: () => void }) {
       </ul>
       {asked.data && views.length === 0 && <p className="small q">No view of this page is saved yet.</p>}
       {present !== '' && (
-        <May deed="saveView">
+        <May mutation="saveView">
           <form onSubmit={submit}>
             <input
               className="input"

@@ -2,12 +2,12 @@ import { useLayoutEffect, useRef } from 'preact/compat';
 import { useRights } from '../../api/rights.ts';
 import { preferences } from '../../base/preferences.ts';
 import { createStore } from '../../base/store.ts';
-import { type Deed, may } from '../../words/rights.ts';
+import { type Mutation, may } from '../../words/rights.ts';
 import type { IconName } from '../../words/words.ts';
 
 /** An action on a screen, by a key, in the palette, or both. */
 export interface Command {
-  /** Names the deed: "Run now". It is in the help, and in the palette unless `isOnlyKey`. */
+  /** Names the mutation: "Run now". It is in the help, and in the palette unless `isOnlyKey`. */
   label: string;
   run: () => void;
   /** One character, a name of `KeyboardEvent.key`, or two characters in sequence: `r`, `Escape`, `g j`. */
@@ -16,7 +16,7 @@ export interface Command {
   /** Moves and the like, which make no sense in the palette. */
   isOnlyKey?: boolean;
   /** The mutation behind it. People who may not call it are not offered the command. */
-  deed?: Deed;
+  mutation?: Mutation;
 }
 
 /** The commands of all mounted parts; those of the part that was mounted last win. */
@@ -28,7 +28,7 @@ const commands = createStore<readonly (readonly Command[])[]>([]);
  */
 export function useCommands(list: readonly Command[]): void {
   const rights = useRights();
-  const offered = list.filter(({ deed }) => deed === undefined || may(rights, deed));
+  const offered = list.filter(({ mutation }) => mutation === undefined || may(rights, mutation));
   const latest = useRef(offered);
   // Before the next key: it does what the page says now.
   useLayoutEffect(() => {

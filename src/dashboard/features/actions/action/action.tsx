@@ -155,14 +155,14 @@ function Head({
   const isPaused = action.status === 'PAUSED';
   const toggle = () => void togglePause(action).catch((error: Error) => toastFailure(error.message));
   const toggling = isPaused
-    ? ({ label: 'Resume', icon: 'play', deed: 'resumeBulkAction' } as const)
-    : ({ label: 'Pause', icon: 'pause', deed: 'pauseBulkAction' } as const);
+    ? ({ label: 'Resume', icon: 'play', mutation: 'resumeBulkAction' } as const)
+    : ({ label: 'Pause', icon: 'pause', mutation: 'pauseBulkAction' } as const);
   const stop = { key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) } as const;
   useCommands(
     isOpen(action)
       ? [
           { ...toggling, key: 'p', label: `${toggling.label} this action`, run: toggle },
-          { ...stop, deed: 'cancelBulkAction' },
+          { ...stop, mutation: 'cancelBulkAction' },
         ]
       : [],
   );
@@ -180,7 +180,7 @@ function Head({
       actions={
         <>
           {paused !== null && (
-            <May deed="resumeQueue">
+            <May mutation="resumeQueue">
               <button type="button" className="btn primary" onClick={() => void setQueuePaused(paused.queue, false)}>
                 <Icon name="play" />
                 Resume queue {paused.queue.name}
@@ -189,14 +189,14 @@ function Head({
           )}
           {isOpen(action) && (
             <>
-              <May deed={toggling.deed}>
+              <May mutation={toggling.mutation}>
                 <button type="button" className="btn" onClick={toggle}>
                   <Icon name={toggling.icon} />
                   {toggling.label}
                   <kbd>p</kbd>
                 </button>
               </May>
-              <May deed="cancelBulkAction">
+              <May mutation="cancelBulkAction">
                 <button type="button" className="btn danger" onClick={() => setAsking(true)}>
                   <Icon name="stop" />
                   Stop…
@@ -240,7 +240,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
       title={
         isOver ? 'It has ended' : `Stop after ${number(action.processed)} of ${matchedText(action.matched)} ${others}?`
       }
-      deed={{
+      action={{
         label: 'Stop',
         isDanger: true,
         isDisabled: isOver,

@@ -1,5 +1,5 @@
 import { queuePath } from '../../../filter/links.ts';
-import { type Entry, nameOfTarget, verbOfEntry, wordsOfDeed } from '../../../words/audit.ts';
+import { type Entry, nameOfTarget, verbOfEntry, wordsOfAction } from '../../../words/audit.ts';
 import { count, many, minute, time, type View } from '../../../words/format.ts';
 
 /** The list of changes: where each leads to, and sign-ins and actions on many queues folded into lines. */
@@ -43,14 +43,14 @@ export const isRun = <E>(line: Line<E>): line is readonly E[] => Array.isArray(l
 const isSignIn = ({ action }: Pick<Entry, 'action'>) => action.startsWith('session.');
 
 /** Entries of one action follow each other as closely. */
-const DEED_MS = 10_000;
+const SAME_ACTION_MS = 10_000;
 /** Fewer stand as they are. */
 const MANY_QUEUES = 3;
 
 type Foldable = Pick<ListedEntry, 'action' | 'actor' | 'after' | 'at' | 'targetType' | 'targetId'>;
 
 /** Whether the entry is of the same action, on another queue: an undo is an action of its own. */
-function continuesDeed(run: readonly Foldable[], entry: Foldable): boolean {
+function continuesAction(run: readonly Foldable[], entry: Foldable): boolean {
   const { action, actor, at, targetType, targetId } = entry;
   const last = run.at(-1);
   return (
@@ -59,7 +59,7 @@ function continuesDeed(run: readonly Foldable[], entry: Foldable): boolean {
     last.action === action &&
     verbOfEntry(last) === verbOfEntry(entry) &&
     last.actor === actor &&
-    Date.parse(last.at) - Date.parse(at) <= DEED_MS &&
+    Date.parse(last.at) - Date.parse(at) <= SAME_ACTION_MS &&
     run.every((other) => other.targetId !== targetId)
   );
 }
@@ -73,7 +73,7 @@ export function folded<E extends Foldable>(entries: readonly E[], hasSignIns: bo
   for (const entry of entries) {
     const last = lines.at(-1);
     const isRunOn =
-      last?.[0] !== undefined && (isSignIn(entry) ? hasSignIns && isSignIn(last[0]) : continuesDeed(last, entry));
+      last?.[0] !== undefined && (isSignIn(entry) ? hasSignIns && isSignIn(last[0]) : continuesAction(last, entry));
     if (isRunOn) last.push(entry);
     else lines.push([entry]);
   }
@@ -88,7 +88,7 @@ export function folded<E extends Foldable>(entries: readonly E[], hasSignIns: bo
 export function lineOfRun(run: readonly ListedEntry[], view: View, isCut: boolean) {
   const [first] = run;
   if (first === undefined || isSignIn(first)) return { ...runOfSignIns(run, view, isCut), icon: 'user' as const };
-  const { icon } = wordsOfDeed(first.action);
+  const { icon } = wordsOfAction(first.action);
   const queues = `${count(run.length, !isCut)}\u00a0queues`;
   return {
     what: `${first.actor} ${verbOfEntry(first).replace(/ the queue$/, '')} ${queues}`,

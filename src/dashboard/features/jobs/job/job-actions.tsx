@@ -11,7 +11,7 @@ import { type Command, useCommands } from '../../../parts/page/keys.ts';
 import { toast, toastFailure } from '../../../parts/toast.tsx';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { shortId } from '../../../words/job-id.ts';
-import { type Deed, may } from '../../../words/rights.ts';
+import { type Mutation, may } from '../../../words/rights.ts';
 import { Ack, CancelJob, Nack, ReplayOne, RunNow } from '../operations/job.ts';
 
 type Asked = 'cancel' | 'nack' | null;
@@ -19,29 +19,36 @@ type Asked = 'cancel' | 'nack' | null;
 /** The actions on a job in its present state: buttons, keys, and the dialogs that ask first. */
 export function useJobActions(job: JobRow | undefined): { buttons: ReactNode; dialog: ReactNode } {
   const [asked, setAsked] = useState<Asked>(null);
-  const commands: (Command & { isPrimary?: boolean; deed: Deed })[] = [];
+  const commands: (Command & { isPrimary?: boolean; mutation: Mutation })[] = [];
   const canReplay = job?.status === 'DEAD' && job.deadLetter !== null && job.deadLetter.replayedAt === null;
   if (job?.status === 'PENDING') {
-    commands.push({ key: 'r', label: 'Run now', icon: 'play', run: () => void runNow(job), deed: 'runNow' });
+    commands.push({ key: 'r', label: 'Run now', icon: 'play', run: () => void runNow(job), mutation: 'runNow' });
   }
   if (canReplay && job.deadLetter !== null) {
     const { id } = job.deadLetter;
-    const deed = 'replayDeadLetter';
-    commands.push({ key: 'r', label: 'Replay', icon: 'undo', run: () => void replay(job, id), isPrimary: true, deed });
+    const mutation = 'replayDeadLetter';
+    commands.push({
+      key: 'r',
+      label: 'Replay',
+      icon: 'undo',
+      run: () => void replay(job, id),
+      isPrimary: true,
+      mutation,
+    });
   }
   if (job?.status === 'AWAITING_ACK') {
-    commands.push({ label: 'Report success', icon: 'check', run: () => void ack(job), deed: 'ackJob' });
-    commands.push({ label: 'Report failure…', icon: 'nacked', run: () => setAsked('nack'), deed: 'nackJob' });
+    commands.push({ label: 'Report success', icon: 'check', run: () => void ack(job), mutation: 'ackJob' });
+    commands.push({ label: 'Report failure…', icon: 'nacked', run: () => setAsked('nack'), mutation: 'nackJob' });
   }
   if (job?.status === 'PENDING' || job?.status === 'AWAITING_ACK') {
-    commands.push({ key: 'c', label: 'Cancel job…', icon: 'x', run: () => setAsked('cancel'), deed: 'cancelJob' });
+    commands.push({ key: 'c', label: 'Cancel job…', icon: 'x', run: () => setAsked('cancel'), mutation: 'cancelJob' });
   }
   useCommands(commands);
   const rights = useRights();
   const close = () => setAsked(null);
   return {
-    buttons: commands.flatMap(({ label, icon = 'actions', key, run, isPrimary, deed }) =>
-      may(rights, deed) ? (
+    buttons: commands.flatMap(({ label, icon = 'actions', key, run, isPrimary, mutation }) =>
+      may(rights, mutation) ? (
         <button key={label} type="button" className={isPrimary === true ? 'btn primary' : 'btn'} onClick={run}>
           <Icon name={icon} />
           {label}
@@ -65,7 +72,7 @@ function CancelDialog({ job, onClose }: { job: JobRow; onClose: () => void }) {
     <Dialog
       title={`Cancel job ${shortId(job.id)}?`}
       lead="It becomes dead and leaves no dead letter. This cannot be undone."
-      deed={{
+      action={{
         label: 'Cancel job',
         keep: 'Keep it',
         isDanger: true,
@@ -86,7 +93,7 @@ function NackDialog({ job, onClose }: { job: JobRow; onClose: () => void }) {
     <Dialog
       title={`Report that job ${shortId(job.id)} failed?`}
       lead="You report in place of its worker."
-      deed={{
+      action={{
         label: 'Report failure',
         isDanger: !isRetryable,
         run: () => {

@@ -11,8 +11,8 @@ import { toast } from '../../../parts/toast.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 import type { JobRow } from '../../../schema/fragments.ts';
 import { type Count, count, many, number } from '../../../words/format.ts';
-import { type Deed, may } from '../../../words/rights.ts';
-import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../model/bulk.ts';
+import { type Mutation, may } from '../../../words/rights.ts';
+import { appliesTo, BUTTONS, JOBS_ACTIONS, type JobsAction, jobsOfAction } from '../model/bulk.ts';
 import type { ByState } from '../model/jobs-sentence.ts';
 import type { BulkSelection } from './bulk-dialog.tsx';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
@@ -20,10 +20,10 @@ import { jobFilterOf, type ListUrl } from './list-url.ts';
 const BulkDialog = late(() => import('./bulk-dialog.tsx'));
 const ReplayDialog = late(() => import('../../../parts/bulk/replay-dialog.tsx'));
 
-const NEEDS: Readonly<Record<BulkDeed, { deed: Deed }>> = {
-  run: { deed: 'runJobsNow' },
-  replay: { deed: 'replayDeadLetters' },
-  cancel: { deed: 'cancelJobs' },
+const NEEDS: Readonly<Record<JobsAction, { mutation: Mutation }>> = {
+  run: { mutation: 'runJobsNow' },
+  replay: { mutation: 'replayDeadLetters' },
+  cancel: { mutation: 'cancelJobs' },
 };
 
 interface Props {
@@ -46,14 +46,14 @@ function TickedBar({ ticks, rows, all }: Props) {
   const canTickAll = useMay('cancelJobs');
   const ticked = rows.filter(({ id }) => ticks.ids.has(id));
   const total = all === null ? '' : count(all.count, all.exact);
-  const deeds = DEEDS.flatMap((deed) => {
-    const jobs = ticked.filter((job) => appliesTo(deed, job)).length;
-    return jobs === 0 ? [] : [{ deed, jobs: number(jobs) }];
+  const actions = JOBS_ACTIONS.flatMap((action) => {
+    const jobs = ticked.filter((job) => appliesTo(action, job)).length;
+    return jobs === 0 ? [] : [{ action, jobs: number(jobs) }];
   });
   return (
     <Bar
       ticks={ticks}
-      deeds={deeds}
+      actions={actions}
       selectionOf={() => ({
         filter: { ids: ticked.map(({ id }) => id) },
         all: false,
@@ -86,11 +86,11 @@ function TickedBar({ ticks, rows, all }: Props) {
 function AllBar({ ticks, all, byState, filter, url }: Props) {
   const total = all === null ? '' : count(all.count, all.exact);
   // Without the counts, as of more than 10 000 jobs, the price will tell.
-  const deeds = DEEDS.filter((deed) => byState === null || jobsOfDeed(deed, byState) > 0);
+  const actions = JOBS_ACTIONS.filter((action) => byState === null || jobsOfAction(action, byState) > 0);
   return (
     <Bar
       ticks={ticks}
-      deeds={deeds.map((deed) => ({ deed, jobs: 'all' }))}
+      actions={actions.map((action) => ({ action, jobs: 'all' }))}
       selectionOf={() => ({
         filter: jobFilterOf(filter, url),
         all: filter.length === 0 && url.from === null,
@@ -107,27 +107,27 @@ function AllBar({ ticks, all, byState, filter, url }: Props) {
 
 function Bar({
   ticks,
-  deeds,
+  actions,
   selectionOf,
   start,
   children,
 }: {
   ticks: Ticks;
-  deeds: readonly { deed: BulkDeed; jobs: string }[];
+  actions: readonly { action: JobsAction; jobs: string }[];
   selectionOf: () => BulkSelection;
   start: ReactNode;
   children?: ReactNode;
 }) {
-  const [asked, setAsked] = useState<{ deed: BulkDeed; selection: BulkSelection } | null>(null);
+  const [asked, setAsked] = useState<{ action: JobsAction; selection: BulkSelection } | null>(null);
   const [, navigate] = useLocation();
-  const ask = (deed: BulkDeed) => setAsked({ deed, selection: selectionOf() });
+  const ask = (action: JobsAction) => setAsked({ action, selection: selectionOf() });
   const rights = useRights();
-  const allowed = deeds.filter(({ deed }) => may(rights, NEEDS[deed].deed));
-  const buttons = allowed.map(({ deed, jobs }) => {
-    const { icon, key, label } = BUTTONS[deed];
-    return { deed, icon, key, label: `${label(jobs)}…` };
+  const allowed = actions.filter(({ action }) => may(rights, NEEDS[action].mutation));
+  const buttons = allowed.map(({ action, jobs }) => {
+    const { icon, key, label } = BUTTONS[action];
+    return { action, icon, key, label: `${label(jobs)}…` };
   });
-  useCommands(buttons.map(({ deed, icon, key, label }) => ({ key, label, icon, run: () => ask(deed) })));
+  useCommands(buttons.map(({ action, icon, key, label }) => ({ key, label, icon, run: () => ask(action) })));
   const props = {
     onClose: () => setAsked(null),
     onStarted: (id: string) => {
@@ -142,8 +142,8 @@ function Bar({
     <div className="bulk">
       {start}
       <span className="end">
-        {buttons.map(({ deed, icon, label }) => (
-          <button key={deed} type="button" className="btn tiny" onClick={() => ask(deed)}>
+        {buttons.map(({ action, icon, label }) => (
+          <button key={action} type="button" className="btn tiny" onClick={() => ask(action)}>
             <Icon name={icon} />
             {label}
           </button>
@@ -154,7 +154,7 @@ function Bar({
         </button>
       </span>
 
-      {asked?.deed === 'replay' && (
+      {asked?.action === 'replay' && (
         <ReplayDialog
           target={{
             queue: null,
@@ -167,8 +167,8 @@ function Bar({
           {...props}
         />
       )}
-      {asked !== null && asked.deed !== 'replay' && (
-        <BulkDialog deed={asked.deed} selection={asked.selection} {...props} />
+      {asked !== null && asked.action !== 'replay' && (
+        <BulkDialog action={asked.action} selection={asked.selection} {...props} />
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import type { JobFilter } from '../../../filter/jobs.ts';
-import { DeedNotes, usePricedDeed } from '../../../parts/bulk/priced-deed.tsx';
+import { ActionNotes, usePricedAction } from '../../../parts/bulk/priced-action.tsx';
 import { Dialog, Price } from '../../../parts/dialog.tsx';
 import { type Count, leftOutOf, NONE, number } from '../../../words/format.ts';
 import { BUTTONS } from '../model/bulk.ts';
@@ -9,31 +9,31 @@ import { BULK } from '../model/bulk-price.ts';
 import { CancelJobs, RunJobs } from '../operations/bulk.ts';
 
 export interface BulkSelection {
-  /** With times as of the question, so that the price and the deed are of the same jobs. */
+  /** With times as of the question, so that the price and the action are of the same jobs. */
   filter: JobFilter;
   /** Whether the filter is empty, and meant to be. */
   all: boolean;
   chosen: Count;
 }
 
-/** Asks before many jobs are cancelled or made due. The number is that of a dry run; the deed starts an action. */
+/** Asks before many jobs are cancelled or made due. The number is that of a dry run; the action starts an action. */
 export default function BulkDialog({
-  deed,
+  action,
   selection: { filter, all, chosen },
   onStarted,
   onClose,
 }: {
-  deed: 'run' | 'cancel';
+  action: 'run' | 'cancel';
   selection: BulkSelection;
   onStarted: (actionId: string) => void;
   onClose: () => void;
 }) {
-  const words = BULK[deed];
-  const priced = usePricedDeed({
-    key: [deed, filter],
+  const words = BULK[action];
+  const priced = usePricedAction({
+    key: [action, filter],
     ask: async (dryRun) => {
       const variables = { filter, all, dryRun };
-      return deed === 'run'
+      return action === 'run'
         ? outcomeOf((await request(RunJobs, variables)).runJobsNow)
         : outcomeOf((await request(CancelJobs, variables)).cancelJobs);
     },
@@ -45,10 +45,10 @@ export default function BulkDialog({
     <Dialog
       title={matched === null ? words.question(chosen.count) : words.question(matched)}
       lead={words.lead}
-      deed={{
-        label: BUTTONS[deed].label(matched === null ? 'them' : number(matched)),
+      action={{
+        label: BUTTONS[action].label(matched === null ? 'them' : number(matched)),
         isDanger: words.isDanger,
-        ...(deed === 'cancel' && { keep: matched === 1 ? 'Keep it' : 'Keep them' }),
+        ...(action === 'cancel' && { keep: matched === 1 ? 'Keep it' : 'Keep them' }),
         isDisabled: !isPossible || priced.isBusy,
         run: priced.run,
       }}
@@ -61,7 +61,7 @@ export default function BulkDialog({
           words.third,
         ]}
       />
-      <DeedNotes priced={priced} refused={words.refused} />
+      <ActionNotes priced={priced} refused={words.refused} />
     </Dialog>
   );
 }

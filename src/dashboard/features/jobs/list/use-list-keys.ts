@@ -64,7 +64,7 @@ export function useListKeys({
         ]
       : []),
     ...tickCommands(ticks, ids, { what: 'job', atRow: atCursor }),
-    { key: 'a', label: 'Select all matches', icon: 'check', run: ticks.tickAll, deed: 'cancelJobs' },
+    { key: 'a', label: 'Select all matches', icon: 'check', run: ticks.tickAll, mutation: 'cancelJobs' },
     ...(canEscape ? [{ key: 'Escape', label: 'Close, untick, leave', run: leave, isOnlyKey: true }] : []),
   ]);
   return { move };

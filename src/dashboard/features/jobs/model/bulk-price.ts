@@ -1,5 +1,5 @@
 import { many } from '../../../words/format.ts';
-import type { BulkDeed } from './bulk.ts';
+import type { JobsAction } from './bulk.ts';
 
 /** The texts of the dialog before an action on many jobs: what it does and costs. */
 
@@ -14,7 +14,7 @@ interface BulkWords {
 }
 
 /** A replay has a dialog of its own. */
-export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
+export const BULK: Readonly<Record<Exclude<JobsAction, 'replay'>, BulkWords>> = {
   run: {
     isDanger: false,
     refused: 'Not run',

@@ -50,7 +50,7 @@ export function PutBackDialog({
     <Dialog
       title={changes.length === 0 ? `Nothing of ${name} is left to put back` : `Put back ${count} of ${name}?`}
       lead="Only the settings of this change get their former values. You can put this back, too."
-      deed={changes.length === 0 ? null : { label: `Put back ${count}`, run }}
+      action={changes.length === 0 ? null : { label: `Put back ${count}`, run }}
       onClose={onClose}
     >
       <dl className="diff">

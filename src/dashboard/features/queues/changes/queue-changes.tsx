@@ -20,7 +20,7 @@ import { Phrase, Time } from '../../../parts/time.tsx';
 import type { ChangeEntry } from '../../../schema/fragments.ts';
 import { time } from '../../../words/format.ts';
 import { phrase } from '../../../words/phrase.ts';
-import { deedOnQueue, QUEUE_DEEDS } from '../../../words/queue-deeds.ts';
+import { actionOnQueue, QUEUE_ACTIONS } from '../../../words/queue-actions.ts';
 import { inWords, putBackOf, whyNot } from '../model/queue-changes.ts';
 import { QueueChanges as QueueChangesQuery } from '../operations/queue-changes.ts';
 import { type QueueOfSettings, QueueSettings } from '../operations/queue-settings.ts';
@@ -79,7 +79,7 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
       title={`Changes of ${name}`}
       crumbs={crumbsOf(name)}
       sign={{
-        icon: newest === undefined ? 'activity' : (QUEUE_DEEDS[newest.action]?.icon ?? 'activity'),
+        icon: newest === undefined ? 'activity' : (QUEUE_ACTIONS[newest.action]?.icon ?? 'activity'),
         signal: 'idle',
       }}
       h1={
@@ -112,14 +112,14 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
 }
 
 const headOf = (entry: ChangeEntry, at: number, text: string) =>
-  phrase`${entry.actor} ${deedOnQueue(entry)} at ${{ at, text }}.`;
+  phrase`${entry.actor} ${actionOnQueue(entry)} at ${{ at, text }}.`;
 
 function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOfSettings; onPutBack: () => void }) {
   const changes = inWords(entry);
   const back = putBackOf(entry, queue);
   const why = whyNot(entry, back);
   const at = Date.parse(entry.at);
-  const deed = deedOnQueue(entry);
+  const action = actionOnQueue(entry);
   return (
     <li>
       <span className="q at">
@@ -127,17 +127,17 @@ function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOf
       </span>
       <div>
         <h2>
-          <Icon name={QUEUE_DEEDS[entry.action]?.icon ?? 'activity'} />
+          <Icon name={QUEUE_ACTIONS[entry.action]?.icon ?? 'activity'} />
           <Link className="link" href={changesPath(queue.id, { from: at, to: at })}>
-            {entry.actor} {deed}
+            {entry.actor} {action}
           </Link>
         </h2>
         <Differences changes={changes} />
         {why !== null && <p className="small q">{why}</p>}
       </div>
-      <span className="deeds">
+      <span className="buttons">
         {back !== null && back.changes.length > 0 && (
-          <May deed={entry.action === 'queue.set_breaker' ? 'setBreaker' : 'updateQueue'}>
+          <May mutation={entry.action === 'queue.set_breaker' ? 'setBreaker' : 'updateQueue'}>
             <button type="button" className="btn tiny" onClick={onPutBack}>
               <Icon name="undo" />
               Put back…<span className="sr"> what {entry.actor} changed</span>

@@ -20,9 +20,11 @@ export const NEW_QUEUE = '/queues?new=1';
 /** To the steps that create a queue and show its first job. */
 export function NewQueueLink() {
   const [, navigate] = useLocation();
-  useCommands([{ key: 'n', label: 'New queue', icon: 'plus', run: () => navigate(NEW_QUEUE), deed: 'createQueue' }]);
+  useCommands([
+    { key: 'n', label: 'New queue', icon: 'plus', run: () => navigate(NEW_QUEUE), mutation: 'createQueue' },
+  ]);
   return (
-    <May deed="createQueue">
+    <May mutation="createQueue">
       <Link className="btn" href={NEW_QUEUE}>
         <Icon name="plus" />
         New queue

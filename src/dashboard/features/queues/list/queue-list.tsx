@@ -166,7 +166,7 @@ function NoQueue({ search }: { search: string }) {
         <p>
           A queue defines where its jobs are delivered, how many at a time, and what happens when the receiver fails.
         </p>
-        <May deed="createQueue">
+        <May mutation="createQueue">
           <Link className="btn primary" href={NEW_QUEUE}>
             <Icon name="plus" />
             New queue

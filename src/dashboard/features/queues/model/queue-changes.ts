@@ -1,4 +1,4 @@
-import { type Entry, fieldChanges } from '../../../words/queue-deeds.ts';
+import { type Entry, fieldChanges } from '../../../words/queue-actions.ts';
 import {
   type Breaker,
   type Change,
@@ -38,7 +38,7 @@ export interface ChangeInWords {
   after: string | null;
 }
 
-/** Members whose labels are not their names; null for those that the deed says already. */
+/** Members whose labels are not their names; null for those that the action says already. */
 const OTHERS: Readonly<Record<string, string | null>> = {
   pausedAt: null,
   pausedBy: null,

@@ -2,7 +2,7 @@ import { jobsPath, queuePath, queuesPath } from '../../../filter/links.ts';
 import { receiverWord } from '../../../filter/queue-search.ts';
 import { listed, many, number, type View } from '../../../words/format.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
-import type { Deed } from '../../../words/rights.ts';
+import type { Mutation } from '../../../words/rights.ts';
 import {
   allSlotsAwait,
   CONDITIONS,
@@ -77,8 +77,8 @@ function pausesText(queues: readonly QueueNow[], view: View): Phrase {
   return phrase`, ${which}since ${momentOf(Date.parse(first), view)}${comma} by ${listed([...new Set(pauses.map(({ by }) => by))])}`;
 }
 
-/** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */
-export type WayOut = { label: string; path: string; deed?: Deed } | { label: string; deed: 'resumeQueue' };
+/** The one button of the row: a place to go to, perhaps for a mutation, or the mutation that ends the condition. */
+export type WayOut = { label: string; path: string; mutation?: Mutation } | { label: string; mutation: 'resumeQueue' };
 
 /** The queues of an entry alone: their receiver may have others. */
 export const wayOutOfSeveral = (condition: Condition, host: string): WayOut => ({
@@ -97,7 +97,7 @@ export function wayOutOf(condition: Condition, queue: QueueNow & { name: string 
   const awaited = { label: 'See these jobs', path: jobs('awaiting-ack') };
   switch (condition) {
     case 'paused':
-      return { label: 'Resume', deed: 'resumeQueue' };
+      return { label: 'Resume', mutation: 'resumeQueue' };
     case 'signature':
       return { label: 'What to check', path: page };
     case 'held':
@@ -117,7 +117,7 @@ export function wayOutOf(condition: Condition, queue: QueueNow & { name: string 
     case 'behind':
     case 'slow':
       if (allSlotsAwait(queue)) return awaited;
-      return { label: 'Edit limits', path: `${page}/edit`, deed: 'updateQueue' };
+      return { label: 'Edit limits', path: `${page}/edit`, mutation: 'updateQueue' };
     case 'catching-up':
       return { label: 'See due jobs', path: jobs('due') };
     case 'pressure':

@@ -1,11 +1,11 @@
 import { count, listed, many, number } from '../../../words/format.ts';
 import type { IconName } from '../../../words/words.ts';
 
-/** The words of deeds with several queues. */
+/** The words of actions with several queues. */
 
-export type SeveralDeed = 'pause' | 'resume' | 'limit';
+export type QueuesAction = 'pause' | 'resume' | 'limit';
 
-/** The queues of a deed. */
+/** The queues of an action. */
 export type Choice = { ids: string[] } | { receiver: string };
 
 interface Words {
@@ -14,13 +14,13 @@ interface Words {
   /** "Pause 12 queues?" */
   verb: string;
   lead: string;
-  /** Queues that the deed changes, and those that it leaves as they are. */
+  /** Queues that the action changes, and those that it leaves as they are. */
   figures: readonly [changed: string, others: string];
   done: string;
   undone: string;
 }
 
-export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
+export const SEVERAL: Readonly<Record<QueuesAction, Words>> = {
   pause: {
     icon: 'pause',
     button: 'Pause…',
@@ -50,7 +50,7 @@ export const SEVERAL: Readonly<Record<SeveralDeed, Words>> = {
   },
 };
 
-export const DEEDS_OF_SEVERAL = Object.keys(SEVERAL) as SeveralDeed[];
+export const QUEUES_ACTIONS = Object.keys(SEVERAL) as QueuesAction[];
 
 interface Done {
   changed: number;
@@ -58,8 +58,8 @@ interface Done {
 }
 
 /** The price: changed queues, others, and jobs that wait in those that are changed. */
-export function figuresOf(deed: SeveralDeed, done: (Done & { waiting: number; waitingExact: boolean }) | null) {
-  const [changed, others] = SEVERAL[deed].figures;
+export function figuresOf(action: QueuesAction, done: (Done & { waiting: number; waitingExact: boolean }) | null) {
+  const [changed, others] = SEVERAL[action].figures;
   const left = done === null ? '…' : number(done.queues.length - done.changed);
   return [
     [done === null ? '…' : number(done.changed), changed],
@@ -69,30 +69,30 @@ export function figuresOf(deed: SeveralDeed, done: (Done & { waiting: number; wa
 }
 
 /** The question; a sentence if nothing is left to do. */
-export function titleOf(deed: SeveralDeed, done: Done | null, chosen: number): string {
-  if (done?.changed === 0) return `No queue is left to ${SEVERAL[deed].verb.toLowerCase()}`;
-  return `${SEVERAL[deed].verb} ${many(done === null ? chosen : done.changed, 'queue')}?`;
+export function titleOf(action: QueuesAction, done: Done | null, chosen: number): string {
+  if (done?.changed === 0) return `No queue is left to ${SEVERAL[action].verb.toLowerCase()}`;
+  return `${SEVERAL[action].verb} ${many(done === null ? chosen : done.changed, 'queue')}?`;
 }
 
-/** Says what the deed does; left out if no queue is left for it. Other limits may still be typed. */
-export function leadOf(deed: SeveralDeed, done: Done | null): string | undefined {
-  return done?.changed === 0 && deed !== 'limit' ? undefined : SEVERAL[deed].lead;
+/** Says what the action does; left out if no queue is left for it. Other limits may still be typed. */
+export function leadOf(action: QueuesAction, done: Done | null): string | undefined {
+  return done?.changed === 0 && action !== 'limit' ? undefined : SEVERAL[action].lead;
 }
 
-/** The deed on its button. */
-export function labelOf(deed: SeveralDeed, done: Done | null, chosen: number): string {
-  if (done?.changed === 0) return SEVERAL[deed].verb;
-  return `${SEVERAL[deed].verb} ${many(done?.changed ?? chosen, 'queue')}`;
+/** The action on its button. */
+export function labelOf(action: QueuesAction, done: Done | null, chosen: number): string {
+  if (done?.changed === 0) return SEVERAL[action].verb;
+  return `${SEVERAL[action].verb} ${many(done?.changed ?? chosen, 'queue')}`;
 }
 
 /** "12 queues paused", for the toast. */
-export function outcomeText(deed: SeveralDeed, { changed }: Done): string {
-  return `${many(changed, 'queue')} ${SEVERAL[deed].done}`;
+export function outcomeText(action: QueuesAction, { changed }: Done): string {
+  return `${many(changed, 'queue')} ${SEVERAL[action].done}`;
 }
 
 /** The outcome of an undo. Queues that were changed since stay as they are, and are named by their number. */
-export function undoneText(deed: SeveralDeed, { changed, queues }: Done): string {
-  const text = `${many(changed, 'queue')} ${SEVERAL[deed].undone}`;
+export function undoneText(action: QueuesAction, { changed, queues }: Done): string {
+  const text = `${many(changed, 'queue')} ${SEVERAL[action].undone}`;
   const others = queues.length - changed;
   return others === 0 ? text : `${text}; ${number(others)} ${others === 1 ? 'was' : 'were'} changed since`;
 }

@@ -114,7 +114,7 @@ function Problem({ first, host, queues, name, path, place }: ReturnType<typeof s
 
 function WayOutButton({ queue, wayOut, of: name }: { queue: ListedQueue['queue']; wayOut: WayOut; of: string }) {
   const rights = useRights();
-  if (wayOut.deed !== undefined && !may(rights, wayOut.deed)) return null;
+  if (wayOut.mutation !== undefined && !may(rights, wayOut.mutation)) return null;
   const of = <span className="sr"> of {name}</span>;
   if ('path' in wayOut) {
     return (

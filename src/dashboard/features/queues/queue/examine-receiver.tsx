@@ -39,7 +39,7 @@ export default function ExamineDialog({
     <Dialog
       title={findings === null ? `Test the receiver of ${queue.name}?` : titleOf(findings)}
       lead="Sends up to 30 signed test requests, valid and forged. They are not jobs, but a receiver that accepts the payload may do its work each time."
-      deed={{ label: findings === null ? 'Start the test' : 'Test again', run, keep: 'Close' }}
+      action={{ label: findings === null ? 'Start the test' : 'Test again', run, keep: 'Close' }}
       onClose={onClose}
     >
       <div className="field">

@@ -3,18 +3,18 @@ import { Link } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
 import { queuePath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';
-import { type Deed, may } from '../../../words/rights.ts';
+import { type Mutation, may } from '../../../words/rights.ts';
 import type { IconName } from '../../../words/words.ts';
 import { NEW_QUEUE } from '../list/new-queue.tsx';
 
-const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed }[] = [
-  { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
-  { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
-  { hash: 'standard-webhooks', label: 'Standard Webhooks headers', icon: 'settings', deed: 'setStandardWebhooks' },
-  { hash: 'breaker', label: 'Breaker…', icon: 'settings', deed: 'setBreaker' },
-  { hash: 'production', label: 'Mark as production', icon: 'settings', deed: 'markProduction' },
-  { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
-  { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
+const PARTS: readonly { hash: string; label: string; icon: IconName; mutation: Mutation }[] = [
+  { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', mutation: 'rotateSigningSecret' },
+  { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', mutation: 'setPayloadEncryption' },
+  { hash: 'standard-webhooks', label: 'Standard Webhooks headers', icon: 'settings', mutation: 'setStandardWebhooks' },
+  { hash: 'breaker', label: 'Breaker…', icon: 'settings', mutation: 'setBreaker' },
+  { hash: 'production', label: 'Mark as production', icon: 'settings', mutation: 'markProduction' },
+  { hash: 'purge', label: 'Purge…', icon: 'x', mutation: 'purgeQueue' },
+  { hash: 'delete', label: 'Delete…', icon: 'deleted', mutation: 'deleteQueue' },
 ];
 
 /**
@@ -24,7 +24,7 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
 export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: () => void; onExamine: () => void }) {
   const id = useId();
   const rights = useRights();
-  const parts = PARTS.filter(({ deed }) => may(rights, deed));
+  const parts = PARTS.filter(({ mutation }) => may(rights, mutation));
   const mayCheck = may(rights, 'checkReceiver');
   return (
     <span className="more-menu">

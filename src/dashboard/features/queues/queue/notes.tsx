@@ -132,7 +132,7 @@ function JobsLink({ name, states, label }: { name: string; states: States; label
 
 function SettingsLink({ name, secret = false }: { name: string; secret?: boolean }) {
   return (
-    <May deed="updateQueue">
+    <May mutation="updateQueue">
       <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${secret ? 'secret' : 'concurrency'}`}>
         {secret ? 'Signing secret' : 'Change concurrency'}
       </Link>
@@ -159,7 +159,7 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
       icon={probe === null ? 'held' : 'probe'}
       action={
         mayEndHold(queue, now) && (
-          <May deed="endHold">
+          <May mutation="endHold">
             <button type="button" className="btn tiny" onClick={() => void end()}>
               {label}
             </button>

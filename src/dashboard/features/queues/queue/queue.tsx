@@ -95,19 +95,19 @@ function useKeys(queue: QueueOfPage, { check, examine }: Record<'check' | 'exami
       label: queue.paused ? 'Resume this queue' : 'Pause this queue',
       icon: queue.paused ? 'play' : 'pause',
       run: () => void togglePauseOfQueue(queue),
-      deed: queue.paused ? 'resumeQueue' : 'pauseQueue',
+      mutation: queue.paused ? 'resumeQueue' : 'pauseQueue',
     },
     {
-      ...({ key: 's', label: 'Send a test job', icon: 'send', deed: 'publishJob' } as const),
+      ...({ key: 's', label: 'Send a test job', icon: 'send', mutation: 'publishJob' } as const),
       run: () => navigate(queuePath(name, '/send')),
     },
     {
-      ...({ key: 'e', label: 'Edit this queue', icon: 'edit', deed: 'updateQueue' } as const),
+      ...({ key: 'e', label: 'Edit this queue', icon: 'edit', mutation: 'updateQueue' } as const),
       run: () => navigate(queuePath(name, '/edit')),
     },
     { label: `Changes of ${name}`, icon: 'activity', run: () => navigate(queuePath(name, '/changes')) },
-    { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
-    { label: 'Test the receiver…', icon: 'list', run: examine, deed: 'examineReceiver' },
+    { label: 'Check the receiver', icon: 'send', run: check, mutation: 'checkReceiver' },
+    { label: 'Test the receiver…', icon: 'list', run: examine, mutation: 'examineReceiver' },
     { key: 'j', label: `All jobs in ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
   ]);
 }
@@ -149,7 +149,7 @@ function QueueHead({
             </Fragment>
           ))}
           {isBoundBySlots(queue) && (
-            <May deed="updateQueue">
+            <May mutation="updateQueue">
               {' '}
               <Link href={`${queuePath(name, '/edit')}#concurrency`}>Change concurrency</Link>
             </May>
@@ -158,21 +158,21 @@ function QueueHead({
       }
       actions={
         <>
-          <May deed={queue.paused ? 'resumeQueue' : 'pauseQueue'}>
+          <May mutation={queue.paused ? 'resumeQueue' : 'pauseQueue'}>
             <button type="button" className="btn" onClick={() => void togglePauseOfQueue(queue)}>
               <Icon name={queue.paused ? 'play' : 'pause'} />
               {queue.paused ? 'Resume' : 'Pause'}
               <kbd>p</kbd>
             </button>
           </May>
-          <May deed="publishJob">
+          <May mutation="publishJob">
             <Link href={queuePath(name, '/send')} className="btn">
               <Icon name="send" />
               Send test job
               <kbd>s</kbd>
             </Link>
           </May>
-          <May deed="updateQueue">
+          <May mutation="updateQueue">
             <Link href={queuePath(name, '/edit')} className="btn">
               <Icon name="edit" />
               Edit

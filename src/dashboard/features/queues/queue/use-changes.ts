@@ -4,7 +4,7 @@ import { useIsPaused } from '../../../api/live/live.ts';
 import { query } from '../../../api/query.ts';
 import { changesPath } from '../../../filter/activity.ts';
 import type { Marks } from '../../../parts/chart/marks.tsx';
-import { deedOnQueue, RELEASE, releaseEntries } from '../../../words/queue-deeds.ts';
+import { actionOnQueue, RELEASE, releaseEntries } from '../../../words/queue-actions.ts';
 import { changesSince } from '../model/queue-timeline.ts';
 import { ChangesOfQueue, type QueueOfPage } from '../operations/queue.ts';
 
@@ -38,7 +38,7 @@ export function useMarks(queue: Parameters<typeof useChanges>[0]): Marks | undef
       changes && {
         list: changes.map((entry) => ({
           at: Date.parse(entry.at),
-          text: `${entry.actor} ${deedOnQueue(entry)}`,
+          text: `${entry.actor} ${actionOnQueue(entry)}`,
           isOfAll: entry.action === RELEASE,
         })),
         pathTo: (span, isOfAll) => changesPath(isOfAll ? null : id, span),

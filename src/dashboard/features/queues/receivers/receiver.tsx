@@ -75,7 +75,7 @@ export default function Receiver({ params }: { params: Record<string, string> })
         receiver != null && (
           <>
             <ChartChoices />
-            <May deed="checkReceiver">
+            <May mutation="checkReceiver">
               <button type="button" className="btn" onClick={() => check(host, timeout)}>
                 Check
               </button>

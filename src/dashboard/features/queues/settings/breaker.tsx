@@ -52,7 +52,7 @@ function BreakerDialog({ queue: { id, breaker }, onChanged, onClose }: Props & {
     <Dialog
       title="When does the breaker open?"
       lead="It holds the queue, and one job at a time probes the receiver until it answers 2xx. Probes use up no attempt."
-      deed={{
+      action={{
         label: isEmpty && breaker !== null ? 'Remove the breaker' : 'Save',
         run: save,
         isDisabled: isEmpty && breaker === null,

@@ -16,7 +16,7 @@ export function DangerRow({
   dialog?: ReactNode;
 }) {
   return (
-    <div className="deed" id={id} tabIndex={-1}>
+    <div className="danger-row" id={id} tabIndex={-1}>
       <div>
         <h3>{title}</h3>
         <p className="q small">{children}</p>

@@ -37,8 +37,8 @@ export function Danger(props: Props) {
   const rights = useRights();
   if (!may(rights, 'purgeQueue')) return null;
   return (
-    <section className="dangers" aria-labelledby="deeds">
-      <h2 id="deeds" className="sr">
+    <section className="dangers" aria-labelledby="dangers">
+      <h2 id="dangers" className="sr">
         Secret, encryption, headers, purge and delete
       </h2>
       {may(rights, 'rotateSigningSecret') && <Secret queue={props.queue} onChanged={props.onChanged} />}
@@ -53,7 +53,7 @@ export function Danger(props: Props) {
 }
 
 /** Runs an action of a dialog, and closes the dialog. Resolves to the reason if it was refused. */
-async function deed<Value extends object>(
+async function action<Value extends object>(
   run: () => Promise<Outcome<Value>>,
   { failed, close, onDone }: { failed: string; close: () => void; onDone: (value: Value) => void },
 ): Promise<string | null> {
@@ -68,7 +68,7 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
   const [isAsking, setAsking] = useState(useLinked('encryption'));
   const close = () => setAsking(false);
   const run = () =>
-    deed(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
+    action(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
       failed: `Encryption of ${name} not changed`,
       close,
       onDone: () => {
@@ -90,7 +90,7 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
           <Dialog
             title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
             lead="Applies to jobs published from now on; existing jobs stay as they are."
-            deed={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
+            action={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
             onClose={close}
           >
             <p>
@@ -227,7 +227,7 @@ function DeleteRow({ queue, onGone }: Props) {
   const waiting = waitingJobs(queue);
   const inFlight = openJobs(queue) - waiting;
   const run = (close: () => void) =>
-    deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
+    action(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
       failed: `${name} not deleted`,
       close,
       onDone: () => {

@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'preact/compat';
-import { type Deed, Dialog } from '../../../parts/dialog.tsx';
+import { Dialog, type DialogAction } from '../../../parts/dialog.tsx';
 
 /** A question that is answered by typing the name of the queue. */
 export function NamedDialog({
@@ -17,7 +17,7 @@ export function NamedDialog({
   name: string;
   label: string;
   isDisabled?: boolean;
-  run: Deed['run'];
+  run: DialogAction['run'];
   onClose: () => void;
   children: ReactNode;
 }) {
@@ -27,7 +27,7 @@ export function NamedDialog({
     <Dialog
       title={title}
       lead={lead}
-      deed={{ label, run, isDanger: true, isDisabled: isDisabled || text.trim() !== name }}
+      action={{ label, run, isDanger: true, isDisabled: isDisabled || text.trim() !== name }}
       onClose={onClose}
     >
       {children}

@@ -1,6 +1,6 @@
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
-import { DeedNotes, usePricedDeed } from '../../../parts/bulk/priced-deed.tsx';
+import { ActionNotes, usePricedAction } from '../../../parts/bulk/priced-action.tsx';
 import { Price } from '../../../parts/dialog.tsx';
 import { many, NONE, number } from '../../../words/format.ts';
 import { openJobs, waitingJobs } from '../model/queue-condition.ts';
@@ -18,7 +18,7 @@ export default function PurgeDialog({
   onClose: () => void;
 }) {
   const { id, name, depth } = queue;
-  const priced = usePricedDeed({
+  const priced = usePricedAction({
     key: ['purge', id],
     ask: async (dryRun) => outcomeOf((await request(Purge, { id, dryRun })).purgeQueue),
     onStarted,
@@ -47,7 +47,7 @@ export default function PurgeDialog({
           [depth === null ? NONE : number(depth.scheduled), 'of them are scheduled'],
         ]}
       />
-      <DeedNotes priced={priced} refused={`${name} is not purged`} />
+      <ActionNotes priced={priced} refused={`${name} is not purged`} />
     </NamedDialog>
   );
 }

@@ -159,7 +159,7 @@ function Settings({
         <Dialog
           title={`Leave without saving ${many(changes.length + problems.size, 'change')}?`}
           lead="What you typed will be lost."
-          deed={{
+          action={{
             label: 'Leave',
             isDanger: true,
             run: () => {

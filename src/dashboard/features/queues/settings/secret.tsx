@@ -53,7 +53,7 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
               Rotate…
             </button>
           ) : (
-            <May deed="finishSecretRotation">
+            <May mutation="finishSecretRotation">
               <button type="button" className="btn" onClick={() => setAsking('finish')}>
                 Finish rotation…
               </button>
@@ -76,7 +76,7 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
         <Dialog
           title={`Let the new secret of ${name} take over now?`}
           lead="The old secret stops immediately. A receiver that knows only the old one rejects every delivery."
-          deed={{ label: 'Finish rotation', run: finish }}
+          action={{ label: 'Finish rotation', run: finish }}
           onClose={close}
         />
       )}
@@ -105,7 +105,7 @@ function RotateDialog({
     <Dialog
       title={`Rotate the signing secret of ${name}?`}
       lead="The new secret is shown once. No delivery is lost while both sign."
-      deed={{ label: 'Rotate', isDanger: overlap === 0, run: () => onRotate(overlap) }}
+      action={{ label: 'Rotate', isDanger: overlap === 0, run: () => onRotate(overlap) }}
       onClose={onClose}
     >
       <fieldset className="stack overlaps">

@@ -7,15 +7,15 @@ import { late } from '../../../parts/page/late.tsx';
 import type { Ticks } from '../../../parts/use-ticks.ts';
 import { number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
-import { type Choice, DEEDS_OF_SEVERAL, SEVERAL, type SeveralDeed } from '../model/several.ts';
+import { type Choice, QUEUES_ACTIONS, type QueuesAction, SEVERAL } from '../model/several.ts';
 
 const SeveralDialog = late(() => import('./several-dialog.tsx'));
 
 /** The mutation of each, and of its undo. */
 const NEEDS = {
-  pause: [{ deed: 'pauseQueues' }, { deed: 'resumeQueues' }],
-  resume: [{ deed: 'resumeQueues' }, { deed: 'pauseQueues' }],
-  limit: [{ deed: 'limitQueues' }, { deed: 'restoreQueueLimits' }],
+  pause: [{ mutation: 'pauseQueues' }, { mutation: 'resumeQueues' }],
+  resume: [{ mutation: 'resumeQueues' }, { mutation: 'pauseQueues' }],
+  limit: [{ mutation: 'limitQueues' }, { mutation: 'restoreQueueLimits' }],
 } as const;
 
 /** Buttons for what can be done with several queues, each with a question before it. */
@@ -35,8 +35,8 @@ export function SeveralButtons({
   /** Their names, for the question. */
   names?: readonly string[];
   size?: 'tiny' | '';
-  /** The one deed that is offered; left out for all of them. */
-  only?: SeveralDeed;
+  /** The one action that is offered; left out for all of them. */
+  only?: QueuesAction;
   /** Names the queues for those who do not see where the button stands. */
   of?: string;
   /** Whether the address may open a question, as `#pause` of the palette does. */
@@ -44,17 +44,17 @@ export function SeveralButtons({
   onDone?: () => void;
 }) {
   const rights = useRights();
-  const [asked, setAsked] = useState<{ deed: SeveralDeed; choice: Choice } | null>(null);
-  const offered = DEEDS_OF_SEVERAL.filter(
-    (name) => (only ?? name) === name && NEEDS[name].every(({ deed }) => may(rights, deed)),
+  const [asked, setAsked] = useState<{ action: QueuesAction; choice: Choice } | null>(null);
+  const offered = QUEUES_ACTIONS.filter(
+    (name) => (only ?? name) === name && NEEDS[name].every(({ mutation }) => may(rights, mutation)),
   );
   useEffect(() => {
     if (!isLinked) return;
     const ask = () => {
-      const deed = offered.find((one) => location.hash === `#${one}`);
-      if (deed === undefined) return;
+      const action = offered.find((one) => location.hash === `#${one}`);
+      if (action === undefined) return;
       dropHash();
-      setAsked({ deed, choice });
+      setAsked({ action, choice });
     };
     ask();
     // From the palette on this page. On the way to another one, these buttons are gone by then.
@@ -70,10 +70,15 @@ export function SeveralButtons({
   });
   return (
     <>
-      {offered.map((deed) => (
-        <button key={deed} type="button" className={`btn ${size}`.trim()} onClick={() => setAsked({ deed, choice })}>
-          <Icon name={SEVERAL[deed].icon} />
-          {SEVERAL[deed].button}
+      {offered.map((action) => (
+        <button
+          key={action}
+          type="button"
+          className={`btn ${size}`.trim()}
+          onClick={() => setAsked({ action, choice })}
+        >
+          <Icon name={SEVERAL[action].icon} />
+          {SEVERAL[action].button}
           {of !== '' && <span className="sr"> {of}</span>}
         </button>
       ))}

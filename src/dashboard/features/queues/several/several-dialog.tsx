@@ -18,8 +18,8 @@ import {
   NO_LIMITS,
   namesText,
   outcomeText,
+  type QueuesAction,
   SEVERAL,
-  type SeveralDeed,
   titleOf,
   undoneText,
 } from '../model/several.ts';
@@ -27,17 +27,17 @@ import { LimitQueues, PauseQueues, type QueuesDone, RestoreLimits, ResumeQueues 
 
 /**
  * Asks before several queues are changed. The numbers are those of a dry run;
- * the deed is one request, and can be undone.
+ * the action is one request, and can be undone.
  */
 export default function SeveralDialog({
-  deed,
+  action,
   choice,
   chosen,
   names = [],
   onDone,
   onClose,
 }: {
-  deed: SeveralDeed;
+  action: QueuesAction;
   choice: Choice;
   chosen: number;
   /** The names of the chosen queues; left out where the page lists no other queues. */
@@ -48,11 +48,11 @@ export default function SeveralDialog({
   const [draft, setDraft] = useState(NO_LIMITS);
   const { limits, problem } = limitsOf(draft);
   const asked = useSettled(JSON.stringify(limits));
-  const isTyped = deed !== 'limit' || limits !== null;
+  const isTyped = action !== 'limit' || limits !== null;
   const price = useQuery({
-    queryKey: ['Price', deed, choice, asked],
-    queryFn: () => change(deed, choice, JSON.parse(asked) as LimitsInput | null, true),
-    enabled: deed !== 'limit' || asked !== 'null',
+    queryKey: ['Price', action, choice, asked],
+    queryFn: () => change(action, choice, JSON.parse(asked) as LimitsInput | null, true),
+    enabled: action !== 'limit' || asked !== 'null',
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnMount: false,
@@ -62,32 +62,32 @@ export default function SeveralDialog({
   const named = names.length === 0 ? '' : namesText(changed?.length ? changed : names);
   const failure = problem?.text ?? (price.data?.ok === false ? price.data.message : (price.error?.message ?? null));
   const run = async () => {
-    const outcome = await changeQueue(() => change(deed, choice, limits, false));
+    const outcome = await changeQueue(() => change(action, choice, limits, false));
     if (!outcome.ok) {
       // Without an answer it may be done, and then another number is left.
       void price.refetch();
       return outcome.message;
     }
     const done = outcome.value;
-    const action = { label: 'Undo', key: 'z', run: () => void undo(deed, done, limits) };
-    toast({ text: outcomeText(deed, done), icon: SEVERAL[deed].icon, ...(done.changed > 0 && { action }) });
+    const undoIt = { label: 'Undo', key: 'z', run: () => void undo(action, done, limits) };
+    toast({ text: outcomeText(action, done), icon: SEVERAL[action].icon, ...(done.changed > 0 && { action: undoIt }) });
     onDone();
     return null;
   };
   return (
     <Dialog
-      title={titleOf(deed, would, chosen)}
-      lead={leadOf(deed, would)}
-      deed={{
-        label: labelOf(deed, would, chosen),
+      title={titleOf(action, would, chosen)}
+      lead={leadOf(action, would)}
+      action={{
+        label: labelOf(action, would, chosen),
         isDisabled: !isTyped || problem !== null || would === null || would.changed === 0,
         run,
       }}
       onClose={onClose}
     >
       {named !== '' && <p className="q">{named}</p>}
-      {deed === 'limit' && <LimitFields draft={draft} wrong={problem?.name} onChange={setDraft} />}
-      <Price figures={figuresOf(deed, would)} />
+      {action === 'limit' && <LimitFields draft={draft} wrong={problem?.name} onChange={setDraft} />}
+      <Price figures={figuresOf(action, would)} />
       {failure !== null && (problem !== null || isTyped) && (
         <Note signal="bad" icon="failed">
           <span role="alert">{failure}</span>
@@ -134,35 +134,36 @@ function LimitFields({
 }
 
 async function change(
-  deed: SeveralDeed,
+  action: QueuesAction,
   queues: Choice,
   limits: LimitsInput | null,
   dryRun: boolean,
 ): Promise<Outcome<QueuesDone>> {
-  if (deed === 'pause') return outcomeOf((await request(PauseQueues, { queues, dryRun })).pauseQueues);
-  if (deed === 'resume') return outcomeOf((await request(ResumeQueues, { queues, dryRun })).resumeQueues);
+  if (action === 'pause') return outcomeOf((await request(PauseQueues, { queues, dryRun })).pauseQueues);
+  if (action === 'resume') return outcomeOf((await request(ResumeQueues, { queues, dryRun })).resumeQueues);
   return outcomeOf((await request(LimitQueues, { queues, dryRun, limits: limits ?? {} })).limitQueues);
 }
 
-/** Puts back what the deed changed. Queues that were changed since stay as they are. */
-async function undo(deed: SeveralDeed, done: QueuesDone, limits: LimitsInput | null): Promise<void> {
+/** Puts back what the action changed. Queues that were changed since stay as they are. */
+async function undo(action: QueuesAction, done: QueuesDone, limits: LimitsInput | null): Promise<void> {
   const changed = done.queues.filter(({ outcome }) => outcome === 'CHANGED');
   const ids = changed.flatMap(({ id }) => id ?? []);
-  const outcome = await changeQueue(() => undoing(deed, ids, changed, done.pausedAt, limits ?? {}));
-  if (outcome.ok) toast({ text: undoneText(deed, outcome.value), icon: 'done' });
+  const outcome = await changeQueue(() => undoing(action, ids, changed, done.pausedAt, limits ?? {}));
+  if (outcome.ok) toast({ text: undoneText(action, outcome.value), icon: 'done' });
   else toastFailure(`Not undone: ${outcome.message}`);
 }
 
 async function undoing(
-  deed: SeveralDeed,
+  action: QueuesAction,
   ids: string[],
   changed: QueuesDone['queues'],
   pausedAt: string | null,
   limits: LimitsInput,
 ): Promise<Outcome<QueuesDone>> {
-  if (deed === 'pause')
+  if (action === 'pause')
     return outcomeOf((await request(ResumeQueues, { queues: { ids }, pausedAt, dryRun: false })).resumeQueues);
-  if (deed === 'resume') return outcomeOf((await request(PauseQueues, { queues: { ids }, dryRun: false })).pauseQueues);
+  if (action === 'resume')
+    return outcomeOf((await request(PauseQueues, { queues: { ids }, dryRun: false })).pauseQueues);
   const former = changed.flatMap(({ id, concurrency, rateLimitMax, rateLimitWindow }) =>
     id === null || concurrency === null || rateLimitWindow === null
       ? []

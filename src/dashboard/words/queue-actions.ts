@@ -3,7 +3,7 @@ import type { IconName } from './words.ts';
 
 /** Changes of a queue in words, as charts and causes name them; `audit.ts` has those of everything else. */
 
-export interface DeedWords {
+export interface ActionWords {
   /** "paused", before the name of the target. */
   verb: string;
   /** In the list of filters, unless the verb has all of its words. */
@@ -23,7 +23,7 @@ export interface Entry {
 type Happened = Pick<Entry, 'action' | 'before' | 'after'>;
 
 /** In the order of the list of filters. */
-export const QUEUE_DEEDS: Readonly<Record<string, DeedWords>> = {
+export const QUEUE_ACTIONS: Readonly<Record<string, ActionWords>> = {
   'queue.create': { verb: 'created the queue', icon: 'plus' },
   'queue.update': { verb: 'changed the queue', icon: 'edit' },
   'queue.delete': { verb: 'deleted the queue', icon: 'deleted' },
@@ -89,7 +89,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** The action on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
-export function deedOnQueue(entry: Entry): string {
+export function actionOnQueue(entry: Entry): string {
   if (entry.action === RELEASE) return `took over from ${entry.targetName}`;
   if (entry.action !== 'queue.update') return (probeVerb(entry) ?? verbOf(entry.action)).replace(/ of$/, '');
   const names = fieldChanges(entry).map(({ field }) => SETTINGS[field] ?? field);
@@ -117,7 +117,7 @@ const isOfTags = (entry: Happened) =>
 /** "sam@example.com changed the webhook address 4 min before": the change before a cause of death. */
 export function changeBefore(entry: Entry & { actor: string; at: string }, firstSeen: string): string {
   const passed = Math.max(1000, Date.parse(firstSeen) - Date.parse(entry.at));
-  return `${entry.actor} ${deedOnQueue(entry)} ${span(Math.floor(passed / 60_000) * 60_000 || passed)} before`;
+  return `${entry.actor} ${actionOnQueue(entry)} ${span(Math.floor(passed / 60_000) * 60_000 || passed)} before`;
 }
 
 export interface FieldChange {
@@ -156,7 +156,7 @@ function textOf(value: unknown): string | null {
 export const probeVerb = ({ action, after }: Pick<Entry, 'action' | 'after'>): string | null =>
   action === 'queue.end_hold' && 'nextProbeAt' in membersOf(after) ? 'asked for an early probe of' : null;
 
-const verbOf = (action: string): string => QUEUE_DEEDS[action]?.verb ?? nameOfAction(action);
+const verbOf = (action: string): string => QUEUE_ACTIONS[action]?.verb ?? nameOfAction(action);
 
 /** The name of an action without words: `member.remove` is "member: remove". */
 export const nameOfAction = (action: string): string => action.replace('.', ': ').replaceAll('_', ' ');

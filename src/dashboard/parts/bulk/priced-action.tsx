@@ -7,7 +7,7 @@ import { Note } from '../note.tsx';
 
 type Started = Outcome<{ matched: number; action: { id: string } | null }>;
 
-export interface PricedDeed {
+export interface PricedAction {
   /** How many it is about; null while it is counted. */
   matched: number | null;
   /** The number before, if it has changed since it was shown. */
@@ -19,9 +19,9 @@ export interface PricedDeed {
 
 /**
  * A bulk action with its price before it. The number that is shown is what will be done: it is counted again before the
- * deed, and if it has changed, one has to look again.
+ * action, and if it has changed, one has to look again.
  */
-export function usePricedDeed({
+export function usePricedAction({
   key,
   ask,
   onStarted,
@@ -31,7 +31,7 @@ export function usePricedDeed({
   /** With `dryRun` it only counts. */
   ask: (dryRun: boolean) => Promise<Started>;
   onStarted: (actionId: string) => void;
-}): PricedDeed {
+}): PricedAction {
   const [isBusy, setBusy] = useState(false);
   const [changedFrom, setChangedFrom] = useState<number | null>(null);
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -73,12 +73,12 @@ export function usePricedDeed({
 }
 
 /** The problems, shown within the dialog: a toast would be below it. */
-export function DeedNotes({
+export function ActionNotes({
   priced: { matched, changedFrom, failure },
   refused,
   before = 'you go on',
 }: {
-  priced: PricedDeed;
+  priced: PricedAction;
   refused: string;
   before?: string;
 }) {

@@ -4,7 +4,7 @@ import { openPage, useBrowser } from './page.ts';
 import { settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
-/** Deeds from the dashboard, on one job or cause or on many. */
+/** Actions from the dashboard, on one job or cause or on many. */
 
 describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
   let service: SeededService;
@@ -20,7 +20,7 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
     return watched;
   };
 
-  // Deeds without a question before them, as they can be undone or change nothing.
+  // Actions without a question before them, as they can be undone or change nothing.
   it('an action is paused and resumed by a key', async () => {
     const watched = await openPage(service.session);
     await showScreen(watched, 'action', service);
