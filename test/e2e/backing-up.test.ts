@@ -332,6 +332,12 @@ it('a final backup leaves a database from which no process serves', async () => 
 
   const moved = newFile();
   await done(['backup', moved, '--final'], env);
+  for (const file of [moved, newFile()]) {
+    expect(await runJobferry(['backup', file, '--final'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('was moved to another place'),
+    });
+  }
   expect(await runJobferry(['serve'], env)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^jobferry: this database was moved to another place at .*update schema_release/m),
