@@ -1,8 +1,11 @@
 import { type Finding, orOk, problem, warning } from './doctor.ts';
 
-/** A session whose transaction has had locks on tables for a while. */
+/** A transaction that has had locks on tables for a while. */
 export interface LockHolder {
+  /** Process id of its session; 0 for a prepared transaction, which has none. */
   pid: number;
+  /** Id of a prepared transaction; null for one of a session. */
+  prepared: string | null;
   user: string;
   program: string;
   /** Whether a statement of it runs; false for a session that is idle in its transaction. */
@@ -33,8 +36,10 @@ export function judgeLocks(holders: readonly LockHolder[], blindRole: string | n
 }
 
 /** "a transaction of ann (psql, pid 123), which is idle, has had locks on queue for 98 s; 3 sessions wait for it" */
-export function lockedBy({ pid, user, program, isActive, isWaiting, seconds, waiting, tables }: LockHolder): string {
-  const what = `a transaction of ${user} (${program || 'no program name'}, pid ${pid})${isActive ? '' : ', which is idle,'}`;
+export function lockedBy(holder: LockHolder): string {
+  const { pid, prepared, user, program, isActive, isWaiting, seconds, waiting, tables } = holder;
+  const ofSession = `a transaction of ${user} (${program || 'no program name'}, pid ${pid})${isActive ? '' : ', which is idle,'}`;
+  const what = prepared === null ? ofSession : `the prepared transaction ${prepared} of ${user}`;
   const others = waiting === 0 ? '' : `; ${waiting === 1 ? '1 session waits' : `${waiting} sessions wait`} for it`;
   const locks = isWaiting ? 'has waited for a lock, with others on' : 'has had locks on';
   return `${what} ${locks} ${tables.join(', ')} for ${Math.round(seconds)} s${others}`;
@@ -57,7 +62,14 @@ export function hiddenSessions(role: string): { what: string; fix: string } {
 }
 
 /** The statement that ends it. */
-export function wayOutOf({ pid, isActive, isWaiting }: LockHolder): string {
+export function wayOutOf({ pid, prepared, isActive, isWaiting }: LockHolder): string {
+  if (prepared !== null) return endOfPrepared(prepared);
   if (isWaiting) return `end what it waits for, or take it back: select pg_cancel_backend(${pid})`;
   return `${isActive ? 'wait for its end, or' : 'end it there, or'}: select pg_terminate_backend(${pid})`;
+}
+
+/** The statements of which one ends a prepared transaction. */
+export function endOfPrepared(id: string): string {
+  const text = `'${id.replaceAll("'", "''")}'`;
+  return `commit prepared ${text}, or: rollback prepared ${text}`;
 }

@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from './doctor.ts';
-import { hiddenSessions } from './doctor-locks.ts';
+import { endOfPrepared, hiddenSessions } from './doctor-locks.ts';
 
 /** A session or the like with an old transaction. Nothing can remove the dead rows that it keeps before it ends. */
 export interface SnapshotHolder {
@@ -81,15 +81,14 @@ function keptBySession(ids: number | null): string {
 }
 
 function endOf({ kind, name }: SnapshotHolder): string {
-  const text = `'${name.replaceAll("'", "''")}'`;
   switch (kind) {
     case 'session':
       return `end it there, or: select pg_terminate_backend(${name})`;
     case 'prepared':
-      return `commit prepared ${text}, or: rollback prepared ${text}`;
+      return endOfPrepared(name);
     case 'standby':
       return 'end the long query on the standby, or turn off hot_standby_feedback there';
     case 'slot':
-      return `start its standby, or: select pg_drop_replication_slot(${text})`;
+      return `start its standby, or: select pg_drop_replication_slot('${name}')`;
   }
 }

@@ -47,6 +47,7 @@ it('an idle transaction with locks is found, with who waits and the statement th
 it('locks are a problem if another session waits or the holder does nothing, and else a warning', () => {
   const holder = {
     pid: 7,
+    prepared: null,
     user: 'ann',
     program: '',
     isActive: true,
@@ -65,6 +66,36 @@ it('locks are a problem if another session waits or the holder does nothing, and
     expect.objectContaining({ status: 'problem', what: expect.stringMatching(/; 3 sessions wait for it$/) }),
     expect.objectContaining({ status: 'problem', fix: 'end it there, or: select pg_terminate_backend(7)' }),
   ]);
+});
+
+it('a prepared transaction is found, which no session has, with the statements that end it', async ({ skip }) => {
+  const fixture = await openFixture();
+  const queue = await fixture.createQueue();
+  const { db, url } = fixture;
+  const [setting] = await db.query<{ max: string }>(`select current_setting('max_prepared_transactions') as max`);
+  if (setting?.max === '0') skip('the given server prepares no transactions');
+  const [holder, waiter] = [await connect(url), await connect(url)];
+  const id = `o'neill ${randomBytes(4).toString('hex')}`;
+  const literal = `'${id.replace("'", "''")}'`;
+  await holder.query('begin');
+  await holder.query('select from queue where id = $1 for update', [queue.id]);
+  await holder.query(`prepare transaction ${literal}`);
+  onTestFinished(async () => {
+    await holder.query(`rollback prepared ${literal}`);
+  });
+  expect(await lockHolders(db)).toEqual([]);
+  expect(await lockHolders(db, 0)).toMatchObject([{ pid: 0, prepared: id, tables: ['queue'], waiting: 0 }]);
+  const waiting = waiter.query(`update queue set name = 'renamed' where id = $1`, [queue.id]).catch(() => undefined);
+  await waitFor(async () => (await lockHolders(db, 0))[0]?.waiting === 1);
+  expect(judgeLocks((await lockHolders(db, 0)).slice(0, 1))).toMatchObject([
+    {
+      status: 'problem',
+      what: expect.stringContaining(`the prepared transaction ${id} of `),
+      fix: `commit prepared ${literal}, or: rollback prepared ${literal}`,
+    },
+  ]);
+  await waiter.end();
+  await waiting;
 });
 
 it('a schema change behind a dump: both sessions are named, and which of them waits', async () => {

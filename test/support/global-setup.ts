@@ -35,7 +35,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Many services at once, with two dozen connections each, and more databases than vacuum has to visit every ten
   // seconds.
   const first = await startEmbedded({ dataDir, log: quiet });
-  await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 800\nautovacuum_naptime = 5min\n');
+  await appendFile(
+    join(dataDir, 'postgres', 'local.conf'),
+    'max_connections = 800\nmax_prepared_transactions = 10\nautovacuum_naptime = 5min\n',
+  );
   await first.stop();
   const server = await startEmbedded({ dataDir, log: quiet });
   await shortenPassword(server.url);

@@ -10,6 +10,7 @@ const read = () => new Promise(setImmediate);
 const log = { warn: (...line: [object, string]) => warned.push(line) } as never;
 const holder: LockHolder = {
   pid: 7,
+  prepared: null,
   user: 'ann',
   program: 'psql',
   isActive: false,
