@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -272,14 +272,16 @@ describe('the command of systemd installations', () => {
     await mkdir(join(home, 'dist'));
     await writeFile(join(etc, 'credentials', 'database-url'), 'postgres://jobferry:s3cret@db7:5433/other');
     for (const [name, text] of Object.entries(files)) await writeFile(join(etc, name), text);
-    await writeFile(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify([process.env, process.argv.slice(2)]))');
+    const program = 'console.log(JSON.stringify([process.env, process.argv.slice(2), process.cwd()]))';
+    await writeFile(join(home, 'dist', 'main.js'), program);
     await writeFile(join(home, 'package.json'), '{"type":"module"}');
     const given = { PATH: process.env.PATH, JOBFERRY_ETC: etc, JOBFERRY_HOME: home, JOBFERRY_NODE: process.execPath };
     const script = join(ROOT, 'deploy/systemd/jobferry');
-    const { status, stdout, stderr } = spawnSync(script, args, { env: { ...given, ...variables }, encoding: 'utf8' });
+    const options = { env: { ...given, ...variables }, encoding: 'utf8', cwd: tmpdir() } as const;
+    const { status, stdout, stderr } = spawnSync(script, args, options);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    const [env, passed] = JSON.parse(stdout) as [Record<string, string>, string[]];
-    return { etc, env, passed };
+    const [env, passed, folder] = JSON.parse(stdout) as [Record<string, string>, string[], string];
+    return { etc, env, passed, folder };
   }
 
   it('has the variables and secrets of the units', async () => {
@@ -288,8 +290,10 @@ describe('the command of systemd installations', () => {
       'api.env': 'PORT=2',
       'worker.env': 'PORT=3',
     };
-    const { etc, env, passed } = await run(files, {}, ['queue', 'show', 'a b']);
-    expect(passed).toEqual(['queue', 'show', 'a b']);
+    const { etc, env, passed, folder } = await run(files, {}, ['apply', './a b.yaml']);
+    expect(passed).toEqual(['apply', './a b.yaml']);
+    // A path in an argument is that of the caller's folder.
+    expect(folder).toBe(await realpath(tmpdir()));
     expect(env).toMatchObject({
       DATABASE_URL_FILE: join(etc, 'credentials', 'database-url'),
       PUBLIC_URL: 'https://jobs.example.org/a b',
@@ -301,6 +305,11 @@ describe('the command of systemd installations', () => {
     expect(ofWorker.env.PORT).toBe('3');
     const without = await run({});
     expect(without.env.PORT).toBeUndefined();
+    const pooled = await run({ 'credentials/direct-database-url': 'x', 'credentials/smtp-url': 'y' });
+    expect(pooled.env).toMatchObject({
+      DIRECT_DATABASE_URL_FILE: join(pooled.etc, 'credentials', 'direct-database-url'),
+      SMTP_URL_FILE: join(pooled.etc, 'credentials', 'smtp-url'),
+    });
   });
 
   // By the section EnvironmentFile= of systemd.exec(5).
