@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { blockOf } from './support/handbook.ts';
  * Text that people copy from the documents: each block of shell commands, as far as it can be tried without running it.
  */
 
+const DAY_MS = 86_400_000;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [
   ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md'],
@@ -128,16 +129,41 @@ describe('the front page', () => {
   });
 });
 
-it('the block of a daily backup keeps the last good one if the new one fails', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'jobferry-backups-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, 'jobferry-today'), 'the last good one');
-  const block = blockOf('a backup that was not made', 'sh').replaceAll('/backups/', `${folder}/`);
-  // A clean shell in a folder without Jobferry, so the command ends with 1.
-  const script = block.replaceAll('/var/lib/node_exporter/', `${folder}/`);
-  const env = { PATH: process.env.PATH };
-  expect(spawnSync('bash', ['-c', script], { cwd: folder, env, encoding: 'utf8' }).status).not.toBe(0);
-  expect(readdirSync(folder)).toEqual(['jobferry-today']);
+describe('the block of a daily backup', () => {
+  /** Runs it beside backups of so many days ago, with a program in place of Jobferry. @returns the files that are there then */
+  async function runBlock(daysAgo: readonly number[], program: string) {
+    const folder = await mkdtemp(join(tmpdir(), 'jobferry-backups-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+    const names = daysAgo.map((days) => [`jobferry-${dayOf(Date.now() - days * DAY_MS)}`, days] as const);
+    for (const [name, days] of names) {
+      const at = Date.now() / 1000 - days * (DAY_MS / 1000);
+      await writeFile(join(folder, name), 'a backup');
+      await utimes(join(folder, name), at, at);
+    }
+    await mkdir(join(folder, 'dist'));
+    await writeFile(join(folder, 'dist/main.js'), program);
+    const block = blockOf('a backup that was not made', 'sh').replaceAll('/backups/', `${folder}/`);
+    const script = block.replaceAll('/var/lib/node_exporter/', `${folder}/`);
+    const env = { PATH: process.env.PATH, TZ: 'UTC' };
+    const { status } = spawnSync('bash', ['-c', script], { cwd: folder, env, encoding: 'utf8' });
+    const files = readdirSync(folder).filter((name) => name !== 'dist');
+    return { status, files, names: names.map(([name]): string => name) };
+  }
+
+  it('keeps all earlier ones if the new one fails', async () => {
+    const { status, files, names } = await runBlock([40, 3], 'process.exitCode = 1;');
+    expect(status).not.toBe(0);
+    expect(files.toSorted()).toEqual(names.toSorted());
+  });
+
+  it('keeps those of a week beside the new one', async () => {
+    const { status, files, names } = await runBlock([40, 9, 6, 2], 'require("fs").writeFileSync(process.argv[3], "")');
+    expect(status).toBe(0);
+    const others = files.filter((name) => !names.includes(name));
+    expect(others.toSorted()).toEqual([expect.stringMatching(/^jobferry-20\d\d-\d\d-\d\d$/), 'jobferry.prom']);
+    expect(names.filter((name) => files.includes(name))).toEqual(names.slice(2));
+  });
 });
 
 it('calls scripts of npm that exist', () => {

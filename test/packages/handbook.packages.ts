@@ -148,8 +148,6 @@ it('has an account, a queue and a job for them', async () => {
 
 it.each(ORDER)('%s', async (start) => {
   const text = others.find((block) => block.text.startsWith(start))?.text ?? '';
-  // A backup replaces no file, and the block before has made this one.
-  if (start.endsWith('jobferry-today\n')) await rm(join(folder, 'backups/jobferry-today'));
   if (start.startsWith('psql'))
     await shell(`curl -sSf -X DELETE ${base}/v1/queues/${ids.queue} -H "authorization: Bearer $KEY"`);
   const expected = ENDS_WITH[start] ?? 0;
