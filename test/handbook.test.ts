@@ -130,7 +130,10 @@ describe('the front page', () => {
 });
 
 describe('the block of a daily backup', () => {
-  /** Runs it beside backups of so many days ago, with a program in place of Jobferry. @returns the files that are there then */
+  /**
+   * Runs it beside backups of so many days ago, with a program in place of Jobferry.
+   * @returns the files that are there then
+   */
   async function runBlock(daysAgo: readonly number[], program: string) {
     const folder = await mkdtemp(join(tmpdir(), 'jobferry-backups-'));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 // @ts-check
-/** Replays the rows that were refused for good, when their cause is mended. Each becomes a new job. */
+/** Replays the rows that were refused for good, when their cause is fixed. Each becomes a new job. */
 import { createClient, unwrap } from '@jobferry/client';
 
 const { JOBFERRY_URL = '', JOBFERRY_API_KEY = '' } = process.env;

@@ -1,15 +1,15 @@
-/** A quicker evaluation is followed by no rest. */
+/** A quicker evaluation is followed by no cooldown. */
 const QUICK_MS = 250;
-/** Length of a rest, as a multiple of the evaluation before it. */
+/** Length of a cooldown, as a multiple of the evaluation before it. */
 const FACTOR = 20;
-/** Longest cool-down: 20 times five statements of 1 s. Longer evaluations were waiting for a connection. */
+/** Longest cooldown: 20 times five statements of 1 s. Longer evaluations were waiting for a connection. */
 const LONGEST_MS = 100_000;
 
 /**
  * Accounts whose rules are not evaluated for a while, because that took long: one account has at most a twentieth of
  * the time, so that its rules do not delay the alerts of others.
  */
-export class Rests {
+export class Cooldowns {
   readonly #until = new Map<string, number>();
   readonly #now: () => number;
 
@@ -17,7 +17,7 @@ export class Rests {
     this.#now = now;
   }
 
-  isResting(accountId: string): boolean {
+  isCoolingDown(accountId: string): boolean {
     const until = this.#until.get(accountId);
     if (until === undefined) return false;
     if (this.#now() < until) return true;
@@ -25,7 +25,7 @@ export class Rests {
     return false;
   }
 
-  /** Runs an evaluation of the account, and lets the account rest if it took long. */
+  /** Runs an evaluation of the account, and begins a cooldown of the account if it took long. */
   async after<T>(accountId: string, evaluation: () => Promise<T>): Promise<T> {
     const startedAt = this.#now();
     try {

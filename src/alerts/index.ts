@@ -4,9 +4,9 @@ import { endAlertTurn, takeAlertTurn } from '../db/alerts/turn.ts';
 import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
 import type { ChannelsParts } from './channels.ts';
+import { Cooldowns } from './cooldowns.ts';
 import { Evaluator, type EvaluatorParts } from './evaluator.ts';
 import { Notifier } from './notifier.ts';
-import { Rests } from './rests.ts';
 
 export { Mailer } from './mailer.ts';
 export { NOTIFICATION_TIMEOUT_MS } from './notifier.ts';
@@ -35,7 +35,7 @@ export function startAlerts({ everyMs, ...parts }: AlertParts): () => Promise<vo
   const { db, log } = parts;
   const holder = randomUUID();
   const evaluator = new Evaluator({ ...parts, holder });
-  const rests = new Rests();
+  const cooldowns = new Cooldowns();
   const notifier = new Notifier(parts);
   let hasTurn = false;
   let renewedAt = 0;
@@ -58,8 +58,8 @@ export function startAlerts({ everyMs, ...parts }: AlertParts): () => Promise<vo
       // After the last account, the next round begins with the first.
       after = account ?? '';
       if (account === undefined) break;
-      if (rests.isResting(account)) continue;
-      hasTurn = await rests
+      if (cooldowns.isCoolingDown(account)) continue;
+      hasTurn = await cooldowns
         .after(account, () => evaluator.evaluateAccount(account))
         .catch((err: unknown) => {
           counts.alertEvaluations.add('failed');

@@ -6,7 +6,7 @@ export class CommandError extends Error {
   override readonly name: string = 'CommandError';
 }
 
-/** A mistake in the command line, which no repetition mends: the process ends with 2. */
+/** A mistake in the command line, which no repetition fixes: the process ends with 2. */
 export class UsageError extends CommandError {
   override readonly name = 'UsageError';
 }

@@ -98,7 +98,7 @@ function statusResult(found: SchemaStatus, processes: readonly RunningProcess[])
 const WORDS = {
   current: 'current: nothing is to be applied',
   pending: 'pending: a start, or `migrate`, applies what is missing',
-  failed: 'failed: `migrate` tries again, when its reason is mended',
+  failed: 'failed: `migrate` tries again, when its cause is fixed',
   newer: 'newer: a later version of Jobferry has migrated this database',
 };
 

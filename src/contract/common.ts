@@ -10,10 +10,10 @@ import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
  * - `payload`: required; the source text of its `payload` member is kept (D26)
  * - `required`: required
  * - `optional`: no body is the same as `{}`
- * - `glanced`: the members of an object are read, and any other content is ignored: the spec has no body here
+ * - `lenient`: the members of an object are read, and any other content is ignored: the spec has no body here
  * - `ignored`: read, to apply the size limit, and discarded
  */
-export type BodyRule = 'payload' | 'required' | 'optional' | 'glanced' | 'ignored';
+export type BodyRule = 'payload' | 'required' | 'optional' | 'lenient' | 'ignored';
 
 /** The properties of a route that the HTTP shell needs before it checks the body. */
 export interface RouteMetadata {

@@ -213,7 +213,7 @@ export const jobs = c.router({
     path: '/jobs/:id/ack',
     pathParams,
     body: ackBody,
-    metadata: { body: 'glanced', errors: 'message' } satisfies RouteMetadata,
+    metadata: { body: 'lenient', errors: 'message' } satisfies RouteMetadata,
     responses: reported,
     summary: 'Report success',
     description: 'The job must be `awaiting_ack`, and its queue in ack mode. The job becomes `completed`.',

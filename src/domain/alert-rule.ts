@@ -52,14 +52,14 @@ export const KINDS: Readonly<Record<AlertKind, KindOfRule>> = {
   oldest_due: {
     words: 'jobs wait too long',
     advice:
-      'Look at the page of the queue: its first line says what limits it. Start more workers, raise its limits, or mend its receiver.',
+      'Look at the page of the queue: its first line says what limits it. Start more workers, raise its limits, or fix its receiver.',
     ofQueues: true,
     hasWindow: false,
     threshold: seconds(300, DAY),
   },
   dead_letters: {
     words: 'jobs die',
-    advice: 'Look at the causes of the dead letters and at the log of the receiver. Once it is mended, replay them.',
+    advice: 'Look at the causes of the dead letters and at the log of the receiver. Once it is fixed, replay them.',
     ofQueues: true,
     hasWindow: true,
     threshold: { min: 1, max: 1000, byDefault: 1, unit: 'dead letters' },

@@ -265,7 +265,7 @@ export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[]
  */
 export function couldNot(check: string, message: string, hasProblem: boolean): Finding {
   const fix = hasProblem
-    ? 'mend the problems above first, and run doctor again'
+    ? 'fix the problems above first, and run doctor again'
     : 'run doctor again: after 10 s it names a session that locks the tables. If there is none, the database is overloaded, or ' +
       'the role may not read the tables';
   return problem(check, `could not be checked: ${message}`, fix);

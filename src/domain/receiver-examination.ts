@@ -48,7 +48,7 @@ export interface ExaminationFinding {
   status: (typeof FINDING_STATUSES)[number];
   /** The observation. */
   text: string;
-  /** A change that mends it; null if it needs none. */
+  /** A change that fixes it; null if it needs none. */
   advice: string | null;
 }
 

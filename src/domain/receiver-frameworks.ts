@@ -1,12 +1,12 @@
-/** The line of code that mends a receiver, in the framework that its answers name. */
+/** The line of code that fixes a receiver, in the framework that its answers name. */
 
-/** A problem that a line of code can mend. */
-export type Mendable = 'raw body' | 'body size';
+/** A problem that a line of code can fix. */
+export type Fixable = 'raw body' | 'body size';
 
 interface Framework {
   name: string;
   matches: (answer: AnswerHead) => boolean;
-  lines: Partial<Record<Mendable, string>>;
+  lines: Partial<Record<Fixable, string>>;
 }
 
 /** The parts of an answer that give a framework away. Its sender chooses them, so they decide nothing but a hint. */
@@ -86,7 +86,7 @@ const FRAMEWORKS: readonly Framework[] = [
 ];
 
 /** Returns ` In Express: …`, or nothing if no framework is recognised that has a line for the problem. */
-export function lineFor(problem: Mendable, answer: AnswerHead): string {
+export function lineFor(problem: Fixable, answer: AnswerHead): string {
   const found = FRAMEWORKS.find(({ matches, lines }) => lines[problem] !== undefined && matches(answer));
   return found === undefined ? '' : ` In ${found.name}: ${found.lines[problem]}`;
 }

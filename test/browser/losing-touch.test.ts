@@ -7,7 +7,7 @@ import { settled } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** A person sees that something is broken, and everything is as before when it is mended. */
+/** A person sees that something is broken, and everything is as before when it works again. */
 
 describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
   let service: SeededService;

@@ -410,8 +410,8 @@ describe('apply', () => {
     await expect(cli.run('apply', broken)).rejects.toThrow(
       /^queue second: .*template: must be one of[\s\S]*first: created/,
     );
-    const mended = await fileOf(JSON.stringify({ queues: [queueOf('first'), queueOf('second')] }));
-    expect(await cli.text('apply', mended)).toMatch(/^first: no change\nsecond: created/);
+    const corrected = await fileOf(JSON.stringify({ queues: [queueOf('first'), queueOf('second')] }));
+    expect(await cli.text('apply', corrected)).toMatch(/^first: no change\nsecond: created/);
   });
 
   it('takes no file with a mistake, and none that is not there', async () => {

@@ -142,12 +142,12 @@ describe('the condition of a cause', () => {
     expect(conditionOfCause(cause({ lastSeen: at(11), queue: ill }), NOW)).toBe('unknown');
     expect(conditionOfCause(cause({ lastSeen: at(11), queue: null }), NOW)).toBe('unknown');
     // Repaired a minute ago: ten in a row say more than the death before.
-    const mended = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 10 } } };
-    expect(conditionOfCause(cause({ lastSeen: at(1), queue: mended }), NOW)).toBe('mended');
-    const nacked = { lastSeen: at(1), queue: mended, reason: 'NACKED' as const };
+    const recovered = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 10 } } };
+    expect(conditionOfCause(cause({ lastSeen: at(1), queue: recovered }), NOW)).toBe('recovered');
+    const nacked = { lastSeen: at(1), queue: recovered, reason: 'NACKED' as const };
     expect(conditionOfCause(cause({ ...nacked, error: 'out of stock' }), NOW)).toBe('recent');
     // Here the receiver itself has refused it.
-    expect(conditionOfCause(cause({ ...nacked, error: 'HTTP 422', webhookStatusCode: 422 }), NOW)).toBe('mended');
+    expect(conditionOfCause(cause({ ...nacked, error: 'HTTP 422', webhookStatusCode: 422 }), NOW)).toBe('recovered');
     // A worker that does not report says nothing about the receiver.
     expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
   });
@@ -215,8 +215,8 @@ describe('the first line of Dead letters', () => {
     expect(lead({ reason: 'ACK_TIMEOUT' })).toBe(
       `order-events: worker did not report within 5 min from 09:12 to 09:41.`,
     );
-    const mended = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 80 } } };
-    expect(lead({ queue: mended })).toMatch(/09:41\. All 80 attempts since the last failure succeeded\.$/);
+    const recovered = { ...QUEUE, health: { ...answers(80, 240), lastFailure: { succeededSince: 80 } } };
+    expect(lead({ queue: recovered })).toMatch(/09:41\. All 80 attempts since the last failure succeeded\.$/);
     expect(leadOfCause(cause({ queue: null }), 15, VIEW)).toBeNull();
   });
 });

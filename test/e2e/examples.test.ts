@@ -243,8 +243,8 @@ describe.concurrent('the example', () => {
     const countries = join(example.path, 'countries.json');
     await writeFile(countries, (await readFile(countries, 'utf8')).replace('{', '{ "XK": "Kosovo",'));
     expect(await example.run('replay.mjs')).toEqual(['rows that match: 1', 'rows that are replayed: 1 (COMPLETED)']);
-    const [mended] = (await service.api.listDeadLetters(queueId, '?includeReplayed=true')).jobs;
-    expect(await outcomesOf([mended?.replayedJobId ?? ''])).toMatchObject([{ status: 'completed', attempts: 1 }]);
+    const [replayed] = (await service.api.listDeadLetters(queueId, '?includeReplayed=true')).jobs;
+    expect(await outcomesOf([replayed?.replayedJobId ?? ''])).toMatchObject([{ status: 'completed', attempts: 1 }]);
     expect(readdirSync(join(example.path, 'customers'))).toHaveLength(6);
     expect((await service.api.listJobs(queueId)).total).toBe(7);
     expect(await example.run('replay.mjs')).toContain('rows that match: 0');

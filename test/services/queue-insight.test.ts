@@ -673,27 +673,27 @@ describe('trouble', () => {
   });
 
   it('is over for a receiver once ten attempts of any of its queues succeeded since the last failure of all', async () => {
-    const [mended, waits] = [
+    const [recovered, waits] = [
       await insight.createQueue({ max_attempts: 1, concurrency: 100 }),
       await insight.createQueue({ max_attempts: 1, concurrency: 100 }),
     ];
     const health = async () => {
       const queues = (await liveQueues(insight.db, insight.account.id)).filter(({ id }) =>
-        [mended.id, waits.id].includes(id),
+        [recovered.id, waits.id].includes(id),
       );
       return (await insight.receivers.healths(insight.account, [{ host: 'a', queues }])).get('a');
     };
-    await end(mended, 12, FAILED);
+    await end(recovered, 12, FAILED);
     await pass(SECOND);
     await end(waits, 12, FAILED);
     const at = new Date(now);
     expect(await health()).toMatchObject({ failing: 2, lastFailure: { at, succeeded: 0 } });
     await pass(SECOND);
-    await end(mended, 9, DELIVERED);
+    await end(recovered, 9, DELIVERED);
     expect(await health()).toMatchObject({ failing: 2, lastFailure: { at, succeeded: 9 } });
     await pass(7 * MINUTE);
     await insight.rollUp();
-    await end(mended, 1, DELIVERED);
+    await end(recovered, 1, DELIVERED);
     expect(await health()).toMatchObject({ failing: 0, failed: 24, lastFailure: { at, succeeded: 10 } });
   });
 

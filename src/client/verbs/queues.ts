@@ -74,7 +74,7 @@ export interface ReceiverFinding {
   status: 'FAILED' | 'OK' | 'SKIPPED' | 'WARNING';
   /** The observation. */
   text: string;
-  /** A change that mends it; null if it needs none. */
+  /** A change that fixes it; null if it needs none. */
   advice: string | null;
 }
 

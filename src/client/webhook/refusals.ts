@@ -16,7 +16,7 @@ export interface Refusal {
   cause: RefusalCause;
   /** HTTP status of the answer. */
   status: number;
-  /** The mistake, and how to mend it. */
+  /** The mistake, and how to fix it. */
   message: string;
   /** The error of a missing option, or the problems of a payload; undefined for other causes. */
   detail?: unknown;
@@ -64,7 +64,7 @@ export const REFUSALS: Readonly<Record<RefusalCause, Text>> = {
   'wrong payload': {
     status: 422,
     error: 'the payload does not fit the schema',
-    advice: 'its job is dead. Mend the publisher or the schema, and then replay the dead letter.',
+    advice: 'its job is dead. Fix the publisher or the schema, and then replay the dead letter.',
   },
   'not set up': {
     status: 500,

@@ -1,6 +1,6 @@
 /**
- * A button that goes with its action, such as "End the hold", takes the focus with it: the browser leaves it on the body,
- * where `Tab` begins at the top and a screen reader is silent. It is given to what is nearest and still there.
+ * A button that goes with its action, such as "End the hold", takes the focus with it: the browser leaves it on the
+ * body, where `Tab` begins at the top and a screen reader is silent. It is given to what is nearest and still there.
  */
 
 /** The element that has the focus, and those around it up to `main`; empty after a click beside all of them. */

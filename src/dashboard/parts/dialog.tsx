@@ -8,8 +8,8 @@ const FIRST_FIELD = 'input.input, textarea';
 export interface DialogAction {
   label: string;
   /**
-   * A promise is waited for: meanwhile the action cannot be done again. A text that it resolves to, or the message of its
-   * error, says why it was not done, in the dialog, which stays open.
+   * A promise is waited for: meanwhile the action cannot be done again. A text that it resolves to, or the message of
+   * its error, says why it was not done, in the dialog, which stays open.
    */
   run: (() => void) | (() => Promise<string | null>);
   isDanger?: boolean;
@@ -20,8 +20,8 @@ export interface DialogAction {
 }
 
 /**
- * A question before an action. The title is the question with its number; then come the price, what is at stake, choices,
- * and the action. `Esc` closes unless it is being done, ⌘Enter does it, and focus goes back to where it was.
+ * A question before an action. The title is the question with its number; then come the price, what is at stake,
+ * choices, and the action. `Esc` closes unless it is being done, ⌘Enter does it, and focus goes back to where it was.
  */
 export function Dialog({
   title,

@@ -19,7 +19,7 @@ const HOLDERS: Statement = {
         from pg_stat_activity a
        where a.datname = current_database() and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
       union all
-      -- It has no session: its locks have the virtual id of that on its transaction, and what waits is blocked by pid 0.
+      -- It has no session. Its locks have the virtual id of the one on its transaction; waiters are blocked by pid 0.
       select 0, gid, own.virtualtransaction, owner, '', false, false, prepared
         from pg_prepared_xacts p
         join pg_locks own on own.locktype = 'transactionid' and own.pid is null and own.transactionid = p.transaction
@@ -42,8 +42,9 @@ const HOLDERS: Statement = {
 };
 
 /**
- * Returns the transactions that have had locks on tables of Jobferry for some time, those of sessions and prepared ones:
- * those that others wait for first. Sessions of other users are seen only by a role that may read `pg_stat_activity` whole (`pg_read_all_stats`).
+ * Returns the transactions that have had locks on tables of Jobferry for some time, those of sessions and prepared
+ * ones: those that others wait for first. Sessions of other users are seen only by a role that may read
+ * `pg_stat_activity` whole (`pg_read_all_stats`).
  */
 export function lockHolders(db: Database, olderThanMs = 10_000): Promise<LockHolder[]> {
   return db.query<LockHolder & Record<string, unknown>>(HOLDERS, [olderThanMs]);

@@ -66,7 +66,7 @@ const ReceiverFinding = builder.objectRef<ExaminationFinding>('ReceiverFinding')
     name: t.exposeString('name', { description: 'Name of the part, such as `wrong signature`.' }),
     status: t.field({ type: FindingStatus, description: 'The verdict.', resolve: ({ status }) => status }),
     text: t.exposeString('text', { description: 'The observation.' }),
-    advice: t.exposeString('advice', { nullable: true, description: 'A change that mends it; null if it needs none.' }),
+    advice: t.exposeString('advice', { nullable: true, description: 'A change that fixes it; null if it needs none.' }),
   }),
 });
 

@@ -8,7 +8,7 @@ import type { SignedIn } from '../../domain/session.ts';
 import { HttpRefusal } from '../errors.ts';
 import { type Answer, addWait } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
-import { belongsTo } from '../server/open-connections.ts';
+import { noteAccount } from '../server/open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Jobferry issues no keys of another form, so no query is made for them. */
@@ -47,7 +47,7 @@ export function authentication(services: Pick<RestServices, 'accounts'>, unread:
 export function admit(req: Request, res: Response, next: NextFunction, account: Account, unread: UnreadAnswers): void {
   // The client has disconnected, and `close` was emitted: anything counted from here on would never be uncounted.
   if (res.destroyed) return;
-  belongsTo(req.socket, account.id);
+  noteAccount(req.socket, account.id);
   if (!unread.hasRoom(account.id)) {
     next(new HttpRefusal(503, req.method === 'GET' ? TOO_MUCH_UNREAD : `${TOO_MUCH_UNREAD}; nothing was stored`));
     return;

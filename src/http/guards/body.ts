@@ -23,7 +23,7 @@ export function bodyReader(maxBytes: number, bodyRead: PublishTurns['bodyRead'])
       const bytes = await receiveBody(req, rule, maxBytes);
       const goesOn = bodyRead(res, bytes.length);
       if (goesOn !== true && !(await goesOn)) return;
-      req.body = understand(bytes, rule);
+      req.body = bodyOf(bytes, rule);
       next();
     };
     read().catch(next);
@@ -44,22 +44,22 @@ function readerOf(rule: 'required' | 'optional', maxBytes: number): RequestHandl
   return (req, _res, next) => {
     receiveBody(req, rule, maxBytes)
       .then((bytes) => {
-        req.body = understand(bytes, rule);
+        req.body = bodyOf(bytes, rule);
       })
       .then(next, next);
   };
 }
 
 async function receiveBody(req: IncomingMessage, rule: BodyRule, maxBytes: number): Promise<Buffer> {
-  const isAsked = rule !== 'ignored' && rule !== 'glanced';
+  const isAsked = rule !== 'ignored' && rule !== 'lenient';
   if (isAsked && announcesBody(req)) assertPlainJson(req);
   return readBytes(req, maxBytes);
 }
 
 /** @throws HttpRefusal */
-export function understand(bytes: Buffer, rule: BodyRule): unknown {
+export function bodyOf(bytes: Buffer, rule: BodyRule): unknown {
   if (rule === 'ignored') return undefined;
-  if (rule === 'glanced') return objectIn(bytes);
+  if (rule === 'lenient') return objectIn(bytes);
   if (bytes.length === 0) {
     if (rule === 'optional') return {};
     throw new HttpRefusal(400, 'malformed JSON: the body is empty');

@@ -5,7 +5,7 @@ import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
 import { type Answer, addWait, type Locals, localsOf } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
-import { belongsTo } from '../server/open-connections.ts';
+import { noteAccount } from '../server/open-connections.ts';
 import type { Admission, Refusal } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 
@@ -63,7 +63,7 @@ export function createPublishTurns(
         answer(req, res);
         return;
       }
-      belongsTo(req.socket, account.id);
+      noteAccount(req.socket, account.id);
       const since = performance.now();
       const proceed = () => {
         if (res.destroyed) return;

@@ -3,7 +3,7 @@ import { validateResponse } from '@ts-rest/core';
 import { contract } from '../../contract/index.ts';
 import { ordinary } from '../../contract/ordinary.ts';
 import { isId } from '../../domain/id.ts';
-import { readBytes, understand } from '../guards/body.ts';
+import { bodyOf, readBytes } from '../guards/body.ts';
 import { mayReport } from '../guards/route-scopes.ts';
 import type { Answer } from '../locals.ts';
 import { ackJob } from './jobs.ts';
@@ -44,7 +44,7 @@ async function carryOut(
   res: Answer,
 ): Promise<'answered' | 'unusual body'> {
   const bytes = lengthOf(req.headers) === 0 ? NO_BODY : await readBytes(req, maxBodyBytes);
-  const given = understand(bytes, ROUTE.metadata.body);
+  const given = bodyOf(bytes, ROUTE.metadata.body);
   const body = ordinaryBody(given);
   if (body === null) {
     (req as { body?: unknown }).body = given;

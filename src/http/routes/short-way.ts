@@ -7,7 +7,7 @@ import type { UnreadAnswers } from '../guards/unread-answers.ts';
 import { type Answer, type Locals, localsOf } from '../locals.ts';
 import { onceAnswered } from '../once-answered.ts';
 import type { SendJson } from '../send-json.ts';
-import { belongsTo } from '../server/open-connections.ts';
+import { noteAccount } from '../server/open-connections.ts';
 import type { RestServices } from './rest-services.ts';
 
 /** The parts of the full way that the short ones use too. */
@@ -60,7 +60,7 @@ export function shortWay<Asked>(
       full(req, res);
       return;
     }
-    belongsTo(req.socket, account.id);
+    noteAccount(req.socket, account.id);
     const locals: Locals = { ...localsOf(res), account, route: route.path, knownAt };
     const answer: Answer = Object.assign(res, { locals });
     setCommonHeaders(res);

@@ -11,7 +11,7 @@ const SEARCH_AGAIN_MS = 1000;
 const accounts = new WeakMap<Socket, string>();
 
 /** Sets the account whose key was in the connection's last request. */
-export function belongsTo(socket: Socket, accountId: string): void {
+export function noteAccount(socket: Socket, accountId: string): void {
   if (accounts.get(socket) !== accountId) accounts.set(socket, accountId);
 }
 

@@ -40,7 +40,7 @@ interface Answer {
   content?: Record<string, object>;
 }
 
-const TAKES_ANY_TYPE: ReadonlySet<BodyRule> = new Set(['glanced', 'ignored']);
+const TAKES_ANY_TYPE: ReadonlySet<BodyRule> = new Set(['lenient', 'ignored']);
 
 /**
  * A route that reads no body never refuses one. A route that discards the body limits its size and accepts any type.
@@ -58,7 +58,7 @@ function completeBody(id: OperationId, body: NonNullable<Operation['requestBody'
     { summary, value },
   ]);
   return {
-    required: metadata?.body !== 'optional' && metadata?.body !== 'glanced',
+    required: metadata?.body !== 'optional' && metadata?.body !== 'lenient',
     content: { 'application/json': { ...content['application/json'], examples: Object.fromEntries(examples) } },
   };
 }

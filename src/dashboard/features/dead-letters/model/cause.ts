@@ -45,10 +45,10 @@ export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'
 }
 
 /**
- * `mended`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min.
+ * `recovered`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min.
  * `over`: none did, and the receiver was well in the last hour.
  */
-export type CauseCondition = 'mended' | 'over' | 'recent' | 'unknown';
+export type CauseCondition = 'recovered' | 'over' | 'recent' | 'unknown';
 
 export function conditionOfCause(
   {
@@ -61,13 +61,13 @@ export function conditionOfCause(
   now: number,
 ): CauseCondition {
   const isAboutReceiver = !isOfWorker(reason, { error, code });
-  if (isAboutReceiver && hasRecovered(queue?.health ?? null)) return 'mended';
+  if (isAboutReceiver && hasRecovered(queue?.health ?? null)) return 'recovered';
   if (now - Date.parse(lastSeen) < RECENT_MS) return 'recent';
   return isAboutReceiver && isWell(queue?.health ?? null) ? 'over' : 'unknown';
 }
 
 export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal: Signal } | null>> = {
-  mended: { word: 'receiver works again', signal: 'ok' },
+  recovered: { word: 'receiver works again', signal: 'ok' },
   over: { word: 'receiver healthy in the last hour', signal: 'ok' },
   recent: { word: 'recent', signal: 'bad' },
   unknown: null,
