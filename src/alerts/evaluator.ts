@@ -11,7 +11,7 @@ import {
 } from '../db/alerts/evaluation.ts';
 import { ALERT_FACTS, measuredQueues } from '../db/alerts/facts.ts';
 import type { Database } from '../db/connection/database.ts';
-import { type AlertChange, evaluate, type Finding, type OpenAlert, toldOf } from '../domain/alert.ts';
+import { type AlertChange, evaluate, type Finding, noticesOf, type OpenAlert } from '../domain/alert.ts';
 import { causeOfQueue, causeOfUsage, NO_WORKER, statisticsAreBehind } from '../domain/alert-cause.ts';
 import { contentOf } from '../domain/alert-message.ts';
 import { ALERT_LIMITS } from '../domain/alert-rule.ts';
@@ -125,37 +125,39 @@ function changesOf({ rules, open, nowMs }: AccountOfRules, findings: Map<string,
     const own = open.filter(({ ruleId }) => ruleId === rule.id);
     const { forSeconds, isSilenced } = rule;
     const canTell = rule.waiting < ALERT_LIMITS.waitingOfRule;
-    // PagerDuty has an incident for each alert, so that it is told of none which has no place in the notification.
+    // PagerDuty has an incident for each alert, so that it is notified of none which has no place in the notification.
     const room = rule.target === 'pagerduty' ? ALERT_LIMITS.named : Number.POSITIVE_INFINITY;
     const limits = { maxOpen: ALERT_LIMITS.openOfRule, canTell: canTell ? room : 0 };
     const changes = evaluate({ nowMs, forSeconds, open: own, findings: found, ...limits });
-    const told = toldOf(own, changes, canTell && !isSilenced, room);
+    const notices = noticesOf(own, changes, canTell && !isSilenced, room);
     all.begun.push(
       ...changes.flatMap((change) => (change.type === 'begin' ? [{ ruleId: rule.id, ...change.finding }] : [])),
     );
     all.forgotten.push(...changes.flatMap((change) => (change.type === 'forget' ? [change.alert.id] : [])));
-    all.updated.push(...updatesOf(rule.id, own, changes, new Map(told.map(({ alert, state }) => [alert.id, state]))));
-    if (told.length > 0) all.notifications.push({ ruleId: rule.id, content: contentOf(rule, told, nowMs) });
+    all.updated.push(
+      ...updatesOf(rule.id, own, changes, new Map(notices.map(({ alert, state }) => [alert.id, state]))),
+    );
+    if (notices.length > 0) all.notifications.push({ ruleId: rule.id, content: contentOf(rule, notices, nowMs) });
   }
   return all;
 }
 
-/** The alerts that change, and those that the receiver is told now. */
+/** The alerts that change, and those of which the receiver is notified now. */
 function updatesOf(
   ruleId: string,
   open: readonly OpenAlertRow[],
   changes: readonly AlertChange[],
-  told: ReadonlyMap<string, 'firing' | 'resolved'>,
+  notified: ReadonlyMap<string, 'firing' | 'resolved'>,
 ): AlertChanges['updated'] {
   const changed = new Map(changes.flatMap((change) => ('alert' in change ? [[change.alert.id, change] as const] : [])));
   return open.flatMap((before) => {
     const change = changed.get(before.id);
-    const toldNow = told.get(before.id) ?? null;
-    if (change?.type === 'forget' || (change === undefined && toldNow === null)) return [];
+    const notifiedNow = notified.get(before.id) ?? null;
+    if (change?.type === 'forget' || (change === undefined && notifiedNow === null)) return [];
     const alert: OpenAlert = change === undefined ? before : change.alert;
     const { id, firedAtMs, clearSinceMs, value, cause } = alert;
     const resolution = change?.type === 'resolve' ? change.resolution : null;
     const state = resolution === null ? ('firing' as const) : ('resolved' as const);
-    return [{ id, ruleId, state, firedAtMs, clearSinceMs, value, cause, resolution, told: toldNow }];
+    return [{ id, ruleId, state, firedAtMs, clearSinceMs, value, cause, resolution, notified: notifiedNow }];
   });
 }

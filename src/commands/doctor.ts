@@ -106,7 +106,7 @@ async function examineBloat(db: Database): Promise<Finding[]> {
   const sum = (read: (table: { live: number; dead: number }) => number) =>
     facts.tables.reduce((total, table) => total + read(table), 0);
   const snapshots = judgeSnapshots({
-    holders: await snapshotHolders(db, OLD_SNAPSHOT.told),
+    holders: await snapshotHolders(db, OLD_SNAPSHOT.reported),
     dead: sum(({ dead }) => dead),
     live: sum(({ live }) => live),
     blindRole: await blindRole(db),

@@ -57,7 +57,7 @@ export const REPLAY_ALL = command({
   },
 });
 
-/** The action goes on when the command is interrupted, so its id is told first. */
+/** The action goes on when the command is interrupted, so its id is printed first. */
 async function ended(client: JobferryClient, action: BulkAction | null): Promise<BulkAction | null> {
   if (action === null) return null;
   console.error(`bulk action ${action.id}: the dashboard shows how far it is`);

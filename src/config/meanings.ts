@@ -25,7 +25,7 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
   },
   SHUTDOWN_DELAY_SECONDS: {
     meaning:
-      'how long a process that was told to stop still serves requests while `/readyz` is 503, up to 300. Behind a load balancer: longer than it needs to notice',
+      'how long a process that is stopping still serves requests while `/readyz` is 503, up to 300. Behind a load balancer: longer than it needs to notice',
   },
   DATABASE_URL: {
     unset: 'not set: embedded PostgreSQL',

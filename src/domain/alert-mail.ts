@@ -1,4 +1,4 @@
-import type { AlertContent, ToldAlert } from './alert-message.ts';
+import type { AlertContent, NotifiedAlert } from './alert-message.ts';
 import { KINDS } from './alert-rule.ts';
 
 /** The mail that people get about alerts: plain text, whose headers are made of Jobferry's own words and of names. */
@@ -57,7 +57,7 @@ function subjectOf({ type, rule, alerts, others }: AlertContent): string {
   return `[Jobferry] ${counts.join(', ')}: ${words}${placeOf(alerts, others > 0)}`;
 }
 
-function placeOf(alerts: readonly ToldAlert[], hasOthers = false): string {
+function placeOf(alerts: readonly NotifiedAlert[], hasOthers = false): string {
   const queues = [...new Set(alerts.flatMap(({ queue }) => (queue === null ? [] : [queue])))];
   if (queues.length === 0) return '';
   const unnamed = queues.length > NAMED_QUEUES ? ` and ${queues.length - NAMED_QUEUES} more` : '';
@@ -78,7 +78,7 @@ function textOf({ type, rule, alerts, others }: AlertContent, pageUrl: string | 
   return `${parts.map(withoutControls).join('\n\n')}\n`;
 }
 
-function paragraphOf({ state, cause, queue, firedAt, resolvedAt }: ToldAlert, pageUrl: string | null): string {
+function paragraphOf({ state, cause, queue, firedAt, resolvedAt }: NotifiedAlert, pageUrl: string | null): string {
   const time = state === 'firing' ? firedAt : resolvedAt;
   const lines = [`${state.toUpperCase()}: ${cause}`];
   if (time !== null) lines.push(`${state === 'firing' ? 'Since' : 'Over at'} ${time}`);

@@ -1,9 +1,9 @@
-import type { Told } from './alert.ts';
+import type { AlertNotice } from './alert.ts';
 import { ALERT_LIMITS, type AlertKind, KINDS } from './alert-rule.ts';
 
 /** The message that a webhook of alerts gets. */
 
-export interface ToldAlert {
+export interface NotifiedAlert {
   id: string;
   state: 'firing' | 'resolved';
   /** Null for a rule that watches the account. */
@@ -22,7 +22,7 @@ export interface AlertContent {
   type: 'alert' | 'test';
   createdAt: string;
   rule: { id: string; kind: AlertKind; queue: string | null; threshold: number | null; windowSeconds: number | null };
-  alerts: readonly ToldAlert[];
+  alerts: readonly NotifiedAlert[];
   /** Alerts beyond those. */
   others: number;
 }
@@ -35,12 +35,12 @@ interface ContentRule {
   windowSeconds: number;
 }
 
-/** Returns what the receiver of a rule is told. */
-export function contentOf(rule: ContentRule, told: readonly Told[], nowMs: number): AlertContent {
+/** Returns the message for a rule's receiver. */
+export function contentOf(rule: ContentRule, notices: readonly AlertNotice[], nowMs: number): AlertContent {
   return {
     type: 'alert',
     ...headOf(rule, nowMs),
-    alerts: told.slice(0, ALERT_LIMITS.named).map(({ alert, state }) => ({
+    alerts: notices.slice(0, ALERT_LIMITS.named).map(({ alert, state }) => ({
       id: alert.id,
       state,
       queue: alert.queueName,
@@ -50,11 +50,11 @@ export function contentOf(rule: ContentRule, told: readonly Told[], nowMs: numbe
       value: alert.value,
       cause: alert.cause,
     })),
-    others: Math.max(told.length - ALERT_LIMITS.named, 0),
+    others: Math.max(notices.length - ALERT_LIMITS.named, 0),
   };
 }
 
-/** Returns what the receiver of a rule is told when a person tries it. */
+/** Returns the message for a rule's receiver when a person tests the rule. */
 export function testContentOf(rule: ContentRule, nowMs: number): AlertContent {
   return { type: 'test', ...headOf(rule, nowMs), alerts: [], others: 0 };
 }

@@ -1,7 +1,7 @@
 import { type AlertTargetInput, chosenTarget, isSameTarget, type TargetSettings } from './alert-target.ts';
 import { invalidField } from './errors.ts';
 
-/** Rules of alerts: what is watched, and where it is told. */
+/** Rules of alerts: what is watched, and where it is sent. */
 
 export const ALERT_KINDS = [
   'oldest_due',

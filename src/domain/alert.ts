@@ -22,8 +22,8 @@ export interface OpenAlert extends Finding {
   firedAtMs: number | null;
   /** Since when the condition of a firing alert is over; null while it holds. */
   clearSinceMs: number | null;
-  /** Whether the receiver was told that it fires. */
-  isTold: boolean;
+  /** Whether the receiver was notified that it fires. */
+  isNotified: boolean;
   /** Whether its queue was deleted. */
   isQueueGone: boolean;
 }
@@ -51,7 +51,7 @@ export interface Evaluation {
   findings: readonly Finding[] | null;
   /** Alerts of the rule that may be open. */
   maxOpen: number;
-  /** Alerts that the receiver can be told of now. Beyond them, an alert of which it knows does not end. */
+  /** Alerts of which the receiver can be notified now. Beyond them, an alert of which it knows does not end. */
   canTell: number;
 }
 
@@ -60,17 +60,17 @@ export function evaluate({ nowMs, forSeconds, open, findings, maxOpen, canTell }
   const forMs = forSeconds * 1000;
   const found = new Map((findings ?? []).map((finding) => [finding.queueId ?? '', finding]));
   const changes: AlertChange[] = [];
-  let endsTold = 0;
+  let endsNotified = 0;
   for (const alert of open) {
     const finding = found.get(alert.queueId ?? '');
     found.delete(alert.queueId ?? '');
-    const mayEnd = !alert.isTold || endsTold < canTell;
+    const mayEnd = !alert.isNotified || endsNotified < canTell;
     const before = changes.length;
     if (alert.isQueueGone) changes.push(...(mayEnd ? ended(alert, 'queue_deleted') : []));
     else if (findings === null) continue;
     else if (finding === undefined) changes.push(...cleared(alert, nowMs, Math.max(forMs, MIN_CLEAR_MS), mayEnd));
     else changes.push(...held({ ...alert, ...finding }, alert, nowMs, forMs));
-    if (alert.isTold && changes[before]?.type === 'resolve') endsTold += 1;
+    if (alert.isNotified && changes[before]?.type === 'resolve') endsNotified += 1;
   }
   const room = Math.max(maxOpen - open.length, 0);
   for (const finding of [...found.values()].slice(0, room)) changes.push({ type: 'begin', finding });
@@ -102,33 +102,33 @@ function held(alert: OpenAlert, before: OpenAlert, nowMs: number, forMs: number)
   return [{ type: 'update', alert: { ...alert, clearSinceMs: null } }];
 }
 
-/** An alert whose state the receiver has to be told. */
-export interface Told {
+/** An alert whose state the receiver must be notified of. */
+export interface AlertNotice {
   alert: OpenAlert;
   state: 'firing' | 'resolved';
 }
 
 /**
- * Returns what the receiver of a rule is told: alerts that fire, if it may be told of them, and the end of alerts of
- * which it knows, also while the rule is silenced: otherwise they would stay open there.
+ * Returns the alerts of which the receiver of a rule is notified: those that fire, if it may be, and the end of those
+ * that it knows, also while the rule is silenced: otherwise they would stay open there.
  * @param tellsFiring false while the rule is silenced, or too many of its notifications wait
- * @param max alerts of which the receiver can be told now: the ends first, because those alerts are ended already
+ * @param max alerts of which the receiver can be notified now: the ends first, because those alerts are ended already
  */
-export function toldOf(
+export function noticesOf(
   open: readonly OpenAlert[],
   changes: readonly AlertChange[],
   tellsFiring: boolean,
   max = Number.POSITIVE_INFINITY,
-): Told[] {
+): AlertNotice[] {
   const changed = new Map(changes.flatMap((change) => ('alert' in change ? [[change.alert.id, change] as const] : [])));
-  const told = open.flatMap((before): Told[] => {
+  const notices = open.flatMap((before): AlertNotice[] => {
     const change = changed.get(before.id);
     const alert = change?.alert ?? before;
     if (change?.type === 'forget') return [];
-    if (change?.type === 'resolve') return before.isTold ? [{ alert, state: 'resolved' }] : [];
-    return alert.state === 'firing' && !before.isTold && tellsFiring ? [{ alert, state: 'firing' }] : [];
+    if (change?.type === 'resolve') return before.isNotified ? [{ alert, state: 'resolved' }] : [];
+    return alert.state === 'firing' && !before.isNotified && tellsFiring ? [{ alert, state: 'firing' }] : [];
   });
-  if (told.length <= max) return told;
-  const ends = told.filter(({ state }) => state === 'resolved');
-  return [...ends, ...told.filter(({ state }) => state === 'firing')].slice(0, max);
+  if (notices.length <= max) return notices;
+  const ends = notices.filter(({ state }) => state === 'resolved');
+  return [...ends, ...notices.filter(({ state }) => state === 'firing')].slice(0, max);
 }

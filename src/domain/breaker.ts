@@ -79,11 +79,11 @@ export function tellBreaker(
   }
   if (outcome.kind === 'backpressure' && outcome.statusCode !== 503) return decided;
   const effect = decided.queueEffect;
-  const told: Transition = {
+  const counted: Transition = {
     ...decided,
     queueEffect: { kind: 'failing', ms: effect?.kind === 'hold' ? effect.ms : null },
   };
-  return rules.isProbe ? spare(told, job, outcome, moment) : told;
+  return rules.isProbe ? spare(counted, job, outcome, moment) : counted;
 }
 
 /** The longest pause between two probes, as in `jobferry_breaker_pause`. */
@@ -95,7 +95,7 @@ const LONGEST_PAUSE_MS = 300_000;
  * at most.
  */
 function spare(
-  told: Transition,
+  counted: Transition,
   job: JobState,
   outcome: Exclude<AttemptOutcome, { kind: 'accepted' }>,
   moment: Moment,
@@ -103,14 +103,14 @@ function spare(
   const isRefused = outcome.kind === 'failed' && outcome.isPermanent === true;
   const waitMs =
     outcome.kind === 'backpressure'
-      ? Math.max(told.waitMs, outcome.retryAfterMs)
+      ? Math.max(counted.waitMs, outcome.retryAfterMs)
       : Math.min(backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random), LONGEST_PAUSE_MS);
   const leftMs = job.deliverBy - moment.now;
-  if (isRefused || leftMs < 2) return told;
+  if (isRefused || leftMs < 2) return counted;
   const { statusCode } = outcome;
   const error = outcome.kind === 'failed' ? outcome.error : `HTTP ${statusCode}`;
   return {
-    ...told,
+    ...counted,
     status: 'pending',
     attempts: job.attempts - 1,
     deferCount: job.deferCount,

@@ -26,14 +26,14 @@ export interface SnapshotFacts {
 }
 
 /**
- * From these ages on a holder is told, and is a warning. The alert JobferryTransactionOld has the same limit for
+ * From these ages on a holder is reported, and is a warning. The alert JobferryTransactionOld has the same limit for
  * sessions that do nothing.
  */
-export const OLD_SNAPSHOT = { told: { seconds: 60, ids: 10_000 }, warned: { seconds: 300, ids: 100_000 } };
+export const OLD_SNAPSHOT = { reported: { seconds: 60, ids: 10_000 }, warned: { seconds: 300, ids: 100_000 } };
 
 const CHECK = 'bloat';
 
-/** Findings of `doctor` about what keeps dead rows. A holder that is young is told without a warning. */
+/** Findings of `doctor` about what keeps dead rows. A young holder is reported without a warning. */
 export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts): Finding[] {
   const rows = `${dead} dead rows beside ${live} live ones`;
   const found = holders.map((holder) => {
@@ -48,7 +48,7 @@ export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts
   }
   return found.length > 0
     ? found
-    : [ok(CHECK, `${rows}, and no transaction is older than ${OLD_SNAPSHOT.told.seconds} s`)];
+    : [ok(CHECK, `${rows}, and no transaction is older than ${OLD_SNAPSHOT.reported.seconds} s`)];
 }
 
 /**

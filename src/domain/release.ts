@@ -40,7 +40,7 @@ export function standingOf(version: string, { release, later }: SchemaFacts): St
   return release !== null && isEarlier(version, release.version) ? 'beside' : 'unknown';
 }
 
-/** @returns whether the database has to be told that this release has migrated it */
+/** @returns whether the database must record that this release has migrated it */
 export function isNews(own: Release, stored: Release | null): boolean {
   if (stored === null || isEarlier(stored.version, own.version)) return true;
   return stored.version === own.version && stored.oldestBeside !== own.oldestBeside;

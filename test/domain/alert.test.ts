@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AlertChange, evaluate, type Finding, type OpenAlert, toldOf } from '../../src/domain/alert.ts';
+import { type AlertChange, evaluate, type Finding, noticesOf, type OpenAlert } from '../../src/domain/alert.ts';
 import { causeOfQueue, causeOfUsage, type QueueMeasure } from '../../src/domain/alert-cause.ts';
 import {
   contentOf,
@@ -29,11 +29,12 @@ const alert = (more: Partial<OpenAlert> = {}): OpenAlert => ({
   sinceMs: NOW - 10 * MINUTE,
   firedAtMs: NOW - 9 * MINUTE,
   clearSinceMs: null,
-  isTold: true,
+  isNotified: true,
   isQueueGone: false,
   ...more,
 });
-const pending = (more: Partial<OpenAlert> = {}) => alert({ state: 'pending', firedAtMs: null, isTold: false, ...more });
+const pending = (more: Partial<OpenAlert> = {}) =>
+  alert({ state: 'pending', firedAtMs: null, isNotified: false, ...more });
 const run = (
   open: OpenAlert[],
   findings: Finding[] | null,
@@ -92,7 +93,7 @@ describe('the life of an alert', () => {
     expect(ends(alert({ clearSinceMs: NOW - MINUTE }))).toEqual([]);
     expect(ends(alert({ isQueueGone: true }))).toEqual([]);
     expect(ends(alert())).toEqual(['update']);
-    expect(ends(alert({ clearSinceMs: NOW - MINUTE, isTold: false }))).toEqual(['resolve']);
+    expect(ends(alert({ clearSinceMs: NOW - MINUTE, isNotified: false }))).toEqual(['resolve']);
     expect(ends(pending())).toEqual(['forget']);
   });
 
@@ -104,14 +105,14 @@ describe('the life of an alert', () => {
   it.each<[string, OpenAlert, Finding[], boolean, string[]]>([
     ['fires', pending(), [finding], false, ['firing']],
     ['fires while the rule is silenced', pending(), [finding], true, []],
-    ['still fires when the silence is over', alert({ isTold: false }), [finding], false, ['firing']],
+    ['still fires when the silence is over', alert({ isNotified: false }), [finding], false, ['firing']],
     ['fires, and the receiver knows', alert(), [finding], false, []],
     ['resolves, and the receiver knows that it fired', alert({ clearSinceMs: 0 }), [], false, ['resolved']],
     ['resolves while the rule is silenced', alert({ clearSinceMs: 0 }), [], true, ['resolved']],
-    ['resolves, and the receiver never knew', alert({ clearSinceMs: 0, isTold: false }), [], false, []],
+    ['resolves, and the receiver never knew', alert({ clearSinceMs: 0, isNotified: false }), [], false, []],
     ['is forgotten', pending(), [], false, []],
   ])('tells the receiver when an alert %s', (_name, open, findings, isSilenced, expected) => {
-    expect(toldOf([open], run([open], findings), !isSilenced).map(({ state }) => state)).toEqual(expected);
+    expect(noticesOf([open], run([open], findings), !isSilenced).map(({ state }) => state)).toEqual(expected);
   });
 
   it('tells of as many alerts as the target can be told of, the ends first, and ends no other', () => {
@@ -121,7 +122,7 @@ describe('the life of an alert', () => {
     const findings = [finding, { ...finding, queueId: 'u' }];
     const ends = run(open, findings, 60, 100, 2);
     expect(types(ends)).toEqual(['fire', 'fire', 'resolve', 'resolve']);
-    expect(toldOf(open, ends, true, 3).map(({ alert: { id }, state }) => [id, state])).toEqual([
+    expect(noticesOf(open, ends, true, 3).map(({ alert: { id }, state }) => [id, state])).toEqual([
       ['r', 'resolved'],
       ['s', 'resolved'],
       [begun[0]?.id, 'firing'],

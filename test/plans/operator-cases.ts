@@ -101,7 +101,7 @@ const doctor = (seen: () => SeenWithOthers) => async () => {
   await facts.processFacts(db);
   await lockHolders(db);
   await blindRole(db);
-  await snapshotHolders(db, OLD_SNAPSHOT.told);
+  await snapshotHolders(db, OLD_SNAPSHOT.reported);
   await futureJobs(db);
   await keysOfProcesses(db);
 };

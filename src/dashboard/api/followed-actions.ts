@@ -2,7 +2,7 @@ import { createStore } from '../base/store.ts';
 import { queryClient } from './query.ts';
 
 /**
- * The actions that this tab started and that have not ended yet. Their end is told on whatever screen one is. Kept over
+ * The actions that this tab started and that have not ended yet. Their end is shown on every screen. Kept over
  * a reload; another tab and another person do not get it.
  */
 const NAME = 'jobferry.actions';

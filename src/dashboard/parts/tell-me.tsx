@@ -5,7 +5,7 @@ import { toSearch } from '../filter/search.ts';
 import { FROM_PAGE, type NewAlert, paramsOfAlert } from '../words/new-alert.ts';
 
 /**
- * A link to the dialog for a new alert rule, which would have told of this.
+ * A link to the dialog for a new alert rule, which would have reported this.
  * @param about names it, for those who cannot see it
  */
 export function TellMe({

@@ -33,7 +33,7 @@ export const JobRow = graphql(`
 `);
 export type JobRow = FragmentOf<typeof JobRow>;
 
-/** All that the course of a job is drawn and told from. The live stream does not send it. */
+/** All that the course of a job is drawn and described from. The live stream does not send it. */
 export const JobCourse = graphql(`
   fragment JobCourse on Job {
     backoffType backoffDelay deliverBy progress { text at } waiting { ahead }
@@ -66,7 +66,7 @@ export const Cause = graphql(`
 `);
 export type Cause = FragmentOf<typeof Cause>;
 
-/** An entry of the audit log, as far as it is told in words. */
+/** An entry of the audit log, as far as it is put into words. */
 export const ChangeEntry = graphql(`
   fragment ChangeEntry on AuditEntry { id at actor action targetType targetId targetName before after }
 `);

@@ -1,6 +1,6 @@
 import type { SchemaType } from '../schema/types.ts';
 
-/** A rule that a page proposes: it would have told of what the page shows. */
+/** A rule that a page proposes: it would have reported what the page shows. */
 export interface NewAlert {
   kind: SchemaType<'AlertKind'>;
   /** Null for all queues. */

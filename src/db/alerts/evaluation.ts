@@ -44,7 +44,7 @@ export interface OpenAlertRow {
   clearSinceMs: number | null;
   value: number;
   cause: string;
-  isTold: boolean;
+  isNotified: boolean;
   isQueueGone: boolean;
 }
 
@@ -85,7 +85,7 @@ const LOAD: Statement = {
            (select coalesce(json_agg(json_build_object(
               'id', o.id, 'ruleId', o.rule_id, 'queueId', o.queue_id, 'queueName', o.queue_name, 'state', o.state,
               'sinceMs', ${ms('o.since')}, 'firedAtMs', ${ms('o.fired_at')}, 'clearSinceMs', ${ms('o.clear_since')},
-              'value', o.value, 'cause', o.cause, 'isTold', o.firing_notification_id is not null,
+              'value', o.value, 'cause', o.cause, 'isNotified', o.firing_notification_id is not null,
               'isQueueGone', o.queue_id is not null and not exists (
                  select from queue q where q.id = o.queue_id and q.deleted_at is null)) order by o.id), '[]')
               from alert_rule r join alert o on o.rule_id = r.id and o.state <> 'resolved' where r.account_id = a.id) as open
@@ -116,7 +116,7 @@ export interface AlertChanges {
     cause: string;
     resolution: string | null;
     /** Its part of the notification of the rule; null for nothing. */
-    told: 'firing' | 'resolved' | null;
+    notified: 'firing' | 'resolved' | null;
   }[];
   /** Ids of pending alerts. */
   forgotten: string[];
@@ -154,10 +154,10 @@ const APPLY: Statement = {
       update alert set state = u.state, fired_at = ${at('u."firedAtMs"')}, clear_since = ${at('u."clearSinceMs"')},
              resolved_at = case when u.state = 'resolved' then ${at('$3::float8')} end, value = u.value, cause = u.cause,
              resolution = u.resolution,
-             firing_notification_id = case when u.told = 'firing' then n.id else firing_notification_id end,
-             resolved_notification_id = case when u.told = 'resolved' then n.id end
+             firing_notification_id = case when u.notified = 'firing' then n.id else firing_notification_id end,
+             resolved_notification_id = case when u.notified = 'resolved' then n.id end
         from json_to_recordset($8::json) as u(id text, "ruleId" text, state text, "firedAtMs" float8, "clearSinceMs" float8,
-                                              value float8, cause text, resolution text, told text)
+                                              value float8, cause text, resolution text, notified text)
         join rule on rule.id = u."ruleId" left join notified n on n.rule_id = u."ruleId"
        where alert.id = u.id and alert.state <> 'resolved'
     )

@@ -94,7 +94,7 @@ export interface NotificationOutcome {
 }
 
 // Applies to this attempt only: a later one may have begun meanwhile. Those that wait behind it become due with it, or
-// at once. If it is given up, its receiver does not know of the alerts that it names: those that still fire are told
+// at once. If it is given up, its receiver does not know of the alerts that it names: those that still fire are sent
 // again.
 const RECORD: Statement = {
   name: 'record-alert-notification',

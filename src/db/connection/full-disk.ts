@@ -39,7 +39,7 @@ export class FullDisk {
   wrote(): void {
     if (this.#refusedAt === Number.NEGATIVE_INFINITY) return;
     this.#refusedAt = Number.NEGATIVE_INFINITY;
-    // The next time is told at once.
+    // The next time is logged at once.
     this.#loggedAt = Number.NEGATIVE_INFINITY;
     this.#log.warn({}, 'a write to the database has succeeded again');
   }

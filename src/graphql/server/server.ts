@@ -63,7 +63,7 @@ const HeldSnapshotsType = builder.objectRef<HeldSnapshots>('HeldSnapshots').impl
   fields: (t) => ({
     holders: t.field({
       type: [SnapshotHolderType],
-      description: `Holders that are older than a minute, or than ${OLD_SNAPSHOT.told.ids} transactions for a standby and a slot; oldest first, at most 10.`,
+      description: `Holders that are older than a minute, or than ${OLD_SNAPSHOT.reported.ids} transactions for a standby and a slot; oldest first, at most 10.`,
       resolve: ({ holders }) => holders,
     }),
     seesAll: t.exposeBoolean('seesAll', {

@@ -43,13 +43,13 @@ const RUNS_REMEMBERED_MS = 2000;
 /** Facts about the service that the API shows to clients. */
 export function createServerFacts(
   { db, periods, server, templates }: Pick<Context, 'db' | 'periods' | 'server' | 'templates'>,
-  told = OLD_SNAPSHOT.told,
+  reported = OLD_SNAPSHOT.reported,
 ) {
   // From the primary: sessions of a replica are others.
   const recentHolders = shared(
     HOLDERS_REMEMBERED_MS,
     async (): Promise<HeldSnapshots> => ({
-      holders: await snapshotHolders(db, told),
+      holders: await snapshotHolders(db, reported),
       seesAll: (await blindRole(db)) === null,
     }),
     () => '',

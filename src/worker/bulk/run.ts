@@ -132,7 +132,7 @@ function wakeQueues(context: BulkContext, action: Action, queueIds: readonly str
   if (queueIds.length === 0) publishChange(context, action, action.queueId);
 }
 
-/** Pages that show one of the jobs read it again; those of their queues are told of the batch alone. */
+/** Pages that show one of the jobs read it again; those of their queues are notified of the batch alone. */
 function announce({ changes }: BulkContext, { accountId }: Action, jobIds: Iterable<string>): void {
   for (const jobId of jobIds) changes.changed({ accountId, jobId });
 }

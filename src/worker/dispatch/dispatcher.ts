@@ -135,7 +135,7 @@ export class Dispatcher {
 
   /**
    * Like `wake`, for what this process alone knows of: if it is about to end, or lacks the key of the queue,
-   * the others are told.
+   * the others are notified.
    */
   wakeSomewhere(queueId: string, reason?: LocalWakeReason): void {
     if (this.#draining || this.missingKeys.has(queueId)) this.#options.passOn?.(queueId);

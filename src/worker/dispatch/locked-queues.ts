@@ -9,7 +9,7 @@ import type { Logger } from '../../log.ts';
 const RETRY_MS = { least: 25, most: 1000 };
 /**
  * Claims and edits lock a queue for milliseconds. After this time a person should look,
- * and is told again after a minute.
+ * and is logged again after a minute.
  */
 const LONG_MS = 10_000;
 const AGAIN_MS = 60_000;

@@ -119,7 +119,7 @@ export function rateOfAction(action: ActionState, samples: readonly Sample[], no
   return ms <= 0 ? null : (action.processed / ms) * 1000;
 }
 
-/** Milliseconds until it ends, by the lower of its rate and its limit; null when that cannot be told. */
+/** Milliseconds until it ends, by the lower of its rate and its limit; null when that cannot be known. */
 export function timeLeft(action: ActionState, rate: number | null): number | null {
   const perSecond = Math.min(rate ?? Number.POSITIVE_INFINITY, action.ratePerSecond ?? Number.POSITIVE_INFINITY);
   // The server counts no further, so there may be more.

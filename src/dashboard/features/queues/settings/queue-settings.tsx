@@ -72,14 +72,14 @@ function Settings({
   const [isSaving, setSaving] = useState(false);
   const [go, setGo] = useState<(() => void) | null>(null);
   useWatch({ queueIds: [id] });
-  const told = JSON.stringify([concurrency, mode, ackTimeout, rateLimitMax, rateLimitWindow]);
-  const known = useRef(told);
+  const settings = JSON.stringify([concurrency, mode, ackTimeout, rateLimitMax, rateLimitWindow]);
+  const known = useRef(settings);
   const { refetch } = asked;
   // The stream tells a part of a change.
   useEffect(() => {
-    if (known.current !== told) void refetch();
-    known.current = told;
-  }, [told, refetch]);
+    if (known.current !== settings) void refetch();
+    known.current = settings;
+  }, [settings, refetch]);
   useHashTarget();
   const rights = useRights();
   const canEdit = may(rights, 'updateQueue');
