@@ -1,6 +1,7 @@
 import { addChip, formatChip, formatFilter, parseFilter, parseTerm } from '../dashboard/filter/engine.ts';
 import { NUMBERS, TIMES } from '../dashboard/filter/kinds.ts';
-import { type Known, meaningsOf } from '../dashboard/filter/suggest.ts';
+import { meaningsOf } from '../dashboard/filter/meanings.ts';
+import type { Known } from '../dashboard/filter/suggest.ts';
 import { type Chip, type Filter, rowOf, type Table } from '../dashboard/filter/table.ts';
 import { UsageError } from './command.ts';
 import { isBare } from './filter-known.ts';

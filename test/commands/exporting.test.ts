@@ -163,6 +163,10 @@ describe('job list --filter', () => {
     expect(named.notes).toEqual(['understood as state:dead,retrying payload.customer.name:"Ada Lovelace"']);
     expect(named.queues).toEqual(['bad']);
     expect((await listed('urn:order:7')).notes).toEqual(['understood as payload.ref:urn:order:7']);
+    // The word before a value need not be a path, and a label such as `id` is left out.
+    const { notes, ...byId } = await listed('customer id 42 state:completed', '--queue', 'good');
+    expect([byId.queues, notes]).toEqual([['good'], [`understood as ${of42} state:completed queue:good`]]);
+    expect((await listed('failed orders of user 42')).notes).toEqual([`understood as state:dead,retrying ${of42}`]);
     await expect(listed('Ada Byron')).rejects.toThrow(/“Ada” is not a condition/);
     expect(await listed('state:dead')).toEqual({ queues: ['bad', 'bad'], notes: [] });
     const exported = await fileAndNotes('--format', 'ndjson', '--dead', '--filter', 'bad customer 42');
@@ -172,7 +176,7 @@ describe('job list --filter', () => {
 
   it('refuses words that are not understood, with the way to say them', async () => {
     const advice = ' A queue is queue:NAME, a value of a payload is payload.PATH:VALUE.';
-    for (const filter of ['failed lamp', 'stuck god', 'colour 7', 'customer'])
+    for (const filter of ['failed lamp', 'stuck god', 'colour red', 'customer'])
       await expect(cli.run('job', 'list', '--filter', filter)).rejects.toThrow(advice);
     await expect(cli.run('job', 'list', '--filter', 'stuck god')).rejects.toThrow(
       `--filter: god: “god” is not a condition. Write one such as error:timeout.${advice}`,

@@ -3,8 +3,9 @@ import { DEAD_LETTERS } from '../../src/dashboard/filter/dead-letters.ts';
 import { formatChip, formatFilter, parseFilter, parseTerm } from '../../src/dashboard/filter/engine.ts';
 import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { lookUpsFor } from '../../src/dashboard/filter/look-ups.ts';
+import { meaningsOf } from '../../src/dashboard/filter/meanings.ts';
 import { otherPathsOf } from '../../src/dashboard/filter/other-paths.ts';
-import { type Known, meaningsOf, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
+import { type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import { timeInWords } from '../../src/dashboard/filter/time-in-words.ts';
 import { countedFor } from '../../src/dashboard/filter/value-counts.ts';
 

@@ -16,6 +16,7 @@ export const DEAD_LETTERS = {
   terms: {
     replayed: 'replayed:yes',
     'failed: not replayed': 'replayed:no',
+    'fail: not replayed': 'replayed:no',
     broke: 'replayed:no',
     cancelled: 'reason:cancelled',
     'timed out': 'error:~timeout',

@@ -79,6 +79,7 @@ export const JOBS = {
     'timed out': 'error:~timeout',
     timeouts: 'error:~timeout',
     failures: FAILED,
+    fail: FAILED,
     errors: FAILED,
     broken: FAILED,
     broke: FAILED,

@@ -1,4 +1,6 @@
+import { meantBy } from '../../domain/spelling.ts';
 import type { Rights } from '../words/rights.ts';
+import { LEAST_MISSPELT } from './queue-search.ts';
 import { mayUse, rowOf, type Table } from './table.ts';
 import { termsOf } from './text.ts';
 import { timeInWords } from './time-in-words.ts';
@@ -8,9 +10,36 @@ import { timeInWords } from './time-in-words.ts';
 /** A thing and its number, such as `customer 42`: the paths in which a name is that thing, or its id. */
 export const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
 
-/** Words of a question that mean nothing to a filter. */
-export const FILLERS =
-  /^(what|which|who|show|find|list|get|me|my|all|any|the|a|with|for|of|in|from|is|are|was|were|has|have|that|where|jobs?)$/i;
+/** Words of a question that mean nothing to a filter, and punctuation. */
+const FILLERS =
+  /^(what|which|who|why|how|show|find|list|get|please|me|my|i|we|all|any|the|a|an|this|these|with|for|of|in|from|is|are|was|were|do|does|did|can|has|have|had|that|where|jobs?|[,?:.]+)$/i;
+
+export const isFiller = (word: string, queues: readonly string[]) =>
+  FILLERS.test(word.replace(MARKS, '') || word) && !queues.includes(word);
+
+/** Punctuation behind a word. */
+const MARKS = /[,?:.]+$/;
+
+/** A word without the punctuation behind it, unless it is a condition that is being typed. */
+export function withoutMarks(table: Table, word: string): string {
+  return hasWord(table, word) || word.startsWith('payload.') ? word : word.replace(MARKS, '') || word;
+}
+
+/** Words that change the meaning of what follows: a filter that dropped them would find other jobs. */
+const OPERATORS =
+  /^(no|not|non|without|except|but|and|or|nor|than|over|under|above|below|between|until|till|after|before|since|within|during|at|by|on|to|more|less|fewer|last|past|next|first|older|newer|https?|status)$/i;
+
+/**
+ * Whether a word may be the name of a thing that no path has, such as `user` in `user 42`. Words that mean something to
+ * the filter are no such names, nor are their misspelt forms.
+ */
+export function isNoun(table: Table, word: string, queues: readonly string[]): boolean {
+  const lower = word.toLowerCase();
+  if (!/^\p{L}[\p{L}_-]*$/u.test(word) || OPERATORS.test(word) || isFiller(word, [])) return false;
+  if (queues.includes(word) || [lower, `${lower}s`].some((one) => rowOf(table, one) !== undefined)) return false;
+  if (termFor(table, lower) !== undefined || timeInWords(word, 0) !== null) return false;
+  return lower.length < LEAST_MISSPELT || meantBy(lower, wordsOfPeople(table)) === null;
+}
 
 /** The host that is being typed, for which hosts are looked up; null if none is. */
 export function hostIn(table: Table, text: string): string | null {
@@ -24,7 +53,9 @@ export function lookUpsFor(
   typed: string,
   rights: Rights | null = null,
 ): { path: string | null; valuesOf: string | null; value: string; queue: string | null } {
-  const text = wordsAmongConditions(table, typed);
+  const words = termsOf(wordsAmongConditions(table, typed));
+  // A single word may be the start of a path or of a condition.
+  const text = words.length > 1 ? words.map((word) => withoutMarks(table, word)).join(' ') : (words[0] ?? '');
   const isBareQueue = table.bare?.queue !== undefined && /^[^:]+$/.test(text);
   const queue = isBareQueue ? queueWordIn(table, text) : (text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null);
   const isWord = hasWord(table, text) && !text.startsWith('payload.');
@@ -66,7 +97,7 @@ function meantAt(table: Table, words: readonly string[], at: number, queues: rea
   for (let length = MAX_WORDS; length > 0; length -= 1) {
     const text = words.slice(at, at + length).join(' ');
     const isMeant = termFor(table, text.toLowerCase()) !== undefined || timeInWords(text, 0) !== null;
-    if (isMeant || queues.includes(text) || FILLERS.test(text)) return Math.min(length, words.length - at);
+    if (isMeant || queues.includes(text) || isFiller(text, [])) return Math.min(length, words.length - at);
   }
   return 0;
 }

@@ -3,12 +3,24 @@ import { count, visible } from '../words/format.ts';
 import { isJobId, shortId } from '../words/job-id.ts';
 import type { Rights } from '../words/rights.ts';
 import { formatChip, labelOf, parseTerm } from './engine.ts';
-import { FILLERS, hasWord, lookUpsFor, MAX_WORDS, THING, termFor, wordOf, wordsOfPeople } from './look-ups.ts';
+import { hasWord, lookUpsFor, wordOf, wordsOfPeople } from './look-ups.ts';
+import { codeIn, meaningsOf, timeIn } from './meanings.ts';
 import { LEAST_MISSPELT } from './queue-search.ts';
 import { type Chip, mayUse, rowOf, type Table } from './table.ts';
 import { formatText, termsOf } from './text.ts';
-import { timeInWords } from './time-in-words.ts';
-import { byCounts, type Counts, conditionsFor, isFound, isValueByForm, type KnownPath, scalarOf } from './values.ts';
+import {
+  asKnown,
+  byCounts,
+  type Counts,
+  conditionsFor,
+  isFound,
+  isWordByForm,
+  type KnownPath,
+  pairIn,
+  plainText,
+  scalarOf,
+  type Wanted,
+} from './values.ts';
 
 /** An offer of a filter box for the text in it. */
 export interface Suggestion<C extends Chip = Chip> {
@@ -70,20 +82,21 @@ function offersFor(table: Table, text: string, known: Known, now: number): Sugge
     const others = contains(table, word, /^[="]/.test(rest) ? '' : rest);
     return [...phrases, ...values, ...others.filter(({ id }) => values.every((value) => value.id !== id))];
   }
-  const lower = text.toLowerCase();
+  const plain = plainText(table, text);
+  const lower = plain.toLowerCase();
   const inWords =
     text === ''
       ? []
       : [
           ...phrases,
-          ...queueOffers(table, known, (name) => name === text),
-          ...codeOffers(table, text),
+          ...queueOffers(table, known, (name) => name === plain),
+          ...codeOffers(table, plain),
           ...termOffers(table, (word) => word === lower),
           ...words(table, text),
           ...errorOffers(table, text),
           ...termOffers(table, (word) => lower.length > 2 && word.startsWith(lower)),
-          ...timeOffers(table, text, now),
-          ...thingOffers(table, text, known),
+          ...timeOffers(table, plain, now),
+          ...thingOffers(table, plain, known),
         ];
   if (inWords.length === 0 && !known.queues.some((name) => name.startsWith(text)))
     inWords.push(...meantOffers(table, lower, known));
@@ -161,7 +174,8 @@ function queueOffers(table: Table, { queues }: Known, isWanted: (name: string) =
 
 /** A code of an answer that failed. */
 function codeOffers(table: Table, text: string): Suggestion[] {
-  return /^[45]\d\d$/.test(text) ? [chipOffer(table, 'Code of the answer', parseTerm(table, `code:${text}`))] : [];
+  const chip = codeIn(table, text);
+  return chip === null ? [] : [chipOffer(table, 'Code of the answer', chip)];
 }
 
 /** The names of errors. The text of an answer has others, which are found by "contains". */
@@ -175,29 +189,6 @@ function errorOffers(table: Table, text: string): Suggestion[] {
     .map((name) => chipOffer(table, 'Error', parseTerm(table, `error:~${name}`)));
 }
 
-/**
- * The conditions of words of people one after the other, such as `failed yesterday customer 42`;
- * none for a word that is not understood.
- */
-export function meaningsOf(table: Table, text: string, known: Known, now: number) {
-  const terms = termsOf(text);
-  const isFiller = (word: string) => FILLERS.test(word) && !known.queues.includes(word);
-  const rest = terms.every(isFiller) ? terms : terms.filter((word) => !isFiller(word));
-  const all: { words: readonly string[]; chips: readonly Chip[] }[] = [];
-  const whole = terms.length > 1 ? foundAs(table, { thing: null, value: terms.join(' ') }, known) : [];
-  if (whole.length > 0) return [{ words: terms, chips: whole }];
-  while (rest.length > 0) {
-    let length = Math.min(rest.length, 2 * MAX_WORDS);
-    let chips = conditionsOf(table, rest.slice(0, length), known, now);
-    while (chips.length === 0 && length > 1) {
-      length -= 1;
-      chips = conditionsOf(table, rest.slice(0, length), known, now);
-    }
-    all.push({ words: rest.splice(0, length), chips });
-  }
-  return all;
-}
-
 function phraseOffers(table: Table, text: string, known: Known, now: number): Suggestion[] {
   const all = meaningsOf(table, text, known, now);
   const isWhole = all[0]?.words.join(' ') === text;
@@ -205,43 +196,6 @@ function phraseOffers(table: Table, text: string, known: Known, now: number): Su
   const chips = all.flatMap((one) => one.chips);
   const terms = chips.map((chip) => formatChip(table, chip)).join(' ');
   return [{ ...base(terms, 'All of these', terms), isCode: true, does: { chips } }];
-}
-
-function conditionsOf(table: Table, words: readonly string[], known: Known, now: number): readonly Chip[] {
-  const text = words.join(' ');
-  const meant = termFor(table, text.toLowerCase());
-  if (meant !== undefined) return termsOf(meant).map((term) => parseTerm(table, term));
-  const chip: Chip = parseTerm(table, text, now);
-  if (words.length === 1 && !('problem' in chip)) return [chip];
-  if (known.queues.includes(text) && table.bare?.queue !== undefined) return [{ word: 'queue', value: [text] }];
-  const [offer] = [...codeOffers(table, text), ...timeOffers(table, text, now)];
-  if (offer !== undefined && 'chips' in offer.does) return offer.does.chips;
-  const [thing = '', ...rest] = words;
-  const value = rest.join(' ').replace(/^#/, '');
-  const found = [...foundAs(table, { thing: null, value: text }, known), ...foundAs(table, { thing, value }, known)];
-  if (found.length > 0) return found.slice(0, 1);
-  // More words are a value only where a job has it: the next one may be a condition of its own.
-  if (words.length === 2 && THING.test(text)) return whereItIs(table, { thing, value }, known);
-  return words.length === 1 && isValueByForm(text) ? whereItIs(table, { thing: null, value: text }, known) : [];
-}
-
-/** The likeliest condition on a value that some job meets, if any does. */
-function foundAs(table: Table, wanted: Parameters<typeof conditionsFor>[1], { paths, counts }: Known): readonly Chip[] {
-  const chips = counts === undefined ? [] : conditionsFor(table, wanted, paths);
-  return chips.filter((chip) => isFound(formatChip(table, chip), counts)).slice(0, 1);
-}
-
-/** The condition on a value that some job meets; if none is known to, that it is anywhere in a payload. */
-function whereItIs(
-  table: Table,
-  wanted: Parameters<typeof conditionsFor>[1],
-  { paths, counts }: Known,
-): readonly Chip[] {
-  const termOf = (chip: Chip) => formatChip(table, chip);
-  const [first] = byCounts(conditionsFor(table, wanted, paths), termOf, counts);
-  if (first === undefined) return [];
-  const isNowhere = counts?.get(termOf(first))?.count === 0 && rowOf(table, 'text') !== undefined;
-  return [isNowhere ? parseTerm(table, `text:~${JSON.stringify(wanted.value)}`) : first];
 }
 
 /** Words that a filter does not have, such as `failed`. */
@@ -265,26 +219,29 @@ function meantOffers(table: Table, word: string, known: Known): Suggestion[] {
 }
 
 function timeOffers(table: Table, text: string, now: number): Suggestion[] {
-  const range = timeInWords(text, now);
-  if (range === null || table.time === undefined) return [];
-  const chip: Chip = parseTerm(table, `${table.time}:${range}`);
+  const chip = timeIn(table, text, now);
+  if (chip === null) return [];
   const { key, value } = labelOf(table, chip);
   return [{ ...chipOffer(table, 'Time', chip, text), hint: `${key} ${value}` }];
 }
 
 function thingOffers(table: Table, text: string, known: Known): Suggestion[] {
-  const [, thing = '', value = ''] = text.match(THING) ?? [];
-  return value === '' ? [] : valueOffers(table, { thing, value }, known);
+  const pair = pairIn(termsOf(text));
+  const wanted = pair === null ? null : asKnown(table, pair, known);
+  if (wanted === null) return [];
+  const isValue = isWordByForm(wanted.value);
+  const all = valueOffers(table, wanted, known);
+  const isNowhere = isValue && all.length > 0 && all.every(({ hint }) => hint === NO_JOB);
+  const inText = isNowhere ? contains(table, 'text', wanted.value) : [];
+  if (wanted.thing !== null) return [...all, ...inText];
+  // Without the thing, all paths would be offered for any two words.
+  return [...all.filter(({ hint }) => (hint === '' ? isValue : hint !== NO_JOB)), ...inText];
 }
 
 const NO_JOB = 'no job';
 
 /** Paths that may have the value, each with the number of jobs that have it there. */
-function valueOffers(
-  table: Table,
-  wanted: Parameters<typeof conditionsFor>[1],
-  { paths, counts }: Known,
-): Suggestion[] {
+function valueOffers(table: Table, wanted: Wanted, { paths, counts }: Known): Suggestion[] {
   const termOf = (chip: Chip) => formatChip(table, chip);
   // Several words may be several things, and a colon may follow a misspelt word: they are a value where a job has it.
   const isSure = !/[\s:]/.test(wanted.value);
@@ -334,7 +291,7 @@ function payloadOffers(table: Table, text: string, known: Known): Suggestion[] {
 /** If no path begins with the text, the known paths are the most frequent ones. */
 function valuesOfPaths(table: Table, text: string, known: Known): Suggestion[] {
   if (table.bareIsValue !== true || known.paths.some(({ value }) => value.startsWith(text))) return [];
-  return valueOffers(table, { thing: null, value: text }, known);
+  return valueOffers(table, { thing: null, value: plainText(table, text) }, known);
 }
 
 /** The text that Tab puts into the box; null if there is none. */

@@ -20,7 +20,7 @@ export function countedFor(
   paths: readonly KnownPath[],
   queues: readonly string[] = [],
 ): readonly Chip[] {
-  const all = wantedIn(table, text, queues).flatMap((wanted) => conditionsFor(table, wanted, paths));
+  const all = wantedIn(table, text, { paths, queues }).flatMap((wanted) => conditionsFor(table, wanted, paths));
   const terms = new Map(all.map((chip) => [formatChip(table, chip), chip]));
   return [...terms.values()].slice(0, MOST_COUNTED);
 }

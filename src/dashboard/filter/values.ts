@@ -1,5 +1,5 @@
 import { isExactNumber } from './exact-number.ts';
-import { hasWord, runsIn } from './look-ups.ts';
+import { hasWord, isFiller, isNoun, runsIn, withoutMarks } from './look-ups.ts';
 import type { Scalar } from './payload.ts';
 import { type Chip, rowOf, type Table } from './table.ts';
 import { termsOf } from './text.ts';
@@ -17,7 +17,7 @@ export interface KnownPath {
 export type Counts = ReadonlyMap<string, { count: number; exact: boolean }>;
 
 /** A value, and the word before it, such as `customer 42`. */
-interface Wanted {
+export interface Wanted {
   thing: string | null;
   value: string;
 }
@@ -27,6 +27,58 @@ export const MAX_CANDIDATES = 5;
 
 /** An e-mail address, a UUID or a word with a digit is a value wherever it stands. */
 export const isValueByForm = (word: string) => /^[^\s:]+@[^\s:]+$/.test(word) || /^[^:]*\d[^:]*$/.test(word);
+
+/** Whether a value is a single word that is one by its form. */
+export const isWordByForm = (value: string) => termsOf(value).length === 1 && isValueByForm(value);
+
+/** Words between a thing and its value, as in `order number A-7`. */
+const LABELS = /^(#|№|ids?|no|nr|num|numbers?|names?|e?mails?)$/i;
+
+/**
+ * The thing and the value in words such as `customer 42` or `order number A-7`; without a thing in `id 42`. Returns null
+ * for other words.
+ */
+export function pairIn(words: readonly string[]): Wanted | null {
+  const [first = ''] = words;
+  const isLabelled = LABELS.test(first);
+  if (!isLabelled && !/^\p{L}[\p{L}\d_.-]*$/u.test(first)) return null;
+  const at = words.findIndex((word, index) => index > 0 && !LABELS.test(word));
+  if (at < 0) return null;
+  return {
+    thing: isLabelled ? null : first,
+    value: words
+      .slice(at)
+      .join(' ')
+      .replace(/^#(?=.)/, ''),
+  };
+}
+
+/**
+ * The value without the thing where no path is about the thing and may have the value, as in `user 42`; null if the
+ * word before the value is then none that may be left out.
+ */
+export function asKnown(
+  table: Table,
+  { thing, value }: Wanted,
+  { paths, queues }: { paths: readonly KnownPath[]; queues: readonly string[] },
+): Wanted | null {
+  if (thing === null || conditionsFor(table, { thing, value }, paths).length > 0) return { thing, value };
+  return isNoun(table, thing, queues) ? { thing: null, value } : null;
+}
+
+/** Words without the punctuation behind them, and as they are where a full stop may belong to one, as in `Acme Inc.` */
+export function readingsOf(table: Table, words: readonly string[]): string[][] {
+  const plain = words.map((word) => withoutMarks(table, word));
+  return words.some((word, at) => word !== plain[at] && word.endsWith('.')) ? [plain, [...words]] : [plain];
+}
+
+/** The text without punctuation behind its words. A single word with a colon or full stop may be the start of a path. */
+export function plainText(table: Table, text: string): string {
+  const words = termsOf(text).map((word) => withoutMarks(table, word));
+  const [only = ''] = words;
+  if (words.length > 1) return words.join(' ');
+  return isValueByForm(only) ? only : text.replace(/(?<=.)[,?]+$/, '');
+}
 
 const wordsIn = (path: string) =>
   path
@@ -77,28 +129,37 @@ export function byCounts(chips: readonly Chip[], termOf: (chip: Chip) => string,
  * The values in a text, the most likely first: of a text that is one word, that word; else each word that is one by its
  * form, and each run of words that mean nothing else, with and without its first word as the thing that has the value;
  * and the whole text.
- * @param queues names of queues, which are no values
  */
-export function wantedIn(table: Table, text: string, queues: readonly string[] = []): Wanted[] {
+export function wantedIn(
+  table: Table,
+  text: string,
+  known: { paths: readonly KnownPath[]; queues: readonly string[] },
+): Wanted[] {
   const all = termsOf(text);
   const words = all.filter((word) => !hasWord(table, word) && !word.startsWith('payload.'));
-  const [only = ''] = words;
-  if (words.length === 1) return [{ thing: null, value: only }];
-  const isThing = (word: string | undefined): word is string =>
-    word !== undefined && /^\p{L}[\p{L}\d_.-]*$/u.test(word) && !isValueByForm(word);
-  const byForm = words.flatMap((value, at): Wanted[] => {
+  const plain = words.map((word) => withoutMarks(table, word));
+  if (words.length === 1) return wholesIn(table, words);
+  const ofKnown = (pair: Wanted | null) => (pair === null ? null : asKnown(table, pair, known)) ?? [];
+  const byForm = plain.flatMap((value, at): Wanted[] => {
     if (!isValueByForm(value)) return [];
-    const [before, word] = [words[at - 1], value.replace(/^#/, '')];
-    return [...(isThing(before) ? [{ thing: before, value: word }] : []), { thing: null, value: word }];
+    const before = plain.slice(0, at).findLast((word) => !LABELS.test(word) && !isFiller(word, known.queues));
+    const alone = { thing: null, value: value.replace(/^#(?=.)/, '') };
+    const pair = before === undefined || isValueByForm(before) ? null : pairIn([before, value]);
+    return [ofKnown(pair), alone].flat();
   });
-  const inRuns = runsIn(table, words, queues).flatMap((run): Wanted[] => {
-    const [thing, ...rest] = run;
-    const whole = { thing: null, value: run.join(' ') };
-    return rest.length > 0 && isThing(thing) ? [{ thing, value: rest.join(' ') }, whole] : [whole];
-  });
-  const whole = words.length === all.length ? [{ thing: null, value: text.trim() }] : [];
-  return [...byForm, ...inRuns, ...whole];
+  const runs = runsIn(table, words, known.queues);
+  const pairs = runs.flatMap((run) => readingsOf(table, run).flatMap((words) => ofKnown(pairIn(words))));
+  const wholes = [
+    ...runs.flatMap((run) => wholesIn(table, run)),
+    ...(words.length === all.length ? wholesIn(table, all) : []),
+  ];
+  const ofThings = [...byForm, ...pairs].filter(({ thing }) => thing !== null);
+  return [...ofThings, ...byForm, ...wholes, ...pairs];
 }
+
+/** Words as one value. */
+export const wholesIn = (table: Table, words: readonly string[]): Wanted[] =>
+  readingsOf(table, words).map((reading) => ({ thing: null, value: reading.join(' ') }));
 
 /** Whether some job has a value where a condition searches for it; unknown conditions have no count. */
 export const isFound = (term: string, counts: Counts | undefined) => (counts?.get(term)?.count ?? 0) > 0;
