@@ -4,7 +4,8 @@ import { hasWord, lookUpsFor } from '../dashboard/filter/look-ups.ts';
 import type { Known } from '../dashboard/filter/suggest.ts';
 import type { Chip, Table } from '../dashboard/filter/table.ts';
 import { termsOf } from '../dashboard/filter/text.ts';
-import { countedFor, countsOf, countVariables, MOST_PATHS } from '../dashboard/filter/value-counts.ts';
+import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../dashboard/filter/value-counts.ts';
+import { likelyPaths } from '../dashboard/filter/values.ts';
 import { textOf } from '../dashboard/schema/graphql.ts';
 import type { Rights } from '../dashboard/words/rights.ts';
 
@@ -29,7 +30,7 @@ export async function knownFor(
   const { path, queue } = lookUpsFor(table, words, rights);
   const [queues, paths] = await Promise.all([
     queue === null || queue === '' ? [] : queuesNamed(client, queue),
-    path === null ? [] : pathsFor(client, path),
+    path === null ? [] : pathsFor(client, path).then((all) => likelyPaths(words, all)),
   ]);
   const chips = countedFor(table, words, paths, queues);
   if (chips.length === 0) return { queues, paths, values: [] };
@@ -69,6 +70,6 @@ async function queuesNamed(client: JobferryClient, name: string): Promise<string
 /** Paths that begin with the text, else the most frequent ones, as in the box. */
 async function pathsFor(client: JobferryClient, prefix: string): Promise<Known['paths']> {
   type Data = { payloadPaths: Known['paths'] };
-  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix, first: MOST_PATHS });
+  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix, first: FETCHED_PATHS });
   return payloadPaths.length > 0 || prefix === '' ? payloadPaths : pathsFor(client, '');
 }

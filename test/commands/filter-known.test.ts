@@ -43,3 +43,22 @@ it.each([
   const { filter } = await questionOf(clientOf(isSlow), { ...given, filter: 'customer A-42 created:>-1h' });
   expect(filter).toBe(`payload.${path}:A-42 created:>-1h`);
 });
+
+it('--filter finds a thing whose path is not among the 40 most frequent', async () => {
+  const others = Array.from({ length: 52 }, (_, at) => ({ value: `meta.f${at}`, count: 99, isNumber: false }));
+  const all = [...others, { value: 'buyer.vat', count: 7, isNumber: false }];
+  const dataOf = ({ query, variables }: Asked & { variables: { first?: number } }) => {
+    if (query.includes('server')) return { server: { now: '2026-11-29T12:00:00Z' }, me: { mayViewPayloads: true } };
+    if (query.includes('payloadPaths')) return { payloadPaths: all.slice(0, variables.first) };
+    if (!query.includes('count(')) return { queue: null };
+    return { count: { count: JSON.stringify(variables).includes('"buyer.vat"') ? 3 : 0, exact: true } };
+  };
+  const respond = (_call: unknown, body: unknown) => ({ status: 200, body: { data: dataOf(body as Asked) } });
+  const { filter } = await questionOf(createFakeClient({ respond }).client, {
+    queue: undefined,
+    status: undefined,
+    dead: false,
+    filter: 'failed buyer no. DE-815',
+  });
+  expect(filter).toBe('state:dead,retrying payload.buyer.vat:DE-815');
+});

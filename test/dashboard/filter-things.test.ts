@@ -4,6 +4,7 @@ import { JOBS } from '../../src/dashboard/filter/jobs.ts';
 import { meaningsOf } from '../../src/dashboard/filter/meanings.ts';
 import { type Known, suggestionsFor } from '../../src/dashboard/filter/suggest.ts';
 import { countedFor } from '../../src/dashboard/filter/value-counts.ts';
+import { type KnownPath, likelyPaths } from '../../src/dashboard/filter/values.ts';
 
 /** Nouns before a value, such as `customer id 731`, in the filter box and in `--filter`. */
 
@@ -21,7 +22,11 @@ const ORDER = 'payload.orderNumber:PO-88-3107';
 const NAME = 'payload.customer.name:"Eve Adams"';
 
 /** The look-ups of a text in a service where these terms are in 58 jobs each. */
-const knownOf = (text: string, terms: readonly string[] = [ID, MAIL, ORDER, NAME], paths = PATHS): Known => {
+const knownOf = (
+  text: string,
+  terms: readonly string[] = [ID, MAIL, ORDER, NAME],
+  paths: readonly KnownPath[] = PATHS,
+): Known => {
   const counted = countedFor(JOBS, text, paths).map((chip) => formatChip(JOBS, chip));
   const counts = new Map(counted.map((term) => [term, { count: terms.includes(term) ? 58 : 0, exact: true }]));
   return { ...NONE, paths, counts };
@@ -142,5 +147,25 @@ describe('punctuation behind words', () => {
     const labels = suggestionsFor(JOBS, 'customer.', { ...NONE, paths: PATHS }, { now: NOW }).map(({ label }) => label);
     expect(labels.slice(0, 3)).toEqual(['customer.email', 'customer.name', 'customer.id']);
     expect(suggestionsFor(JOBS, 'state:', NONE, { now: NOW })[0]?.label).toMatch(/^state:./);
+  });
+});
+
+describe('the paths that are searched', () => {
+  const others = Array.from({ length: 63 }, (_, at) => ({ value: `meta.f${at}`, count: 99, isNumber: false }));
+  const fetched = [...others, ...PATHS];
+
+  it('are those that a word of the text is about, too, where others are more frequent', () => {
+    const namesOf = (text: string) => likelyPaths(text, fetched).slice(40);
+    expect(namesOf('customer 731').map(({ value }) => value)).toEqual([
+      'customer.email',
+      'customer.name',
+      'customer.id',
+    ]);
+    expect(namesOf('failed: Orders, 731').map(({ value }) => value)).toEqual(['orderNumber']);
+    expect(namesOf('731')).toEqual([]);
+    const text = 'failed customer 731';
+    const paths = likelyPaths(text, fetched);
+    expect(paths.length).toBe(43);
+    expect(both(text, knownOf(text, [ID], paths))).toEqual([`state:dead,retrying ${ID}`, `state:dead,retrying ${ID}`]);
   });
 });

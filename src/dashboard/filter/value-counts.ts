@@ -7,8 +7,11 @@ import { type Counts, conditionsFor, type KnownPath, MAX_CANDIDATES, wantedIn } 
  * The questions to the server in how many jobs the values of a text are, for the box, the palette and the command line.
  */
 
-/** So many paths are searched for one that may have a value. */
-export const MOST_PATHS = 40;
+/**
+ * So many paths are fetched: the most that the server returns. It finds paths by their start only, and a thing may be
+ * anywhere in a path.
+ */
+export const FETCHED_PATHS = 100;
 
 /** So many conditions are counted for a text. */
 const MOST_COUNTED = 2 * MAX_CANDIDATES;

@@ -93,6 +93,16 @@ const isAbout = (path: string, thing: string) => {
   return wordsIn(thing).every((word) => words.includes(word) || words.includes(word.replace(/id$/, '')));
 };
 
+/** So many of the most frequent paths are searched for one that may have a value. */
+export const MOST_PATHS = 40;
+
+/** The most frequent paths, and of the others those that a word of the text is about. */
+export function likelyPaths(text: string, paths: readonly KnownPath[]): readonly KnownPath[] {
+  const all = text.match(/\p{L}[\p{L}\d_.-]*(?<!\.)/gu) ?? [];
+  const words = all.filter((word) => !isFiller(word, []));
+  return paths.filter(({ value }, at) => at < MOST_PATHS || words.some((word) => isAbout(value, word)));
+}
+
 /** A lower rank is more likely. */
 function rankOf({ value: path, isNumber }: KnownPath, value: string): number {
   const last = wordsIn(path).at(-1) ?? '';

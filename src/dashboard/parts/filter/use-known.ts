@@ -7,7 +7,8 @@ import { useSettled } from '../../base/use-settled.ts';
 import { hostIn, lookUpsFor, tagIn } from '../../filter/look-ups.ts';
 import type { Known } from '../../filter/suggest.ts';
 import type { Table } from '../../filter/table.ts';
-import { countedFor, countsOf, countVariables, MOST_PATHS } from '../../filter/value-counts.ts';
+import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../../filter/value-counts.ts';
+import { likelyPaths } from '../../filter/values.ts';
 import { useFoundQueues } from '../found-queues.tsx';
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };
@@ -18,13 +19,13 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   const { path, valuesOf, value, queue } = lookUpsFor(table, settled, useRights());
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
   const paths = useQuery({
-    ...query(SuggestPaths, { prefix: path ?? '', first: path === '' ? MOST_PATHS : 8 }),
+    ...query(SuggestPaths, { prefix: path ?? '', first: path === '' ? FETCHED_PATHS : 8 }),
     ...keepOld,
     enabled: path !== null,
   });
   const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;
   const common = useQuery({
-    ...query(SuggestPaths, { prefix: '', first: MOST_PATHS }),
+    ...query(SuggestPaths, { prefix: '', first: FETCHED_PATHS }),
     enabled: path !== null && paths.isSuccess && !isPath,
   });
   const isExact = paths.data?.payloadPaths.some((one) => one.value === valuesOf) === true;
@@ -40,8 +41,9 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
   const tags = useQuery({ ...query(SuggestTags, { search: tag ?? '' }), ...keepOld, enabled: tag !== null });
   const host = hostIn(table, settled);
   const hosts = useQuery({ ...query(SearchReceivers, { search: host ?? '' }), ...keepOld, enabled: host !== null });
-  const found = (isPath ? paths.data : common.data)?.payloadPaths;
-  const chips = useMemo(() => countedFor(table, settled, found ?? [], queueNames), [table, settled, found, names]);
+  const fetched = (isPath ? paths.data : common.data)?.payloadPaths;
+  const found = useMemo(() => likelyPaths(settled, fetched ?? []), [settled, fetched]);
+  const chips = useMemo(() => countedFor(table, settled, found, queueNames), [table, settled, found, names]);
   const isCounted = path !== null && (path === '' || !isPath);
   const counted = useQueries({
     queries: isCounted ? chips.map((chip) => query(JobsCount, countVariables(chip))) : [],
@@ -55,7 +57,7 @@ export function useKnown(table: Table, text: string): { known: Known; isSearchin
     }
     return {
       queues: queueNames,
-      paths: path === null ? [] : (found ?? []),
+      paths: path === null ? [] : found,
       counts: countsOf(table, chips, counts),
       values: isExact ? (values.data?.payloadValues ?? []) : [],
     };

@@ -4,7 +4,7 @@ import { query } from '../../../api/query.ts';
 import { formatFilter, labelOf, removeChip } from '../../../filter/engine.ts';
 import { JOBS, type JobsFilter } from '../../../filter/jobs.ts';
 import { otherPathsOf } from '../../../filter/other-paths.ts';
-import { MOST_PATHS } from '../../../filter/value-counts.ts';
+import { MOST_PATHS } from '../../../filter/values.ts';
 import { Empty } from '../../../parts/states.tsx';
 import { asSentence, count, number, visible } from '../../../words/format.ts';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
