@@ -140,7 +140,7 @@ const ROWS: Row[] = [
       past: pastOf(100),
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'tls_error' },
     }),
-    'The receiver’s certificate was rejected: all 100 attempts failed until 10:05:37; none has succeeded since.',
+    'No valid answer from the receiver: all 100 attempts failed until 10:05:37, the last one because its certificate was rejected; none has succeeded since.',
   ],
   [
     'failing',
@@ -149,7 +149,7 @@ const ROWS: Row[] = [
       failed: 100,
       lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'tls_error' },
     }),
-    'The receiver’s certificate was rejected: all 100 attempts of the last hour failed, the last at 11:21:07.',
+    'No valid answer from the receiver: all 100 attempts of the last hour failed, the last one at 11:21:07 because its certificate was rejected.',
   ],
   // The last failure is not what most have in common, in the hour or before it.
   [
@@ -159,7 +159,7 @@ const ROWS: Row[] = [
       past: pastOf(100, { answered5xx: 99, unanswered: 1 }),
       lastFailure: { at: at('10:05:37'), succeededSince: 0, error: 'timeout' },
     }),
-    'The receiver answered 5xx: all 100 attempts failed until 10:05:37; none has succeeded since.',
+    'The receiver answered 5xx: all 100 attempts failed until 10:05:37, the last one because it did not answer in time; none has succeeded since.',
   ],
   [
     'failing',
@@ -168,7 +168,7 @@ const ROWS: Row[] = [
       past: pastOf(100, { attempts: 103, answered5xx: 50, unanswered: 50 }),
       lastFailure: { at: at('10:05:37'), succeededSince: 3, error: 'timeout' },
     }),
-    '100 of 103 attempts failed until 10:05:37; 3 have succeeded since.',
+    '100 of 103 attempts failed until 10:05:37, the last one because the receiver did not answer in time; 3 have succeeded since.',
   ],
   [
     'failing',
@@ -178,12 +178,64 @@ const ROWS: Row[] = [
       failed: 100,
       lastFailure: { at: at('11:21:07'), succeededSince: 3, error: 'timeout' },
     }),
-    'The receiver answered 5xx: all 100 attempts of the last hour failed.',
+    'The receiver answered 5xx: all 100 attempts of the last hour failed, the last one because it did not answer in time.',
   ],
   [
     'failing',
     warned('FAILING', { answered4xx: 50, answered5xx: 50, failed: 100 }),
     'All 100 attempts of the last hour failed.',
+  ],
+  // Attempts are counted by kind of answer, so the code or error of the last one may be the only such one.
+  ...(
+    [
+      ['unanswered', 'timeout', 'No valid answer from the receiver: ', ' because it did not answer in time'],
+      ['unanswered', 'dns_error', 'No valid answer from the receiver: ', ' because its host name was not found'],
+      [
+        'unanswered',
+        'invalid_response',
+        'No valid answer from the receiver: ',
+        ' because its answer was not valid HTTP',
+      ],
+      ['answered4xx', 'HTTP 403', 'The receiver answered 4xx: ', ' with code 403'],
+      ['answered5xx', 'HTTP 502', 'The receiver answered 5xx: ', ' with code 502'],
+      ['answered3xx', 'HTTP 308', 'The receiver redirected: ', ' with code 308'],
+    ] as const
+  ).map(
+    ([kind, error, lead, cause]): Row => [
+      'failing',
+      warned('FAILING', {
+        attempts: 57,
+        [kind]: 57,
+        failed: 57,
+        lastFailure: { at: at('11:21:07'), succeededSince: 0, error },
+      }),
+      `${lead}all 57 attempts of the last hour failed, the last one at 11:21:07${cause}.`,
+    ],
+  ),
+  // All answers of this kind have the same code.
+  [
+    'failing',
+    warned('FAILING', {
+      attempts: 57,
+      unauthorized: 41,
+      unanswered: 16,
+      failed: 57,
+      lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'HTTP 401' },
+    }),
+    'The receiver answered 401: all 57 attempts of the last hour failed, the last at 11:21:07.',
+  ],
+  // No kind is that of most failures.
+  [
+    'failing',
+    warned('FAILING', {
+      attempts: 57,
+      answered4xx: 19,
+      answered5xx: 19,
+      unanswered: 19,
+      failed: 57,
+      lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'tls_error' },
+    }),
+    'All 57 attempts of the last hour failed, the last one at 11:21:07 because the receiver’s certificate was rejected.',
   ],
   // The worker did not report on what the receiver had accepted.
   [
@@ -193,7 +245,7 @@ const ROWS: Row[] = [
       failed: 100,
       lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'ack_timeout' },
     }),
-    'The worker did not report in time: all 100 attempts of the last hour failed, the last at 11:21:07.',
+    'All 100 attempts of the last hour failed, the last one at 11:21:07 because the worker did not report in time.',
   ],
   [
     'signature',

@@ -85,7 +85,22 @@ const ROWS: [change: Partial<QueueNow>, lead: string, rest: string, flow?: Parti
     'Paused since 11:20:00 by ann.',
     '96 jobs wait, nothing is lost.',
   ],
-  [{ health: { ...health, ...failing } }, 'The receiver did not answer:', 'all 7 attempts of the last hour failed.'],
+  [
+    { health: { ...health, ...failing } },
+    'No valid answer from the receiver:',
+    'all 7 attempts of the last hour failed.',
+  ],
+  [
+    {
+      health: {
+        ...health,
+        ...failing,
+        lastFailure: { at: at('11:21:07'), succeededSince: 0, error: 'no_descriptors' },
+      },
+    },
+    'No valid answer from the receiver:',
+    'all 7 attempts of the last hour failed, the last one at 11:21:07 because Jobferry’s own way failed (no_descriptors).',
+  ],
   [
     {
       inFlight: 20,
@@ -193,6 +208,35 @@ it('says of several queues how many they are, names three, and sums up', () => {
   );
   expect(said('paused', 3)).toBe('Paused: 3 queues. orders, mails and bills. 900 jobs wait.');
   expect(said('breaker', 2)).toBe('Breaker open: 2 queues. orders and mails. 600 jobs wait.');
+});
+
+it('says of several queues what most of their failures, and their last ones, have in common', () => {
+  const failed = (name: string, unanswered: number, error: string) => ({
+    ...queue,
+    name,
+    health: {
+      ...health,
+      failed: 40,
+      unanswered,
+      answered5xx: 40 - unanswered,
+      lastFailure: { at: at('11:21:07'), succeededSince: 0, error },
+    },
+  });
+  const said = (...queues: ReturnType<typeof failed>[]) => {
+    const { lead, rest } = problemOfSeveral('failing', queues, view);
+    return plain(`${textOfPhrase(lead)} ${textOfPhrase(rest)}`);
+  };
+  const refused = failed('orders', 38, 'connection_refused');
+  const numbers = 'orders and mails. 80 of 200 attempts of the last hour failed';
+  expect(said(refused, failed('mails', 40, 'connection_refused'))).toBe(
+    `No valid answer from the receiver: 2 queues. ${numbers}, the last one of each queue because it refused the connection.`,
+  );
+  expect(said(refused, failed('mails', 40, 'dns_error'))).toBe(
+    `No valid answer from the receiver: 2 queues. ${numbers}.`,
+  );
+  expect(said(refused, failed('mails', 3, 'connection_refused'))).toBe(
+    `Failing: 2 queues. ${numbers}, the last one of each queue because the receiver refused the connection.`,
+  );
 });
 
 it('says of several paused queues since when, and by whom', () => {

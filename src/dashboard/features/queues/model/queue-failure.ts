@@ -1,5 +1,5 @@
 import { causeOf, codeOf } from '../../../words/cause.ts';
-import { lowerFirst, many, number, upperFirst, type View } from '../../../words/format.ts';
+import { lowerFirst, many, number, type View } from '../../../words/format.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
 import { attemptsOf, momentOf, type QueueNow } from './queue-condition.ts';
 
@@ -8,39 +8,56 @@ import { attemptsOf, momentOf, type QueueNow } from './queue-condition.ts';
 type Health = Pick<QueueNow, 'health'>;
 
 /**
- * The cause that most of the failed attempts have in common, as the start of a sentence;
- * null if there is none, or it is not known.
+ * The kind of answer that most of the failed attempts got, as the start of a sentence; null if there is none. Attempts
+ * are counted by kind: the code or the error is known of the last one only, and may not be that of the others.
  */
 export function commonCause({ health }: Health): string | null {
   if (health === null) return null;
-  const { lastFailure } = health;
   const judged = health.past ?? health;
-  const error = lastFailure?.error ?? null;
-  const classes = [
-    [judged.answered5xx, 'The receiver answered 5xx', /^5/],
-    [judged.answered4xx, 'The receiver answered 4xx', /^4/],
-    [judged.unauthorized, 'The receiver answered 401', /^401/],
-    [judged.answered3xx, 'The receiver redirected', /^3/],
-    [judged.unanswered, 'The receiver did not answer', /^$/],
+  const kinds = [
+    [judged.answered5xx, 'The receiver answered 5xx'],
+    [judged.answered4xx, 'The receiver answered 4xx'],
+    [judged.unauthorized, 'The receiver answered 401'],
+    [judged.answered3xx, 'The receiver redirected'],
+    [judged.unanswered, 'No valid answer from the receiver'],
   ] as const;
-  const [most, said, codes] = classes.reduce((best, one) => (one[0] > best[0] ? one : best));
-  const isCommon = most * 2 > judged.failed;
-  // Failures without an answer of the receiver behind them are those of its worker.
-  const isOfLast = isCommon ? codes.test(String(codeOf(error) ?? '')) : most === 0;
-  if (error === null || !isOfLast) return isCommon ? said : null;
-  return error === 'timeout' ? 'The receiver did not answer in time' : upperFirst(causeOf(error, 0));
+  const [most, said] = kinds.reduce((best, one) => (one[0] > best[0] ? one : best));
+  return most * 2 > judged.failed ? said : null;
 }
 
-/** "All 100 attempts of the last hour failed, the last at 14:05:37." or that of attempts before it. */
-export function failureText({ health }: Health, view: View): Phrase {
+/**
+ * The cause of the last failure, as the end of "the last one": " with code 503", " because it refused the connection".
+ * Empty if it is not known, or if the common cause says it.
+ */
+export function causeOfLast({ health }: Health, common: string | null): string {
+  const error = health?.lastFailure?.error ?? null;
+  if (error === null) return '';
+  const code = codeOf(error);
+  if (code !== null) return common?.endsWith(` ${code}`) === true ? '' : ` with code ${code}`;
+  const clause = error === 'timeout' ? 'the receiver did not answer in time' : causeOf(error, 0);
+  const said =
+    common === null
+      ? clause.replace(/^its /, 'the receiver’s ')
+      : clause.replace(/^the receiver’s /, 'its ').replace(/^the receiver /, 'it ');
+  // A row of Overview ends its bold part at a colon.
+  return ` because ${said.replace(/: (.*)/, ' ($1)')}`;
+}
+
+/**
+ * "All 100 attempts of the last hour failed, the last one at 14:05:37 because the receiver did not answer in time." or
+ * that of attempts before it.
+ * @param cause " because the receiver did not answer in time"; empty to leave it out
+ */
+export function failureText({ health }: Health, view: View, cause = ''): Phrase {
   const { past = null, lastFailure = null } = health ?? {};
-  if (past !== null) return pastText(past, lastFailure, view);
+  if (past !== null) return pastText(past, lastFailure, view, cause);
   const { all, failed } = attemptsOf({ health });
   const which = shareText(failed, all);
   const last = lastFailure === null ? null : momentOf(Date.parse(lastFailure.at), view);
-  return last === null || (lastFailure?.succeededSince ?? 0) > 0
-    ? phrase`${which} of the last hour failed.`
-    : phrase`${which} of the last hour failed, the last at ${last}.`;
+  const hasTime = last !== null && (lastFailure?.succeededSince ?? 0) === 0;
+  const when = hasTime ? phrase` at ${last}` : '';
+  const end = cause !== '' ? phrase`, the last one${when}${cause}` : hasTime ? phrase`, the last${when}` : '';
+  return phrase`${which} of the last hour failed${end}.`;
 }
 
 const shareText = (failed: number, all: number) =>
@@ -51,15 +68,17 @@ export function pastText(
   past: { attempts: number; failed: number },
   last: { at: string; succeededSince: number } | null,
   view: View,
+  cause = '',
 ): Phrase {
   const until = last === null ? '' : phrase` until ${momentOf(Date.parse(last.at), view)}`;
+  const why = cause === '' ? '' : `, the last one${cause}`;
   const since = last?.succeededSince ?? 0;
-  return phrase`${shareText(past.failed, past.attempts)} failed${until}; ${since === 0 ? 'none has' : many(since, 'has', 'have')} succeeded since.`;
+  return phrase`${shareText(past.failed, past.attempts)} failed${until}${why}; ${since === 0 ? 'none has' : many(since, 'has', 'have')} succeeded since.`;
 }
 
-/** The first line: the cause before the numbers. */
+/** The first line: what most failures have in common before the numbers, and the cause of the last one. */
 export function failureSentence(queue: Health, view: View): Phrase {
-  const cause = commonCause(queue);
-  const [first = '', ...rest] = failureText(queue, view);
-  return cause === null || typeof first !== 'string' ? [first, ...rest] : [`${cause}: ${lowerFirst(first)}`, ...rest];
+  const common = commonCause(queue);
+  const [first = '', ...rest] = failureText(queue, view, causeOfLast(queue, common));
+  return common === null || typeof first !== 'string' ? [first, ...rest] : [`${common}: ${lowerFirst(first)}`, ...rest];
 }

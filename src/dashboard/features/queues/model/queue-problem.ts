@@ -12,7 +12,7 @@ import {
   type QueueNow,
   waitingJobs,
 } from './queue-condition.ts';
-import { commonCause } from './queue-failure.ts';
+import { causeOfLast, commonCause } from './queue-failure.ts';
 import { sentenceOfQueue } from './queue-sentence.ts';
 
 /** A queue that needs attention, as a row of Overview says it: what is wrong, how much, and one way out. */
@@ -56,12 +56,15 @@ export function problemOfSeveral(
     sum(({ health }) => health?.past?.attempts ?? health?.attempts ?? 0),
     'attempt',
   );
+  const [cause = null, ...otherCauses] = new Set(condition === 'failing' ? queues.map(commonCause) : []);
+  const common = otherCauses.length > 0 ? null : cause;
+  const [last = '', ...otherLasts] = new Set(queues.map((queue) => causeOfLast(queue, common)));
+  const lastText = last === '' || otherLasts.length > 0 ? '' : `, the last one of each queue${last}`;
   const said =
     condition === 'failing'
-      ? `${number(failed)} of ${attempts}${isOfHour ? ' of the last hour' : ''} failed`
+      ? `${number(failed)} of ${attempts}${isOfHour ? ' of the last hour' : ''} failed${lastText}`
       : many(sum(waitingJobs), 'job waits', 'jobs wait');
-  const [cause = null, ...otherCauses] = new Set(condition === 'failing' ? queues.map(commonCause) : []);
-  const how = cause === null || otherCauses.length > 0 ? CONDITIONS[condition].word : cause;
+  const how = common ?? CONDITIONS[condition].word;
   return {
     lead: phrase`${how}: ${number(queues.length)} queues.`,
     rest: phrase`${listed(names)}${condition === 'paused' ? pausesText(queues, view) : ''}. ${said}.`,
