@@ -12,7 +12,7 @@ import { applyPreferences } from './base/preferences.ts';
 import { signedOut } from './base/session.ts';
 
 applyPreferences();
-// The sign-in page is shown to people without a session, so nothing is asked for before they have one.
+// The sign-in page is shown to people without a session, so nothing is fetched before they have one.
 if (presentPath().startsWith('/sign-in')) signedOut();
 startLive();
 watchHistory();

@@ -6,11 +6,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/compat';
  */
 export function useTyped(wanted: string, want: (text: string) => void, ms: number) {
   const [text, setText] = useState(wanted);
-  const latest = useRef({ want, asked: wanted });
+  const latest = useRef({ want, applied: wanted });
   useLayoutEffect(() => {
     // Not what this field has asked for itself: a key, or a space at the end, may have come since.
-    if (wanted !== latest.current.asked) setText(wanted);
-    latest.current.asked = wanted;
+    if (wanted !== latest.current.applied) setText(wanted);
+    latest.current.applied = wanted;
   }, [wanted]);
   useEffect(() => {
     latest.current.want = want;
@@ -18,7 +18,7 @@ export function useTyped(wanted: string, want: (text: string) => void, ms: numbe
   useEffect(() => {
     if (text.trim() === wanted) return;
     const timer = setTimeout(() => {
-      latest.current.asked = text.trim();
+      latest.current.applied = text.trim();
       latest.current.want(text.trim());
     }, ms);
     return () => clearTimeout(timer);

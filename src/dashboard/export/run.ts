@@ -118,8 +118,8 @@ async function totalOf({ total }: Source, variables: Wanted['variables'], ports:
 type PageOrFailure = { nodes: readonly unknown[]; hasMore: boolean } | { failure: string };
 
 /**
- * The pages from first to last. A page that is refused is asked for again with half of its rows, as long payloads or a
- * search that takes too long are too much for one request; what does not answer is asked for again for a minute.
+ * The pages from first to last. A page that is refused is fetched again with half of its rows, as long payloads or a
+ * search that takes too long are too much for one request; a request without an answer is repeated for a minute.
  */
 async function* pagesOf(source: Source, variables: object, ports: Ports): AsyncGenerator<PageOrFailure> {
   let after: string | null = null;

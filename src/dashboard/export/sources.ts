@@ -20,7 +20,7 @@ export interface Source {
   /** Null if the number of rows is known with the rows. */
   total: Operation<{ rows: Total }, unknown> | null;
   columns: readonly (readonly [name: string, of: (row: unknown) => Cell])[];
-  /** One more column, if payloads are asked for. */
+  /** One more column, if payloads are wanted. */
   payload?: (row: unknown) => Cell;
   order: string;
   /** Rows of one request, and of a list that has no pages. */

@@ -21,7 +21,7 @@ interface StoredFilter {
   dead?: { from?: string; to?: string };
 }
 
-/** The dead letters that a replay was asked for, as an address; null for actions on jobs. */
+/** The dead letters that a replay was requested for, as an address; null for actions on jobs. */
 export function pathOfSelection(kind: string, selection: unknown, queueName: string | null): string | null {
   if (kind !== 'REPLAY_DEAD_LETTERS' || typeof selection !== 'object' || selection === null) return null;
   // The filter of this page has no words for these. Without them, the link would show more.

@@ -35,8 +35,8 @@ export const isWordByForm = (value: string) => termsOf(value).length === 1 && is
 const LABELS = /^(#|№|ids?|no|nr|num|numbers?|names?|e?mails?)$/i;
 
 /**
- * The thing and the value in words such as `customer 42` or `order number A-7`; without a thing in `id 42`. Returns null
- * for other words.
+ * The thing and the value in words such as `customer 42` or `order number A-7`; without a thing in `id 42`. Returns
+ * null for other words.
  */
 export function pairIn(words: readonly string[]): Wanted | null {
   const [first = ''] = words;
@@ -72,7 +72,9 @@ export function readingsOf(table: Table, words: readonly string[]): string[][] {
   return words.some((word, at) => word !== plain[at] && word.endsWith('.')) ? [plain, [...words]] : [plain];
 }
 
-/** The text without punctuation behind its words. A single word with a colon or full stop may be the start of a path. */
+/**
+ * The text without punctuation behind its words. A single word with a colon or full stop may be the start of a path.
+ */
 export function plainText(table: Table, text: string): string {
   const words = termsOf(text).map((word) => withoutMarks(table, word));
   const [only = ''] = words;

@@ -6,13 +6,13 @@ import { LEAST_MISSPELT, meantQueues, queueSearchOf } from '../filter/queue-sear
 
 /** Queues by a search; the old ones until the new ones are there. If it finds none, those whose name it misspells. */
 export function useFoundQueues(search: string, options?: { enabled?: boolean; staleTime?: number }) {
-  const asked = useQuery({ ...query(SearchQueues, queueSearchOf(search)), ...keepOld, ...options });
-  const found = asked.data?.queues.nodes ?? [];
-  const enabled = asked.isSuccess && found.length === 0 && search.length >= LEAST_MISSPELT;
+  const result = useQuery({ ...query(SearchQueues, queueSearchOf(search)), ...keepOld, ...options });
+  const found = result.data?.queues.nodes ?? [];
+  const enabled = result.isSuccess && found.length === 0 && search.length >= LEAST_MISSPELT;
   const all = useQuery({ ...query(SearchQueues, { first: 100 }), enabled });
   return {
     queues: enabled ? meantQueues(search, all.data?.queues.nodes) : found,
-    isFetching: asked.isFetching || all.isFetching,
+    isFetching: result.isFetching || all.isFetching,
   };
 }
 

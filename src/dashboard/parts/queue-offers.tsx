@@ -12,7 +12,7 @@ import { useFoundQueues } from './found-queues.tsx';
 export function QueueOffers({ id, text, before = '' }: { id: string; text: string; before?: string }) {
   const name = useSettled(text);
   const { queues, isFetching } = useFoundQueues(name);
-  const asked = useQuery({ ...query(QueueOfName, { name }), enabled: name !== '' });
+  const result = useQuery({ ...query(QueueOfName, { name }), enabled: name !== '' });
   const [meant] = queues;
   return (
     <>
@@ -21,7 +21,7 @@ export function QueueOffers({ id, text, before = '' }: { id: string; text: strin
           <option key={queue.name} value={before + queue.name} />
         ))}
       </datalist>
-      {asked.data?.queue === null && !isFetching && (
+      {result.data?.queue === null && !isFetching && (
         <small className="worry" role="status">
           There is no queue {name}
           {meant === undefined ? '.' : `. Did you mean ${meant.name}?`}

@@ -46,7 +46,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
 const PLACE = /(after|before)=[^&]*&?/;
 
 /** The part of a query's result that says how it is going. */
-export interface Asked {
+export interface QueryState {
   error: RequestError | null;
   failureReason: RequestError | null;
   dataUpdatedAt: number;
@@ -58,19 +58,19 @@ export interface Asked {
  * Says why a part of the page is not current: what, since when, and when the next try is. Old rows stay under it. Null
  * while all is well.
  */
-export function Failure({ asked, what }: { asked: Asked; what: string }) {
+export function Failure({ result, what }: { result: QueryState; what: string }) {
   const view = useView();
   const [path] = useLocation();
-  const error = asked.error ?? asked.failureReason;
+  const error = result.error ?? result.failureReason;
   if (error === null || error.kind === 'signed-out') return null;
-  const isRetried = asked.error === null && error.nextTryAt !== null;
+  const isRetried = result.error === null && error.nextTryAt !== null;
   return (
     <div className="bar">
       <Note
         signal="bad"
         icon="failing"
         action={
-          <button type="button" className="btn tiny" onClick={() => asked.refetch({ cancelRefetch: true })}>
+          <button type="button" className="btn tiny" onClick={() => result.refetch({ cancelRefetch: true })}>
             Try now
           </button>
         }
@@ -79,7 +79,7 @@ export function Failure({ asked, what }: { asked: Asked; what: string }) {
         <span role="alert">
           <b>{what} could not be loaded.</b> {asSentence(error.message)}
         </span>{' '}
-        It was at {time(error.at, view)}. {asked.data !== undefined && 'What you see is older. '}
+        It was at {time(error.at, view)}. {result.data !== undefined && 'What you see is older. '}
         {error.kind === 'refused' && PLACE.test(location.search) && (
           <Link className="link" href={path + location.search.replace(PLACE, '')}>
             Show the list from its start

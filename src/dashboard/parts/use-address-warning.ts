@@ -6,8 +6,8 @@ import { useSettled } from '../base/use-settled.ts';
 /** Why this server will refuse deliveries to the URL in an input; null if nothing is known against it. */
 export function useAddressWarning(text: string): string | null {
   const webhookUrl = useSettled(text);
-  const asked = useQuery({ ...query(AddressWarning, { webhookUrl }), enabled: webhookUrl !== '' });
-  const warning = asked.data?.addressWarning ?? null;
+  const result = useQuery({ ...query(AddressWarning, { webhookUrl }), enabled: webhookUrl !== '' });
+  const warning = result.data?.addressWarning ?? null;
   // It begins with the host, which is shown as it is written.
   return warning === null ? null : `${warning}.`;
 }

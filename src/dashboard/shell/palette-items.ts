@@ -20,7 +20,7 @@ interface Item {
 export type PaletteItem = Item & ({ path: string } | { run: () => void } | { text: string });
 
 /** The server's knowledge of the text, and the moment to which times in words refer. */
-interface Asked {
+interface Offered {
   known: Known;
   now: number;
 }
@@ -56,7 +56,7 @@ export function paletteItems(
   queues: readonly Found[],
   rights: Rights | null,
   views: readonly SavedView[] = [],
-  asked: Asked = { known: { queues: [], paths: [], values: [] }, now: 0 },
+  offered: Offered = { known: { queues: [], paths: [], values: [] }, now: 0 },
   { favourites = [], setPaused }: Own = {},
 ): PaletteItem[] {
   const isCommandsOnly = text.trimStart().startsWith('>');
@@ -97,7 +97,7 @@ export function paletteItems(
       hint: paused ? 'paused' : '',
       path: queuePath(name),
     }));
-  const hosts = asked.known.hosts ?? hostsWith(wanted, queues);
+  const hosts = offered.known.hosts ?? hostsWith(wanted, queues);
   const first = wanted === '' ? favourites.map(favourite) : [];
   return [
     ...first,
@@ -108,7 +108,7 @@ export function paletteItems(
     // A whole host is meant itself, and not one of its queues.
     ...(hosts.includes(wanted) ? [...receivers(hosts), ...found] : [...found, ...receivers(hosts)]),
     ...conditions(wanted),
-    ...jobsWith(text.trim(), asked, rights),
+    ...jobsWith(text.trim(), offered, rights),
   ];
 }
 
@@ -199,7 +199,7 @@ function conditions(text: string): PaletteItem[] {
 }
 
 /** Conditions as the filter of jobs offers them: values of payloads, states and times in words, keys and errors. */
-function jobsWith(text: string, { known, now }: Asked, rights: Rights | null): PaletteItem[] {
+function jobsWith(text: string, { known, now }: Offered, rights: Rights | null): PaletteItem[] {
   if (text.length < 2 || isJobId(text)) return [];
   return suggestionsFor(JOBS, text, known, { rights, now }).flatMap(({ id, label, hint, does }): PaletteItem[] => {
     const item = { id: `jobs ${id}`, group: 'Jobs', label: `Jobs: ${label}`, icon: 'search', hint } as const;

@@ -32,7 +32,7 @@ export type QueueOfJob = Sometimes<
   'depth' | 'ackTimeoutAction'
 >;
 
-/** Fields that are left out where they are not asked for. */
+/** Fields that are left out where they are not fetched. */
 type Sometimes<T, Names extends keyof T> = Omit<T, Names> & Partial<Pick<T, Names>>;
 
 /**

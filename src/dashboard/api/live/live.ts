@@ -68,7 +68,7 @@ function show(objects: object[]): void {
   const updates = new Map(objects.map((object) => [keyOf(object) ?? '', object]));
   for (const { queryKey, state } of queryClient.getQueryCache().findAll({ type: 'active' })) {
     const next = patch(state.data, updates);
-    // Data that is set, even the same, counts as new, and puts off the next time that the query is asked.
+    // Data that is set, even the same, counts as new, and puts off the next time that the query is sent.
     if (next !== state.data) queryClient.setQueryData(queryKey, next, { updatedAt: state.dataUpdatedAt });
   }
   for (const listener of listeners) listener(objects);

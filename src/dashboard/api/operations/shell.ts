@@ -1,6 +1,6 @@
 import { graphql } from '../../schema/graphql.ts';
 
-/** Asked on every screen, every 30 s and after a reconnect. */
+/** QueryState on every screen, every 30 s and after a reconnect. */
 export const Shell = graphql(`
   query Shell {
     me { label apiKeyId role mayViewPayloads person { name } account { name } }

@@ -18,9 +18,9 @@ export default function MyActions() {
   const ids = useStore(followed);
   const [path, navigate] = useLocation();
   useWatch({ actionIds: [...ids] });
-  const asked = useQueries({ queries: ids.map((id) => query(ActionState, { id })) });
+  const result = useQueries({ queries: ids.map((id) => query(ActionState, { id })) });
   useEffect(() => {
-    for (const [index, { data }] of asked.entries()) {
+    for (const [index, { data }] of result.entries()) {
       const action = data?.bulkAction;
       if (action === undefined || (action !== null && isOpen(action))) continue;
       // Not of `ids`, which still has those that this pass has removed.
@@ -38,6 +38,6 @@ export default function MyActions() {
       refreshRail();
       for (const name of CHANGED) void queryClient.invalidateQueries({ queryKey: [name] });
     }
-  }, [asked, ids, navigate, path]);
+  }, [result, ids, navigate, path]);
   return null;
 }

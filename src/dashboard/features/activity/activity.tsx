@@ -36,11 +36,11 @@ type ActivityChips = Chips<typeof ACTIVITY>;
 export default function Activity() {
   const [params] = useSearchParams();
   const filter = fieldsIn(ACTIVITY, params);
-  const asked = useActivity(filter, { after: params.get('after'), before: params.get('before') });
-  const list = asked.data?.changes;
+  const result = useActivity(filter, { after: params.get('after'), before: params.get('before') });
+  const list = result.data?.changes;
   useWalk();
   const { isHeld, handlers } = useHeld();
-  const between = asked.data?.between ?? [];
+  const between = result.data?.between ?? [];
   const orderOf = ({ at, id }: ActivityEntry) => `${at} ${id}`;
   const all = [...(list?.nodes ?? []), ...between].sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1));
   const entries = useCalmList(all, isHeld);
@@ -49,15 +49,15 @@ export default function Activity() {
   return (
     <Head list={list} filter={filter} none={list === undefined ? 'Activity' : noneOf(isFiltered, between)}>
       <Filter filter={filter} newest={list?.nodes[0]} />
-      <Failure asked={asked} what="The activity" />
-      {list === undefined && asked.isLoading && <Skeleton lines={6} />}
+      <Failure result={result} what="The activity" />
+      {list === undefined && result.isLoading && <Skeleton lines={6} />}
       {list !== undefined && all.length === 0 && <Nothing isFiltered={isFiltered} />}
       {list !== undefined && all.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined} {...handlers}>
+        <div className={result.isPlaceholderData ? 'dim' : undefined} {...handlers}>
           <Entries
             entries={entries}
             filter={filter}
-            isCut={asked.data?.isCut === true}
+            isCut={result.data?.isCut === true}
             ends={[
               list.pageInfo.hasPreviousPage ? list.nodes[0] : undefined,
               list.pageInfo.hasNextPage ? list.nodes.at(-1) : undefined,
@@ -111,12 +111,12 @@ function Head({
       actions={
         <ExportButton
           list={() => {
-            const { groups, ...asked } = toChanges(filter, serverNow());
+            const { groups, ...result } = toChanges(filter, serverNow());
             return {
               of: 'activity',
               filter: formatFilter(ACTIVITY, chipsOf(filter) as ActivityChips),
               // Folded sign-ins are in the list, too.
-              variables: foldsSignIns(filter) ? asked : { ...asked, groups },
+              variables: foldsSignIns(filter) ? result : { ...result, groups },
             };
           }}
         />

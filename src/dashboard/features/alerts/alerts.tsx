@@ -47,7 +47,7 @@ const readAgain = () => void queryClient.invalidateQueries({ queryKey: ['Alerts'
 /** Shows the firing alerts, and the rules with their last notification. */
 export default function Alerts() {
   const isPaused = useIsPaused();
-  const asked = useQuery({ ...query(AlertsOperation, {}), refetchInterval: isPaused ? false : AGAIN_MS });
+  const result = useQuery({ ...query(AlertsOperation, {}), refetchInterval: isPaused ? false : AGAIN_MS });
   // The rule is null if it is new.
   const proposed = alertOfParams(new URLSearchParams(useSearch()), Object.keys(ALERT_KINDS) as AlertKind[]);
   const [edited, setEdited] = useState<AlertRuleRow | null | undefined>(proposed === null ? undefined : null);
@@ -62,7 +62,7 @@ export default function Alerts() {
     if (!isMade.current && isFromPage(history.state)) history.back();
     else navigate('/alerts', { replace: true });
   };
-  const { data } = asked;
+  const { data } = result;
   useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, mutation: 'createAlertRule' }]);
   const { h1, icon, signal } = headOfAlerts(data?.alertRules ?? null, useView());
   return (
@@ -82,10 +82,10 @@ export default function Alerts() {
         </May>
       }
     >
-      <Failure asked={asked} what="The list of alerts" />
+      <Failure result={result} what="The list of alerts" />
       {made !== null && <SecretOnce made={made} onClose={() => setMade(null)} />}
       {data === undefined ? (
-        asked.isLoading && <Skeleton lines={4} />
+        result.isLoading && <Skeleton lines={4} />
       ) : (
         <>
           <Firing data={data} />

@@ -54,7 +54,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   const webhookTimeoutSeconds = useWebhookTimeout();
   // A replay selects the same dead letters that the page counts.
   const shown = () => ({ ...forApi?.(), ...(tab !== 'all' && { dismissed: isDismissed }) });
-  const asked = useQuery({
+  const result = useQuery({
     ...query(Causes, () => ({ filter: shown(), by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
       key: [key, tab, isDismissed],
     }),
@@ -62,9 +62,9 @@ function List({ isDismissed }: { isDismissed: boolean }) {
     enabled: forApi !== null,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
-  const { data } = asked;
+  const { data } = result;
   const { causes, isAll } = causesToShow(data?.errorGroups ?? []);
-  const isSearching = forApi !== null && !asked.isError && (data === undefined || asked.isPlaceholderData);
+  const isSearching = forApi !== null && !result.isError && (data === undefined || result.isPlaceholderData);
   const isLate = useIsLate(isSearching);
   const hasDismissed = (data?.dismissals.length ?? 0) > 0;
   const leavesOut = hasDismissed && !isDismissed && tab !== 'all';
@@ -148,16 +148,16 @@ function List({ isDismissed }: { isDismissed: boolean }) {
         </nav>
       </div>
       <Problems url={url} />
-      <Failure asked={url.lookUp} what="The queue of the filter" />
-      <Failure asked={asked} what="Dead letters" />
-      {data === undefined && asked.isLoading && <Skeleton lines={5} />}
+      <Failure result={url.lookUp} what="The queue of the filter" />
+      <Failure result={result} what="Dead letters" />
+      {data === undefined && result.isLoading && <Skeleton lines={5} />}
       {data !== undefined &&
         (tab === 'all' ? (
           <OneByOne url={url} nothing={nothing} />
         ) : causes.length === 0 ? (
           nothing
         ) : (
-          <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+          <div className={result.isPlaceholderData ? 'dim' : undefined}>
             <CauseList
               causes={causes}
               releases={releaseEntries(data.releases)}

@@ -26,7 +26,7 @@ const PAGE = 50;
 
 /**
  * Each dead letter, the last that died first; `nothing` if there is none. What is replayed here stays until the list is
- * asked for again, the last one too.
+ * fetched again, the last one too.
  */
 export function OneByOne({
   url: { filter, forApi, key },
@@ -38,12 +38,12 @@ export function OneByOne({
   const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
   const place = before === null ? { first: PAGE, after } : { last: PAGE, before };
-  const asked = useQuery({
+  const result = useQuery({
     ...query(DeadLetters, () => ({ filter: forApi?.() ?? {}, ...place }), { key: [key, after, before] }),
     ...keepOld,
     enabled: forApi !== null,
   });
-  const list = asked.data?.deadLetters;
+  const list = result.data?.deadLetters;
   const replay = (letter: DeadLetterRow) => {
     replayLetter(letter).catch((error: Error) => toastFailure(`Not replayed: ${error.message}`));
   };
@@ -64,11 +64,11 @@ export function OneByOne({
   ]);
   return (
     <>
-      <Failure asked={asked} what="The list" />
+      <Failure result={result} what="The list" />
       {list === undefined && <Skeleton lines={6} />}
-      {list?.nodes.length === 0 && !asked.isPlaceholderData && nothing}
+      {list?.nodes.length === 0 && !result.isPlaceholderData && nothing}
       {list !== undefined && list.nodes.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+        <div className={result.isPlaceholderData ? 'dim' : undefined}>
           <Table
             className="cards fixed letters"
             caption={<>{count(list.totalCount, list.totalCountExact)} dead letters, the newest first</>}
@@ -112,7 +112,7 @@ async function sendReplay(letter: DeadLetterRow): Promise<void> {
   const outcome = outcomeOf((await request(ReplayLetter, { id: letter.id })).replayDeadLetter);
   if (!outcome.ok) return toastFailure(`Not replayed: ${outcome.message}`);
   toast({ text: `Replayed as the new job ${shortId(outcome.value.job.id)}.` });
-  // It stays in its row until the list is asked for again: the next one must not move under the pointer.
+  // It stays in its row until the list is fetched again: the next one must not move under the pointer.
   const replayedAt = new Date(serverNow()).toISOString();
   showChanged([{ __typename: 'DeadLetter', id: letter.id, replayedAt, replayedJob: outcome.value.job }]);
   for (const name of ['Causes', 'Shell']) void queryClient.invalidateQueries({ queryKey: [name] });

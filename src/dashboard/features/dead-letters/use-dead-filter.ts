@@ -11,7 +11,7 @@ import {
 } from '../../filter/dead-letters.ts';
 import { formatFilter, isValid, parseFilter, permitted } from '../../filter/engine.ts';
 import { toSearch } from '../../filter/search.ts';
-import type { Asked } from '../../parts/states.tsx';
+import type { QueryState } from '../../parts/states.tsx';
 import { useQueueIds } from '../../parts/use-queue-ids.ts';
 
 /** Grouped by error, grouped by the receiver's answer too, or one by one. */
@@ -25,7 +25,7 @@ export interface DeadFilterInUrl {
   /** A name in the filter that no queue has. */
   unknown: string | undefined;
   /** How the look-up of the names goes. */
-  lookUp: Asked;
+  lookUp: QueryState;
   /** Stands for `forApi` in the key of a query. */
   key: string;
   setFilter: (filter: DeadFilter) => void;
@@ -40,14 +40,14 @@ export function useDeadFilter(): DeadFilterInUrl {
   const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const text = params.get('q') ?? '';
-  const asked = params.get('tab');
-  const tab: Tab = asked === 'all' || asked === 'answers' ? asked : 'causes';
+  const wanted = params.get('tab');
+  const tab: Tab = wanted === 'all' || wanted === 'answers' ? wanted : 'causes';
   const rights = useRights();
   const filter = useMemo(
     () => permitted(DEAD_LETTERS, parseFilter(DEAD_LETTERS, text, serverNow()), rights),
     [text, rights],
   );
-  const { ids: queueIds, unknown, asked: lookUp } = useQueueIds(queueNamesOf(filter));
+  const { ids: queueIds, unknown, result: lookUp } = useQueueIds(queueNamesOf(filter));
   return {
     filter,
     tab,

@@ -8,7 +8,7 @@ import { serverNow } from '../../base/clock.ts';
 import { useView } from '../../base/time.ts';
 import { Crossing } from '../../parts/crossing.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { type Asked, Failure } from '../../parts/states.tsx';
+import { Failure, type QueryState } from '../../parts/states.tsx';
 import { JobStatusWord } from '../../parts/status.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { toastFailure } from '../../parts/toast.tsx';
@@ -20,7 +20,15 @@ import type { NewQueue } from './queue-form.tsx';
 import type { FirstJobNow } from './use-first-job.ts';
 
 /** Waits for the first job, or sends it; then says how it is. */
-export function WaitForJob({ queue, asked, job }: { queue: NewQueue; asked: Asked; job: FirstJobNow | undefined }) {
+export function WaitForJob({
+  queue,
+  result,
+  job,
+}: {
+  queue: NewQueue;
+  result: QueryState;
+  job: FirstJobNow | undefined;
+}) {
   const [isBusy, setBusy] = useState(false);
   const send = async () => {
     setBusy(true);
@@ -29,7 +37,7 @@ export function WaitForJob({ queue, asked, job }: { queue: NewQueue; asked: Aske
   };
   return (
     <>
-      <Failure asked={asked} what="The first job" />
+      <Failure result={result} what="The first job" />
       <div className="toolbar">
         {job === undefined ? (
           <>

@@ -81,7 +81,7 @@ function AfterCreation({
   onLeave: (() => void) | undefined;
 }) {
   const [isHidden, setHidden] = useState(false);
-  const { asked, job } = useFirstJob(queue.id);
+  const { result, job } = useFirstJob(queue.id);
   const page = queuePath(queue.name);
   const port = localPort(queue.webhookUrl);
   const isEnded = job?.status === 'COMPLETED' || job?.status === 'DEAD';
@@ -140,7 +140,7 @@ function AfterCreation({
               and <code>export JOBFERRY_API_KEY=…</code> in the terminal. With the embedded database,{' '}
               <code>.data/api-key</code> has one.
             </p>
-            <WaitForJob queue={queue} asked={asked} job={job} />
+            <WaitForJob queue={queue} result={result} job={job} />
           </Step>
         </ol>
         <FirstJobPanel job={job} />

@@ -80,8 +80,8 @@ export function QueueForm({
     wrong?.focus();
   };
   const isCopy = start === 'copy';
-  const asked = useQuery({ ...query(Templates, {}), staleTime: Number.POSITIVE_INFINITY });
-  const templates = asked.data?.queueTemplates ?? [];
+  const result = useQuery({ ...query(Templates, {}), staleTime: Number.POSITIVE_INFINITY });
+  const templates = result.data?.queueTemplates ?? [];
   const chosen = templates.find(({ name }) => startOf(name) === start);
   const own = start === 'defaults' ? null : isCopy ? 'as in the other queue' : 'as in the template';
 

@@ -10,8 +10,8 @@ export type FirstJobNow = ResultOf<typeof FirstJob>['jobs']['nodes'][number];
 /** The first job of a queue from the moment of its publish: undefined until there is one. */
 export function useFirstJob(queueId: string) {
   const options = query(FirstJob, { queueId });
-  const asked = useQuery(options);
-  const job = asked.data?.jobs.nodes[0];
+  const result = useQuery(options);
+  const job = result.data?.jobs.nodes[0];
   // The jobs of a watched queue are watched too.
   useWatch({ queueIds: [queueId], jobIds: job === undefined ? [] : [job.id] });
   const listener = useCallback(
@@ -21,11 +21,11 @@ export function useFirstJob(queueId: string) {
         const { id, queue } = object as { id?: string; queue?: { id?: string } };
         return first === undefined ? queue?.id === queueId : id === first.id;
       };
-      // A live message has no attempts, so they are asked for whenever the first job has changed.
+      // A live message has no attempts, so they are fetched whenever the first job has changed.
       if (objects.some(isNews)) void queryClient.invalidateQueries({ queryKey: options.queryKey });
     },
     [queueId],
   );
   useLiveObjects(listener);
-  return { asked, job };
+  return { result, job };
 }

@@ -22,7 +22,7 @@ import { KeyOnce, type MadeKey, NewKeyDialog } from './new-key.tsx';
 import { type ApiKeyRow, Keys as KeysOperation, RevokeKey } from './operations.ts';
 
 export function Keys({ tabs }: { tabs: ReactNode }) {
-  const asked = useQuery(query(KeysOperation, {}));
+  const result = useQuery(query(KeysOperation, {}));
   const mine = useShell()?.me.apiKeyId ?? null;
   const [isCreating, setCreating] = useState(false);
   const [made, setMade] = useState<MadeKey | null>(null);
@@ -31,7 +31,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
   useCommands([
     { key: 'n', label: 'New API key', icon: 'plus', run: () => setCreating(true), mutation: 'createApiKey' },
   ]);
-  const keys = asked.data?.account.apiKeys;
+  const keys = result.data?.account.apiKeys;
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   const shown = keys?.filter(({ revokedAt }) => showsRevoked || revokedAt === null) ?? [];
   return (
@@ -48,9 +48,9 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
       }
     >
       {tabs}
-      <Failure asked={asked} what="The list of keys" />
+      <Failure result={result} what="The list of keys" />
       {made !== null && <KeyOnce made={made} onClose={() => setMade(null)} />}
-      {keys === undefined && asked.isLoading && <Skeleton lines={4} />}
+      {keys === undefined && result.isLoading && <Skeleton lines={4} />}
       {keys !== undefined && shown.length === 0 && (
         <Empty title="No active keys" icon="key">
           <p>A program needs a key to publish. Create one for each program, so that you can revoke it alone.</p>

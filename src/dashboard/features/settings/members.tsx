@@ -40,10 +40,10 @@ export function Members({ tabs }: { tabs: ReactNode }) {
 
 function MemberList({ tabs }: { tabs: ReactNode }) {
   const { options, pathTo } = usePaged(MembersOperation, '/settings/members');
-  const asked = useQuery(options);
+  const result = useQuery(options);
   const [ending, setEnding] = useState<MemberRow | null>(null);
-  const list = asked.data?.members;
-  const mine = asked.data?.me.session?.member?.id ?? null;
+  const list = result.data?.members;
+  const mine = result.data?.me.session?.member?.id ?? null;
   return (
     <Page
       title={TITLE}
@@ -52,15 +52,15 @@ function MemberList({ tabs }: { tabs: ReactNode }) {
       lead="The role of a person comes from the sign-in provider (OIDC_ROLES), at each sign-in."
     >
       {tabs}
-      <Failure asked={asked} what="The list of members" />
-      {list === undefined && asked.isLoading && <Skeleton lines={4} />}
+      <Failure result={result} what="The list of members" />
+      {list === undefined && result.isLoading && <Skeleton lines={4} />}
       {list?.nodes.length === 0 && (
         <Empty title="No person has signed in" icon="user">
           <p>People appear here after they sign in with an OpenID provider. Keys and sign-in links have no member.</p>
         </Empty>
       )}
       {list !== undefined && list.nodes.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+        <div className={result.isPlaceholderData ? 'dim' : undefined}>
           <MemberTable members={list.nodes} mine={mine} onEnd={setEnding} />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>

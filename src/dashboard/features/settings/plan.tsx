@@ -17,8 +17,8 @@ const ROOM_FOR_LEAD = '\u00a0';
 type Account = ResultOf<typeof PlanUse>['account'];
 
 export function Plan({ tabs }: { tabs: ReactNode }) {
-  const asked = useQuery({ ...query(PlanUse, {}), refetchInterval: 60_000 });
-  const account = asked.data?.account;
+  const result = useQuery({ ...query(PlanUse, {}), refetchInterval: 60_000 });
+  const account = result.data?.account;
   return (
     <Page
       title="Plan and usage"
@@ -27,9 +27,9 @@ export function Plan({ tabs }: { tabs: ReactNode }) {
       lead={account === undefined ? ROOM_FOR_LEAD : `The account ${account.name} has the plan ${account.plan.name}.`}
     >
       {tabs}
-      <Failure asked={asked} what="The plan" />
+      <Failure result={result} what="The plan" />
       {account === undefined ? (
-        asked.isLoading && <Skeleton lines={4} />
+        result.isLoading && <Skeleton lines={4} />
       ) : (
         <>
           <Use account={account} />

@@ -16,8 +16,8 @@ import { UsageOfQueues } from './operations.ts';
  */
 export function QueueUsage({ present, past }: { present: string; past: readonly string[] }) {
   const [month, setMonth] = useState(present);
-  const asked = useQuery(query(UsageOfQueues, { month }));
-  const usage = asked.data?.account.usage.byQueue;
+  const result = useQuery(query(UsageOfQueues, { month }));
+  const usage = result.data?.account.usage.byQueue;
   const months = new Set([present, ...past.slice(0, KEPT_MONTHS)]);
   return (
     <section className="sec" aria-labelledby="by-queue">
@@ -34,8 +34,8 @@ export function QueueUsage({ present, past }: { present: string; past: readonly 
           </select>
         </label>
       </div>
-      <Failure asked={asked} what="The usage by queue" />
-      {usage === undefined ? asked.isLoading && <Skeleton lines={3} /> : <Queues usage={usage} />}
+      <Failure result={result} what="The usage by queue" />
+      {usage === undefined ? result.isLoading && <Skeleton lines={3} /> : <Queues usage={usage} />}
     </section>
   );
 }

@@ -22,9 +22,9 @@ import { usePaged } from './use-paged.ts';
 export function Sessions({ tabs }: { tabs: ReactNode }) {
   const isAll = hasRole(useRights(), 'ADMIN');
   const { options, pathTo } = usePaged(SessionsOperation, '/settings/sessions');
-  const asked = useQuery(options);
+  const result = useQuery(options);
   const [ending, setEnding] = useState<SessionRow | null>(null);
-  const list = asked.data?.sessions;
+  const list = result.data?.sessions;
   return (
     <Page
       title="Sessions"
@@ -33,11 +33,11 @@ export function Sessions({ tabs }: { tabs: ReactNode }) {
       lead="A session is a sign-in to this dashboard. Once ended, it is refused everywhere within 1 second."
     >
       {tabs}
-      <Failure asked={asked} what="The list of sessions" />
-      {list === undefined && asked.isLoading && <Skeleton lines={4} />}
+      <Failure result={result} what="The list of sessions" />
+      {list === undefined && result.isLoading && <Skeleton lines={4} />}
       {list?.nodes.length === 0 && <Empty title="No session is open" icon="user" />}
       {list !== undefined && list.nodes.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+        <div className={result.isPlaceholderData ? 'dim' : undefined}>
           <SessionTable sessions={list.nodes} onEnd={setEnding} />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>

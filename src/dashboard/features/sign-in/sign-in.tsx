@@ -22,7 +22,7 @@ export default function SignIn() {
   const [isBusy, setBusy] = useState(false);
   // The token of a one-time link is in the fragment, which no server and no log ever sees.
   const [link, setLink] = useState(() => location.hash.slice(1));
-  const asked = useQuery({
+  const result = useQuery({
     queryKey: ['session'],
     queryFn: readSession,
     retry: 2,
@@ -31,7 +31,7 @@ export default function SignIn() {
     // The person may have signed in again in another tab.
     refetchOnWindowFocus: 'always',
   });
-  const methods = asked.data?.methods ?? { apiKey: true, oidc: null };
+  const methods = result.data?.methods ?? { apiKey: true, oidc: null };
 
   const enter = () => {
     queryClient.clear();
@@ -51,15 +51,15 @@ export default function SignIn() {
     if (location.hash !== '') dropHash();
   }, []);
   useEffect(() => {
-    if (asked.data?.signedIn === true) {
+    if (result.data?.signedIn === true) {
       // Any page can lead here with a link, so it does not replace a session.
       if (link === '') enter();
       else setProblem('This browser is already signed in: sign out first.');
-    } else if (link !== '' && !asked.isPending) {
+    } else if (link !== '' && !result.isPending) {
       setLink('');
       void open({ link });
     }
-  }, [asked.data, asked.isPending, link]);
+  }, [result.data, result.isPending, link]);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -33,8 +33,8 @@ const systemQuery = queryOptions({
 export default function System() {
   const view = useView();
   const isPaused = useIsPaused();
-  const asked = useQuery({ ...systemQuery, refetchInterval: isPaused ? false : AGAIN_MS });
-  const { data } = asked;
+  const result = useQuery({ ...systemQuery, refetchInterval: isPaused ? false : AGAIN_MS });
+  const { data } = result;
   const head = data === undefined ? null : headOfSystem(data.instances, view.now);
   return (
     <Page
@@ -44,9 +44,9 @@ export default function System() {
       h1={head?.h1 ?? 'System'}
       lead={head?.lead}
     >
-      <Failure asked={asked} what="The system" />
+      <Failure result={result} what="The system" />
       {data === undefined ? (
-        asked.isLoading && <Skeleton lines={5} />
+        result.isLoading && <Skeleton lines={5} />
       ) : (
         <>
           <Facts data={data} />

@@ -125,7 +125,7 @@ export default function ReplayDialog({
 /** The queue as it is now if there is one, else the receivers of all of them; and what is left of the month. */
 function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, matched: number | null) {
   const replayed = { ...filter, ...(queue !== null && { queueIds: [queue.id] }), replayed: true };
-  const asked = useQuery(
+  const result = useQuery(
     query(ReplayContext, {
       ...(queue !== null && { queueId: queue.id }),
       isOneQueue: queue !== null,
@@ -138,7 +138,7 @@ function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, 
     enabled: jobs !== null,
   });
   const groups = others.data?.jobGroups;
-  const before = asked.data?.deadLetters;
+  const before = result.data?.deadLetters;
   const leftOut =
     chosen === null
       ? before === undefined
@@ -148,10 +148,10 @@ function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, 
         ? '…'
         : leftOutOf(chosen, matched);
   return {
-    now: asked.data?.queue ?? null,
+    now: result.data?.queue ?? null,
     receivers: receivers ?? groups?.groups.flatMap((group) => group.queue ?? []) ?? [],
     isAll: groups === undefined || groups.groupCount === groups.groups.length,
-    account: asked.data?.account,
+    account: result.data?.account,
     leftOut,
   };
 }

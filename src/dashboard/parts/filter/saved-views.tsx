@@ -16,8 +16,8 @@ export default function Views({ onClose }: { onClose: () => void }) {
   const [path] = useLocation();
   const page = viewPageOf(path);
   const present = viewQueryOf(useSearchParams()[0]);
-  const asked = useSavedViews();
-  const views = asked.data?.savedViews.filter((view) => view.page === page) ?? [];
+  const result = useSavedViews();
+  const views = result.data?.savedViews.filter((view) => view.page === page) ?? [];
   const [name, setName] = useState('');
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -25,7 +25,7 @@ export default function Views({ onClose }: { onClose: () => void }) {
   };
   return (
     <>
-      <Failure asked={asked} what="The saved views" />
+      <Failure result={result} what="The saved views" />
       <ul>
         {views.map((view) => {
           const to = pathOfView(view);
@@ -47,7 +47,7 @@ export default function Views({ onClose }: { onClose: () => void }) {
           );
         })}
       </ul>
-      {asked.data && views.length === 0 && <p className="small q">No view of this page is saved yet.</p>}
+      {result.data && views.length === 0 && <p className="small q">No view of this page is saved yet.</p>}
       {present !== '' && (
         <May mutation="saveView">
           <form onSubmit={submit}>

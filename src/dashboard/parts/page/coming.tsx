@@ -2,7 +2,7 @@ import { useLayoutEffect } from 'preact/compat';
 
 let typed = '';
 
-/** The text that was typed since the overlay was asked for, until it is there. */
+/** The text that was typed since the overlay was requested, until it is there. */
 export const typedMeanwhile = () => typed;
 
 /**

@@ -12,16 +12,16 @@ import { Page } from './page.tsx';
 
 /** No live queue has the name: it was deleted, or never was. */
 export function GoneQueue({ name }: { name: string }) {
-  const asked = useQuery(query(DeletedQueues, {}));
+  const result = useQuery(query(DeletedQueues, {}));
   const server = useServer();
   const view = useView();
-  const deleted = asked.data?.auditLog.nodes.find(({ targetName }) => targetName === name);
+  const deleted = result.data?.auditLog.nodes.find(({ targetName }) => targetName === name);
   const crumbs = [{ label: 'Queues', to: '/queues' }, { label: name }];
   const lead = <Link href="/queues">All queues</Link>;
-  if (asked.data === undefined) {
+  if (result.data === undefined) {
     return (
       <Page title={name} crumbs={crumbs} h1="No queue has this name." lead={lead}>
-        <Failure asked={asked} what="The history of this queue" />
+        <Failure result={result} what="The history of this queue" />
       </Page>
     );
   }

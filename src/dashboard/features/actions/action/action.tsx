@@ -45,8 +45,8 @@ import { useRate } from './use-rate.ts';
 
 export default function Action({ params: { id = '' } }: { params: Record<string, string> }) {
   const [, navigate] = useLocation();
-  const asked = useQuery(query(ActionPage, { id }));
-  const action = asked.data?.bulkAction ?? null;
+  const result = useQuery(query(ActionPage, { id }));
+  const action = result.data?.bulkAction ?? null;
   const canaryId = action?.canaryJobId ?? null;
   const canary = useQuery({ ...query(Canary, { id: canaryId ?? '' }), enabled: canaryId !== null }).data?.job ?? null;
   const jobs = useItsJobs(id, action);
@@ -67,11 +67,11 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
       <Page
         title="Action"
         crumbs={[{ label: 'Actions', to: '/actions' }, { label: shortId(id) }]}
-        h1={asked.data === undefined ? 'Action' : 'No action has this id.'}
+        h1={result.data === undefined ? 'Action' : 'No action has this id.'}
       >
-        <Failure asked={asked} what="This action" />
-        {asked.data === undefined ? (
-          asked.isLoading && <Skeleton lines={4} />
+        <Failure result={result} what="This action" />
+        {result.data === undefined ? (
+          result.isLoading && <Skeleton lines={4} />
         ) : (
           <Empty title="It may have been removed">
             <p>Actions are kept for as long as the account’s history.</p>
@@ -83,11 +83,11 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
       </Page>
     );
   }
-  const others = asked.data?.bulkActions.nodes.filter((other) => other.id !== id).slice(0, 5) ?? [];
-  const stoppedBy = asked.data?.stops.nodes[0]?.actor ?? null;
+  const others = result.data?.bulkActions.nodes.filter((other) => other.id !== id).slice(0, 5) ?? [];
+  const stoppedBy = result.data?.stops.nodes[0]?.actor ?? null;
   return (
     <Head action={action} paused={paused} stoppedBy={stoppedBy}>
-      <Failure asked={asked} what="This action" />
+      <Failure result={result} what="This action" />
       <Progress action={action} />
       {jobs !== undefined && hasOutcome(action) && <Outcome id={id} shares={sharesOf(jobs)} />}
       <Facts action={action} canary={canary} />

@@ -216,9 +216,9 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
   const path = pathOfSelection(kind, selection, queue?.name ?? null);
   const pairs = pairsOfSelection(selection);
   return (
-    <section aria-labelledby="asked">
+    <section aria-labelledby="request">
       <div className="sec-head">
-        <h2 id="asked">Request</h2>
+        <h2 id="request">Request</h2>
         <span className="end">
           <Link className="btn tiny" href={jobsPath([{ word: 'action', value: action.id }])}>
             <Icon name="jobs" />

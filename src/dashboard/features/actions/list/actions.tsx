@@ -27,20 +27,20 @@ export default function Actions() {
   const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useIsPaused();
-  const asked = useQuery({
+  const result = useQuery({
     ...query(ActionsOperation, before === null ? { first: PAGE, after } : { last: PAGE, before }),
     ...keepOld,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
-  const list = asked.data?.bulkActions;
+  const list = result.data?.bulkActions;
   useWatch({ actionIds: list?.nodes.filter(isOpen).map(({ id }) => id) ?? [] });
   useWalk();
   const { isHeld, handlers } = useHeld();
   const actions = useCalmList(list?.nodes ?? [], isHeld);
   return (
     <Head actions={list?.nodes} isFirstPage={list?.pageInfo.hasPreviousPage !== true}>
-      <Failure asked={asked} what="The list of actions" />
-      {list === undefined && asked.isLoading && <Skeleton lines={5} />}
+      <Failure result={result} what="The list of actions" />
+      {list === undefined && result.isLoading && <Skeleton lines={5} />}
       {list?.nodes.length === 0 && <NoActions />}
       {list !== undefined && list.nodes.length > 0 && (
         <div {...handlers}>

@@ -65,8 +65,8 @@ function continuesAction(run: readonly Foldable[], entry: Foldable): boolean {
 }
 
 /**
- * Entries, the newest first: an action on three or more queues is one line, and so are two or more sign-ins,
- * unless they were asked for.
+ * Entries, the newest first: an action on three or more queues is one line, and so are two or more sign-ins, unless
+ * the filter wants them.
  */
 export function folded<E extends Foldable>(entries: readonly E[], hasSignIns: boolean): Line<E>[] {
   const lines: E[][] = [];

@@ -104,7 +104,7 @@ export function newCauses<Cause extends { firstSeen: string }>(causes: readonly 
 }
 
 /**
- * The causes that are shown of one queue, the largest. One more is asked for, which tells whether a queue has others.
+ * The causes that are shown of one queue, the largest. One more is fetched, which tells whether a queue has others.
  */
 const MOST_OF_QUEUE = 20;
 /** The server returns at most so many, of all queues. */

@@ -36,8 +36,8 @@ export default function Attempts() {
   const filter = fieldsIn(ATTEMPTS, params, rights);
   const list: AttemptList = { ...filter, order: params.get('order') === 'latest' ? 'latest' : null };
   const [after, before] = [params.get('after'), params.get('before')];
-  const { ids, asked: lookUp } = useQueueIds(list.queue === null ? [] : [list.queue]);
-  const asked = useQuery({
+  const { ids, result: lookUp } = useQueueIds(list.queue === null ? [] : [list.queue]);
+  const result = useQuery({
     ...query(
       AttemptsPage,
       () => ({
@@ -53,13 +53,13 @@ export default function Attempts() {
     ...keepOld,
     enabled: ids !== undefined,
   });
-  const page = asked.data?.attempts;
-  const isLate = useIsLate(asked.isLoading || asked.isPlaceholderData);
+  const page = result.data?.attempts;
+  const isLate = useIsLate(result.isLoading || result.isPlaceholderData);
   useWalk();
   const view = useView();
   const isFirst = page?.pageInfo.hasPreviousPage === false;
   const sentence =
-    page === undefined || asked.isPlaceholderData || (!isFirst && page.nodes.length > 0)
+    page === undefined || result.isPlaceholderData || (!isFirst && page.nodes.length > 0)
       ? [isLate ? 'Searching…' : 'Attempts']
       : sentenceOfAttempts({ count: page.totalCount, exact: page.totalCountExact }, page.nodes[0], list, view);
   return (
@@ -83,10 +83,10 @@ export default function Attempts() {
       }
     >
       <Conditions list={list} />
-      <Failure asked={lookUp} what="The queue of the list" />
-      <Failure asked={asked} what="The list of attempts" />
-      {page === undefined && asked.isLoading && <Skeleton lines={6} />}
-      {page?.nodes.length === 0 && !asked.isPlaceholderData && (
+      <Failure result={lookUp} what="The queue of the list" />
+      <Failure result={result} what="The list of attempts" />
+      {page === undefined && result.isLoading && <Skeleton lines={6} />}
+      {page?.nodes.length === 0 && !result.isPlaceholderData && (
         <Empty title="No attempt matches" icon="search">
           <Link className="btn tiny" href={attemptsPath()}>
             All attempts of the last 24 hours
@@ -94,7 +94,7 @@ export default function Attempts() {
         </Empty>
       )}
       {page !== undefined && page.nodes.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+        <div className={result.isPlaceholderData ? 'dim' : undefined}>
           <AttemptTable attempts={page.nodes} />
           <Pager
             info={page.pageInfo}

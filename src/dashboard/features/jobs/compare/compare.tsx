@@ -15,17 +15,17 @@ export default function Compare({ params: { id = '' } }: { params: Record<string
   const [, navigate] = useLocation();
   const otherId = params.get('payload');
   const hasOther = otherId !== null && isJobId(otherId);
-  const asked = useQuery(query(CompareJobs, { id, other: hasOther ? otherId : id, hasOther }));
+  const result = useQuery(query(CompareJobs, { id, other: hasOther ? otherId : id, hasOther }));
   useCommands([{ key: 'Escape', label: 'Back to the job', run: () => navigate(`/jobs/${id}`), isOnlyKey: true }]);
-  const job = asked.data?.job;
+  const job = result.data?.job;
   if (job == null) {
     return (
       <Frame id={id} h1={job === null ? 'There is no such job.' : 'Compare'} tab="answers">
-        <Failure asked={asked} what="This job" />
-        {asked.isLoading && <Skeleton lines={5} />}
+        <Failure result={result} what="This job" />
+        {result.isLoading && <Skeleton lines={5} />}
       </Frame>
     );
   }
   if (otherId === null) return <Answers job={job} chosen={params.get('attempts')} />;
-  return <Payloads job={job} otherId={otherId} other={asked.data?.other ?? null} />;
+  return <Payloads job={job} otherId={otherId} other={result.data?.other ?? null} />;
 }

@@ -14,11 +14,11 @@ import { shortId } from '../../../words/job-id.ts';
 import { type Mutation, may } from '../../../words/rights.ts';
 import { Ack, CancelJob, Nack, ReplayOne, RunNow } from '../operations/job.ts';
 
-type Asked = 'cancel' | 'nack' | null;
+type Question = 'cancel' | 'nack' | null;
 
 /** The actions on a job in its present state: buttons, keys, and the dialogs that ask first. */
 export function useJobActions(job: JobRow | undefined): { buttons: ReactNode; dialog: ReactNode } {
-  const [asked, setAsked] = useState<Asked>(null);
+  const [question, setQuestion] = useState<Question>(null);
   const commands: (Command & { isPrimary?: boolean; mutation: Mutation })[] = [];
   const canReplay = job?.status === 'DEAD' && job.deadLetter !== null && job.deadLetter.replayedAt === null;
   if (job?.status === 'PENDING') {
@@ -38,14 +38,20 @@ export function useJobActions(job: JobRow | undefined): { buttons: ReactNode; di
   }
   if (job?.status === 'AWAITING_ACK') {
     commands.push({ label: 'Report success', icon: 'check', run: () => void ack(job), mutation: 'ackJob' });
-    commands.push({ label: 'Report failure…', icon: 'nacked', run: () => setAsked('nack'), mutation: 'nackJob' });
+    commands.push({ label: 'Report failure…', icon: 'nacked', run: () => setQuestion('nack'), mutation: 'nackJob' });
   }
   if (job?.status === 'PENDING' || job?.status === 'AWAITING_ACK') {
-    commands.push({ key: 'c', label: 'Cancel job…', icon: 'x', run: () => setAsked('cancel'), mutation: 'cancelJob' });
+    commands.push({
+      key: 'c',
+      label: 'Cancel job…',
+      icon: 'x',
+      run: () => setQuestion('cancel'),
+      mutation: 'cancelJob',
+    });
   }
   useCommands(commands);
   const rights = useRights();
-  const close = () => setAsked(null);
+  const close = () => setQuestion(null);
   return {
     buttons: commands.flatMap(({ label, icon = 'actions', key, run, isPrimary, mutation }) =>
       may(rights, mutation) ? (
@@ -60,8 +66,8 @@ export function useJobActions(job: JobRow | undefined): { buttons: ReactNode; di
     ),
     dialog: (
       <>
-        {asked === 'cancel' && job !== undefined && <CancelDialog job={job} onClose={close} />}
-        {asked === 'nack' && job !== undefined && <NackDialog job={job} onClose={close} />}
+        {question === 'cancel' && job !== undefined && <CancelDialog job={job} onClose={close} />}
+        {question === 'nack' && job !== undefined && <NackDialog job={job} onClose={close} />}
       </>
     ),
   };

@@ -30,36 +30,36 @@ import { useJob } from './use-job.ts';
 
 /** One job: what happens next and when, or what became of it. */
 export default function Job({ params: { id = '' } }: { params: Record<string, string> }) {
-  const { asked, job } = useJob(id);
+  const { result, job } = useJob(id);
   const server = useServer();
   const search = useSearch();
   const from = search === '' ? '' : `?${search}`;
   useNeighbourKeys(id, from);
 
-  if (asked.data === undefined || server === null) {
+  if (result.data === undefined || server === null) {
     return (
       <Page
         title="Job"
         crumbs={[{ label: 'Jobs', to: `/jobs${from}` }, { label: <Id id={id} /> }]}
         h1={`Job …${id.slice(-5)}`}
       >
-        <Failure asked={asked} what="This job" />
+        <Failure result={result} what="This job" />
         <Skeleton lines={5} />
       </Page>
     );
   }
   if (job === undefined) return <MissingJob id={id} from={from} server={server} />;
-  return <FoundJob job={job} asked={asked} server={server} from={from} />;
+  return <FoundJob job={job} result={result} server={server} from={from} />;
 }
 
 function FoundJob({
   job,
-  asked,
+  result,
   server,
   from,
 }: {
   job: JobOfPage;
-  asked: ReturnType<typeof useJob>['asked'];
+  result: ReturnType<typeof useJob>['result'];
   server: ServerFacts;
   from: string;
 }) {
@@ -108,7 +108,7 @@ function FoundJob({
         </>
       }
     >
-      <Failure asked={asked} what="This job" />
+      <Failure result={result} what="This job" />
       <section aria-labelledby="course">
         <h2 className="sr" id="course">
           Timeline of the job

@@ -6,15 +6,15 @@ import { query } from '../../../api/query.ts';
 import { courseOf, isBehind } from '../../../words/job.ts';
 import { JobBeside, type JobOfBeside, type JobOfPage, JobPage, SameCause } from '../operations/job.ts';
 
-/** How often the attempts of one state are asked for, in case they were read before they were written. */
+/** How often the attempts of one state are fetched, in case they were read before they were written. */
 const MAX_TRIES = 3;
 const RETRY_MS = 500;
 
-/** How often it is asked how many are before a job: the live stream does not say it. */
+/** How often the number of jobs before a job is fetched: the live stream does not have it. */
 const IN_LINE_MS = 5000;
 
-type Asked = { job: JobOfBeside | JobOfPage | null } | undefined;
-const pollWhileInLine = ({ state: { data } }: { state: { data: Asked } }) =>
+type JobData = { job: JobOfBeside | JobOfPage | null } | undefined;
+const pollWhileInLine = ({ state: { data } }: { state: { data: JobData } }) =>
   data?.job?.waiting?.reason === 'DUE' && data.job.waiting.ahead !== 0 ? IN_LINE_MS : false;
 
 /** One job with all that its page shows, kept current. */
@@ -30,14 +30,14 @@ export function useJobBeside(id: string | null) {
 
 function useCurrent<Job extends JobOfBeside | JobOfPage>(
   id: string | null,
-  asked: UseQueryResult<{ job: Job | null }, RequestError>,
+  result: UseQueryResult<{ job: Job | null }, RequestError>,
 ) {
   useWatch({ jobIds: id === null ? [] : [id] });
-  const job = asked.data?.job ?? undefined;
+  const job = result.data?.job ?? undefined;
   // The stream sends what a list shows. When that has moved on, so have the attempts.
   const course = job === undefined ? '' : courseOf(job);
   const known = useRef({ course: '', tries: 0 });
-  const { refetch, dataUpdatedAt } = asked;
+  const { refetch, dataUpdatedAt } = result;
   useEffect(() => {
     const isNew = known.current.course !== course;
     const isFirst = known.current.course === '';
@@ -48,17 +48,17 @@ function useCurrent<Job extends JobOfBeside | JobOfPage>(
     const timer = setTimeout(() => void refetch(), isNew ? 0 : RETRY_MS);
     return () => clearTimeout(timer);
   }, [course, job, refetch, dataUpdatedAt]);
-  return { asked, job };
+  return { result, job };
 }
 
 /** How many dead letters have the same cause as this one. */
 export function useSameCause(job: JobOfPage | undefined) {
   const fingerprint = job?.deadLetter?.fingerprint;
-  const asked = useQuery({
+  const result = useQuery({
     ...query(SameCause, {
       filter: { fingerprints: [fingerprint ?? ''], queueIds: [job?.queue.id ?? ''], replayed: false },
     }),
     enabled: fingerprint !== undefined,
   });
-  return asked.data?.errorGroups[0] ?? null;
+  return result.data?.errorGroups[0] ?? null;
 }

@@ -118,9 +118,9 @@ function Bar({
   start: ReactNode;
   children?: ReactNode;
 }) {
-  const [asked, setAsked] = useState<{ action: JobsAction; selection: BulkSelection } | null>(null);
+  const [question, setQuestion] = useState<{ action: JobsAction; selection: BulkSelection } | null>(null);
   const [, navigate] = useLocation();
-  const ask = (action: JobsAction) => setAsked({ action, selection: selectionOf() });
+  const ask = (action: JobsAction) => setQuestion({ action, selection: selectionOf() });
   const rights = useRights();
   const allowed = actions.filter(({ action }) => may(rights, NEEDS[action].mutation));
   const buttons = allowed.map(({ action, jobs }) => {
@@ -129,12 +129,12 @@ function Bar({
   });
   useCommands(buttons.map(({ action, icon, key, label }) => ({ key, label, icon, run: () => ask(action) })));
   const props = {
-    onClose: () => setAsked(null),
+    onClose: () => setQuestion(null),
     onStarted: (id: string) => {
       // A few rows are watched here; how it goes with many is on the page of the action.
       if (ticks.isAll) navigate(`/actions/${id}`);
       else toast({ text: `Started for ${many(ticks.ids.size, 'job')}`, icon: 'actions' });
-      setAsked(null);
+      setQuestion(null);
       ticks.clear();
     },
   };
@@ -154,21 +154,21 @@ function Bar({
         </button>
       </span>
 
-      {asked?.action === 'replay' && (
+      {question?.action === 'replay' && (
         <ReplayDialog
           target={{
             queue: null,
             filter: null,
             receivers: null,
-            jobs: asked.selection.filter,
-            chosen: asked.selection.chosen,
+            jobs: question.selection.filter,
+            chosen: question.selection.chosen,
             lead: 'All selected dead jobs that were not replayed.',
           }}
           {...props}
         />
       )}
-      {asked !== null && asked.action !== 'replay' && (
-        <BulkDialog action={asked.action} selection={asked.selection} {...props} />
+      {question !== null && question.action !== 'replay' && (
+        <BulkDialog action={question.action} selection={question.selection} {...props} />
       )}
     </div>
   );

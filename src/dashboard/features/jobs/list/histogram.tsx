@@ -38,7 +38,7 @@ export function Histogram({
   retentionSeconds: number | null;
   onRange: (range: { from: string; to: string } | null) => void;
 }) {
-  const asked = useQuery({
+  const result = useQuery({
     ...query(
       JobsHistogram,
       () => {
@@ -52,7 +52,7 @@ export function Histogram({
     enabled: isValid(filter) && retentionSeconds !== null,
     staleTime: 60_000,
   });
-  const points = asked.data?.jobTimeline;
+  const points = result.data?.jobTimeline;
   if (points === undefined || points.length < 2) return <div className="histogram" style={{ blockSize: '4.625rem' }} />;
   return <Bars points={points} filter={filter} url={url} onRange={onRange} />;
 }

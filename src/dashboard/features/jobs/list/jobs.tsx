@@ -129,7 +129,7 @@ export default function Jobs() {
           onRange={(range) => set({ from: range?.from ?? null, to: range?.to ?? null })}
         />
       </div>
-      <Failure asked={jobs.page} what="This list" />
+      <Failure result={jobs.page} what="This list" />
       <div className={peek === null ? 'split' : 'split peeking'}>
         <div>
           <BulkBar ticks={ticks} rows={rows} all={jobs.all} byState={jobs.byState} filter={filter} url={url} />

@@ -9,7 +9,7 @@ import { Empty } from '../../../parts/states.tsx';
 import { asSentence, count, number, visible } from '../../../words/format.ts';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 
-/** At most so many counts are asked for. */
+/** At most so many counts are fetched. */
 const MAX_TRIED = 5;
 
 /** Nothing matches: names where the value is, and the condition without which most would. */

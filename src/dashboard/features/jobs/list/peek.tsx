@@ -32,7 +32,7 @@ export default function Peek({
   onMove: (step: 1 | -1) => void;
   onClose: () => void;
 }) {
-  const { asked, job } = useJobBeside(id);
+  const { result, job } = useJobBeside(id);
   const server = useServer();
   const view = useView();
   const { buttons, dialog } = useJobActions(job);
@@ -55,9 +55,9 @@ export default function Peek({
         </span>
       </header>
       <div className="in">
-        <Failure asked={asked} what="This job" />
+        <Failure result={result} what="This job" />
         {job === undefined || server === null ? (
-          asked.data === undefined ? (
+          result.data === undefined ? (
             <Skeleton />
           ) : (
             <p>This job is not kept any more.</p>

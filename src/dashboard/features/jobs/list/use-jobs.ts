@@ -17,18 +17,18 @@ const NEWS_MS = 5000;
 
 /** The rows of the page, their number, and how many new ones match. */
 export function useJobs(filter: JobsFilter, url: ListUrl) {
-  const isAsked = isValid(filter);
+  const isEnabled = isValid(filter);
   const key = { q: url.q, from: url.from, to: url.to };
   const page = useQuery({
     ...query(JobsPage, () => pageVariables(jobFilterOf(filter, url), url), {
       key: { ...key, order: url.order, after: url.after, before: url.before },
     }),
     ...keepOld,
-    enabled: isAsked,
+    enabled: isEnabled,
   });
   const rows = page.data?.jobs.nodes;
-  // The first rows are not kept waiting: what is counted is asked for after them.
-  const isCounted = isAsked && rows !== undefined;
+  // The first rows are not kept waiting: the counts are fetched after them.
+  const isCounted = isEnabled && rows !== undefined;
   const count = useQuery({
     ...query(JobsCount, () => ({ filter: jobFilterOf(filter, url), max: MAX_COUNT }), { key }),
     ...keepOld,
@@ -36,9 +36,9 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   });
   // Numbers of the former filter must not be read as those of this one.
   const all = count.isPlaceholderData ? null : (count.data?.count ?? null);
-  const asked = jobFilterOf(filter, url).states;
+  const result = jobFilterOf(filter, url).states;
   /** The state of all jobs that match, if the filter says so. */
-  const only = asked?.length === 1 && asked[0] !== 'DEAD' ? asked[0] : undefined;
+  const only = result?.length === 1 && result[0] !== 'DEAD' ? result[0] : undefined;
   const states = useQuery({
     ...query(
       JobsByState,
@@ -50,7 +50,7 @@ export function useJobs(filter: JobsFilter, url: ListUrl) {
   });
   const ofOne = only === undefined || all === null ? null : { [only]: all.count };
   const byState = only === undefined && !states.isPlaceholderData ? byStateOf(states.data) : ofOne;
-  const isSearching = isAsked && !page.isError && (rows === undefined || page.isPlaceholderData);
+  const isSearching = isEnabled && !page.isError && (rows === undefined || page.isPlaceholderData);
   const isCounting = isCounted && all === null && !count.isError;
   // The row of a replayed job has the outcome of its replay.
   const shown = rows?.flatMap(({ id, deadLetter }) => [id, deadLetter?.lastReplay?.id ?? []].flat()) ?? [];
@@ -78,7 +78,7 @@ function useNews(filter: JobsFilter, url: ListUrl, rows: readonly ListedJob[] | 
   const isPaused = useIsPaused();
   const isNewestPage = url.order === 'newest' && url.after === null && url.before === null && url.from === null;
   const newest = rows?.[0]?.createdAt;
-  const asked = useQuery({
+  const result = useQuery({
     ...query(
       JobsCount,
       () => {
@@ -96,5 +96,5 @@ function useNews(filter: JobsFilter, url: ListUrl, rows: readonly ListedJob[] | 
     initialData: { count: { count: 0, exact: true } },
     gcTime: 0,
   });
-  return isNewestPage ? asked.data.count : null;
+  return isNewestPage ? result.data.count : null;
 }

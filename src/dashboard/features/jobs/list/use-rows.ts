@@ -22,7 +22,7 @@ export function useFrozenRows(loaded: readonly ListedJob[] | undefined, page: st
     rows: loaded ?? [],
   });
   const [settle, setSettle] = useState(0);
-  /** Rows that were there when new ones were asked for; the next ones are shown whatever is held. */
+  /** Rows that were there when new ones were requested; the next ones are shown whatever is held. */
   const released = useRef<readonly ListedJob[] | null>(null);
 
   useEffect(() => {

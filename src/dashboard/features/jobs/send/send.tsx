@@ -38,19 +38,19 @@ export default function Send({ params: { name = '' } }: { params: Record<string,
 
 function PermittedSend({ name }: { name: string }) {
   // The form stays while another queue is read.
-  const asked = useQuery({ ...query(SendPage, { name }), ...keepOld });
-  const queue = asked.data?.queue;
-  if (queue === null && !asked.isPlaceholderData) return <GoneQueue name={name} />;
+  const result = useQuery({ ...query(SendPage, { name }), ...keepOld });
+  const queue = result.data?.queue;
+  if (queue === null && !result.isPlaceholderData) return <GoneQueue name={name} />;
   if (queue == null) {
     return (
       <Page title={`Send to ${name}`} crumbs={crumbsOf(name)} h1={invitation(name)}>
-        <Failure asked={asked} what="This queue" />
+        <Failure result={result} what="This queue" />
         <Skeleton lines={5} />
       </Page>
     );
   }
-  const names = asked.data?.queues.nodes.map((one) => one.name) ?? [];
-  return <LoadedSend chosen={name} queue={queue} names={names} asked={asked} />;
+  const names = result.data?.queues.nodes.map((one) => one.name) ?? [];
+  return <LoadedSend chosen={name} queue={queue} names={names} result={result} />;
 }
 
 const crumbsOf = (name: string) => [
@@ -66,7 +66,7 @@ interface Loaded {
   chosen: string;
   queue: SendQueue;
   names: readonly string[];
-  asked: Parameters<typeof Failure>[0]['asked'];
+  result: Parameters<typeof Failure>[0]['result'];
 }
 
 function LoadedSend(props: Loaded) {
@@ -78,13 +78,13 @@ function LoadedSend(props: Loaded) {
   useCommands([{ key: 'Escape', label: `Back to ${name}`, run: () => navigate(queuePath(name)), isOnlyKey: true }]);
   // The job that was sent last is still there when the person comes back.
   const shown = sent ?? (first === undefined ? null : { id: first.id, created: true });
-  const { job, asked: askedJob } = useJobBeside(shown?.id ?? null);
+  const { job, result: jobResult } = useJobBeside(shown?.id ?? null);
   const sentence = useSentence(name, shown, job);
   // The form stays the same component throughout, so that it keeps its fields and the focus.
   return (
     <Frame {...props} sentence={sentence} job={job} onSent={(shown) => setSent({ ...shown, queue: name })}>
       {shown === null && <Empty title="What comes back is shown here" icon="moving" />}
-      {shown !== null && <Failure asked={askedJob} what="The job" />}
+      {shown !== null && <Failure result={jobResult} what="The job" />}
       {shown !== null && job !== undefined && (
         <Result key={job.id} job={job} created={shown.created} isFresh={sent !== null} />
       )}
@@ -111,7 +111,7 @@ function Frame({
   chosen,
   queue,
   names,
-  asked,
+  result,
   sentence,
   job,
   onSent,
@@ -141,7 +141,7 @@ function Frame({
         </>
       }
     >
-      <Failure asked={asked} what="This queue" />
+      <Failure result={result} what="This queue" />
       <div className="cols send-cols">
         <SendForm chosen={chosen} queue={queue} names={names} onSent={onSent} hasSent={job !== undefined} />
         <div className="stack">

@@ -41,7 +41,7 @@ export default function QueueChanges({ params: { name = '' } }: { params: Record
   if (queue === undefined) {
     return (
       <Page title={`Changes of ${name}`} crumbs={crumbsOf(name)} h1={`Changes of ${name}`}>
-        <Failure asked={settings} what="This queue" />
+        <Failure result={settings} what="This queue" />
         <Skeleton lines={6} />
       </Page>
     );
@@ -61,18 +61,18 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
   const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useIsPaused();
-  const asked = useQuery({
+  const result = useQuery({
     ...query(QueueChangesQuery, { id, ...(before === null ? { first: PAGE, after } : { last: PAGE, before }) }),
     ...keepOld,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const [opened, setOpened] = useState<ChangeEntry | null>(null);
-  const list = asked.data?.auditLog;
+  const list = result.data?.auditLog;
   const newest = list?.nodes[0];
   const back = opened === null ? null : putBackOf(opened, queue);
   const refresh = () => {
     onChanged();
-    void asked.refetch();
+    void result.refetch();
   };
   return (
     <Page
@@ -91,11 +91,11 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
       }
       lead={`What was changed in ${name}, the newest first. Settings can be put back, secrets cannot.`}
     >
-      <Failure asked={asked} what="The changes" />
-      {list === undefined && asked.isLoading && <Skeleton lines={6} />}
+      <Failure result={result} what="The changes" />
+      {list === undefined && result.isLoading && <Skeleton lines={6} />}
       {list?.nodes.length === 0 && <Empty title="Nothing has been changed yet" icon="activity" />}
       {list !== undefined && list.nodes.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+        <div className={result.isPlaceholderData ? 'dim' : undefined}>
           <ol className="changelog">
             {list.nodes.map((entry) => (
               <Entry key={entry.id} entry={entry} queue={queue} onPutBack={() => setOpened(entry)} />

@@ -36,7 +36,7 @@ export function QueueList() {
   const search = params.get('q') ?? '';
   const after = params.get('after');
   const place = { search, after };
-  const { asked, page, states: all } = useQueues(place);
+  const { result, page, states: all } = useQueues(place);
   const conditions = conditionsOf(search);
   const states = conditions === null ? all : all.filter(({ condition }) => conditions.includes(condition));
   const span = useSpan();
@@ -48,7 +48,7 @@ export function QueueList() {
   const canTick = useMay('pauseQueues');
 
   // The rows of the last question must not be read as the answer to this one.
-  const isOld = asked.isPlaceholderData;
+  const isOld = result.isPlaceholderData;
   const h1 = page === undefined || isOld ? 'Queues' : headline();
   function headline() {
     const total = page?.totalCount ?? 0;
@@ -74,8 +74,8 @@ export function QueueList() {
         </>
       }
     >
-      <Failure asked={asked} what="The list of queues" />
-      <SearchField search={search} isWaiting={asked.isPlaceholderData} />
+      <Failure result={result} what="The list of queues" />
+      <SearchField search={search} isWaiting={result.isPlaceholderData} />
       {page === undefined && <Skeleton lines={6} />}
       {page !== undefined && states.length === 0 && <NoQueue search={search} />}
       {states.length > 0 && (

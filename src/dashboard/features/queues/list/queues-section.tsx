@@ -14,7 +14,7 @@ import type { ListedQueue, useTimelines } from './use-queues.ts';
 export function QueuesSection({
   states,
   span,
-  timelines: { asked, bars, then, deadCounts },
+  timelines: { result, bars, then, deadCounts },
   isHeld,
   rest = 0,
   title = 'All queues',
@@ -43,7 +43,7 @@ export function QueuesSection({
         </span>
         <DepthLegend className="end lo2" />
       </div>
-      <Failure asked={asked} what="The attempts over time" />
+      <Failure result={result} what="The attempts over time" />
       <QueueTable
         labelledBy="queues-h"
         states={calm.ids.flatMap((id) => byId.get(id) ?? [])}

@@ -7,6 +7,6 @@ import { typedReceiver } from '../../../filter/queue-search.ts';
 /** Hosts for the one that is being typed after `receiver:`. */
 export function useHosts(text: string): string[] {
   const typed = typedReceiver(useSettled(text));
-  const asked = useQuery({ ...query(SearchReceivers, { search: typed ?? '' }), ...keepOld, enabled: typed !== null });
-  return typed === null ? [] : (asked.data?.receivers.map(({ host }) => host) ?? []);
+  const result = useQuery({ ...query(SearchReceivers, { search: typed ?? '' }), ...keepOld, enabled: typed !== null });
+  return typed === null ? [] : (result.data?.receivers.map(({ host }) => host) ?? []);
 }

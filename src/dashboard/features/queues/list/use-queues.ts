@@ -55,21 +55,21 @@ export function useQueues({ search, after }: Place) {
   const isPaused = useIsPaused();
   const every = isPaused ? false : EVERY_MS;
   const variables = { first: PAGE, after, ...queueSearchOf(search), order: useOrder() };
-  const asked = useQuery({
+  const result = useQuery({
     ...query(QueuesPage, () => ({ ...variables, recent: new Date(recentStart(serverNow())).toISOString() }), {
       key: variables,
     }),
     placeholderData: keepPreviousData,
     refetchInterval: every,
   });
-  const page = asked.data?.queues;
+  const page = result.data?.queues;
   const queues = page?.nodes ?? [];
   useWatch({ allQueues: true });
-  useNewQueues(search === '' && page?.totalCount === queues.length ? queues : null, asked.refetch);
+  useNewQueues(search === '' && page?.totalCount === queues.length ? queues : null, result.refetch);
 
   const view = useView();
   // The counts are as old as the answer: a rate up to the present would sink from second to second.
-  const asOf = Date.parse(asked.data?.server.now ?? '');
+  const asOf = Date.parse(result.data?.server.now ?? '');
   const states = queues.map((queue): ListedQueue => {
     const flow = flowOf(queue.recent, asOf, queue.publishedLastMinute);
     return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.accepted };
@@ -81,7 +81,7 @@ export function useQueues({ search, after }: Place) {
     recent.failed += failed;
     recent.putOff += putOff;
   }
-  return { asked, page, states, recent, view };
+  return { result, page, states, recent, view };
 }
 
 /**
@@ -118,7 +118,7 @@ export interface Timelines {
 export function useTimelines(place: Place, span: Span) {
   const order = useOrder();
   const isPaused = useIsPaused();
-  const asked = useQuery({
+  const result = useQuery({
     ...timelinesQuery(place, order, span),
     placeholderData: keepPreviousData,
     refetchInterval: isPaused ? false : EVERY_MS,
@@ -130,10 +130,10 @@ export function useTimelines(place: Place, span: Span) {
     staleTime: AHEAD_MS / 2,
     refetchInterval: isPaused ? false : AHEAD_MS / 2,
   }).data?.bars;
-  const deaths = asked.data?.deaths;
+  const deaths = result.data?.deaths;
   /** How many died, by queue. */
   const deadCounts = useMemo((): DeadCounts | undefined => deaths && deadCountsOf(deaths), [deaths]);
-  return { asked, bars: asked.data?.bars, then, deaths, deadCounts };
+  return { result, bars: result.data?.bars, then, deaths, deadCounts };
 }
 
 /** @param shiftMs how long ago the time is that is read: 0 for the present one. Only that has deaths and changes */

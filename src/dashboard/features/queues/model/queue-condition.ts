@@ -41,7 +41,7 @@ export interface Flow {
    * when there may have been no queue.
    */
   isUnseen?: true;
-  /** When the last attempt ended, exactly; null if it was not asked for, or there is none. */
+  /** When the last attempt ended, exactly; null if it was not fetched, or there is none. */
   lastAt: string | null;
 }
 

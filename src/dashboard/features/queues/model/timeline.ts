@@ -65,7 +65,7 @@ const BUCKET_MS = RECENT_BUCKET_SECONDS * 1000;
 /** The flow is that of the present bucket; with the one before it, until so much of it has passed. */
 const LEAST_FLOW_MS = 60_000;
 /**
- * So many recent points are asked for: the two of the flow, one for a clock that is a little off,
+ * So many recent points are fetched: the two of the flow, one for a clock that is a little off,
  * and one more to see what is quiet.
  */
 export const RECENT_BUCKETS = 4;

@@ -2,7 +2,7 @@ import { Cause, ChangeEntry, JobRow, QueueNow } from '../../../schema/fragments.
 import { graphql, type ResultOf } from '../../../schema/graphql.ts';
 
 /**
- * A queue with its charts. What flows in the last minutes is asked for by itself only if the charts have longer spans.
+ * A queue with its charts. What flows in the last minutes is fetched by itself only if the charts have longer spans.
  * The number of dead letters is that of their groups.
  */
 export const QueuePage = graphql(
@@ -64,7 +64,7 @@ export const LatestJobs = graphql(
 export type LatestJob = ResultOf<typeof LatestJobs>['jobs']['nodes'][number];
 
 /**
- * Since when the warnings of a queue have been there. Asked for only if it has some:
+ * Since when the warnings of a queue have been there. QueryState for only if it has some:
  * the server reads a day of statistics.
  */
 export const WarningsSince = graphql(`

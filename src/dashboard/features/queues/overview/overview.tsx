@@ -40,12 +40,12 @@ export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
   const leave = () => {
     setFirstRun(false);
     // The first delivery is in the statistics by now.
-    void queues.asked.refetch();
+    void queues.result.refetch();
   };
   if (queues.page === undefined) {
     return (
       <Page title="Overview" crumbs={CRUMBS} h1="Overview">
-        <Failure asked={queues.asked} what="The list of queues" />
+        <Failure result={queues.result} what="The list of queues" />
         <Skeleton lines={6} />
       </Page>
     );
@@ -65,7 +65,7 @@ export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
 type Queues = ReturnType<typeof useQueues>;
 
 function WithQueues({
-  queues: { asked, states, recent, view },
+  queues: { result, states, recent, view },
   page,
 }: {
   queues: Queues;
@@ -124,7 +124,7 @@ function WithQueues({
         </>
       }
     >
-      <Failure asked={asked} what="The list of queues" />
+      <Failure result={result} what="The list of queues" />
       <div {...handlers}>
         <Problems
           troubles={[...new Set(shown.ids.flatMap((id) => byId.get(id) ?? []))]}

@@ -50,7 +50,7 @@ function ghostLine(ghost: Ghost | null, what: string, values: (ghost: Ghost) => 
  */
 export default function QueueCharts({
   queue,
-  page: { asked, flow, charts, bucketMs },
+  page: { result, flow, charts, bucketMs },
 }: {
   queue: QueueOfPage;
   page: ReturnType<typeof useQueue>;
@@ -77,7 +77,7 @@ export default function QueueCharts({
   if (charts === null) return null;
   const repeated = { bucketMs, ghost, marks: marks && { ...marks, isRepeated: true } };
   return (
-    <div className={asked.isPlaceholderData ? 'aging' : undefined}>
+    <div className={result.isPlaceholderData ? 'aging' : undefined}>
       <section className="sec">
         <FlowChart
           name={name}

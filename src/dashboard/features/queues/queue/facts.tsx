@@ -125,7 +125,7 @@ function Answers({ queue: { name, health } }: { queue: QueueOfPage }) {
   );
 }
 
-/** So many groups are asked for. If there are more, their sum is a lower bound. */
+/** So many groups are fetched. If there are more, their sum is a lower bound. */
 const MAX_GROUPS = 100;
 
 function DeadLetters({ queue: { name, deaths } }: { queue: QueueOfPage }) {

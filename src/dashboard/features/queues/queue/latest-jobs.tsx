@@ -17,13 +17,13 @@ import { LatestJobs as Latest, type LatestJob, type QueueOfPage } from '../opera
 /** The ten newest jobs. They change in place; new ones wait behind a button, as nothing moves under the pointer. */
 export function LatestJobs({ queue }: { queue: QueueOfPage }) {
   const { id, name } = queue;
-  const asked = useQuery(query(Latest, { id }));
-  const jobs = asked.data?.jobs.nodes;
+  const result = useQuery(query(Latest, { id }));
+  const jobs = result.data?.jobs.nodes;
   // The stream names the changed jobs of a queue, but not all of them if it is busy.
   const isBusy = (queue.inFlight ?? 0) >= BUSY;
   useWatch({ jobIds: isBusy ? (jobs?.map((job) => job.id) ?? []) : [] });
   const { news, forget } = useNews(id, jobs);
-  const show = () => void Promise.resolve(asked.refetch()).then(forget);
+  const show = () => void Promise.resolve(result.refetch()).then(forget);
   return (
     <section className="sec" aria-labelledby="latest">
       <div className="sec-head">
@@ -39,7 +39,7 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
           </button>
         )}
       </div>
-      <Failure asked={asked} what="The list of jobs" />
+      <Failure result={result} what="The list of jobs" />
       {jobs !== undefined && jobs.length === 0 && (
         <Empty title="No job has been published yet" icon="send">
           <p>

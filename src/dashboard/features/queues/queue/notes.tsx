@@ -59,12 +59,12 @@ export function QueueNotes({ queue, flow }: { queue: QueueOfPage; flow: Flow }) 
 
 /** A warning that is older than the server looks back has null. One that came just now may be missing. */
 function useWarningsSince(name: string, present: string): ReadonlyMap<string, string | null> {
-  const asked = useQuery({
+  const result = useQuery({
     ...query(WarningsSince, () => ({ name }), { key: { name, present } }),
     enabled: present !== '',
     refetchInterval: 60_000,
   });
-  return new Map(asked.data?.queue?.health?.warnings.map(({ warning, firstSeen }) => [warning, firstSeen]));
+  return new Map(result.data?.queue?.health?.warnings.map(({ warning, firstSeen }) => [warning, firstSeen]));
 }
 
 type Warning = NonNullable<QueueOfPage['health']>['warnings'][number]['warning'];

@@ -41,13 +41,13 @@ const ExamineDialog = late(() => import('./examine-receiver.tsx'));
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
   const page = useQueue(name, useSpan());
-  const { asked, queue } = page;
+  const { result, queue } = page;
   useEffect(() => void loadCharts(), []);
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
     return (
       <Page title={name} crumbs={crumbsOf(name)} h1={name}>
-        <Failure asked={asked} what="This queue" />
+        <Failure result={result} what="This queue" />
         <Skeleton lines={6} />
       </Page>
     );
@@ -72,7 +72,7 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
   return (
     <QueueHead queue={queue} flow={page.flow} onCheck={check} onExamine={examine}>
       {isExamining && <ExamineDialog queue={queue} onClose={() => setExamining(false)} />}
-      <Failure asked={page.asked} what="This queue" />
+      <Failure result={page.result} what="This queue" />
       <QueueNotes queue={queue} flow={page.flow} />
       <Facts queue={queue} />
       {/* The parts below the charts wait for them, so that they push nothing down. */}

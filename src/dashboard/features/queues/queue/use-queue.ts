@@ -10,7 +10,7 @@ import { QueuePage } from '../operations/queue.ts';
 
 const EVERY_MS = 30_000;
 
-/** A queue, its flow and its charts for a span. The stream has the queue; the rest is asked for again. */
+/** A queue, its flow and its charts for a span. The stream has the queue; the rest is fetched again. */
 export function useQueue(name: string, span: Span) {
   const isPaused = useIsPaused();
   const rangeMs = span.ms;
@@ -24,12 +24,12 @@ export function useQueue(name: string, span: Span) {
     recent: iso(recentStart(serverNow())),
     hasRecent: bucket !== RECENT_BUCKET_SECONDS,
   });
-  const asked = useQuery({
+  const result = useQuery({
     ...query(QueuePage, variables, { key: { name, window: span.id } }),
     ...keepOld,
     refetchInterval: isPaused ? false : EVERY_MS,
   });
-  const queue = asked.data?.queue;
+  const queue = result.data?.queue;
   const [timeline, recent] = [queue?.timeline, queue?.recent];
   const charts = useMemo(
     () => (timeline === undefined ? null : queueCharts(timeline, { now: serverNow(), bucketMs })),
@@ -40,5 +40,5 @@ export function useQueue(name: string, span: Span) {
     () => ({ ...flowOf(recent ?? timeline ?? [], serverNow(), publishedLastMinute), lastAt }),
     [recent, timeline, lastAt, publishedLastMinute],
   );
-  return { asked, queue, flow, charts, bucketMs };
+  return { result, queue, flow, charts, bucketMs };
 }

@@ -53,9 +53,9 @@ const CHANGES_MS = 400;
 export default function Receiver({ params }: { params: Record<string, string> }) {
   // The router leaves an encoded colon as it is.
   const host = (params.host ?? '').replace(/%3A/i, ':').toLowerCase();
-  const asked = useQuery({ ...query(ReceiverPage, { host }), refetchInterval: EVERY_MS });
+  const result = useQuery({ ...query(ReceiverPage, { host }), refetchInterval: EVERY_MS });
   useChanges();
-  const receiver = asked.data?.receiver;
+  const receiver = result.data?.receiver;
   const view = useView();
   const timeout = useWebhookTimeout();
   const h1 =
@@ -84,13 +84,13 @@ export default function Receiver({ params }: { params: Record<string, string> })
               choice={{ receiver: host }}
               chosen={receiver.queueCount}
               isLinked
-              onDone={() => void asked.refetch()}
+              onDone={() => void result.refetch()}
             />
           </>
         )
       }
     >
-      <Failure asked={asked} what="This receiver" />
+      <Failure result={result} what="This receiver" />
       {receiver === undefined && <Skeleton lines={6} />}
       {receiver === null && (
         <Empty title="Not the host of a queue’s webhook" icon="search">
@@ -193,7 +193,7 @@ function FactsAndQueues({ receiver }: { receiver: ReceiverOfPage }) {
   const { host, queueCount } = receiver;
   const [params] = useSearchParams();
   const place = { search: receiverWord(host), after: null };
-  const { asked, states } = useQueues(place);
+  const { result, states } = useQueues(place);
   const span = useSpan();
   const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
@@ -223,7 +223,7 @@ function FactsAndQueues({ receiver }: { receiver: ReceiverOfPage }) {
           <Spark timeline={all} then={allThen} span={span} />
         </section>
       )}
-      <Failure asked={asked} what="The list of its queues" />
+      <Failure result={result} what="The list of its queues" />
       <QueuesSection
         title="Its queues"
         states={worstFirst(states)}

@@ -32,14 +32,14 @@ const EVERY_MS = 60_000;
 export default function ReceiverList() {
   const [params] = useSearchParams();
   const after = params.get('after');
-  const asked = useQuery({ ...query(Receivers, { after }), refetchInterval: EVERY_MS });
-  const receivers = asked.data?.receivers;
+  const result = useQuery({ ...query(Receivers, { after }), refetchInterval: EVERY_MS });
+  const receivers = result.data?.receivers;
   const isLast = receivers !== undefined && receivers.length < PAGE;
   useWalk();
   const h1 = receivers === undefined ? 'Receivers' : headlineOfReceivers(receivers, isLast && after === null);
   return (
     <Page title={h1.replace(/\.$/, '')} crumbs={CRUMBS} h1={h1} lead={partText(useShell()?.queues.totalCount)}>
-      <Failure asked={asked} what="The list of receivers" />
+      <Failure result={result} what="The list of receivers" />
       {receivers === undefined && <Skeleton lines={6} />}
       {receivers?.length === 0 && (
         <Empty title="No receivers yet" icon="queues">

@@ -14,18 +14,18 @@ interface Props {
 }
 
 export function Breaker({ queue, onChanged }: Props) {
-  const [isAsked, setAsked] = useState(useLinked('breaker'));
+  const [isOpen, setOpen] = useState(useLinked('breaker'));
   const { breaker } = queue;
   return (
     <DangerRow
       id="breaker"
       title={breaker === null ? 'No breaker' : 'Breaker is on'}
       action={
-        <button type="button" className="btn" onClick={() => setAsked(true)}>
+        <button type="button" className="btn" onClick={() => setOpen(true)}>
           {breaker === null ? 'Set a breaker' : 'Change'}
         </button>
       }
-      dialog={isAsked && <BreakerDialog queue={queue} onChanged={onChanged} onClose={() => setAsked(false)} />}
+      dialog={isOpen && <BreakerDialog queue={queue} onChanged={onChanged} onClose={() => setOpen(false)} />}
     >
       {breakerLead(breaker)}
     </DangerRow>

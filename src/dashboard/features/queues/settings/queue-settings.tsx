@@ -36,18 +36,18 @@ const EVERY_MS = 15_000;
 
 /** Shows the settings of a queue, what an edit changes, and when. */
 export default function QueueSettings({ params: { name = '' } }: { params: Record<string, string> }) {
-  const asked = useQuery({ ...query(QueueSettingsQuery, { name }), refetchInterval: EVERY_MS });
-  const queue = asked.data?.queue;
+  const result = useQuery({ ...query(QueueSettingsQuery, { name }), refetchInterval: EVERY_MS });
+  const queue = result.data?.queue;
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
     return (
       <Page title={`Settings of ${name}`} crumbs={crumbsOf(name)} h1="Change a setting to see when it takes effect.">
-        <Failure asked={asked} what="The settings of this queue" />
+        <Failure result={result} what="The settings of this queue" />
         <Skeleton lines={6} />
       </Page>
     );
   }
-  return <Settings queue={queue} asked={asked} plan={asked.data?.account.plan ?? null} />;
+  return <Settings queue={queue} result={result} plan={result.data?.account.plan ?? null} />;
 }
 
 const crumbsOf = (name: string) => [
@@ -58,11 +58,11 @@ const crumbsOf = (name: string) => [
 
 function Settings({
   queue,
-  asked,
+  result,
   plan,
 }: {
   queue: QueueOfSettings;
-  asked: Parameters<typeof Failure>[0]['asked'];
+  result: Parameters<typeof Failure>[0]['result'];
   plan: { maxAttempts: number; maxDefers: number } | null;
 }) {
   const { id, name, concurrency, mode, ackTimeout, rateLimitMax, rateLimitWindow } = queue;
@@ -74,7 +74,7 @@ function Settings({
   useWatch({ queueIds: [id] });
   const settings = JSON.stringify([concurrency, mode, ackTimeout, rateLimitMax, rateLimitWindow]);
   const known = useRef(settings);
-  const { refetch } = asked;
+  const { refetch } = result;
   // The stream tells a part of a change.
   useEffect(() => {
     if (known.current !== settings) void refetch();
@@ -125,7 +125,7 @@ function Settings({
         </Link>
       }
     >
-      <Failure asked={asked} what="The settings of this queue" />
+      <Failure result={result} what="The settings of this queue" />
       <div className="cols settings-cols">
         <SettingsForm
           id={FORM}

@@ -44,7 +44,7 @@ export function SeveralButtons({
   onDone?: () => void;
 }) {
   const rights = useRights();
-  const [asked, setAsked] = useState<{ action: QueuesAction; choice: Choice } | null>(null);
+  const [question, setQuestion] = useState<{ action: QueuesAction; choice: Choice } | null>(null);
   const offered = QUEUES_ACTIONS.filter(
     (name) => (only ?? name) === name && NEEDS[name].every(({ mutation }) => may(rights, mutation)),
   );
@@ -54,7 +54,7 @@ export function SeveralButtons({
       const action = offered.find((one) => location.hash === `#${one}`);
       if (action === undefined) return;
       dropHash();
-      setAsked({ action, choice });
+      setQuestion({ action, choice });
     };
     ask();
     // From the palette on this page. On the way to another one, these buttons are gone by then.
@@ -75,23 +75,23 @@ export function SeveralButtons({
           key={action}
           type="button"
           className={`btn ${size}`.trim()}
-          onClick={() => setAsked({ action, choice })}
+          onClick={() => setQuestion({ action, choice })}
         >
           <Icon name={SEVERAL[action].icon} />
           {SEVERAL[action].button}
           {of !== '' && <span className="sr"> {of}</span>}
         </button>
       ))}
-      {asked !== null && (
+      {question !== null && (
         <SeveralDialog
-          {...asked}
+          {...question}
           chosen={chosen}
           names={names}
           onDone={() => {
-            setAsked(null);
+            setQuestion(null);
             onDone?.();
           }}
-          onClose={() => setAsked(null)}
+          onClose={() => setQuestion(null)}
         />
       )}
     </>

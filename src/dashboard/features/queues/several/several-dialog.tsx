@@ -47,12 +47,12 @@ export default function SeveralDialog({
 }) {
   const [draft, setDraft] = useState(NO_LIMITS);
   const { limits, problem } = limitsOf(draft);
-  const asked = useSettled(JSON.stringify(limits));
+  const settled = useSettled(JSON.stringify(limits));
   const isTyped = action !== 'limit' || limits !== null;
   const price = useQuery({
-    queryKey: ['Price', action, choice, asked],
-    queryFn: () => change(action, choice, JSON.parse(asked) as LimitsInput | null, true),
-    enabled: action !== 'limit' || asked !== 'null',
+    queryKey: ['Price', action, choice, settled],
+    queryFn: () => change(action, choice, JSON.parse(settled) as LimitsInput | null, true),
+    enabled: action !== 'limit' || settled !== 'null',
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnMount: false,
