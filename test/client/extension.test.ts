@@ -4,7 +4,12 @@ import { watchAttempt } from '../../src/client/webhook/attempt-signal.ts';
 import type { DeliveredJob } from '../../src/client/webhook/delivery.ts';
 import { createExtension } from '../../src/client/webhook/extend.ts';
 import { expressHandler, fetchHandler } from '../../src/client/webhook/index.ts';
-import { createJobCalls, type ExtendAnswer, type JobCalls } from '../../src/client/webhook/job-calls.ts';
+import {
+  createJobCalls,
+  createUrlCalls,
+  type ExtendAnswer,
+  type JobCalls,
+} from '../../src/client/webhook/job-calls.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -13,7 +18,7 @@ import { waitFor } from '../support/wait-for.ts';
 const job = { id: 'a'.repeat(24), attempt: 1 } as DeliveredJob<unknown>;
 const headers = new Headers();
 const extended: ExtendAnswer = { status: 200, body: { deadline: '2026-01-31T12:00:00.000Z' }, headers };
-const refusal = (status: 400 | 401 | 404 | 500 | 503, isOver = false): ExtendAnswer => ({
+const refusal = (status: 400 | 401 | 403 | 404 | 500 | 503, isOver = false): ExtendAnswer => ({
   status,
   body: { error: 'no' },
   headers,
@@ -25,6 +30,7 @@ const ACK_TIMEOUT_MS = 90;
 /** A heartbeat that gets these answers in turn, and then successes. */
 function startBeats(...answers: (ExtendAnswer | (() => Promise<never>))[]) {
   const timeouts: (number | undefined)[] = [];
+  const errors: Error[] = [];
   const calls = {
     get: () => Promise.reject(new Error('not asked')),
     extend: (_input: object, timeoutMs?: number) => {
@@ -39,12 +45,12 @@ function startBeats(...answers: (ExtendAnswer | (() => Promise<never>))[]) {
     watch.stop();
   });
   const ended = createExtension(calls, job, watch)
-    .beat(ACK_TIMEOUT_MS, stopped.signal, () => undefined)
+    .beat(ACK_TIMEOUT_MS, stopped.signal, (error) => errors.push(error))
     .then(
       () => 'ended',
       (error: unknown) => error,
     );
-  return { timeouts, watch, stopped, ended };
+  return { timeouts, errors, watch, stopped, ended };
 }
 
 describe('a heartbeat', () => {
@@ -65,12 +71,15 @@ describe('a heartbeat', () => {
     expect(timeouts).toHaveLength(2);
   });
 
-  it.each([refusal(400), refusal(401), refusal(404)])(
-    'tells a refusal of anything else, and leaves the attempt',
+  it.each([refusal(400), refusal(401), refusal(403), refusal(404)])(
+    'tells a refusal of anything else, and goes on',
     async (other) => {
-      const { watch, ended } = startBeats(other);
-      expect(await ended).toMatchObject({ name: 'JobferryApiError', status: other.status });
+      const { timeouts, errors, watch, stopped, ended } = startBeats(other);
+      await waitFor(() => timeouts.length >= 3, { message: 'the beats after the refusal' });
+      expect(errors).toMatchObject([{ name: 'JobferryApiError', status: other.status }]);
       expect(watch.signal.aborted).toBe(false);
+      stopped.abort();
+      expect(await ended).toBe('ended');
     },
   );
 });
@@ -112,6 +121,27 @@ describe('the answer to an extension', () => {
     const receiver = await openReceiver({ status, body: typeof body === 'string' ? body : JSON.stringify(body) });
     const calls = createJobCalls({ baseUrl: receiver.url, apiKey: 'k' }, job.id);
     expect(await calls.extend({ attempt: 1, seconds: 1, progress: undefined })).toMatchObject(expected);
+  });
+});
+
+describe('the answer to an extension by the report URL', () => {
+  it.each<[boolean, number, unknown]>([
+    [true, 400, { error: 'the job is completed, not awaiting_ack' }],
+    [true, 400, { error: 'the job is no longer awaiting_ack: a report or its timeout came first' }],
+    [true, 400, { error: 'the queue is not in ack mode' }],
+    [true, 400, { error: 'attempt 3 is over, attempt 4 is in flight' }],
+    [true, 404, { error: 'job not found' }],
+    [true, 404, { error: 'this report URL is not valid, or its time is over' }],
+    [false, 400, { error: 'seconds: Expected number, received string' }],
+    [false, 400, { error: 'Bad Request', statusCode: 400 }],
+    [false, 400, '<html>'],
+    [false, 404, '<html>'],
+    [false, 404, { error: 'not found' }],
+    [false, 401, { error: 'attempt 3 is over' }],
+  ])('says %s for isOver of a %d with %o', async (isOver, status, body) => {
+    const receiver = await openReceiver({ status, body: typeof body === 'string' ? body : JSON.stringify(body) });
+    const answer = await createUrlCalls(receiver.url, job.id).extend({ attempt: 1, seconds: 7, progress: undefined });
+    expect(answer).toMatchObject({ status, isOver });
   });
 });
 

@@ -110,6 +110,63 @@ describe('a heartbeat', () => {
     expect(seen.errors).toHaveLength(2);
   });
 
+  /** Answers that a service whose attempt still runs does not give, or only to a key that was revoked. */
+  const REFUSALS: [string, number, string | object][] = [
+    ['a 404 page', 404, '<html>nginx</html>'],
+    ['a 404 with an error', 404, { error: 'no such upstream' }],
+    ['a 401 page', 401, '<html>nginx</html>'],
+    ['a 403 page', 403, '<html>nginx</html>'],
+    ['a revoked key', 401, { error: 'missing or invalid API key' }],
+  ];
+
+  it.each(REFUSALS)('a heartbeat that gets %s tells it once, and the next one comes as usual', async (_what, ...no) => {
+    const [status, body] = no;
+    let refusals = 2;
+    const refusing: Respond = (url, sent) => {
+      if (!sent.includes('extendAck') || refusals === 0) return healthy(url, sent);
+      refusals -= 1;
+      return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status });
+    };
+    const seen = await deliver(21, endless, refusing);
+    await vi.advanceTimersByTimeAsync(7_100);
+    expect(seen).toMatchObject({ extensions: 1, errors: [{ name: 'JobferryApiError', status }] });
+    await vi.advanceTimersByTimeAsync(7_000);
+    expect(seen).toMatchObject({ extensions: 2, errors: [{}] });
+    await vi.advanceTimersByTimeAsync(49_000);
+    expect(seen).toEqual({ extensions: 9, errors: [expect.anything()], aborted: false });
+    refusals = 1;
+    await vi.advanceTimersByTimeAsync(7_000);
+    expect(seen).toMatchObject({ extensions: 10, errors: [{}, { status }], aborted: false });
+  });
+
+  it.each(REFUSALS)('a heartbeat that gets only %s ends when the known deadline has passed', async (_what, ...no) => {
+    const [status, body] = no;
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const seen = await deliver(21, endless, () => new Response(text, { status }));
+    await vi.advanceTimersByTimeAsync(21_100);
+    const late = { message: expect.stringContaining('no heartbeat was accepted'), cause: { status } };
+    expect(seen).toMatchObject({ extensions: 3, errors: [{ status }, late], aborted: false });
+    // No read of the job has returned it for five minutes.
+    await vi.advanceTimersByTimeAsync(320_000);
+    expect(seen).toMatchObject({ extensions: 3, errors: [{ status }, late], aborted: true });
+  });
+
+  it('a heartbeat that gets 500 is repeated sooner, and tells it only when the deadline has passed', async () => {
+    let isFailing = true;
+    const failing: Respond = (url, sent) =>
+      isFailing && sent.includes('extendAck')
+        ? Response.json({ error: 'internal error' }, { status: 500 })
+        : healthy(url, sent);
+    const seen = await deliver(24, endless, failing);
+    await vi.advanceTimersByTimeAsync(10_100);
+    expect(seen).toEqual({ extensions: 2, errors: [], aborted: false });
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(seen).toMatchObject({ extensions: 9, errors: [{ cause: { status: 500 } }], aborted: false });
+    isFailing = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(seen).toMatchObject({ extensions: 11, errors: [{}], aborted: false });
+  });
+
   it('a heartbeat that cannot be sent is an error at once', async () => {
     const broken = () => Promise.reject(new RangeError('no such option'));
     const seen = await deliver(10, endless, broken);

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Delivery, expressHandler } from '../../src/client/webhook/index.ts';
+import { createUrlCalls } from '../../src/client/webhook/job-calls.ts';
 import { signedReportText, unsignedReportUrl } from '../../src/domain/report-url.ts';
 import type { Api, ApiQueue } from '../support/api.ts';
 import { lastingPort } from '../support/lasting-port.ts';
@@ -81,6 +82,23 @@ describe.concurrent('a report URL', () => {
     expect(late).toMatchObject({ status: 400, body: { error: 'attempt 1 is over, attempt 2 is in flight' } });
     const second = String(receiver.requests[1]?.headers['x-jobferry-report-url']);
     expect((await post(`${second}/ack`)).status).toBe(200);
+  });
+
+  it('refuses an extension by texts from which the client knows that the attempt is over', async () => {
+    const { id, url, receiver, queue } = await awaiting();
+    const extend = async (to: string, seconds = 7) =>
+      createUrlCalls(to, id).extend({ attempt: 1, seconds, progress: undefined });
+    expect(await extend(url, -7)).toMatchObject({ status: 400, isOver: false });
+    await post(`${url}/nack`);
+    await waitFor(() => receiver.requests.length === 2, { message: 'the second attempt' });
+    await api.waitForStatus(id, 'awaiting_ack');
+    expect(await extend(url)).toMatchObject({ status: 400, isOver: true });
+    const second = String(receiver.requests[1]?.headers['x-jobferry-report-url']);
+    await post(`${second}/ack`);
+    expect(await extend(second)).toMatchObject({ status: 400, isOver: true });
+    expect(await extend(`${base}/report/x`)).toMatchObject({ status: 404, isOver: true });
+    await api.updateQueue(queue.id, { mode: 'standard' });
+    expect(await extend(second)).toMatchObject({ status: 400, isOver: true });
   });
 
   it('is refused when it is forged, of another job, or too old', async () => {

@@ -1,6 +1,6 @@
-import { RETRIED_STATUSES, sleep } from '../exchange.ts';
+import { sleep } from '../exchange.ts';
 import type { DeliveredJob } from './delivery.ts';
-import type { JobAnswer, JobCalls } from './job-calls.ts';
+import { type JobAnswer, type JobCalls, saysForbidden, saysOver } from './job-calls.ts';
 
 /** Pauses between the reads of a job whose ack deadline has passed. The service ends an attempt up to 1 s late. */
 const FIRST_PAUSE_MS = 250;
@@ -65,14 +65,17 @@ async function untilOver(
     await sleep(pauseMs, stopped, true);
     const answer = await calls.get().catch(() => null);
     stopped.throwIfAborted();
-    if (answer?.status === 403) throw new Error('the API key has no scope to read jobs');
-    if (answer !== null && !RETRIED_STATUSES.has(answer.status)) {
-      heardAt = performance.now();
-      if (!isAwaited(answer, attempt)) return;
-    } else if (performance.now() - heardAt >= SILENCE_MS) return;
+    if (answer !== null && saysForbidden(answer)) throw new Error('the API key has no scope to read jobs');
+    const isAwaited = answer === null ? null : isAwaitedIn(answer, attempt);
+    if (isAwaited === false) return;
+    if (isAwaited) heardAt = performance.now();
+    else if (performance.now() - heardAt >= SILENCE_MS) return;
   }
 }
 
-function isAwaited({ status, body }: JobAnswer, attempt: number): boolean {
-  return status === 200 && body.status === 'awaiting_ack' && body.attempts === attempt;
+/** Returns null for an answer that says nothing about the job: a failure, or the answer of a proxy. */
+function isAwaitedIn(answer: JobAnswer, attempt: number): boolean | null {
+  if (saysOver(answer)) return false;
+  if (answer.status !== 200 || typeof answer.body?.attempts !== 'number') return null;
+  return answer.body.status === 'awaiting_ack' && answer.body.attempts === attempt;
 }

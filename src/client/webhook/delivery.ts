@@ -31,9 +31,9 @@ export interface Delivery<Payload> {
   /**
    * Aborted when the attempt is over, because Jobferry then ignores the result. The handler reads the job when the ack
    * deadline that it knows has passed, and again every few seconds: an attempt that was extended elsewhere is not
-   * aborted. If the service returns no job for five minutes, the attempt counts as over. Never aborted in standard
-   * mode, or before a deadline is known: by the delivery's header `x-jobferry-ack-timeout`, the option `ackTimeout` or
-   * `extend`.
+   * aborted, and no error of a proxy ends the attempt. If no read returns the job for five minutes, the attempt counts
+   * as over. Never aborted in standard mode, or before a deadline is known: by the delivery's header
+   * `x-jobferry-ack-timeout`, the option `ackTimeout` or `extend`.
    */
   signal: AbortSignal;
   /** Reports success. Rejects with a `JobferryApiError` when this attempt is no longer `awaiting_ack`. */

@@ -17,12 +17,14 @@ export interface Extension {
   extend: Delivery<unknown>['extend'];
   /**
    * Extends the deadline whenever a third of `ackTimeoutMs` has passed, until `stopped` or until the attempt is over.
-   * After a failure it tries again sooner. Each request has to be answered before the next one is due.
-   * @param onLate receives an error when the deadline has passed without an extension, once until the next one that is
-   * accepted
-   * @throws JobferryApiError when the service refuses for another reason, such as a key without the scope `report`
+   * After a temporary failure it tries again sooner. Each request has to be answered before the next one is due. Any
+   * other refusal, such as the 404 of a proxy or a revoked key, ends the heartbeat only when the deadline that is known
+   * has passed.
+   * @param onError receives a refusal, and an error when the deadline has passed without an extension, each once until
+   * an extension is accepted
+   * @throws the error of a request that cannot be sent
    */
-  beat(ackTimeoutMs: number, stopped: AbortSignal, onLate: (error: Error) => void): Promise<void>;
+  beat(ackTimeoutMs: number, stopped: AbortSignal, onError: (error: Error) => void): Promise<void>;
 }
 
 /** The watch learns each new deadline, and that the attempt is over. */
@@ -48,28 +50,38 @@ export function createExtension(calls: JobCalls, job: DeliveredJob<unknown>, wat
       }
     },
 
-    async beat(ackTimeoutMs, stopped, onLate) {
+    async beat(ackTimeoutMs, stopped, onError) {
       const seconds = Math.min(ackTimeoutMs, DAY_MS) / 1000;
       const endsAt = performance.now() + DAY_MS;
       const beatMs = ackTimeoutMs / 3;
       let pauseMs = beatMs;
-      let isTold = false;
+      let isRefusalTold = false;
+      let isLateTold = false;
       while (performance.now() < endsAt) {
         await sleep(pauseMs, stopped, true).catch(() => undefined);
         if (stopped.aborted) return;
         const answer = await once(seconds, undefined, beatMs);
         if (stopped.aborted) return;
-        if (watch.isLate() && !isTold) {
-          isTold = true;
-          onLate(await lateError(answer));
+        const isLate = watch.isLate();
+        if (isLate && !isLateTold) {
+          isLateTold = true;
+          onError(await lateError(answer));
         }
         if (watch.signal.aborted) return;
-        if (isTemporary(answer)) pauseMs = Math.min(beatMs, Math.max(beatMs / 4, askedMs(answer)));
-        else {
-          await deadlineOf(answer);
-          pauseMs = beatMs;
-          isTold = false;
+        if (isTemporary(answer)) {
+          pauseMs = Math.min(beatMs, Math.max(beatMs / 4, askedMs(answer)));
+          continue;
         }
+        pauseMs = beatMs;
+        const refusal = await refusalIn(answer);
+        if (refusal === null) {
+          isRefusalTold = false;
+          isLateTold = false;
+          continue;
+        }
+        if (isLate) return;
+        if (!isRefusalTold) onError(refusal);
+        isRefusalTold = true;
       }
     },
   };
@@ -87,10 +99,18 @@ async function deadlineOf(answer: ExtendAnswer | Error): Promise<Date> {
   return unwrap(answer) as Promise<never>;
 }
 
+/** Returns the error of an answer; null if the extension was accepted. */
+function refusalIn(answer: ExtendAnswer | Error): Promise<Error | null> {
+  return deadlineOf(answer).then(
+    () => null,
+    (error: Error) => error,
+  );
+}
+
 /** @param answer to the last extension, which was not accepted */
 async function lateError(answer: ExtendAnswer | Error): Promise<Error> {
-  const cause = await deadlineOf(answer).catch((error: Error) => error);
-  const reason = cause instanceof Error ? `: ${cause.message}` : '';
+  const cause = await refusalIn(answer);
+  const reason = cause === null ? '' : `: ${cause.message}`;
   return new Error(`no heartbeat was accepted before the ack deadline${reason}`, { cause });
 }
 

@@ -11,7 +11,7 @@ export type JobAnswer = Awaited<ReturnType<JobferryClient['jobs']['get']>>;
 /** The answer of `extend`, as that of a route. */
 export type ExtendAnswer =
   | { status: 200; body: { deadline: string }; headers: Headers }
-  /** `isOver`: the service says that the attempt is over. A 404 without it may come from a proxy. */
+  /** `isOver`: the service says that the attempt is over. Any answer without it may come from a proxy. */
   | { status: 400 | 401 | 403 | 404 | 500 | 503; body: unknown; headers: Headers; isOver: boolean };
 
 export interface ExtendInput {
@@ -88,16 +88,29 @@ export function createUrlCalls(reportUrl: string, id: string): JobCalls {
     defer: (body) => report('defer', body),
     extend: async ({ seconds, progress }, timeoutMs) => {
       const { status, body, headers } = await call('extend', { seconds, progress }, timeoutMs);
-      const answer = { status, body, headers, isOver: isOver(status, body) } as ExtendAnswer;
+      const answer = { status, body, headers, isOver: saysOver({ status, body }) } as ExtendAnswer;
       return ofCall(answer, `extendAck(${id})`);
     },
   };
 }
 
-/** A 404 of something else, such as a proxy during a roll-out, does not say that the attempt is over. */
-function isOver(status: number, body: unknown): boolean {
+/** Texts of the refusals by which a route says that the job does not await the report on this attempt. */
+const OVER_TEXT = /awaiting_ack|not in ack mode|^attempt \d+ |^job not found$|^this report URL is not valid/;
+
+/** Whether a route refuses because the attempt is over. A proxy sends 400 and 404, too, such as during a roll-out. */
+export function saysOver({ status, body }: Pick<Received, 'status' | 'body'>): boolean {
+  return (status === 400 || status === 404) && OVER_TEXT.test(errorText(body));
+}
+
+/** Whether the service, and not a proxy, refuses because the API key lacks a scope. */
+export function saysForbidden({ status, body }: Pick<Received, 'status' | 'body'>): boolean {
+  return status === 403 && errorText(body).startsWith('this API key has no right');
+}
+
+/** Returns the message of a refusal; empty for the page of a proxy. */
+function errorText(body: unknown): string {
   const { error } = (typeof body === 'object' && body !== null ? body : {}) as { error?: unknown };
-  return status === 400 || (status === 404 && String(error).startsWith('this report URL is not valid'));
+  return typeof error === 'string' ? error : '';
 }
 
 /** REST has no route for it, because the contract has none. */

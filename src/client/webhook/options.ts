@@ -30,9 +30,10 @@ interface CommonOptions<Payload> {
   /**
    * Extends the ack deadline by `ackTimeout` whenever a third of it has passed, for as long as the function runs, but
    * for at most 24 hours. The queue's `ackTimeout` can then be short, and a job whose process has died is soon
-   * delivered again. If the service refuses because the attempt is over, `signal` is aborted. If the deadline passes
-   * without an extension, `onError` receives an error. Needs a key with the scopes `report` and `read`, or a report
-   * URL; used in ack mode only.
+   * delivered again. If the service refuses because the attempt is over, `signal` is aborted. Any other refusal, such
+   * as the 404 of a proxy or a revoked key, goes to `onError`, and the next extension follows as usual until the
+   * deadline has passed. If the deadline passes without an extension, `onError` receives an error. Needs a key with the
+   * scopes `report` and `read`, or a report URL; used in ack mode only.
    */
   heartbeat?: boolean | undefined;
   /**
