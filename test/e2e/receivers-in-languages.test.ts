@@ -221,6 +221,27 @@ describe.each(tested)('the page of $language.name', ({ language, path }) => {
     return () => receiver.end();
   });
 
+  const sign = (text: string) => createHmac('sha256', queue.signingSecret).update(text).digest('hex');
+
+  const reportUrl = (base: string, jobId: string, attempt: number) => {
+    const target = { jobId, queueId: queue.id, attempt, expiresAt: Date.now() + 60_000 };
+    const unsigned = unsignedReportUrl(base, target);
+    return `${unsigned}.${sign(`jobferry-report-url:${unsigned}`)}`;
+  };
+
+  /** Sends a delivery of ack mode. Returns the status of the answer. */
+  async function deliverJob(job: { id: string; to: string; ackTimeout: number; reportUrl: string }) {
+    const envelope = { id: job.id, queue: queue.name, payload: { to: job.to }, attempt: 1, maxAttempts: 1 };
+    const body = JSON.stringify({ ...envelope, createdAt: new Date().toISOString() });
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-signature': `sha256=${sign(body)}`,
+      'x-jobferry-ack-timeout': String(job.ackTimeout),
+      'x-jobferry-report-url': job.reportUrl,
+    };
+    return (await fetch(queue.webhookUrl, { method: 'POST', headers, body })).status;
+  }
+
   test(`the receiver in ${name} passes the examination`, async () => {
     const { examineReceiver } = await graphql.query(EXAMINE, { id: queue.id });
     const findings: { name: string; status: string }[] = examineReceiver.findings;
@@ -243,23 +264,8 @@ describe.each(tested)('the page of $language.name', ({ language, path }) => {
   test(`the receiver in ${name} reports to no URL that Jobferry has not signed for the attempt`, async () => {
     const reports = await openReceiver();
     const id = 'a'.repeat(24);
-    const sign = (text: string) => createHmac('sha256', queue.signingSecret).update(text).digest('hex');
-    const url = (jobId: string, attempt: number) => {
-      const target = { jobId, queueId: queue.id, attempt, expiresAt: Date.now() + 60_000 };
-      const unsigned = unsignedReportUrl(reports.url, target);
-      return `${unsigned}.${sign(`jobferry-report-url:${unsigned}`)}`;
-    };
-    const envelope = { id, queue: queue.name, payload: { to: 'ada' }, attempt: 1, maxAttempts: 1 };
-    const body = JSON.stringify({ ...envelope, createdAt: new Date().toISOString() });
-    const deliver = async (reportUrl: string) => {
-      const headers = {
-        'content-type': 'application/json',
-        'x-service-signature': `sha256=${sign(body)}`,
-        'x-jobferry-ack-timeout': '60',
-        'x-jobferry-report-url': reportUrl,
-      };
-      return (await fetch(queue.webhookUrl, { method: 'POST', headers, body })).status;
-    };
+    const url = (jobId: string, attempt: number) => reportUrl(reports.url, jobId, attempt);
+    const deliver = (to: string) => deliverJob({ id, to: 'ada', ackTimeout: 60, reportUrl: to });
     const forged = `${url(id, 1).slice(0, -64)}${'0'.repeat(64)}`;
     for (const wrong of ['', `${reports.url}/`, forged, url('b'.repeat(24), 1), url(id, 2)])
       expect(await deliver(wrong)).toBe(500);
@@ -267,6 +273,28 @@ describe.each(tested)('the page of $language.name', ({ language, path }) => {
     expect(await deliver(signed)).toBe(202);
     await waitFor(() => reports.requests.length > 0, { message: 'the report' });
     expect(reports.requests.map((request) => request.path)).toEqual([`${new URL(signed).pathname}/ack`]);
+  });
+
+  test(`the receiver in ${name} extends again before the deadline when an extension gets no answer`, async () => {
+    const unanswered = new Set<string>();
+    const reports = await openReceiver(({ path: at }) => {
+      if (!at.endsWith('/extend') || unanswered.has(at)) return { body: {} };
+      unanswered.add(at);
+      return new Promise(() => undefined);
+    });
+    const ids = Array.from('123456', (digit) => digit.repeat(24));
+    for (const id of ids) {
+      // The work takes as long as the ack timeout, so the report comes at the deadline.
+      const job = { id, to: 'slow', ackTimeout: 3, reportUrl: reportUrl(reports.url, id, 1) };
+      expect(await deliverJob(job)).toBe(202);
+    }
+    const sentFor = (id: string) => {
+      const paths = reports.requests.map((request) => request.path).filter((at) => at.includes(`/${id}.`));
+      return paths.map((at) => at.slice(at.lastIndexOf('/') + 1));
+    };
+    const isDone = () => ids.every((id) => sentFor(id).includes('ack'));
+    await waitFor(isDone, { message: 'the reports' });
+    for (const id of ids) expect(sentFor(id).slice(0, 2)).toEqual(['extend', 'extend']);
   });
 
   test(`a job is published, and received in ${name}`, async () => {
