@@ -127,15 +127,20 @@ describe('a noun that is the name of no path', () => {
   });
 });
 
-describe('punctuation behind words', () => {
+describe('punctuation around words', () => {
   it.each([
     ['order PO-88-3107?', ORDER],
     ['PO-88-3107?', ORDER],
     ['PO-88-3107.', ORDER],
+    ['#731', ID],
+    ['#731?', ID],
+    ['failed #731', `state:dead,retrying ${ID}`],
     ['customer: 731', ID],
     ['customer 731, failed', `${ID} state:dead,retrying`],
     ['failed: customer 731.', `state:dead,retrying ${ID}`],
     ['customer Eve Adams?', NAME],
+    ['failed, Eve Adams?', `state:dead,retrying ${NAME}`],
+    ['Eve Adams, failed.', `${NAME} state:dead,retrying`],
     ['eve.9@example.org, failed?', `${MAIL} state:dead,retrying`],
     ['failed ?', 'state:dead,retrying'],
   ])('is left out: %j is %s', (text, term) => expect(both(text)).toEqual([term, term]));

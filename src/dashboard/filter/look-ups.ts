@@ -20,9 +20,11 @@ export const isFiller = (word: string, queues: readonly string[]) =>
 /** Punctuation behind a word. */
 const MARKS = /[,?:.]+$/;
 
-/** A word without the punctuation behind it, unless it is a condition that is being typed. */
+/** A word without the punctuation behind it and `#` before a number, unless it is a condition that is being typed. */
 export function withoutMarks(table: Table, word: string): string {
-  return hasWord(table, word) || word.startsWith('payload.') ? word : word.replace(MARKS, '') || word;
+  return hasWord(table, word) || word.startsWith('payload.')
+    ? word
+    : word.replace(/^#(?=\d)/, '').replace(MARKS, '') || word;
 }
 
 /** Words that change the meaning of what follows: a filter that dropped them would find other jobs. */
@@ -95,7 +97,8 @@ export const MAX_WORDS = 4;
 /** How many words from a place on mean a time, a state, a queue or nothing. */
 function meantAt(table: Table, words: readonly string[], at: number, queues: readonly string[]): number {
   for (let length = MAX_WORDS; length > 0; length -= 1) {
-    const text = words.slice(at, at + length).join(' ');
+    const said = words.slice(at, at + length).map((word) => withoutMarks(table, word));
+    const text = said.join(' ');
     const isMeant = termFor(table, text.toLowerCase()) !== undefined || timeInWords(text, 0) !== null;
     if (isMeant || queues.includes(text) || isFiller(text, [])) return Math.min(length, words.length - at);
   }

@@ -35,8 +35,8 @@ export const isWordByForm = (value: string) => termsOf(value).length === 1 && is
 const LABELS = /^(#|№|ids?|no|nr|num|numbers?|names?|e?mails?)$/i;
 
 /**
- * The thing and the value in words such as `customer 42` or `order number A-7`; without a thing in `id 42`. Returns
- * null for other words.
+ * The thing and the value in words such as `customer 42` or `order number A-7`; without a thing in `id 42`.
+ * Returns null for other words.
  */
 export function pairIn(words: readonly string[]): Wanted | null {
   const [first = ''] = words;
@@ -66,15 +66,13 @@ export function asKnown(
   return isNoun(table, thing, queues) ? { thing: null, value } : null;
 }
 
-/** Words without the punctuation behind them, and as they are where a full stop may belong to one, as in `Acme Inc.` */
+/** Words without the punctuation behind them, and as they are if a full stop may be part of one: `Acme Inc.` */
 export function readingsOf(table: Table, words: readonly string[]): string[][] {
   const plain = words.map((word) => withoutMarks(table, word));
   return words.some((word, at) => word !== plain[at] && word.endsWith('.')) ? [plain, [...words]] : [plain];
 }
 
-/**
- * The text without punctuation behind its words. A single word with a colon or full stop may be the start of a path.
- */
+/** Text without punctuation behind its words. A single word with a colon or full stop may be the start of a path. */
 export function plainText(table: Table, text: string): string {
   const words = termsOf(text).map((word) => withoutMarks(table, word));
   const [only = ''] = words;
