@@ -26,7 +26,7 @@ export interface Tried {
   statusCode: number | null;
   error: string | null;
   /** The wait that the receiver asks for; null without one. */
-  askedMs: number | null;
+  retryAfterMs: number | null;
   /** Nothing was tried, and can be after this time; null if it was tried. */
   putOffMs: number | null;
 }
@@ -121,7 +121,7 @@ export class Channels {
     const { statusCode } = outcome;
     if (outcome.kind === 'accepted') return { ...failed(null), isSent: true, statusCode };
     if (outcome.kind !== 'backpressure') return { ...failed(outcome.error), statusCode };
-    return { ...failed(`HTTP ${statusCode}`), statusCode, askedMs: outcome.retryAfterMs };
+    return { ...failed(`HTTP ${statusCode}`), statusCode, retryAfterMs: outcome.retryAfterMs };
   }
 
   async #mail(
@@ -144,7 +144,7 @@ export class Channels {
 }
 
 function failed(error: string | null): Tried {
-  return { isSent: false, statusCode: null, error, askedMs: null, putOffMs: null };
+  return { isSent: false, statusCode: null, error, retryAfterMs: null, putOffMs: null };
 }
 
 function bytesOf(message: object): Buffer {

@@ -100,9 +100,9 @@ export class Notifier {
     const stillMine = (remainingMs: number) => performance.now() + remainingMs <= claimedAt + SEND_MS;
     const outcome = await this.#channels.send(notification, secret, stillMine);
     if (outcome === null) return null;
-    const { isSent, statusCode, error, askedMs, putOffMs } = outcome;
+    const { isSent, statusCode, error, retryAfterMs, putOffMs } = outcome;
     if (putOffMs !== null) return { isSent, retryMs: putOffMs, statusCode, error, isPutOff: true };
-    const retryMs = isSent ? null : nextAttemptMs(attempts, askedMs);
+    const retryMs = isSent ? null : nextAttemptMs(attempts, retryAfterMs);
     return { isSent, retryMs, statusCode, error };
   }
 }

@@ -40,8 +40,8 @@ export class JobferryApiError extends Error {
     // Answers of another client may have other headers.
     const header = (name: string) => (typeof headers?.get === 'function' ? headers.get(name) : null);
     this.requestId = header('x-request-id');
-    const asked = header('retry-after');
-    this.retryAfter = asked === null ? null : retryAfterMs(asked) / 1000;
+    const text = header('retry-after');
+    this.retryAfter = text === null ? null : retryAfterMs(text) / 1000;
   }
 }
 

@@ -38,6 +38,6 @@ export async function sendRepeatedly(
 
 /** Milliseconds until the retry; null when `Retry-After` is too long. */
 function pauseBefore(attempt: number, headers: Headers | null): number | null {
-  const asked = retryAfterMs(headers?.get('retry-after') ?? null);
-  return asked > MAX_RETRY_AFTER_MS ? null : Math.max(backoffMs(attempt), asked);
+  const leastMs = retryAfterMs(headers?.get('retry-after') ?? null);
+  return leastMs > MAX_RETRY_AFTER_MS ? null : Math.max(backoffMs(attempt), leastMs);
 }

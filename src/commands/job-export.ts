@@ -78,8 +78,8 @@ function portsOf(client: JobferryClient): Ports {
     ask: (operation, variables) => client.graphql(textOf(operation), variables as object),
     afterFailure: (error, failures) => {
       if (!mayPass(error)) return error instanceof JobferryApiError && error.status === 400 ? 'smaller' : 'end';
-      const asked = error instanceof JobferryApiError ? (error.retryAfter ?? 0) * 1000 : 0;
-      return Math.max(Math.min(RETRY.firstMs * 2 ** failures, RETRY.maxMs), asked);
+      const leastMs = error instanceof JobferryApiError ? (error.retryAfter ?? 0) * 1000 : 0;
+      return Math.max(Math.min(RETRY.firstMs * 2 ** failures, RETRY.maxMs), leastMs);
     },
     wait: (ms) => sleep(ms),
   };

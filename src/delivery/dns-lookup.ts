@@ -69,7 +69,7 @@ export function createDnsLookup({
   async function lookUp(hostname: string): Promise<LookupAddress[]> {
     const startedAt = performance.now();
     const query = () => queryNameServers(system.candidates(hostname), servers, times);
-    for (let isAskedAgain = false; ; isAskedAgain = true) {
+    for (let isRepeated = false; ; isRepeated = true) {
       try {
         const addresses = await query();
         workedAt = performance.now();
@@ -81,7 +81,7 @@ export function createDnsLookup({
           throw new NameLookupError(NO_NAME_SERVER);
         }
         // They work now, and they may have been silent when they were asked for this name.
-        if (isAskedAgain || noneWorkedAt < startedAt - times.limitMs) throw error;
+        if (isRepeated || noneWorkedAt < startedAt - times.limitMs) throw error;
       }
     }
   }

@@ -97,14 +97,14 @@ export const MAX_NOTIFICATION_ATTEMPTS = 10;
 const FIRST_WAIT_MS = 10_000;
 const MAX_WAIT_MS = 900_000;
 /** A receiver may ask for a longer wait, up to this. */
-const MAX_ASKED_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
  * Returns the wait before the next attempt; null after the last one.
- * @param attempts made so far @param askedMs the answer's Retry-After; null without one
+ * @param attempts made so far @param retryAfterMs the answer's Retry-After; null without one
  */
-export function nextAttemptMs(attempts: number, askedMs: number | null): number | null {
+export function nextAttemptMs(attempts: number, retryAfterMs: number | null): number | null {
   if (attempts >= MAX_NOTIFICATION_ATTEMPTS) return null;
   const wait = Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), MAX_WAIT_MS);
-  return Math.max(wait, Math.min(askedMs ?? 0, MAX_ASKED_MS));
+  return Math.max(wait, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 }

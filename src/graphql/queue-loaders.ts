@@ -150,8 +150,8 @@ async function read(source: Source, keys: readonly Key[]): Promise<unknown[]> {
     for (const queueId of queueIds) found.set(textOf({ queueId, of }), answerOf(queueId));
   };
   await Promise.all([
-    ...questionsOf(keys, charts).map(async ({ parts, charts: asked, queueIds }) => {
-      const recent = asked.flatMap((chart) => charts.get(JSON.stringify(chart))?.input ?? []);
+    ...questionsOf(keys, charts).map(async ({ parts, charts: wanted, queueIds }) => {
+      const recent = wanted.flatMap((chart) => charts.get(JSON.stringify(chart))?.input ?? []);
       const states = await orError(
         source.services.insight.states(source.account, queueIds, { parts: [...parts], recent }),
       );
@@ -162,7 +162,7 @@ async function read(source: Source, keys: readonly Key[]): Promise<unknown[]> {
       };
       for (const part of parts) note(queueIds, part, (id) => answerOf(id, (state) => state[part]));
       note(queueIds, 'holdJobs', (id) => answerOf(id, ({ holdJobs }) => holdJobs));
-      for (const [n, chart] of asked.entries())
+      for (const [n, chart] of wanted.entries())
         note(queueIds, chart, (id) => answerOf(id, (state) => state.recent[n] ?? null));
     }),
     ...[...charts.values()].map(async ({ chart, input, isRecent, queueIds }) => {
@@ -205,16 +205,16 @@ async function chartsOf({ server }: Source, keys: readonly Key[]): Promise<Map<s
 
 /** Groups queues of which the same is asked. */
 function questionsOf(keys: readonly Key[], charts: ReadonlyMap<string, ResolvedChart>): Question[] {
-  const asked = new Map<string, { parts: Set<Part>; charts: Map<string, Chart> }>();
+  const wanted = new Map<string, { parts: Set<Part>; charts: Map<string, Chart> }>();
   for (const { queueId, of } of keys) {
-    const ofQueue = asked.get(queueId) ?? { parts: new Set(), charts: new Map() };
+    const ofQueue = wanted.get(queueId) ?? { parts: new Set(), charts: new Map() };
     if (typeof of === 'string') ofQueue.parts.add(of === 'holdJobs' ? 'use' : of);
     else if (charts.get(JSON.stringify(of))?.isRecent === true) ofQueue.charts.set(JSON.stringify(of), of);
     else continue;
-    asked.set(queueId, ofQueue);
+    wanted.set(queueId, ofQueue);
   }
   const questions = new Map<string, Question>();
-  for (const [queueId, { parts, charts: recent }] of asked) {
+  for (const [queueId, { parts, charts: recent }] of wanted) {
     const key = [...[...parts].sort(), ...[...recent.keys()].sort()].join(' ');
     const question = questions.get(key) ?? { parts, charts: [...recent.values()], queueIds: [] };
     question.queueIds.push(queueId);

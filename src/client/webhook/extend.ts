@@ -44,7 +44,7 @@ export function createExtension(calls: JobCalls, job: DeliveredJob<unknown>, wat
     async extend(seconds, progress) {
       for (let attempt = 1; ; attempt += 1) {
         const answer = await once(seconds, progress);
-        const pauseMs = Math.max(backoffMs(attempt), askedMs(answer));
+        const pauseMs = Math.max(backoffMs(attempt), retryMsOf(answer));
         if (!isTemporary(answer) || attempt === TRIES || pauseMs > MAX_PAUSE_MS) return deadlineOf(answer);
         await sleep(pauseMs);
       }
@@ -55,33 +55,33 @@ export function createExtension(calls: JobCalls, job: DeliveredJob<unknown>, wat
       const endsAt = performance.now() + DAY_MS;
       const beatMs = ackTimeoutMs / 3;
       let pauseMs = beatMs;
-      let isRefusalTold = false;
-      let isLateTold = false;
+      let isRefusalReported = false;
+      let isLateReported = false;
       while (performance.now() < endsAt) {
         await sleep(pauseMs, stopped, true).catch(() => undefined);
         if (stopped.aborted) return;
         const answer = await once(seconds, undefined, beatMs);
         if (stopped.aborted) return;
         const isLate = watch.isLate();
-        if (isLate && !isLateTold) {
-          isLateTold = true;
+        if (isLate && !isLateReported) {
+          isLateReported = true;
           onError(await lateError(answer));
         }
         if (watch.signal.aborted) return;
         if (isTemporary(answer)) {
-          pauseMs = Math.min(beatMs, Math.max(beatMs / 4, askedMs(answer)));
+          pauseMs = Math.min(beatMs, Math.max(beatMs / 4, retryMsOf(answer)));
           continue;
         }
         pauseMs = beatMs;
         const refusal = await refusalIn(answer);
         if (refusal === null) {
-          isRefusalTold = false;
-          isLateTold = false;
+          isRefusalReported = false;
+          isLateReported = false;
           continue;
         }
         if (isLate) return;
-        if (!isRefusalTold) onError(refusal);
-        isRefusalTold = true;
+        if (!isRefusalReported) onError(refusal);
+        isRefusalReported = true;
       }
     },
   };
@@ -114,6 +114,6 @@ async function lateError(answer: ExtendAnswer | Error): Promise<Error> {
   return new Error(`no heartbeat was accepted before the ack deadline${reason}`, { cause });
 }
 
-function askedMs(answer: ExtendAnswer | Error): number {
+function retryMsOf(answer: ExtendAnswer | Error): number {
   return answer instanceof Error ? 0 : retryAfterMs(answer.headers.get('retry-after'));
 }

@@ -50,8 +50,8 @@ async function untilKnown(
     if (!isUnknown && (answer.status === 200 || round === 1)) return unwrap(answer);
 
     for (let poll = round; isUnknown; poll += 1) {
-      const asked = answer instanceof Error ? 0 : retryAfterMs(answer.headers.get('retry-after'));
-      const pauseMs = Math.max(backoffMs(poll), asked);
+      const leastMs = answer instanceof Error ? 0 : retryAfterMs(answer.headers.get('retry-after'));
+      const pauseMs = Math.max(backoffMs(poll), leastMs);
       if (performance.now() + pauseMs >= giveUpAt) return unwrapOrThrow(answer);
       await sleep(pauseMs);
       const seen = await calls.get().catch(unlessConnection);

@@ -197,13 +197,13 @@ export async function measuredQueues(
   accountId: string,
   rules: readonly MeasuredRule[],
 ): Promise<Measured[]> {
-  const asked = rules.map((rule) => ({ ...rule, counted: countedLetters(rule.threshold) }));
+  const measured = rules.map((rule) => ({ ...rule, counted: countedLetters(rule.threshold) }));
   const queues = await watchedQueues(db, accountId, rules);
-  const most = Math.max(...asked.map(({ counted }) => counted));
+  const most = Math.max(...measured.map(({ counted }) => counted));
   const atOnce = counts ? Math.max(1, Math.floor(COUNTED_AT_ONCE / most)) : queues.length;
   const found: Measured[] = [];
   for (let from = 0; from < queues.length; from += atOnce) {
-    const values = [accountId, JSON.stringify(asked), queues.slice(from, from + atOnce)];
+    const values = [accountId, JSON.stringify(measured), queues.slice(from, from + atOnce)];
     found.push(...(await db.query<Measured & Record<string, unknown>>(statement, values)));
   }
   return found;

@@ -2,7 +2,7 @@ import type { JobDocument } from '../../domain/job.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** An ack of one job. */
-export interface AskedAck {
+export interface AckRequest {
   id: string;
   accountId: string;
   /** The attempt that it is about; undefined: the one that is in flight. */
@@ -46,16 +46,16 @@ const ACK: Statement = { name: 'ack', text: 'select acked, coming from jobferry_
 /**
  * Completes, in one commit, those of the jobs whose ack is ordinary. Of several acks of a job only the first may be.
  */
-export async function ackJobs(db: Database, asked: readonly AskedAck[]): Promise<AckResult[]> {
-  const firsts = new Map<string, AskedAck>();
-  for (const ack of asked) if (!firsts.has(ack.id)) firsts.set(ack.id, ack);
+export async function ackJobs(db: Database, acks: readonly AckRequest[]): Promise<AckResult[]> {
+  const firsts = new Map<string, AckRequest>();
+  for (const ack of acks) if (!firsts.has(ack.id)) firsts.set(ack.id, ack);
   const row = await db.one<{ acked: AckedJson[] | null; coming: string[] | null }>(ACK, [
     JSON.stringify([...firsts.values()]),
     MAX_BYTES,
   ]);
   const results = new Map<string, AckResult>(row?.coming?.map((id) => [id, 'coming']));
   for (const job of row?.acked ?? []) results.set(job.id, { queueId: job.queueId, document: documentOf(db, job) });
-  return asked.map((ack) => (firsts.get(ack.id) === ack ? (results.get(ack.id) ?? 'unusual') : 'unusual'));
+  return acks.map((ack) => (firsts.get(ack.id) === ack ? (results.get(ack.id) ?? 'unusual') : 'unusual'));
 }
 
 function documentOf({ cipher }: Database, { queueId, code, payload, ...job }: AckedJson): JobDocument | null {

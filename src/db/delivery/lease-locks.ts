@@ -224,12 +224,12 @@ async function canNewSessionWrite(url: Address): Promise<boolean> {
   const limits = { connectionTimeoutMillis: NEW_SESSION_MS, query_timeout: NEW_SESSION_MS };
   const client = createClient(url, { application_name: 'jobferry', ...limits });
   client.on('error', () => undefined);
-  const asked = client
+  const connected = client
     .connect()
     .then(() => client.query<{ writable: boolean }>(WRITABLE.text))
     .then(({ rows }) => rows[0]?.writable === true)
     .catch(() => false);
-  const writable = await Promise.race([asked, sleep(NEW_SESSION_MS, false, { ref: false })]);
+  const writable = await Promise.race([connected, sleep(NEW_SESSION_MS, false, { ref: false })]);
   void client.end().catch(() => undefined);
   return writable;
 }

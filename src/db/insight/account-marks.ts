@@ -43,8 +43,8 @@ export async function accountMarks(
   accountId: string,
   lists: ReadonlySet<WatchedList>,
 ): Promise<AccountMarks> {
-  const asked = WATCHED_LISTS.map((list) => lists.has(list));
-  const row = await db.reading(accountId).one<AccountMarks & Record<string, unknown>>(MARKS, [accountId, ...asked]);
+  const wanted = WATCHED_LISTS.map((list) => lists.has(list));
+  const row = await db.reading(accountId).one<AccountMarks & Record<string, unknown>>(MARKS, [accountId, ...wanted]);
   if (row === null) throw new Error('the marks of an account returned no row');
   return row;
 }

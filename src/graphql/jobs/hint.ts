@@ -5,7 +5,7 @@ import { meantBy } from '../../domain/spelling.ts';
 import type { GraphQLContext } from '../context.ts';
 
 /** The members of a filter that may match nothing for a reason that is known; tags are as they were given. */
-type Asked = Pick<JobFilter, 'queueNames' | 'queueIds' | 'receivers' | 'payload'> & {
+type HintFilter = Pick<JobFilter, 'queueNames' | 'queueIds' | 'receivers' | 'payload'> & {
   queueTags?: readonly string[] | null | undefined;
 };
 
@@ -15,7 +15,7 @@ type Asked = Pick<JobFilter, 'queueNames' | 'queueIds' | 'receivers' | 'payload'
  */
 export async function hintOf(
   { services, account }: Pick<GraphQLContext, 'services' | 'account'>,
-  { queueNames = [], queueTags, receivers = [], ...filter }: Asked,
+  { queueNames = [], queueTags, receivers = [], ...filter }: HintFilter,
 ): Promise<string | null> {
   if (queueNames.length > 0) {
     const names = (await services.queues.list(account)).map(({ name }) => name);

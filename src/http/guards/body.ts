@@ -51,8 +51,8 @@ function readerOf(rule: 'required' | 'optional', maxBytes: number): RequestHandl
 }
 
 async function receiveBody(req: IncomingMessage, rule: BodyRule, maxBytes: number): Promise<Buffer> {
-  const isAsked = rule !== 'ignored' && rule !== 'lenient';
-  if (isAsked && announcesBody(req)) assertPlainJson(req);
+  const needsJson = rule !== 'ignored' && rule !== 'lenient';
+  if (needsJson && announcesBody(req)) assertPlainJson(req);
   return readBytes(req, maxBytes);
 }
 

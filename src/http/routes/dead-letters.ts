@@ -8,8 +8,8 @@ import type { RestServices } from './rest-services.ts';
 export function deadLetterRoutes(services: Pick<RestServices, 'deadLetters'>, log: Log) {
   return initServer().router(contract.deadLetters, {
     /** The spec gives `includeReplayed` no default; without it, replayed dead letters are listed too. */
-    list: async ({ params, query: { includeReplayed, ...asked }, res }) => {
-      const input = { ...asked, includeReplayed: includeReplayed ?? true };
+    list: async ({ params, query: { includeReplayed, ...slice }, res }) => {
+      const input = { ...slice, includeReplayed: includeReplayed ?? true };
       const page = await services.deadLetters.list(accountOf(res), params.id, input, () => res.destroyed);
       return { status: 200, body: pageBody(res, log, contract.deadLetters.list.responses[200], page) };
     },

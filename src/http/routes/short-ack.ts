@@ -19,7 +19,7 @@ const NO_BODY = Buffer.alloc(0);
 export function shortAck(parts: ShortParts): (full: RequestListener) => RequestListener {
   return shortWay(parts, {
     path: ROUTE.path,
-    asked: (req) => jobOf(req, parts.maxBodyBytes),
+    target: (req) => jobOf(req, parts.maxBodyBytes),
     may: mayReport,
     carryOut: (jobId, req, res) => carryOut(parts, jobId, req, res),
   });

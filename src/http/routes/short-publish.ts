@@ -21,7 +21,7 @@ type Parts = ShortParts & { turns: PublishTurns };
 export function shortPublish(parts: Parts): (full: RequestListener) => RequestListener {
   return shortWay(parts, {
     path: ROUTE.path,
-    asked: (req) => queueOf(req, parts.maxBodyBytes),
+    target: (req) => queueOf(req, parts.maxBodyBytes),
     may: mayPublish,
     receive: parts.turns.receive,
     carryOut: (queueName, req, res) => carryOut(parts, queueName, req, res),

@@ -21,17 +21,17 @@ export interface ShortParts {
   onChange: ((account: Account) => void) | undefined;
 }
 
-/** A route with a short way. `Asked` is what its path names. */
-interface ShortRoute<Asked> {
+/** A route with a short way. `Target` is what its path names. */
+interface ShortRoute<Target> {
   /** Pattern of its path. */
   path: string;
   /** @returns null if the request is another one, or unusual */
-  asked(req: IncomingMessage): Asked | null;
-  may(account: Account, asked: Asked): boolean;
+  target(req: IncomingMessage): Target | null;
+  may(account: Account, target: Target): boolean;
   /** The last step before the body is read. @returns false if it has refused the request */
   receive?(req: IncomingMessage, res: Answer): boolean;
   /** @throws what the full way would answer with an error */
-  carryOut(asked: Asked, req: IncomingMessage, res: Answer): Promise<'answered' | 'unusual body'>;
+  carryOut(target: Target, req: IncomingMessage, res: Answer): Promise<'answered' | 'unusual body'>;
 }
 
 /**
@@ -39,20 +39,20 @@ interface ShortRoute<Asked> {
  * (docs/decisions/0043). All other requests go the full way: untouched, or, if the body or an error shows it, from the
  * step that they have reached. So every refusal comes from the full way, and nothing is done twice.
  */
-export function shortWay<Asked>(
+export function shortWay<Target>(
   parts: ShortParts,
-  route: ShortRoute<Asked>,
+  route: ShortRoute<Target>,
 ): (full: RequestListener) => RequestListener {
   const { services, unread, countRequest, setCommonHeaders, onChange } = parts;
   return (full) => (req, res) => {
-    const asked = route.asked(req);
-    const key = asked === null ? undefined : keyIn(req);
+    const target = route.target(req);
+    const key = target === null ? undefined : keyIn(req);
     const account = key === undefined ? null : services.accounts.authenticated(key);
     const knownAt = performance.now();
     if (
-      asked === null ||
+      target === null ||
       account === null ||
-      !route.may(account, asked) ||
+      !route.may(account, target) ||
       !unread.hasRoom(account.id) ||
       // The last condition, because it counts the request if it allows it. Otherwise the full way may ask again.
       countRequest(account, knownAt) > 0
@@ -67,7 +67,7 @@ export function shortWay<Asked>(
     if (onChange !== undefined) onceAnswered(res, () => onChange(account));
     if (route.receive?.(req, answer) === false) return;
     route
-      .carryOut(asked, req, answer)
+      .carryOut(target, req, answer)
       .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
       .then((handedOver) => {
         if (handedOver === 'answered') return;

@@ -71,22 +71,22 @@ export function createBulkRequests(context: Context) {
     return { matched, selection: chosen.jobs === null ? chosen.filter : { jobs: chosen.jobs } };
   };
 
-  const matchedByCancel = async (account: Account, asked: JobFilter, all: boolean): Promise<Priced> => {
-    assertJobs(asked, all);
+  const matchedByCancel = async (account: Account, wanted: JobFilter, all: boolean): Promise<Priced> => {
+    assertJobs(wanted, all);
     const reading = db.reading(account.id);
-    const filter = await withQueuesOfReceivers(reading, account.id, asked);
+    const filter = await withQueuesOfReceivers(reading, account.id, wanted);
     const matched = await countCancellable(reading, { accountId: account.id, filter, periods });
     return { matched, selection: filter };
   };
 
   const matchedByRunNow = async (
     account: Account,
-    { filter: asked, all, ratePerSecond }: BulkRunNowInput,
+    { filter: wanted, all, ratePerSecond }: BulkRunNowInput,
   ): Promise<Priced> => {
-    assertJobs(asked, all);
+    assertJobs(wanted, all);
     assertRate(ratePerSecond);
     const reading = db.reading(account.id);
-    const filter = await withQueuesOfReceivers(reading, account.id, asked);
+    const filter = await withQueuesOfReceivers(reading, account.id, wanted);
     return { matched: await countPostponed(reading, { accountId: account.id, filter, periods }), selection: filter };
   };
 

@@ -97,8 +97,8 @@ export function createReplay(context: Context) {
      */
     async replayMany(account: Account, queueId: string, ids: string[] | 'all'): Promise<BulkReplayResult> {
       // A repeated id counts once. Text that is not an id is not sent to the database.
-      const asked = ids === 'all' ? [] : [...new Set(ids)];
-      const [possible, impossible] = [asked.filter(isId), asked.filter((id) => !isId(id))];
+      const unique = ids === 'all' ? [] : [...new Set(ids)];
+      const [possible, impossible] = [unique.filter(isId), unique.filter((id) => !isId(id))];
       const answer = await run(account, queueId, ids === 'all' ? null : possible, { single: false });
       const errors = [
         ...answer.skipped.map(({ id, reason }) => ({ id, error: SKIPPED[reason] })),

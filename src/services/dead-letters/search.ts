@@ -66,10 +66,10 @@ export function createDeadLetterSearch(
      */
     async search(
       account: Account,
-      asked: DeadLetterFilter,
+      wanted: DeadLetterFilter,
       { limit, after, before, inverted }: Slice,
     ): Promise<DeadLetterRow[]> {
-      const filter = matchable(asked);
+      const filter = matchable(wanted);
       if (filter === null) return [];
       // The list begins with the newest: entries after another one have smaller ids.
       const range = { before: after?.id, after: before?.id, ascending: inverted, limit };
@@ -80,8 +80,8 @@ export function createDeadLetterSearch(
      * Counts the matching dead letters, up to `max` (10 000 at most).
      * @throws JobferryError `invalid_request` (filter), `unavailable`
      */
-    async count(account: Account, asked: DeadLetterFilter, max: number): Promise<BoundedCount> {
-      const filter = matchable(asked);
+    async count(account: Account, wanted: DeadLetterFilter, max: number): Promise<BoundedCount> {
+      const filter = matchable(wanted);
       if (filter === null) return { count: 0, exact: true };
       const bound = Math.min(Math.max(Math.trunc(max), 0), MAX_COUNT);
       const found = await countDeadLetters(reading(account), scopeOf(account), filter, bound);
@@ -95,10 +95,10 @@ export function createDeadLetterSearch(
      */
     async errorGroups(
       account: Account,
-      asked: DeadLetterFilter,
+      wanted: DeadLetterFilter,
       options: GroupOptions,
     ): Promise<Map<string, ErrorGroup[]>> {
-      const filter = matchable(asked);
+      const filter = matchable(wanted);
       const rows = filter === null ? [] : await errorGroups(reading(account), scopeOf(account), filter, options);
       const groups = new Map<string, ErrorGroup[]>();
       for (const row of rows) {
@@ -114,10 +114,10 @@ export function createDeadLetterSearch(
      */
     async errorGroupsAcrossQueues(
       account: Account,
-      asked: DeadLetterFilter,
+      wanted: DeadLetterFilter,
       options: GroupOptions,
     ): Promise<ErrorGroup[]> {
-      const filter = matchable(asked);
+      const filter = matchable(wanted);
       if (filter === null) return [];
       const rows = await errorGroupsAcrossQueues(reading(account), scopeOf(account), filter, options);
       return rows.map(toErrorGroup);

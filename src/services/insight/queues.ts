@@ -129,16 +129,16 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     ): Promise<Map<string, QueueState>> {
       const charts = await Promise.all(recent.map(async (input) => ({ input, ...(await gridNow(input)) })));
       const counted = charts.find(({ input }) => input.published === true);
-      const asked = new Set<QueuePart>(parts.map(partOf));
-      if (charts.length > 0) asked.add('attempts');
-      if (counted !== undefined) asked.add('published');
+      const wanted = new Set<QueuePart>(parts.map(partOf));
+      if (charts.length > 0) wanted.add('attempts');
+      if (counted !== undefined) wanted.add('published');
       const ofChart = counted === undefined ? NO_SPANS : spansOf(counted.grid, counted.earliestMs);
       const ofMinute = parts.includes('publishedLastMinute') ? lastMinute(await recentDatabaseTime(db)) : NO_SPANS;
       const spans = {
         firstIds: [...ofMinute.firstIds, ...ofChart.firstIds],
         lastIds: [...ofMinute.lastIds, ...ofChart.lastIds],
       };
-      const queues = await read(account, queueIds, { parts: asked, names, spans });
+      const queues = await read(account, queueIds, { parts: wanted, names, spans });
       const ofHour = parts.includes('health') ? mapped(queues, ({ attempts }) => attempts) : new Map();
       const healths = await healthsOf(context, account, ofHour);
       return new Map(

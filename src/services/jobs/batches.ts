@@ -1,4 +1,4 @@
-import { type AckResult, type AskedAck, ackJobs, MAX_ACKS } from '../../db/delivery/ack.ts';
+import { type AckRequest, type AckResult, ackJobs, MAX_ACKS } from '../../db/delivery/ack.ts';
 import { type Settlement, settle } from '../../db/delivery/settle.ts';
 import { findJobs, type StoredJob } from '../../db/delivery/stored-job.ts';
 import { jobDocuments } from '../../db/jobs/documents.ts';
@@ -36,7 +36,7 @@ const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
 /** Bytes of payloads that one statement reads, and that the event loop handles in one turn. */
 const MAX_BYTES = 1024 * 1024;
 
-interface AskedDocument {
+interface DocumentRequest {
   id: string;
   /** Size of the payload; 0 while it is unknown. */
   bytes: number;
@@ -51,16 +51,16 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
     { ...BOUNDS, maxItems: 200 },
   );
   const documents = new Batcher(
-    async (asked: AskedDocument[]) => {
+    async (requests: DocumentRequest[]) => {
       // Documents of known size come first: all of them fit, however large the others are.
-      const [known, unknown] = [asked.filter(({ bytes }) => bytes > 0), asked.filter(({ bytes }) => bytes === 0)];
+      const [known, unknown] = [requests.filter(({ bytes }) => bytes > 0), requests.filter(({ bytes }) => bytes === 0)];
       const ids = [...new Set([...known, ...unknown].map(({ id }) => id))];
       const found = await jobDocuments(db, ids, periods, MAX_BYTES);
-      return asked.map(({ id }) => found.get(id) ?? null);
+      return requests.map(({ id }) => found.get(id) ?? null);
     },
     { ...BOUNDS, maxItems: 25, maxBytes: MAX_BYTES, sizeOf: ({ bytes }) => bytes },
   );
-  const acks = new Batcher<AskedAck, AckResult>((asked) => ackJobs(db, asked), { ...BOUNDS, maxItems: MAX_ACKS });
+  const acks = new Batcher<AckRequest, AckResult>((acks) => ackJobs(db, acks), { ...BOUNDS, maxItems: MAX_ACKS });
   const settlements = new Batcher<Settlement, boolean>((items) => settleEach(db, items), { ...BOUNDS, maxItems: 200 });
 
   return {
@@ -71,16 +71,16 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
     },
     async document(account, jobId) {
       const giveUpAt = performance.now() + BOUNDS.deadlineMs;
-      let asked: AskedDocument = { id: jobId, bytes: 0 };
+      let wanted: DocumentRequest = { id: jobId, bytes: 0 };
       for (;;) {
-        const found = await documents.add(account.id, asked, giveUpAt - performance.now());
+        const found = await documents.add(account.id, wanted, giveUpAt - performance.now());
         if (found === null) throw notFound('job');
         if ('document' in found) {
           if (found.accountId !== account.id) throw notFound('job');
           return found.document;
         }
         // The size is known now, so the next batch has room for the document.
-        asked = { id: jobId, bytes: found.bytes };
+        wanted = { id: jobId, bytes: found.bytes };
       }
     },
     settle: (account, settlement) => settlements.add(account.id, settlement),

@@ -93,8 +93,9 @@ export function createJobSearch(context: Pick<Context, 'db' | 'periods' | 'plans
       filter: JobFilter,
       limit: number,
     ): Promise<Map<string, Position[]>> {
-      const asked = filter.queueIds === undefined ? queueIds : queueIds.filter((id) => filter.queueIds?.includes(id));
-      const selection = { ...select(account, filter), filter: { ...filter, queueIds: asked } };
+      const selectedIds =
+        filter.queueIds === undefined ? queueIds : queueIds.filter((id) => filter.queueIds?.includes(id));
+      const selection = { ...select(account, filter), filter: { ...filter, queueIds: selectedIds } };
       return newestJobs(db, selection, Math.min(limit, MAX_PAGE));
     },
 

@@ -23,21 +23,21 @@ export class DueBound {
 
   /**
    * @param since as the claim had it
-   * @param askedAt when it was sent
+   * @param sentAt when it was sent
    * @returns milliseconds until the next claim can find something without an event, as `Claim.waitMs`
    */
-  claimed(since: number | null, askedAt: number, { jobs, waitMs }: Claim): number | null {
+  claimed(since: number | null, sentAt: number, { jobs, waitMs }: Claim): number | null {
     const last = jobs.at(-1);
     const isWhole = since === null || last === undefined;
-    if (isWhole) this.#lookedAt = askedAt;
+    if (isWhole) this.#lookedAt = sentAt;
     // Where more is due (0 ms), jobs whose lifetime has ended may be before it, and then jobs are not taken in order.
     this.#since = last === undefined || waitMs === 0 ? null : last.scheduledFor.getTime() - LATE_COMMIT_MS;
     return isWhole || waitMs === null ? waitMs : Math.min(waitMs, WHOLE_LOOK_MS);
   }
 
   /** A job that was claimed when it was published: no other was due. @param since as the statement had it */
-  published(since: number | null, askedAt: number, { scheduledFor }: ClaimedJob): void {
-    if (since === null) this.#lookedAt = askedAt;
+  published(since: number | null, sentAt: number, { scheduledFor }: ClaimedJob): void {
+    if (since === null) this.#lookedAt = sentAt;
     this.#since = scheduledFor.getTime() - LATE_COMMIT_MS;
   }
 }

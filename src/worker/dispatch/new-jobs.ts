@@ -46,11 +46,11 @@ export class NewJobs implements NewJobClaims {
     return this.#options.mayClaim();
   }
 
-  reserve(asked: readonly NewJobsOfQueue[]): Reservation | null {
+  reserve(wanted: readonly NewJobsOfQueue[]): Reservation | null {
     const { workerId, leaseMs, mayClaim, claims, stateOf } = this.#options;
     if (!mayClaim()) return null;
     const startedAt = thisMoment();
-    const queues = asked
+    const queues = wanted
       .filter((one) => this.#reserve(one))
       .sort((a, b) => (a.queueId < b.queueId ? -1 : 1))
       .map((one) => ({ ...one, since: stateOf(one.queueId).due.at(startedAt.monotonic) }));
