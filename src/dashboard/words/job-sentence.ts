@@ -1,7 +1,7 @@
+import { backoffMs } from '../../domain/backoff.ts';
 import { causeOf } from './cause.ts';
 import { lowerFirst, many, NONE, quote, seconds, span, time, took, type View } from './format.ts';
 import type { AttemptNow, JobNow, JobWhole } from './job.ts';
-import { backoffMs } from './job.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, sentences, type TimePiece, textOfPhrase } from './phrase.ts';
 import { wordOfJob } from './words.ts';
@@ -228,7 +228,8 @@ const hasSameAnswer = (a: AttemptNow, b: AttemptNow) => a.webhookStatusCode === 
 function whatFollows(job: JobWhole, next: number, which = 'the next one'): string {
   if (next >= job.maxAttempts) return 'If it fails, it is dead.';
   const too = job.attempts.some(({ status }) => status === 'FAILED') ? ' too' : '';
-  return `If ${which} fails${too}, it waits ${span(backoffMs(job.backoffType, job.backoffDelay, next))} more.`;
+  const type = job.backoffType === 'FIXED' ? 'fixed' : 'exponential';
+  return `If ${which} fails${too}, it waits ${span(backoffMs(type, job.backoffDelay, next, 0))} more.`;
 }
 
 /**

@@ -51,12 +51,6 @@ export function courseOf({ status, attemptsMade, deferCount, scheduledFor, waiti
   return [status, attemptsMade, deferCount, scheduledFor, waiting?.reason, ...replayed].join(' ');
 }
 
-/** Back-off without jitter before the retry after `failures` failures, in milliseconds; at most an hour. */
-export function backoffMs(type: JobWhole['backoffType'], delaySeconds: number, failures: number): number {
-  const seconds = type === 'FIXED' ? delaySeconds : Math.min(3600, delaySeconds * 2 ** (failures - 1));
-  return seconds * 1000;
-}
-
 /** The job with which a job is compared first: the one that it replays, or else its newest replay. */
 export const comparedFirst = (job: { replayOf: { id: string } | null; replays: readonly { id: string }[] }) =>
   job.replayOf?.id ?? job.replays.at(-1)?.id;
