@@ -21,7 +21,7 @@ export interface ChannelsParts {
 }
 
 /** The result of an attempt. */
-export interface Tried {
+interface Tried {
   isSent: boolean;
   statusCode: number | null;
   error: string | null;

@@ -7,7 +7,7 @@ const AT_ONCE = 8;
 /** Wait for the answer to QUIT; the mail is sent by then. */
 const GOODBYE_MS = 1000;
 
-export interface MailResult {
+interface MailResult {
   isSent: boolean;
   /** A word as for deliveries, or `SMTP 550`; null if all recipients were accepted. */
   error: string | null;

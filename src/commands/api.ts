@@ -16,7 +16,7 @@ import { printable } from './output.ts';
 import { urlOf } from './values.ts';
 
 /** Address and key of a Jobferry. */
-export interface ApiAddress {
+interface ApiAddress {
   url: string;
   apiKey: string;
 }

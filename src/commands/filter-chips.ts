@@ -9,7 +9,7 @@ import { isBare } from './filter-known.ts';
 /** The conditions of `--filter`. */
 
 /** Another option that stands for a condition, such as `--queue`. */
-export interface OptionTerm {
+interface OptionTerm {
   option: string;
   term: string;
 }

@@ -1,7 +1,7 @@
 import type { ShownAttempt, ShownJob } from '../db/operator/jobs.ts';
 
 /** The life of a job as events in the order of their time. */
-export interface LifeEvent {
+interface LifeEvent {
   at: Date;
   what: string;
 }

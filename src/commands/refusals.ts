@@ -32,7 +32,7 @@ export async function run(
 }
 
 /** The options of a command in a text, in place of fields of the API. */
-export function inOptions(
+function inOptions(
   command: Command,
   message: string,
   fields: Readonly<Record<string, readonly string[]>> = {},

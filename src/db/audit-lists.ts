@@ -10,7 +10,7 @@ const ENTRY = Prisma.sql`
   e.action, e.target_type as "targetType", e.target_id as "targetId", e.target_name as "targetName", e.before, e.after`;
 
 /** Which entries: their kinds, a range of ids (the end is not in it), and perhaps the actor. */
-export interface KindsOfEntries {
+interface KindsOfEntries {
   accountId: string;
   actions: readonly string[];
   actor: string | null;

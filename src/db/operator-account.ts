@@ -46,7 +46,7 @@ const GIVE: Statement = {
       from present`,
 };
 
-export interface RoleChange {
+interface RoleChange {
   /** Whether the account is suspended. Nothing was changed then. */
   isSuspended: boolean;
   /** Id of the account that had the role; null if none was marked, or nothing was changed. */

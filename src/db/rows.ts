@@ -13,7 +13,7 @@ export type DeadLetterRow = DeadLetter;
 
 type DateField<Row> = { [Name in keyof Row]-?: Date extends Row[Name] ? Name : never }[keyof Row];
 
-export interface RowShape<Row> {
+interface RowShape<Row> {
   fields: readonly (keyof Row & string)[];
   /** JSON has times as texts. */
   dates: Readonly<Record<DateField<Row>, true>>;

@@ -11,7 +11,7 @@ import { probeDue } from './queues/breaker.ts';
  */
 
 /** A row that its process does not renew is in force for so long, in milliseconds. */
-export const TUNNEL_LIFE_MS = 11_000;
+const TUNNEL_LIFE_MS = 11_000;
 /** A client that comes back again and again is audited so often. */
 const AUDIT_EVERY = `interval '1 hour'`;
 

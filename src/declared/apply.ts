@@ -7,7 +7,7 @@ export class QueuesFileError extends Error {
 }
 
 /** A queue that there is, with its settings under the names of the contract. */
-export interface PresentQueue {
+interface PresentQueue {
   readonly id: string;
   readonly name: string;
   readonly tags?: readonly string[] | undefined;

@@ -24,7 +24,7 @@ interface Source {
   secrets: readonly string[];
 }
 
-export interface QueuesFile {
+interface QueuesFile {
   queues: QueueDeclaration[];
   /** Their members as the file has them, for output. */
   written: Written[];

@@ -35,7 +35,7 @@ export interface WireClock {
 }
 
 /** `TravelPayload` of GraphQL. */
-export interface WireTravel {
+interface WireTravel {
   isSettled: boolean;
   passed: WireEvent[];
   clock: WireClock;

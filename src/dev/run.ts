@@ -31,7 +31,7 @@ const SWEEP_MS = 2000;
 /** Addresses of a developer's machine and of its containers. */
 const ALLOWED = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
 
-export interface DevOptions {
+interface DevOptions {
   /**
    * URLs that are separated by commas; null for a receiver of its own, which takes every delivery; empty for no queue.
    */
@@ -52,7 +52,7 @@ export interface Print {
   note(event: { type: string; queue?: string }, sentence: string): void;
 }
 
-export interface ReadyFacts {
+interface ReadyFacts {
   url: string;
   apiKey: string;
   /** In the order of the URLs. */
@@ -60,7 +60,7 @@ export interface ReadyFacts {
 }
 
 /** A running service, as the composition root starts it. */
-export interface RunningService {
+interface RunningService {
   url: string;
   signInLink(): Promise<string | null>;
   stop(): Promise<void>;

@@ -142,7 +142,7 @@ export const ALERT_LIMITS = {
 export type AlertRuleInput = Partial<Omit<AlertRuleSettings, 'target'>> & { target?: AlertTargetInput };
 
 /** Settings that were checked, with the new routing key of a target that has one. */
-export interface CheckedRule {
+interface CheckedRule {
   settings: AlertRuleSettings;
   routingKey: string | null;
 }

@@ -34,13 +34,13 @@ export interface AlertTargetInput {
     | undefined;
 }
 
-export interface TargetInput {
+interface TargetInput {
   webhookUrl?: string | undefined;
   format?: AlertFormat | undefined;
   target?: AlertTargetInput | undefined;
 }
 
-export interface ChosenTarget extends TargetSettings {
+interface ChosenTarget extends TargetSettings {
   /** A new routing key; null if there is none. */
   routingKey: string | null;
 }

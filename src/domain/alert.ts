@@ -42,7 +42,7 @@ export type AlertChange =
 /** A condition that comes back within this time is the same alert, also for a rule that fires at once. */
 const MIN_CLEAR_MS = 60_000;
 
-export interface Evaluation {
+interface Evaluation {
   nowMs: number;
   forSeconds: number;
   /** Alerts of the rule that have not ended. */

@@ -22,7 +22,7 @@ const MOST = { direct: { api: 23, worker: 24 }, pooled: { api: 1, worker: 8 } };
 const FULL = 0.8;
 
 /** @returns how many connections the processes can need together */
-export function connectionsNeeded(processes: readonly Pick<RunningProcess, 'role'>[], isPooled: boolean): number {
+function connectionsNeeded(processes: readonly Pick<RunningProcess, 'role'>[], isPooled: boolean): number {
   const { api, worker } = MOST[isPooled ? 'pooled' : 'direct'];
   return processes.reduce((sum, { role }) => sum + (role === 'api' ? api : worker), 0);
 }

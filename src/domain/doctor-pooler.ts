@@ -1,6 +1,6 @@
 import type { Finding } from './doctor.ts';
 
-export type PoolMode = 'session' | 'transaction' | 'statement';
+type PoolMode = 'session' | 'transaction' | 'statement';
 
 export interface PoolerFacts {
   /** Whether DIRECT_DATABASE_URL is set. */

@@ -16,7 +16,7 @@ export interface SnapshotHolder {
   ids: number | null;
 }
 
-export interface SnapshotFacts {
+interface SnapshotFacts {
   holders: readonly SnapshotHolder[];
   /** Dead and live rows of all tables. */
   dead: number;

@@ -14,12 +14,6 @@ export function bucketOf(ms: number): number {
   return Math.floor(BUCKETS_PER_DOUBLING * Math.log2(Math.max(ms, 1)) + ROUNDING);
 }
 
-export function histogramOf(values: Iterable<number>): Histogram {
-  const counts: number[] = [];
-  for (const value of values) increase(counts, bucketOf(value), 1);
-  return counts;
-}
-
 export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
   const counts: number[] = [];
   for (const histogram of histograms) {

@@ -10,7 +10,7 @@ type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'c
  * Returns the index up to which a text that is not JSON could be the beginning of JSON. The message of `JSON.parse` has
  * no position in some versions of Node, and quotes the text.
  */
-export function endOfJsonIn(text: string): number {
+function endOfJsonIn(text: string): number {
   const ends: string[] = [];
   let expected: Expected = 'value';
   for (let at = matchAt(SPACE, text, 0); ; at = matchAt(SPACE, text, at)) {

@@ -4,7 +4,7 @@ import { ANY, formatPath, isIndex, type PathStep, parsePath, pathsOf, valuesAt }
 type Test = Extract<PayloadCondition, { kind: 'test' }>;
 
 /** Calls `visit` with each payload of a sample. The caller may let other work run between two calls. */
-export type EachPayload = (visit: (payload: unknown) => void) => Promise<void>;
+type EachPayload = (visit: (payload: unknown) => void) => Promise<void>;
 
 /**
  * Returns why a payload condition may match nothing: a path that no sampled payload has, with the most similar path

@@ -44,7 +44,7 @@ export function planNamed(plans: PlanTable, name: string): Plan {
  * Returns the plan for an account whose plan is not in the table, for example after an operator renamed one. Each limit
  * is the lowest that any plan has, so the account's jobs continue and the account gains nothing.
  */
-export function strictestPlan(plans: PlanTable): Plan {
+function strictestPlan(plans: PlanTable): Plan {
   const all = Object.values(plans);
   const least = (limits: (number | null)[]): number => Math.min(...limits.filter((limit) => limit !== null));
   const orNone = (limits: (number | null)[]) => (limits.every((limit) => limit === null) ? null : least(limits));

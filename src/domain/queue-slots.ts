@@ -3,7 +3,7 @@
  * and alerts share, so that they never tell different stories.
  */
 
-export interface SlotsInUse {
+interface SlotsInUse {
   /** Jobs that are processing or awaiting_ack. */
   inFlight: number;
   /** Those of them whose report is awaited. */

@@ -1,7 +1,7 @@
 /** The line of code that fixes a receiver, in the framework that its answers name. */
 
 /** A problem that a line of code can fix. */
-export type Fixable = 'raw body' | 'body size';
+type Fixable = 'raw body' | 'body size';
 
 interface Framework {
   name: string;

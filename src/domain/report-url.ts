@@ -5,7 +5,7 @@ export const REPORT_PATH = 'report';
 export const REPORT_URL_MS = 7 * 86_400_000;
 
 /** The facts that a report URL names. */
-export interface ReportTarget {
+interface ReportTarget {
   jobId: string;
   queueId: string;
   attempt: number;

@@ -60,7 +60,7 @@ function isTracestate(text: string): boolean {
 }
 
 /** The parts of a stored trace context. */
-export interface TraceParts {
+interface TraceParts {
   traceId: string;
   /** Id of the span that the next one has as its parent. */
   spanId: string;

@@ -1,7 +1,7 @@
 import type { QueueHealth } from './health.ts';
 
 /** The facts by which queues are ordered by trouble. */
-export interface TroubleFacts {
+interface TroubleFacts {
   paused: boolean;
   /** Whether the queue is held, or its probe is in flight. */
   held: boolean;

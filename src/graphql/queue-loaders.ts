@@ -11,7 +11,7 @@ import type { Selection } from './selection.ts';
 import { type TimelineArgs, toTimeline } from './timeline-range.ts';
 
 /** Loads one value of each queue, of live queues of the account only. */
-export interface LoaderByQueue<Value> {
+interface LoaderByQueue<Value> {
   load(queueId: string): Promise<Value>;
   loadMany(queueIds: readonly string[]): Promise<(Value | Error)[]>;
 }

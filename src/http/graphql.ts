@@ -14,7 +14,7 @@ import { requestIdOf } from './server/request-id.ts';
 const PACE = { items: 4, ms: 2 };
 
 /** The client of a GraphQL request. */
-export interface GraphQLCaller {
+interface GraphQLCaller {
   client: SignedIn;
   /** False if the buffered data for the account's clients takes all its room. */
   hasRoom: () => boolean;

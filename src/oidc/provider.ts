@@ -52,7 +52,7 @@ export interface PendingSignIn {
   verifier: string;
 }
 
-export interface ProviderSettings {
+interface ProviderSettings {
   issuer: URL;
   clientId: string;
   /** Undefined for a public client. */

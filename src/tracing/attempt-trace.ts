@@ -13,7 +13,7 @@ import { parsedUrl } from '../domain/parsed-url.ts';
 import { operation, traceIn, Work } from './span.ts';
 
 /** How a delivery ended. */
-export interface DeliveryEnd {
+interface DeliveryEnd {
   outcome: 'accepted' | 'backpressure' | 'failed' | 'unsent' | 'abandoned';
   /** Status code of the answer; null without an answer. */
   statusCode: number | null;

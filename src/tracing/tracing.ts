@@ -26,7 +26,7 @@ export interface TracedPublish {
 }
 
 /** The reports of a client that end an attempt. */
-export type ReportName = 'ack' | 'nack' | 'defer';
+type ReportName = 'ack' | 'nack' | 'defer';
 
 /**
  * Makes the spans of this process, if its operator has loaded an OpenTelemetry SDK. A span gets its parent as an

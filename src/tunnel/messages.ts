@@ -7,7 +7,7 @@ export const CHANNEL = 'jobferry_tunnel';
 /** A tunnel was opened or ended: read again which queues have one. */
 export const CHANGED = 'changed';
 
-export type TunnelMessage =
+type TunnelMessage =
   | { accountId: string; tunnelId: string; answers: TunnelAnswer[] }
   | { accountId: string; tunnelId: string; answers?: undefined };
 

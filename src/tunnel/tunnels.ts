@@ -30,12 +30,12 @@ const SOON_MS = 100;
 const REMOTE = { most: 1000, knownMs: 1000 };
 
 /** The part of a worker that delivers into tunnels. */
-export interface TunnelWorker {
+interface TunnelWorker {
   wake(queueId: string): void;
   stop(): Promise<void>;
 }
 
-export interface TunnelsOptions extends TunnelSettings {
+interface TunnelsOptions extends TunnelSettings {
   db: Database;
   /** The process's listener, not yet started. */
   listener: Listener;

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { indexAttempts, rollUp } from '../../src/db/insight/statistics.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
-import { histogramOf, mergeHistograms } from '../../src/domain/histogram.ts';
+import { mergeHistograms } from '../../src/domain/histogram.ts';
 import { connect } from '../support/database.ts';
 import {
   DELIVERED,
@@ -15,6 +15,7 @@ import {
   type TestQueue,
   takeOverClock,
 } from '../support/database-fixture.ts';
+import { histogramOf } from '../support/histogram.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

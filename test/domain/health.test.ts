@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { adviceOf, healthOf } from '../../src/domain/health.ts';
-import { histogramOf } from '../../src/domain/histogram.ts';
 import { type AttemptTotals, NO_ATTEMPTS } from '../../src/domain/statistics.ts';
 import { warningRange, warningStarts } from '../../src/domain/warning-starts.ts';
+import { histogramOf } from '../support/histogram.ts';
 
 const TIMEOUT_MS = 15_000;
 

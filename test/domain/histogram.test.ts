@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bucketOf, histogramOf, mergeHistograms, percentile, percentilesOf } from '../../src/domain/histogram.ts';
+import { bucketOf, mergeHistograms, percentile, percentilesOf } from '../../src/domain/histogram.ts';
+import { histogramOf } from '../support/histogram.ts';
 
 const duration = fc.oneof(fc.nat(20), fc.nat(20_000), fc.nat(2 ** 31 - 1));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { histogramOf } from '../../src/domain/histogram.ts';
 import { type AttemptTotals, NO_ATTEMPTS, sumOf, timelineGrid, timelineOf } from '../../src/domain/statistics.ts';
+import { histogramOf } from '../support/histogram.ts';
 import { HOUR, NOW } from '../support/job-states.ts';
 
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { liveQueueIds } from '../../src/db/insight/queues.ts';
 import { totalStats } from '../../src/db/insight/statistics.ts';
 import { liveQueues } from '../../src/db/queues/live.ts';
-import { histogramOf, percentilesOf } from '../../src/domain/histogram.ts';
+import { percentilesOf } from '../../src/domain/histogram.ts';
 import {
   type TimelineGrid,
   type TimelinePoint,
@@ -21,6 +21,7 @@ import {
   type TestQueue,
   takeOverClock,
 } from '../support/database-fixture.ts';
+import { histogramOf } from '../support/histogram.ts';
 import { createRandom, type Insight, openInsight } from '../support/insight.ts';
 import { waitFor } from '../support/wait-for.ts';
 

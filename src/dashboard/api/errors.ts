@@ -3,7 +3,7 @@
  * again. `busy`: the server or a limit says to try later. `server`: the server failed. `network`: there was no answer.
  * `version`: a process of another version answered, as during a rolling upgrade.
  */
-export type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network' | 'version';
+type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network' | 'version';
 
 /** The answer to an action did not come. */
 export const LOST = 'No answer came. The change may have been applied.';

@@ -8,7 +8,7 @@ import { timeInWords } from './time-in-words.ts';
 /** Questions to the server about a text that is being typed into a filter box. */
 
 /** A thing and its number, such as `customer 42`: the paths in which a name is that thing, or its id. */
-export const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
+const THING = /^(\p{L}[\p{L}\d_.-]*)[ #]+(\S.*)$/u;
 
 /** Words of a question that mean nothing to a filter, and punctuation. */
 const FILLERS =
@@ -73,7 +73,7 @@ export function lookUpsFor(
 export const hasWord = (table: Table, text: string) =>
   rowOf(table, text.match(/^[-!]?([a-z]+):/)?.[1] ?? '') !== undefined;
 
-export function isCondition(table: Table, term: string): boolean {
+function isCondition(table: Table, term: string): boolean {
   const [, word = '', mark] = term.match(/^([a-z]+)([:.])./) ?? [];
   const row = rowOf(table, word);
   return row !== undefined && (row.kind.mark ?? ':') === mark;

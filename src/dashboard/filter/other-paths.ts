@@ -2,7 +2,7 @@ import { JOBS, type JobsFilter } from './jobs.ts';
 import { conditionsFor, type KnownPath } from './values.ts';
 
 /** The filter with the value at another path. */
-export interface OtherPath {
+interface OtherPath {
   value: string;
   path: string;
   filter: JobsFilter;

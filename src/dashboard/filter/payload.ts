@@ -19,7 +19,7 @@ const OPS = {
 export type PayloadOp = (typeof OPS)[keyof typeof OPS]['op'];
 
 /** With EQ, several values are "or". EXISTS has none, all others have one. */
-export interface PayloadTest {
+interface PayloadTest {
   path: string;
   op: PayloadOp;
   values: readonly Scalar[];

@@ -5,7 +5,7 @@ import { isMisspelt } from '../../domain/spelling.ts';
  * text is a part of the name or of the address. `is:stuck` has the queues in a condition: the page selects them, as it
  * alone knows conditions.
  */
-export interface QueueSearch {
+interface QueueSearch {
   search: string | null;
   /** At least one of them; null if none is wanted. */
   tags: string[] | null;

@@ -3,7 +3,7 @@ import { toSearch } from './search.ts';
 /** Filters under a name, for everyone of the account. */
 
 const PATHS = { JOBS: '/jobs', DEAD_LETTERS: '/dead' } as const;
-export type ViewPage = keyof typeof PATHS;
+type ViewPage = keyof typeof PATHS;
 
 export const viewPageOf = (path: string): ViewPage => (path === PATHS.JOBS ? 'JOBS' : 'DEAD_LETTERS');
 

@@ -23,7 +23,7 @@ import {
 } from './values.ts';
 
 /** An offer of a filter box for the text in it. */
-export interface Suggestion<C extends Chip = Chip> {
+interface Suggestion<C extends Chip = Chip> {
   id: string;
   group: string;
   /** The part of the label that is already typed is marked by the box. */

@@ -71,7 +71,7 @@ export interface Table {
 }
 
 /** Text that is no condition. It stays visible, and the list is not queried, as it would show too much. */
-export interface UnknownChip {
+interface UnknownChip {
   word: 'unknown';
   text: string;
   problem: string;

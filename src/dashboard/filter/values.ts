@@ -26,7 +26,7 @@ export interface Wanted {
 export const MAX_CANDIDATES = 5;
 
 /** An e-mail address, a UUID or a word with a digit is a value wherever it stands. */
-export const isValueByForm = (word: string) => /^[^\s:]+@[^\s:]+$/.test(word) || /^[^:]*\d[^:]*$/.test(word);
+const isValueByForm = (word: string) => /^[^\s:]+@[^\s:]+$/.test(word) || /^[^:]*\d[^:]*$/.test(word);
 
 /** Whether a value is a single word that is one by its form. */
 export const isWordByForm = (value: string) => termsOf(value).length === 1 && isValueByForm(value);

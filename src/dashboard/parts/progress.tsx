@@ -2,7 +2,7 @@ import './progress.css';
 import type { CSSProperties } from 'preact/compat';
 import type { Signal } from '../words/words.ts';
 
-export interface ProgressPart {
+interface ProgressPart {
   value: number;
   signal: Signal;
 }

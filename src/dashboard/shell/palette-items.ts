@@ -17,7 +17,7 @@ interface Item {
   icon: IconName;
   hint: string;
 }
-export type PaletteItem = Item & ({ path: string } | { run: () => void } | { text: string });
+type PaletteItem = Item & ({ path: string } | { run: () => void } | { text: string });
 
 /** The server's knowledge of the text, and the moment to which times in words refer. */
 interface Offered {

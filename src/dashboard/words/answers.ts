@@ -21,7 +21,7 @@ export type Answers = Pick<
   `answered${2 | 3 | 4 | 5}xx` | 'unauthorized' | 'backpressure' | 'unanswered'
 >;
 
-export interface AnswerClass {
+interface AnswerClass {
   label: string;
   count: number;
   /** The code by which attempts are listed. */

@@ -3,7 +3,7 @@ import { HOUR_MS, many, span } from './format.ts';
 /** The earlier time that charts compare with. */
 
 /** An earlier time that a chart also shows, by `?compare=`. */
-export const COMPARISONS = [
+const COMPARISONS = [
   { name: 'day', label: 'With yesterday', word: 'yesterday', ms: 24 * HOUR_MS },
   { name: 'week', label: 'With last week', word: 'last week', ms: 7 * 24 * HOUR_MS },
 ] as const;

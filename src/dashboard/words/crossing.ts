@@ -45,7 +45,7 @@ const CUT_MS = 10 * 60_000;
 const MAX_STOPS = 7;
 const LAST_SHOWN = 4;
 
-export interface CrossingContext extends View {
+interface CrossingContext extends View {
   webhookTimeoutSeconds: number;
 }
 

@@ -6,12 +6,12 @@ import { shortId } from './job-id.ts';
 /** The cell "Next step or reason" of a list. */
 
 /** A list may know less of the queue than the job's page; the text then leaves out its numbers. */
-export interface JobInList extends JobNow {
+interface JobInList extends JobNow {
   queue: Partial<QueueOfJob> & { name?: string };
   progress?: { text: string | null } | null;
 }
 
-export interface RowContext extends View {
+interface RowContext extends View {
   webhookTimeoutSeconds: number;
 }
 

@@ -11,7 +11,7 @@ const LEAST_REJECTED = 3;
 /** A receiver is slow if more than this part of the deliveries take longer than the threshold: the 95th percentile. */
 const SLOW_PERCENT = 5;
 
-export interface MeasuredRule {
+interface MeasuredRule {
   id: string;
   kind: AlertKind;
   queueId: string | null;

@@ -25,7 +25,7 @@ const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 const MAX_MATCHED = 1_000_000;
 
 /** The dead letters of a replay: those that match `filter`, or those of the jobs that match `jobs`. */
-export interface ReplaySelection {
+interface ReplaySelection {
   accountId: string;
   /** Null for all live queues of the account. */
   queueId: string | null;

@@ -264,7 +264,7 @@ const LEASE_LOCKS: Statement = {
                             and jobferry_now() - interval '${SILENT_SECONDS.least} s'`,
 };
 
-export interface LeaseLocks {
+interface LeaseLocks {
   /** Numbers of the workers whose lease lock the queried server has. */
   held: Set<number>;
   /** Numbers of the workers without a lock whose last confirmation is 3 to 30 s old. */

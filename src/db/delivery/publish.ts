@@ -17,7 +17,7 @@ export interface AtOnce {
   queues: readonly { queueId: string; jobs: number; since: number | null }[];
 }
 
-export interface PublishResult {
+interface PublishResult {
   /** In the order of the items. */
   answers: PublishAnswer[];
   /** The jobs that the worker got; null if it got none. */

@@ -16,7 +16,7 @@ export interface Settlement {
   answer: DeliveredAnswer | null;
 }
 
-export interface DeliveredAnswer {
+interface DeliveredAnswer {
   statusCode: number | null;
   durationMs: number;
   body: string | null;

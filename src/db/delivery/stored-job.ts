@@ -117,7 +117,7 @@ export async function findJobs(db: Database, ids: readonly string[], periods: Pe
   return new Map(rows.map((row) => [row.id, toStoredJob(db, row)]));
 }
 
-export type StoredJobs = ReadonlyMap<string, StoredJob>;
+type StoredJobs = ReadonlyMap<string, StoredJob>;
 
 /** @returns null when the account does not have the job, or not any more */
 export async function findJob(

@@ -4,7 +4,7 @@ import { notify } from '../connection/notifications.ts';
 import { BOOKMARK_OF_Q } from './bookmark.ts';
 
 /** Queues with work, according to the tables. Wake-ups are only hints and may be lost (I-36). */
-export interface QueuesWithWork {
+interface QueuesWithWork {
   /** Queues with a job that may be deliverable, and deleted queues that still have pending jobs. */
   due: string[];
   /** Queues with a passed lease or ack deadline. */

@@ -25,7 +25,7 @@ export class InUseError extends Error {
   }
 }
 
-export interface FolderLock {
+interface FolderLock {
   /** False where no such lock is possible: on Windows, and on file systems without sockets. */
   isShared: boolean;
   release(): Promise<void>;

@@ -99,7 +99,7 @@ interface Row extends UseRow, DepthRow {
  */
 export type DepthRow = Record<JobStateName, number> & Record<'oldest' | 'next' | 'first_deadline', Date | null>;
 
-export interface HoldJobs {
+interface HoldJobs {
   askedBy: string | null;
   probe: string | null;
 }

@@ -21,7 +21,7 @@ export interface CheckedQueue {
 }
 
 /** Names of the audit log. Each has a limit of its own. */
-export type ReceiverCheckAction = 'queue.check_receiver' | 'queue.examine_receiver';
+type ReceiverCheckAction = 'queue.check_receiver' | 'queue.examine_receiver';
 
 // The audit log is the same for all processes, so the limit holds over all of them. Checks that begin at the same
 // moment in several processes may exceed it by one each. A secret whose time has come signs alone, as at a claim.

@@ -3,7 +3,7 @@ import type { Database, Statement } from '../connection/database.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 
 /** A key that stored texts need. */
-export interface NeededKey {
+interface NeededKey {
   /** Null when any key is enough. */
   keyId: string | null;
   why: string;

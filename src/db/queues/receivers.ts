@@ -38,7 +38,7 @@ const LAST_ANSWERS: Statement = {
          order by s.queue_id desc, s.bucket desc limit 1) refused on true`,
 };
 
-export interface LastAnswers {
+interface LastAnswers {
   id: string;
   /**
    * Start of the last five minutes with a 2xx answer, and of those with another answer or none;

@@ -27,7 +27,7 @@ const MAX_PAUSE_MS = 30_000;
 const LOST_FOR_LOCKS = new Set(['55P03', '40P01']);
 
 /** A session that has a lock for which a migration waits. */
-export interface Blocker {
+interface Blocker {
   /** 0 for a prepared transaction, which has no session. */
   pid: number;
   /** Name of its program, such as `pg_dump`. */

@@ -7,7 +7,7 @@ import { ownFunctions, type StoredFunctions, storedFunctions } from './sql-funct
  * `applied`: the database has it. `pending`: a start or `migrate` would apply it. `failed`: so, and the last try failed
  * or was interrupted. `later`: the database has it, and this version does not know it.
  */
-export type MigrationState = 'applied' | 'pending' | 'failed' | 'later';
+type MigrationState = 'applied' | 'pending' | 'failed' | 'later';
 
 export interface MigrationStatus {
   name: string;

@@ -10,7 +10,7 @@ import { answerTest } from './job-conditions.ts';
 import { Values } from './payload-conditions.ts';
 
 /** Attempts of the jobs of an account's live queues. */
-export interface AttemptScope {
+interface AttemptScope {
   accountId: string;
   /** Maximum age of an attempt in milliseconds. */
   windowMs: number;

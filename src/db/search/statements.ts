@@ -136,7 +136,7 @@ const DOCUMENT_OF_S = `
        else (select jobferry_searchable(w.payload) from job w where w.id = s.job_id) end`;
 
 /** An index that contains all jobs that can match. */
-export type CandidateSource = 'ids' | 'key' | 'action' | 'state' | 'payload';
+type CandidateSource = 'ids' | 'key' | 'action' | 'state' | 'payload';
 
 /** @returns the indexes that the filter may use; those that return the fewest candidates first */
 export function candidateSources(filter: JobFilter): CandidateSource[] {

@@ -50,7 +50,7 @@ export function enforceAccess(schema: GraphQLSchema): void {
 }
 
 /** How a client without the right to see payloads reads a field. */
-export type TextRule = 'plain' | 'error' | 'filter' | 'refused' | 'hidden';
+type TextRule = 'plain' | 'error' | 'filter' | 'refused' | 'hidden';
 
 export function ruleOf(typeName: string, field: Pick<Field, 'name' | 'type'>): TextRule {
   const path = `${typeName}.${field.name}`;

@@ -15,7 +15,7 @@ import {
 } from '../enums.ts';
 import { bounds, given, IntRangeInput, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
 
-export interface PayloadConditionShape {
+interface PayloadConditionShape {
   anywhere?: string | null | undefined;
   path?: string | null | undefined;
   op?: PayloadOperatorName | null | undefined;

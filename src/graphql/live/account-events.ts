@@ -12,13 +12,13 @@ import { MAX_EACH, queuesNow } from './queues-now.ts';
 /** Entries of the audit log in one event. */
 const MAX_ENTRIES = 20;
 
-export interface DeadLettersAddedShape {
+interface DeadLettersAddedShape {
   deadLettersOf: QueueRow[];
 }
-export interface AuditLogChangedShape {
+interface AuditLogChangedShape {
   auditLog: true;
 }
-export interface InstancesChangedShape {
+interface InstancesChangedShape {
   instances: true;
 }
 

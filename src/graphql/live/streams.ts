@@ -22,7 +22,7 @@ export interface Connection {
 }
 
 /** The parts of a request's context that its subscription needs. */
-export interface StreamContext {
+interface StreamContext {
   account: Account;
   session: SignedIn['session'];
   /** Aborted when the client disconnects. */

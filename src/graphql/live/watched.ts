@@ -12,7 +12,7 @@ import type { WatchInput } from './watch-input.ts';
 const MAX_IDS = 100;
 
 /** A subscription to `live`, and what it selects of the events. */
-export interface LiveStream {
+interface LiveStream {
   context: GraphQLContext;
   selected: Selection;
 }

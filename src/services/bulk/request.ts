@@ -27,7 +27,7 @@ export interface BulkReplayInput {
   canary: boolean;
 }
 
-export interface BulkRunNowInput {
+interface BulkRunNowInput {
   filter: JobFilter;
   /** Must be true for a filter that matches everything. */
   all: boolean;

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { offsetOf, type Page, type PageInput, windowOf } from '../pages.ts';
 import { assertDeadLettersExist } from './exists.ts';
 
-export interface ListDeadLettersInput extends PageInput {
+interface ListDeadLettersInput extends PageInput {
   /** Whether to list dead letters that were replayed; true when left out. */
   includeReplayed?: boolean | undefined;
 }

@@ -63,7 +63,7 @@ export interface QueueTimelineInput extends TimelineInput {
 }
 
 /** The parts that are asked of queues. */
-export interface StateRequest {
+interface StateRequest {
   parts: readonly ('row' | 'depth' | 'use' | 'health' | 'publishedLastMinute')[];
   /** Names of further live queues, of which the row must be asked for. */
   names?: readonly string[] | undefined;

@@ -29,8 +29,6 @@ export interface ReceiverHealth extends Omit<QueueHealth, 'warnings' | keyof Rec
   refusedAt: Date | null;
 }
 
-export type ReceiverInsight = ReturnType<typeof createReceiverInsight>;
-
 /**
  * The receivers of an account: hosts of the webhook URLs of its queues.
  * An account has at most 1000 queues, so they are grouped here.

@@ -12,7 +12,7 @@ export interface ReportRight {
   attempt: number;
 }
 
-export interface ReportUrls {
+interface ReportUrls {
   /** @param token last part of the URL @returns null if it is forged, expired, or its job is gone */
   rightOf(token: string): Promise<ReportRight | null>;
 }

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import { afterCommit } from '../explain-unavailable.ts';
 import type { JobBatches } from './batches.ts';
 
-export interface ReportInput {
+interface ReportInput {
   /** The attempt that the report is about; refused unless it is in flight. Left out: the attempt that is in flight. */
   attempt?: number | undefined;
   /** Trace context of the request; null or undefined without one. */

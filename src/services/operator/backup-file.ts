@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** The content of a file between its header and its end. */
-export interface BackupContent {
+interface BackupContent {
   header: BackupHeader;
   rows: AsyncIterable<{ table: string; json: string; key?: string | null }>;
   /** Ids of keys beside those of the rows. */
@@ -116,7 +116,7 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-export interface BackupReader {
+interface BackupReader {
   /** Called with each row, in order; the next one follows when it has resolved. */
   row(table: string, json: string): Promise<void> | void;
   /** Largest payload of a job in bytes. A line of the file has little more than twice as many. */

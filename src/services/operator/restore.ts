@@ -59,7 +59,7 @@ export interface RestoredAccount {
   awaitingAck: number;
 }
 
-export interface RestoreResult {
+interface RestoreResult {
   header: BackupHeader;
   end: BackupEnd;
   rows: Record<string, number>;

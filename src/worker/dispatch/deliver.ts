@@ -21,7 +21,7 @@ export interface ClaimTime {
   answeredAt: number;
 }
 
-export interface Lease {
+interface Lease {
   /** From the claim. */
   leaseMs: number;
   /** Whether no other process can have taken back the claim, although the lease has not ended. */

@@ -43,7 +43,7 @@ const TAKEN_BACK = 'another worker has taken back our claims';
 /** Interval of warnings in the log while the lock cannot be taken again. */
 const WARN_EVERY_MS = 5000;
 
-export interface LivenessOptions extends LeaseLockOptions {
+interface LivenessOptions extends LeaseLockOptions {
   log: Logger;
   /** The process's listener, not yet started. */
   listener: Listener;

@@ -9,7 +9,7 @@ export const POLL_MS = 500;
  */
 const REST_POLL_MS = { alone: 2000, beside: 1000 };
 /** Interval while the lock of a worker is missing. */
-export const CLOSE_POLL_MS = 250;
+const CLOSE_POLL_MS = 250;
 /**
  * How long a lock must be absent when the server has no recent confirmation of it. Only polls that find our own lock
  * count. A live worker takes a lost lock again within 1.6 s.
@@ -28,7 +28,7 @@ const RECOVERY_MS = 3000;
  */
 const CLAIMS_EVERY_MS = 10_000;
 
-export interface LockPoll {
+interface LockPoll {
   /** Whether the queried server has our own lock. If not, nothing can be concluded. */
   seen: boolean;
   /** Numbers of the workers that are dead. Their claims should be taken back. */

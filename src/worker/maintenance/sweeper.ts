@@ -30,7 +30,7 @@ const MAX_BOOKMARKS = 1000;
 /** Rows per sweep that are checked again and stay. A million such rows take fifty sweeps. */
 const MAX_RECHECKED = 20_000;
 
-export type SweptCounts = Record<SweptById | SweptByTime | 'queues', number>;
+type SweptCounts = Record<SweptById | SweptByTime | 'queues', number>;
 
 /**
  * The retention sweep removes rows that have ended and are past retention, and the rows that depend on them

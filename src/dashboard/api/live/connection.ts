@@ -25,7 +25,7 @@ export interface StreamEvents {
   onEnd(): void;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Opens a stream; returns a function that closes it. */
   open(watch: FullWatch, events: StreamEvents): () => void;
   /** The objects of the messages of up to 250 ms, each message in order. */

@@ -13,7 +13,7 @@ const MOST_SIGN_INS = 100;
 /** Changes do not come by the live stream. */
 const AGAIN_MS = 30_000;
 
-export interface Listed {
+interface Listed {
   changes: ActivityPage;
   /** The sign-ins between these changes, and the releases that took over. */
   between: readonly ActivityEntry[];

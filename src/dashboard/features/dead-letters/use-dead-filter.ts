@@ -17,7 +17,7 @@ import { useQueueIds } from '../../parts/use-queue-ids.ts';
 /** Grouped by error, grouped by the receiver's answer too, or one by one. */
 export type Tab = 'causes' | 'answers' | 'all';
 
-export interface DeadFilterInUrl {
+interface DeadFilterInUrl {
   filter: DeadFilter;
   tab: Tab;
   /** The filter for the API as of now; null while a name is looked up, and when a chip is no condition. */

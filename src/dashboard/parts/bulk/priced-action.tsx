@@ -7,7 +7,7 @@ import { Note } from '../note.tsx';
 
 type Started = Outcome<{ matched: number; action: { id: string } | null }>;
 
-export interface PricedAction {
+interface PricedAction {
   /** How many it is about; null while it is counted. */
   matched: number | null;
   /** The number before, if it has changed since it was shown. */

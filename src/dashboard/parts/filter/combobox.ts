@@ -13,7 +13,7 @@ import { useIsLate } from '../states.tsx';
  * The combobox of ARIA: an input with a list below it. The focus stays in the input; arrow keys mark an option, Enter
  * takes it, Escape closes the list. Enter without a choice waits until the look-ups have answered, or the text changes.
  */
-export interface ComboboxOptions {
+interface ComboboxOptions {
   /** Number of options in the list. */
   count: number;
   /** Name of the list for screen readers. */

@@ -21,7 +21,7 @@ export interface Note {
   end: number;
 }
 
-export interface LexError {
+interface LexError {
   at: number;
   message: string;
 }

@@ -1,7 +1,7 @@
 import type { Lexed, Token, TokenKind } from './lex.ts';
 
 /** A run of text of one colour. `kind` is null for space and for what follows an error. */
-export interface Piece {
+interface Piece {
   kind: TokenKind | null;
   text: string;
 }

@@ -9,7 +9,7 @@ const TEXTS: Readonly<Record<Note['kind'], string>> = {
   'null-character': 'has the character \\u0000, which some databases refuse.',
 };
 
-export interface NoteText {
+interface NoteText {
   line: number;
   source: string;
   text: string;

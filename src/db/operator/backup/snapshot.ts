@@ -28,7 +28,7 @@ const CHARACTERS = 4 * 1024 * 1024;
  */
 const BY_INDEX = 'set local enable_seqscan = off; set local jit = off';
 
-export interface BackupRow {
+interface BackupRow {
   table: string;
   /** The row as PostgreSQL writes it. */
   json: string;

@@ -5,7 +5,7 @@ import type { IconName, JobStatus, Signal } from '../../../words/words.ts';
 
 /** A bulk action: its kind in words, how fast it goes, and the first line of its page. */
 
-export type ActionKind = ActionNow['kind'];
+type ActionKind = ActionNow['kind'];
 
 /** The facts about an action. */
 export type ActionState = Omit<ActionNow, '__typename' | 'id' | 'selection' | 'queue'>;

@@ -98,7 +98,7 @@ export function lineOfRun(run: readonly ListedEntry[], view: View, isCut: boolea
 }
 
 /** "12 sign-ins of 3 people", and "09:12 to 10:40". `isCut`: the run has more, which were not read. */
-export function runOfSignIns(run: readonly ListedEntry[], view: View, isCut: boolean): { what: string; when: string } {
+function runOfSignIns(run: readonly ListedEntry[], view: View, isCut: boolean): { what: string; when: string } {
   const begun = run.filter(({ action }) => action === 'session.create').length;
   const ended = run.length - begun;
   const counts = [begun > 0 ? many(begun, 'sign-in') : '', ended > 0 ? many(ended, 'ended session') : ''];

@@ -34,7 +34,7 @@ export const ALERT_KINDS: Readonly<Record<AlertKind, KindWords>> = {
   USAGE: { label: 'usage of the plan is', ofQueues: false, threshold: atLeast(80) },
 };
 
-export interface RuleFacts {
+interface RuleFacts {
   kind: AlertKind;
   threshold: number | null;
   windowSeconds: number | null;

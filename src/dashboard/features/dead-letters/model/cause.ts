@@ -48,7 +48,7 @@ export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'
  * `recovered`: the receiver has accepted ten in a row since its last failure. `recent`: a job died of it within 10 min.
  * `over`: none did, and the receiver was well in the last hour.
  */
-export type CauseCondition = 'recovered' | 'over' | 'recent' | 'unknown';
+type CauseCondition = 'recovered' | 'over' | 'recent' | 'unknown';
 
 export function conditionOfCause(
   {

@@ -8,7 +8,7 @@ import type { Templates } from '../operations.ts';
 /** Where settings come from that are not given. */
 export type Start = 'defaults' | 'copy' | `template:${string}`;
 
-export type NewQueueInput = SchemaType<'CreateQueueInput'>;
+type NewQueueInput = SchemaType<'CreateQueueInput'>;
 
 /** Numbers before the first job; the rest is in the settings of the queue. */
 export const LIMITS = [
@@ -17,7 +17,7 @@ export const LIMITS = [
   { name: 'rateLimitWindow', label: 'Window in seconds', hint: 'Together with a rate limit' },
   { name: 'maxAttempts', label: 'Attempts', hint: 'Then a job is dead' },
 ] as const;
-export type LimitName = (typeof LIMITS)[number]['name'];
+type LimitName = (typeof LIMITS)[number]['name'];
 
 /** The settings that a start gives. */
 export type Template = ResultOf<typeof Templates>['queueTemplates'][number];

@@ -11,7 +11,7 @@ import type { AttemptNow, JobWhole } from '../../../words/job.ts';
 import { NO_PAYLOADS } from '../../../words/rights.ts';
 import { ATTEMPTS, JOB_STATES } from '../../../words/words.ts';
 
-export interface AttemptWithBody extends AttemptNow {
+interface AttemptWithBody extends AttemptNow {
   responseBody: string | null;
 }
 

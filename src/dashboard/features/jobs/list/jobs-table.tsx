@@ -9,7 +9,7 @@ import { rowTextOfJob } from '../../../words/job-row.ts';
 import type { ListedJob } from '../operations/jobs.ts';
 import type { Order } from './list-url.ts';
 
-export interface JobsTableProps {
+interface JobsTableProps {
   rows: readonly ListedJob[];
   gone: ReadonlySet<string>;
   cursor: string | null;

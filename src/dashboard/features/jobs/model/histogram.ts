@@ -2,7 +2,7 @@ import type { JobFilter, JobsFilter } from '../../../filter/jobs.ts';
 import { resolveBound } from '../../../filter/time-bound.ts';
 
 /** The time range of the histogram of a list of jobs: of the filter's `created:`, else what is kept. */
-export interface HistogramRange {
+interface HistogramRange {
   /** Milliseconds; a multiple of the bucket. */
   from: number;
   to: number;

@@ -59,7 +59,7 @@ export function sentenceOfJobs(all: Count, byState: ByState | null, hasFilter: b
 }
 
 /** The known part of a list while its jobs are read and counted. */
-export interface ListSoFar {
+interface ListSoFar {
   /** Rows on the page; null until they are there. */
   rows: number | null;
   /** Whether there are no other pages, so that the rows are all. */

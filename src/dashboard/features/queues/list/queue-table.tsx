@@ -20,7 +20,7 @@ import { Sparkline } from '../parts/sparkline.tsx';
 import { useFavourites } from '../parts/star.tsx';
 import type { ListedQueue } from './use-queues.ts';
 
-export interface TableData {
+interface TableData {
   states: readonly ListedQueue[];
   span: Span;
   /** Undefined until they are loaded. */

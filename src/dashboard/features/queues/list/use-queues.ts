@@ -107,7 +107,7 @@ function useNewQueues(listed: readonly QueueOfPage[] | null, refetch: () => unkn
   }, [count]);
 }
 
-export interface Timelines {
+interface Timelines {
   /** The bars of each queue of the page. */
   bars: ReadonlyMap<string, readonly Point[]>;
   /** The causes of death. */

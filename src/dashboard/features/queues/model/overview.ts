@@ -107,7 +107,7 @@ export function summaryOf(states: readonly QueueState[], total: number): Summary
 }
 
 /** The h1: the answer in `strong`, what follows from it in `soft`. */
-export interface Headline {
+interface Headline {
   strong: Phrase;
   soft: Phrase | null;
 }

@@ -32,7 +32,7 @@ const breakerIn = (members: ReturnType<typeof membersOf>) => breakerOf((members.
 const breakerOf = (breaker: Partial<Breaker> | null): Breaker | null =>
   breaker === null ? null : { failures: breaker.failures ?? null, seconds: breaker.seconds ?? null };
 
-export interface ChangeInWords {
+interface ChangeInWords {
   label: string;
   before: string | null;
   after: string | null;

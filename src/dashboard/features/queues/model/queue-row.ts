@@ -4,7 +4,7 @@ import type { QueueNow } from './queue-condition.ts';
 /** Numbers of a row in the table of queues, and when they are a matter of worry. */
 
 /** The ground of a figure: nothing, amber, red. */
-export type Worry = '' | 'worry' | 'trouble';
+type Worry = '' | 'worry' | 'trouble';
 
 const MINUTE = 60_000;
 

@@ -119,7 +119,7 @@ const LIMITS: Readonly<Record<keyof LimitDraft, readonly [name: string, may: str
   rateLimitWindow: ['Window', 'from 0.001 to 3600 seconds', 0.001, 3600],
 };
 
-export interface LimitProblem {
+interface LimitProblem {
   name: keyof LimitDraft;
   /** "Concurrency must be a whole number from 1 to 500." */
   text: string;

@@ -105,7 +105,7 @@ export function flowOf(points: readonly FlowPoint[], now: number, lastMinute?: n
 }
 
 /** The time of the flow: up to now, a minute at least and six at most; null if there are no points of it. */
-export function latestSpan(points: readonly { at: string }[], now: number): { from: number; to: number } | null {
+function latestSpan(points: readonly { at: string }[], now: number): { from: number; to: number } | null {
   const [first] = latestOf(points, now);
   return first === undefined ? null : { from: Date.parse(first.at), to: now };
 }

@@ -2,7 +2,7 @@ import './sparkline.css';
 import { memo } from 'preact/compat';
 import { stepPath } from '../../../parts/chart/step-path.ts';
 
-export interface SparkBar {
+interface SparkBar {
   work: number;
   failed: number;
   deferred: number;

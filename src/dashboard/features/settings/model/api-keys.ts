@@ -2,7 +2,7 @@ import { many, time, type View } from '../../../words/format.ts';
 
 /** API keys: how many are active, and which of them seem to be unused. */
 
-export interface KeyNow {
+interface KeyNow {
   createdAt: string;
   lastUsedAt: string | null;
   revokedAt: string | null;
@@ -23,7 +23,7 @@ function unusedFor({ createdAt, lastUsedAt }: KeyNow, now: number): number {
 export const isUnused = (key: KeyNow, now: number) => unusedFor(key, now) > UNUSED_MS;
 
 /** Neither revoked nor past its end. */
-export const isInForce = ({ revokedAt, expiresAt }: KeyNow, now: number) =>
+const isInForce = ({ revokedAt, expiresAt }: KeyNow, now: number) =>
   revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > now);
 
 export const endsSoon = ({ expiresAt }: KeyNow, now: number) =>

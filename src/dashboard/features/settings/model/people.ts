@@ -7,7 +7,7 @@ interface Total {
   totalCountExact: boolean;
 }
 
-export interface MemberName {
+interface MemberName {
   name: string | null;
   email: string | null;
   subject: string;

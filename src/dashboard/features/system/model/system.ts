@@ -12,7 +12,7 @@ export interface Instance {
   capacity: number;
 }
 
-export interface SystemHead {
+interface SystemHead {
   signal: Signal;
   icon: IconName;
   h1: string;
@@ -75,7 +75,7 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
 }
 
 /** How far background work is behind, in seconds. */
-export interface Lags {
+interface Lags {
   searchSeconds: number | null;
   statisticsSeconds: number;
   wakeUpSeconds: number | null;
