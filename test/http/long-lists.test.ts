@@ -17,6 +17,8 @@ let api: Api;
 let queueId = '';
 /** Bytes of payloads that were read from the database. */
 let bytesRead = 0;
+/** Whether the key of the requests is revoked. */
+let isRevoked = false;
 /** The answer to the last request. */
 let answer: ServerResponse;
 
@@ -24,8 +26,8 @@ beforeAll(async () => {
   const { url } = await createTestDatabase();
   op = openServices(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
-  const account = await op.firstAccount();
-  ({ id: queueId } = await op.queues.create(account, { name: 'large', webhookUrl: 'http://127.0.0.1:9/' }));
+  const owner = await op.firstAccount();
+  ({ id: queueId } = await op.queues.create(owner, { name: 'large', webhookUrl: 'http://127.0.0.1:9/' }));
   await insertDeadLetters(op.db, queueId, JOBS, { payload: `{"fill":"${'é'.repeat(MIB / 2 - 20)}"}` });
   await op.db.query(
     `update job set payload = '{"n":"' || id || '"}' where id in (select id from job order by id limit 12)`,
@@ -38,8 +40,9 @@ beforeAll(async () => {
   }) as typeof query;
   api = await startApi({
     services: {
-      jobs: { list: (_account, id, input) => op.jobs.list(account, id, input) },
-      deadLetters: { list: (_account, id, input) => op.deadLetters.list(account, id, input) },
+      accounts: { authenticate: async () => (isRevoked ? null : account) },
+      jobs: { list: (_account, id, input) => op.jobs.list(owner, id, input) },
+      deadLetters: { list: (_account, id, input) => op.deadLetters.list(owner, id, input) },
     },
     timeouts: { grace: 100 },
     watch: (_request, response) => {
@@ -109,6 +112,21 @@ describe('a page of 20 MiB', () => {
     client.destroy();
     await waitFor(() => answer.destroyed);
     expect(await settled()).toBeLessThan(14 * MIB);
+  });
+
+  it('is cut off when its key is revoked in the middle (I-45)', async () => {
+    bytesRead = 0;
+    const client = ask(path('jobs'));
+    const before = await settled();
+    isRevoked = true;
+    onTestFinished(() => {
+      isRevoked = false;
+    });
+    client.resume();
+    await waitFor(() => client.readableEnded || client.destroyed);
+    // The slice that was read ahead, and the one for which the key was checked.
+    expect(bytesRead - before).toBeLessThan(6 * MIB);
+    expect(api.logged.splice(0)).toMatchObject([{ fields: { err: { message: 'the API key has been revoked' } } }]);
   });
 
   it('is cut off, and not ended, when the database fails in the middle', async () => {

@@ -41,12 +41,13 @@ export async function ackJob(
   return { status: 200, body: await services.jobs.ack(accountOf(res), jobId, traced(body, req)) } as const;
 }
 
-export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
+export function jobRoutes(services: Pick<RestServices, 'jobs' | 'accounts'>, log: Log) {
+  const listed = { schema: contract.jobs.list.responses[200], log, accounts: services.accounts };
   return initServer().router(contract.jobs, {
     publish: ({ params, body, req, res }) => publishJob(services, params.queueName, body, { req, res }),
     list: async ({ params, query, res }) => {
       const page = await services.jobs.list(accountOf(res), params.id, query, () => res.destroyed);
-      return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };
+      return { status: 200, body: pageBody(res, page, listed) };
     },
     get: async ({ params, res }) => ({ status: 200, body: await services.jobs.get(accountOf(res), params.id) }),
     ack: ({ params, body, req, res }) => ackJob(services, params.id, body, { req, res }),

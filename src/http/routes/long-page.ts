@@ -4,19 +4,33 @@ import type { z } from 'zod';
 import { writeJson } from '../../contract/index.ts';
 import type { Page } from '../../services/pages.ts';
 import type { Log } from '../errors.ts';
-import { accountOf } from '../guards/authentication.ts';
+import { accountOf, keyIn } from '../guards/authentication.ts';
+import { secondCheck } from '../guards/second-check.ts';
 import { requestIdOf } from '../server/request-id.ts';
+import type { RestServices } from './rest-services.ts';
+
+interface PageParts {
+  /** Schema of the whole body; the entries of a stream are checked with it too. */
+  schema: z.ZodTypeAny;
+  log: Log;
+  accounts: Pick<RestServices['accounts'], 'authenticate'>;
+}
 
 /**
  * Returns the body of a list: the page itself or, if the service reads the page in slices, a stream of the same JSON.
  * The stream reads the next slice when the client has read the previous one, so a client that does not read costs the
  * memory of one slice, not of the page.
- * @param schema of the whole body; the entries of a stream are checked with it too
  */
-export function pageBody<T, P extends Page<T>>(res: Response, log: Log, schema: z.ZodTypeAny, page: P): P {
+export function pageBody<T, P extends Page<T>>(res: Response, page: P, { schema, log, accounts }: PageParts): P {
   const { rest } = page;
   if (rest === undefined) return page;
-  const stream = Readable.from(pieces(schema, page, rest), { objectMode: true, highWaterMark: 1 });
+  // A client may read for minutes, and no slice may reach a key that is revoked meanwhile (I-45).
+  const assertKnown = async () => {
+    const standing = await secondCheck(accounts.authenticate(keyIn(res.req) ?? ''), 'read');
+    if (standing === 'ended') throw new Error('the API key has been revoked');
+    if (standing === 'unknown') throw new Error('the API key could not be checked again');
+  };
+  const stream = Readable.from(pieces(schema, page, rest, assertKnown), { objectMode: true, highWaterMark: 1 });
   // The status is already sent, so the connection is closed and the client sees an incomplete answer.
   stream.on('error', (err) => {
     const { method, originalUrl: url } = res.req;
@@ -34,7 +48,12 @@ export function pageBody<T, P extends Page<T>>(res: Response, log: Log, schema: 
 
 const HEAD = '{"jobs":[';
 
-async function* pieces<T>(schema: z.ZodTypeAny, page: Page<T>, rest: AsyncIterable<T[]>): AsyncGenerator<string> {
+async function* pieces<T>(
+  schema: z.ZodTypeAny,
+  page: Page<T>,
+  rest: AsyncIterable<T[]>,
+  assertKnown: () => Promise<void>,
+): AsyncGenerator<string> {
   const write = (jobs: T[]): string => writeJson(schema.parse({ ...page, jobs }));
   const empty = write([]);
   const tail = empty.slice(HEAD.length);
@@ -48,7 +67,11 @@ async function* pieces<T>(schema: z.ZodTypeAny, page: Page<T>, rest: AsyncIterab
     separator = ',';
     return text;
   };
+  await assertKnown();
   yield slice(page.jobs);
-  for await (const jobs of rest) yield slice(jobs);
+  for await (const jobs of rest) {
+    await assertKnown();
+    yield slice(jobs);
+  }
   yield tail;
 }
