@@ -47,6 +47,9 @@ describe.skipIf(NO_BROWSER !== null)('the dashboard', () => {
     await causes.first().getByRole('button', { name: 'Dismiss' }).click();
     // It is a cause in each of the queues in which jobs died of it, so the page asks first.
     const question = page.getByRole('dialog', { name: 'Dismiss this cause in all queues?' });
+    await question.waitFor();
+    const ids = await page.evaluate(() => Array.from(document.querySelectorAll('[id]'), ({ id }) => id));
+    expect(ids.filter((id, n) => ids.indexOf(id) !== n)).toEqual([]);
     await question.getByRole('button', { name: 'Dismiss in all queues' }).click();
     await page.getByText('Dismissed until it occurs again').waitFor();
     await expect.poll(() => causes.count()).toBeLessThan(before);

@@ -1,6 +1,6 @@
 import './choice.css';
-import { useId } from 'preact/compat';
 import { Link } from 'wouter-preact';
+import { useUniqueId } from '../base/use-unique-id.ts';
 import { Icon } from './icon.tsx';
 
 /** One of a few values, with its label; null is the first. */
@@ -15,7 +15,7 @@ export function Choice({
   options: readonly (readonly [value: string, label: string])[];
   onChange: (value: string | null) => void;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <span className="choose">
       <label htmlFor={id} className="label">

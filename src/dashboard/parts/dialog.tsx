@@ -1,5 +1,6 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'preact/compat';
+import { type FormEvent, type ReactNode, useRef, useState } from 'preact/compat';
 import { trueText } from '../api/errors.ts';
+import { useUniqueId } from '../base/use-unique-id.ts';
 import { Note } from './note.tsx';
 import { useModal } from './use-modal.ts';
 
@@ -39,7 +40,7 @@ export function Dialog({
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
-  const id = useId();
+  const id = useUniqueId();
   // Text to type comes first, else the least harmful button.
   useModal(ref, (dialog) => dialog.querySelector<HTMLElement>(FIRST_FIELD) ?? cancel.current);
   const { failure, isBusy, run } = useAction(action);

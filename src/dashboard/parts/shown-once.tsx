@@ -1,5 +1,6 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'preact/compat';
+import { type ReactNode, useEffect, useRef, useState } from 'preact/compat';
 import { useLeaveGuard } from '../base/leave.ts';
+import { useUniqueId } from '../base/use-unique-id.ts';
 import { CopyButton } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
@@ -20,7 +21,7 @@ export function ShownOnce({
   onClose: () => void;
   children: ReactNode;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (

@@ -1,13 +1,14 @@
-import { type MouseEvent, useId } from 'preact/compat';
+import type { MouseEvent } from 'preact/compat';
 import { Link } from 'wouter-preact';
 import { useShell } from '../api/server.ts';
+import { useUniqueId } from '../base/use-unique-id.ts';
 import { Icon } from '../parts/icon.tsx';
 import { signOut } from '../parts/page/sign-out.ts';
 import { wordOfRole } from '../words/rights.ts';
 
 /** The signed-in person, and the way out. On a phone it is an icon. */
 export function AccountMenu({ isIcon = false }: { isIcon?: boolean }) {
-  const id = useId();
+  const id = useUniqueId();
   const me = useShell()?.me;
   const hide = ({ currentTarget }: MouseEvent<HTMLElement>) =>
     currentTarget.closest<HTMLElement>('.menu')?.hidePopover();

@@ -1,7 +1,8 @@
-import { useEffect, useId } from 'preact/compat';
+import { useEffect } from 'preact/compat';
 import { serverNow } from '../../base/clock.ts';
 import { session } from '../../base/session.ts';
 import { createStore, useStore } from '../../base/store.ts';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { afterFirstRead, firstScreenIsRead } from '../first-read.ts';
 import { queryClient } from '../query.ts';
 import { LiveConnection, type LiveState, type StreamEvents } from './connection.ts';
@@ -116,7 +117,7 @@ const watches = new Map<string, Watch>();
  * stream. Lists that change with each render are fine: only their content counts.
  */
 export function useWatch(watch: Watch): void {
-  const part = useId();
+  const part = useUniqueId();
   const content = JSON.stringify(watch);
   useEffect(() => {
     const own = JSON.parse(content) as Watch;

@@ -1,4 +1,5 @@
-import { type ReactNode, useId } from 'preact/compat';
+import type { ReactNode } from 'preact/compat';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { asSentence } from '../../words/format.ts';
 
 /** A field of the dialog, with its label and its problem, which the server begins with a small letter. */
@@ -11,7 +12,7 @@ export function Field({
   problem?: string | undefined;
   children: (id: string) => ReactNode;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>

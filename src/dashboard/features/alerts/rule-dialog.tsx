@@ -1,8 +1,9 @@
-import { useId, useState } from 'preact/compat';
+import { useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { QueueOfName } from '../../api/operations/shell.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { May } from '../../api/rights.ts';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { QueueOffers } from '../../parts/queue-offers.tsx';
 import { seconds } from '../../words/format.ts';
@@ -166,7 +167,7 @@ function Watched({
   queueName: string;
   setQueueName: (name: string) => void;
 }) {
-  const offers = useId();
+  const offers = useUniqueId();
   return (
     <>
       <Field label="Alert when">

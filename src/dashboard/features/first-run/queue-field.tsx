@@ -1,4 +1,4 @@
-import { useId } from 'preact/compat';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { upperFirst } from '../../words/format.ts';
 
 /** The server's problems of fields begin with a small letter, as a clause after the field's name. */
@@ -27,7 +27,7 @@ export function Field({
   list?: string;
   onText?: (text: string) => void;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>

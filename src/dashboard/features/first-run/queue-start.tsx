@@ -1,4 +1,5 @@
-import { useId, useState } from 'preact/compat';
+import { useState } from 'preact/compat';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { QueueOffers } from '../../parts/queue-offers.tsx';
 import { type Start, startOf, type Template, textOfTemplate } from './model/new-queue.ts';
 import { Field } from './queue-field.tsx';
@@ -19,7 +20,7 @@ export function QueueStart({
   problem: string | undefined;
   onStart: (start: Start) => void;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   const chosen = templates.find(({ name }) => startOf(name) === start);
   return (
     <div className="two">
@@ -52,7 +53,7 @@ export function QueueStart({
 
 function CopiedQueue({ copyOf, problem }: { copyOf: string; problem: string | undefined }) {
   const [text, setText] = useState(copyOf);
-  const id = useId();
+  const id = useUniqueId();
   return (
     <>
       <Field

@@ -1,8 +1,9 @@
-import { useId, useState } from 'preact/compat';
+import { useState } from 'preact/compat';
 import { request } from '../../api/client.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { queryClient } from '../../api/query.ts';
 import { serverNow } from '../../base/clock.ts';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { QueueOffers } from '../../parts/queue-offers.tsx';
 import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
@@ -27,7 +28,7 @@ export interface MadeKey {
 }
 
 export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => void; onClose: () => void }) {
-  const id = useId();
+  const id = useUniqueId();
   const [draft, setDraft] = useState(NEW_KEY);
   const edit = (change: Partial<KeyDraft>) => setDraft({ ...draft, ...change });
   const problem = problemOf(draft);

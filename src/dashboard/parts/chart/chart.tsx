@@ -1,9 +1,10 @@
 import './chart.css';
-import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from 'preact/compat';
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from 'preact/compat';
 import { serverNow } from '../../base/clock.ts';
 import { preferences } from '../../base/preferences.ts';
 import { useStore } from '../../base/store.ts';
 import { useView } from '../../base/time.ts';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { many, minute, NONE } from '../../words/format.ts';
 import { Icon } from '../icon.tsx';
 import { Table } from '../table.tsx';
@@ -30,7 +31,7 @@ interface ChartProps extends PlotProps {
 /** A figure: title, legend with present values (those of a bucket under the pointer), and the lines or a table. */
 export function Chart(props: ChartProps) {
   const { title, sentence, times, bucketMs, series, format, end, heightRem = 11 } = props;
-  const id = useId();
+  const id = useUniqueId();
   const [isTable, setTable] = useState(false);
   const [hovered, setHovered] = useState<number | null>(null);
   const hasValues = series.some(({ values }) => values.some((value) => value !== null));

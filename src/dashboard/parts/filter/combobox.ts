@@ -3,10 +3,10 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   useEffect,
-  useId,
   useLayoutEffect,
   useState,
 } from 'preact/compat';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { useIsLate } from '../states.tsx';
 
 /**
@@ -43,7 +43,7 @@ interface ListState {
 const MAX_WAIT_MS = 3000;
 
 export function useCombobox({ count, label, onText, isSearching, choose, isAlwaysOpen = false }: ComboboxOptions) {
-  const id = useId();
+  const id = useUniqueId();
   const closed: ListState = { isOpen: isAlwaysOpen, index: isAlwaysOpen ? 0 : -1, isByKey: false };
   const [state, setState] = useState(closed);
   const isOpen = state.isOpen && count > 0;

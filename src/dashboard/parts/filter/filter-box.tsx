@@ -1,6 +1,7 @@
 import './filter-box.css';
-import { lazy, Suspense, useId, useRef, useState } from 'preact/compat';
+import { lazy, Suspense, useRef, useState } from 'preact/compat';
 import { afterFirstRead } from '../../api/first-read.ts';
+import { useUniqueId } from '../../base/use-unique-id.ts';
 import { formatChip, labelOf, removeChip, shownChips } from '../../filter/engine.ts';
 import type { Chip, Table } from '../../filter/table.ts';
 import { Icon } from '../icon.tsx';
@@ -48,7 +49,7 @@ export function FilterBox<T extends Table>({ inputRef, isSearching = false, ...p
 
 /** Here from the start, so that nothing moves when the input is there. */
 function ViewsMenu() {
-  const id = useId();
+  const id = useUniqueId();
   const menu = useRef<HTMLDivElement>(null);
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,5 +1,5 @@
-import { useId } from 'preact/compat';
 import { urlOf } from '../../../api/client.ts';
+import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { copy } from '../../../parts/copy.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { useCommands } from '../../../parts/page/keys.ts';
@@ -10,7 +10,7 @@ import { JobPage } from '../operations/job.ts';
 
 /** A menu of texts to paste elsewhere. The payload in each is the one that was published, byte for byte. */
 export function CopyAs({ job, payloadText }: { job: JobRow; payloadText: string | null }) {
-  const id = useId();
+  const id = useUniqueId();
   const items = [
     { key: 'y', label: 'Copy the id', run: () => void copy(job.id, 'Id') },
     ...(payloadText === null ? [] : withPayload(job, payloadText)),

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useId, useRef, useState } from 'preact/compat';
+import { useRef, useState } from 'preact/compat';
 import { Link, useSearchParams } from 'wouter-preact';
 import { SuggestTags } from '../../../api/operations/suggest.ts';
 import { query } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
 import { useTyped } from '../../../base/use-typed.ts';
+import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { queuePath } from '../../../filter/links.ts';
 import { conditionsInWords, conditionsOf, queueSearchOf, receiverWord } from '../../../filter/queue-search.ts';
 import { toSearch } from '../../../filter/search.ts';
@@ -116,7 +117,7 @@ function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean
   const [isTyping, setTyping] = useState(false);
   const tags = useQuery({ ...query(SuggestTags, { search: '' }), enabled: isTyping }).data?.queueTags ?? [];
   const hosts = useHosts(text);
-  const offers = useId();
+  const offers = useUniqueId();
   useCommands([{ key: '/', label: 'Search queues', icon: 'search', run: () => input.current?.focus() }]);
   return (
     <search className="queue-search" aria-busy={isWaiting}>

@@ -1,6 +1,7 @@
-import { useId, useState } from 'preact/compat';
+import { useState } from 'preact/compat';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
+import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Status } from '../../../parts/status.tsx';
 import { many } from '../../../words/format.ts';
@@ -25,7 +26,7 @@ export default function ExamineDialog({
   queue: { id: string; name: string };
   onClose: () => void;
 }) {
-  const field = useId();
+  const field = useUniqueId();
   const [payload, setPayload] = useState(TEST_PAYLOAD);
   const [findings, setFindings] = useState<readonly Finding[] | null>(null);
   const run = async () => {

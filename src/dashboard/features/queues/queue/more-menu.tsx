@@ -1,6 +1,6 @@
-import { useId } from 'preact/compat';
 import { Link } from 'wouter-preact';
 import { useRights } from '../../../api/rights.ts';
+import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { queuePath } from '../../../filter/links.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { type Mutation, may } from '../../../words/rights.ts';
@@ -22,7 +22,7 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; mutation: M
  * Behind `…` is a dialog, which opens there at once.
  */
 export function MoreMenu({ name, onCheck, onExamine }: { name: string; onCheck: () => void; onExamine: () => void }) {
-  const id = useId();
+  const id = useUniqueId();
   const rights = useRights();
   const parts = PARTS.filter(({ mutation }) => may(rights, mutation));
   const mayCheck = may(rights, 'checkReceiver');

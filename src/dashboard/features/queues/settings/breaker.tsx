@@ -1,7 +1,8 @@
-import { useId, useState } from 'preact/compat';
+import { useState } from 'preact/compat';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
+import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { toast } from '../../../parts/toast.tsx';
 import { breakerLead } from '../model/queue-settings.ts';
@@ -75,7 +76,7 @@ const numberOf = (text: string): number | null => {
 };
 
 function NumberField({ label, value, onChange }: { label: string; value: string; onChange: (text: string) => void }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>

@@ -1,4 +1,5 @@
-import { type ReactNode, useId, useState } from 'preact/compat';
+import { type ReactNode, useState } from 'preact/compat';
+import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { Dialog, type DialogAction } from '../../../parts/dialog.tsx';
 
 /** A question that is answered by typing the name of the queue. */
@@ -21,7 +22,7 @@ export function NamedDialog({
   onClose: () => void;
   children: ReactNode;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   const [text, setText] = useState('');
   return (
     <Dialog
