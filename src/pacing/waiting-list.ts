@@ -35,8 +35,7 @@ export class WaitingList<Entry extends Waiting> {
   /**
    * Adds an entry.
    * @returns the entry that the caller must refuse: the given one if its account has reached its own bound; the newest
-   * entry
-   *   of the account that has the most, if the common bound is reached; null if there is room
+   *   entry of the account that has the most, if the common bound is reached; null if there is room
    */
   add(entry: Entry): Entry | null {
     const { account, bytes } = entry;

@@ -10,9 +10,8 @@ interface Provider extends TracerProvider {
 }
 
 /**
- * @returns null if no OpenTelemetry SDK is registered; then nothing of a trace is made in this process.
- * Trace contexts of publishes
- *   are stored and sent to webhooks all the same
+ * @returns null if no OpenTelemetry SDK is registered; then nothing of a trace is made in this process. Trace contexts
+ *   of publishes are stored and sent to webhooks all the same
  */
 export function openTracing(version: string): Tracing | null {
   const provider: Provider = trace.getTracerProvider();

@@ -90,9 +90,8 @@ export class ClockWatch {
   }
 
   /**
-   * @returns how far the database's clock is ahead of this process's wall clock, in seconds,
-   * whether it is trusted or not; null if
-   *   the database's clock was not read in the last minute
+   * @returns how far the database's clock is ahead of this process's wall clock, in seconds, whether it is trusted or
+   *   not; null if the database's clock was not read in the last minute
    */
   offsetSeconds(): number | null {
     if (this.#seen === null || this.#monotonic() - this.#seen.at > OFFSET_KNOWN_MS) return null;

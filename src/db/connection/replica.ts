@@ -87,8 +87,7 @@ export class Replica {
   /**
    * Decides where a request reads. Waits a moment if the replica lacks something.
    * @param since a `performance.now()`: the replica must have all that was committed before; undefined if the client
-   * has
-   *   changed nothing lately
+   *   has changed nothing lately
    */
   async admit(since = Number.NEGATIVE_INFINITY): Promise<Admission> {
     const giveUpAt = performance.now() + CATCH_UP_MS;

@@ -70,8 +70,7 @@ interface PostponedDocument {
 /**
  * Returns the documents of the jobs that are kept, by id; of all accounts.
  * @param maxBytes limit for all payloads together. The first payload is always read. For those beyond the limit only
- * the
- *   size is returned.
+ *   the size is returned.
  */
 export async function jobDocuments(
   db: Database,

@@ -14,8 +14,7 @@ export interface LimitedQueue extends Limits {
  * Changes limits of queues in one transaction, with an audit entry for each changed queue and its wake-up. No other
  * change of settings of the account runs between `decide` and the update.
  * @param decide receives the queues that are live and the concurrency of all queues of the account; returns the limits
- * to set by
- *   id, or throws to refuse
+ *   to set by id, or throws to refuse
  * @returns the live queues as they were, and the ids of those that were changed
  */
 export async function changeLimits(

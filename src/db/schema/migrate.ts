@@ -52,8 +52,7 @@ export const MIGRATION_LOCK = 0x6a666d;
  * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
  * first.
  * @throws Error when the database is of a later version, or needs a migration that is not permitted, or lacks rights,
- * or
- *   processes run that may not run beside this one, or a migration fails
+ *   or processes run that may not run beside this one, or a migration fails
  */
 export async function migrate(options: MigrateOptions): Promise<Migrated> {
   const { log, release = OWN_RELEASE } = options;

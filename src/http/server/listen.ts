@@ -60,8 +60,7 @@ interface Listening {
   /**
    * Stops accepting connections, waits for running requests, and ends every connection.
    * @param lingerMs how long an idle connection may still bring a last request. A proxy may be sending one just now,
-   * and does
-   *   not repeat it if the connection ends. It uses no new connection, because the port is closed.
+   *   and does not repeat it if the connection ends. It uses no new connection, because the port is closed.
    */
   close(lingerMs?: number): Promise<void>;
 }

@@ -33,8 +33,7 @@ interface DryRun {
  * Pauses, resumes and limits several queues in one call, and ends their holds. A queue that has the state already is
  * left as it is. Each change has an entry of its own in the audit log.
  * @throws JobferryError `invalid_fields`, `not_found` (no queue delivers to a receiver), `conflict` (too many changes
- * in a day),
- *   `unavailable`, and what the method names
+ *   in a day), `unavailable`, and what the method names
  */
 export function createSeveralQueues(context: Context) {
   const { db, prisma, periods } = context;
