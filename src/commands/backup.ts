@@ -2,10 +2,10 @@ import { assertReachable } from '../db/connection/preflight.ts';
 import { findAccount } from '../db/operator/accounts.ts';
 import { processFacts } from '../db/operator/facts.ts';
 import { assertOwnSchema, type SchemaReport, schemaReport } from '../db/schema/migrate.ts';
-import { markMoved, movedAt, STAY_MOVED } from '../db/schema/moved.ts';
+import { assertNotMoved, markMoved } from '../db/schema/moved.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type BackupEnd, BackupError, type BackupHeader } from '../domain/backup.ts';
-import { movedAway, processesInWords } from '../domain/release.ts';
+import { processesInWords } from '../domain/release.ts';
 import type { Logger } from '../log.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { backUp } from '../services/operator/backup.ts';
@@ -68,8 +68,7 @@ async function asLast<T>(database: OpenDatabase, make: () => Promise<T>): Promis
     );
   }
   // A second run that fails would take away the mark of the first one, and the database would be used again.
-  const at = await movedAt(database.db);
-  if (at !== null) throw new BackupError(`${movedAway(at)}: ${STAY_MOVED}`);
+  await assertNotMoved(database.db);
   await markMoved(database, true);
   try {
     return await make();

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { writeJson } from '../contract/index.ts';
 import { HttpRefusal } from './errors.ts';
-import { keyIn, TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
+import { TOO_MUCH_UNREAD, unauthorized } from './guards/authentication.ts';
 import type { PublishTurns } from './guards/publish-turns.ts';
-import { needsSecondCheck, secondCheck } from './guards/second-check.ts';
+import { holderOfKey, needsSecondCheck, secondCheck } from './guards/second-check.ts';
 import { isQueued, LONG_ANSWER, type UnreadAnswers } from './guards/unread-answers.ts';
 import { localsOf } from './locals.ts';
 import type { RestServices } from './routes/rest-services.ts';
@@ -33,7 +33,7 @@ export function sendJson(
   function send(res: ServerResponse, body: unknown): void {
     if (services !== null && res.statusCode < 400 && needsSecondCheck(res)) {
       const isRead = res.req.method === 'GET';
-      secondCheck(services.accounts.authenticate(keyIn(res.req) ?? ''), isRead ? 'read' : 'write')
+      secondCheck(holderOfKey(services, res.req), isRead ? 'read' : 'write')
         .then((standing) => {
           if (standing === 'ended') refuse(res, unauthorized());
           else if (standing === 'unknown' && isRead) refuse(res, NOT_CHECKED);

@@ -1,6 +1,9 @@
-import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Account } from '../../domain/account.ts';
+import { decideAfter } from '../../pacing/decide-after.ts';
 import { localsOf } from '../locals.ts';
+import type { RestServices } from '../routes/rest-services.ts';
+import { keyIn } from './authentication.ts';
 
 /**
  * The second check of a key or session, before an answer that took long is sent: no answer may reach a key later than a
@@ -27,11 +30,22 @@ export function needsSecondCheck(res: ServerResponse): boolean {
 }
 
 /** @param holder looks up the holder of the key or session; null if it is no longer in force */
-export async function secondCheck(holder: Promise<object | null>, of: 'read' | 'write'): Promise<Standing> {
-  const found = holder.then(
-    (one) => (one === null ? 'ended' : 'valid'),
-    () => 'unknown' as const,
-  );
-  const late = sleep(of === 'read' ? READ_MS : WRITE_MS, 'unknown' as const, { ref: false });
-  return Promise.race([found, late]);
+export function secondCheck(holder: Promise<object | null>, of: 'read' | 'write'): Promise<Standing> {
+  return new Promise((resolve) => {
+    const withdraw = decideAfter(of === 'read' ? READ_MS : WRITE_MS, () => resolve('unknown'));
+    holder
+      .then(
+        (found) => resolve(found === null ? 'ended' : 'valid'),
+        () => resolve('unknown'),
+      )
+      .finally(withdraw);
+  });
+}
+
+/** Returns the account of a request's key; null if the key is no longer in force. */
+export function holderOfKey(
+  { accounts }: Pick<RestServices, 'accounts'>,
+  req: IncomingMessage,
+): Promise<Account | null> {
+  return accounts.authenticate(keyIn(req) ?? '');
 }

@@ -6,7 +6,7 @@ import { pageBody } from './long-page.ts';
 import type { RestServices } from './rest-services.ts';
 
 export function deadLetterRoutes(services: Pick<RestServices, 'deadLetters' | 'accounts'>, log: Log) {
-  const listed = { schema: contract.deadLetters.list.responses[200], log, accounts: services.accounts };
+  const listed = { schema: contract.deadLetters.list.responses[200], log, services };
   return initServer().router(contract.deadLetters, {
     /** The spec gives `includeReplayed` no default; without it, replayed dead letters are listed too. */
     list: async ({ params, query: { includeReplayed, ...slice }, res }) => {

@@ -42,7 +42,7 @@ export async function ackJob(
 }
 
 export function jobRoutes(services: Pick<RestServices, 'jobs' | 'accounts'>, log: Log) {
-  const listed = { schema: contract.jobs.list.responses[200], log, accounts: services.accounts };
+  const listed = { schema: contract.jobs.list.responses[200], log, services };
   return initServer().router(contract.jobs, {
     publish: ({ params, body, req, res }) => publishJob(services, params.queueName, body, { req, res }),
     list: async ({ params, query, res }) => {

@@ -4,8 +4,8 @@ import type { z } from 'zod';
 import { writeJson } from '../../contract/index.ts';
 import type { Page } from '../../services/pages.ts';
 import type { Log } from '../errors.ts';
-import { accountOf, keyIn } from '../guards/authentication.ts';
-import { secondCheck } from '../guards/second-check.ts';
+import { accountOf } from '../guards/authentication.ts';
+import { holderOfKey, secondCheck } from '../guards/second-check.ts';
 import { requestIdOf } from '../server/request-id.ts';
 import type { RestServices } from './rest-services.ts';
 
@@ -13,7 +13,7 @@ interface PageParts {
   /** Schema of the whole body; the entries of a stream are checked with it too. */
   schema: z.ZodTypeAny;
   log: Log;
-  accounts: Pick<RestServices['accounts'], 'authenticate'>;
+  services: Pick<RestServices, 'accounts'>;
 }
 
 /**
@@ -21,12 +21,12 @@ interface PageParts {
  * The stream reads the next slice when the client has read the previous one, so a client that does not read costs the
  * memory of one slice, not of the page.
  */
-export function pageBody<T, P extends Page<T>>(res: Response, page: P, { schema, log, accounts }: PageParts): P {
+export function pageBody<T, P extends Page<T>>(res: Response, page: P, { schema, log, services }: PageParts): P {
   const { rest } = page;
   if (rest === undefined) return page;
   // A client may read for minutes, and no slice may reach a key that is revoked meanwhile (I-45).
   const assertKnown = async () => {
-    const standing = await secondCheck(accounts.authenticate(keyIn(res.req) ?? ''), 'read');
+    const standing = await secondCheck(holderOfKey(services, res.req), 'read');
     if (standing === 'ended') throw new Error('the API key has been revoked');
     if (standing === 'unknown') throw new Error('the API key could not be checked again');
   };

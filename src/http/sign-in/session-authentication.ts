@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { HttpRefusal } from '../errors.ts';
-import { admit, keyIn } from '../guards/authentication.ts';
+import { admit } from '../guards/authentication.ts';
+import { holderOfKey } from '../guards/second-check.ts';
 import type { UnreadAnswers } from '../guards/unread-answers.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { sessionTokenIn } from './cookies.ts';
@@ -16,6 +17,11 @@ function hasBearer({ headers }: IncomingMessage): boolean {
   return /^bearer(?:\s|$)/i.test(headers.authorization ?? '');
 }
 
+/** The session token of a request; null if the request has a key or no session. */
+function tokenOf(req: IncomingMessage, address: SignIn['address']): string | null {
+  return hasBearer(req) ? null : sessionTokenIn(req, address);
+}
+
 /**
  * Accepts the session of the dashboard besides API keys. The cookie counts only if the request is from a page of this
  * server, because browsers add cookies to requests from other pages, too.
@@ -26,7 +32,7 @@ export function sessionAuthentication(
   byKey: RequestHandler,
 ): RequestHandler {
   return (req, res, next) => {
-    const token = hasBearer(req) ? null : sessionTokenIn(req, address);
+    const token = tokenOf(req, address);
     if (token === null) {
       byKey(req, res, next);
       return;
@@ -50,12 +56,11 @@ export function sessionAuthentication(
 
 /** Returns a function that looks up the holder of a request's session or key; null if it is no longer in force. */
 export function holderOf(
-  { accounts }: Pick<RestServices, 'accounts'>,
+  services: Pick<RestServices, 'accounts'>,
   signIn: Pick<SignIn, 'sessions' | 'address'> | null,
 ): (req: IncomingMessage) => Promise<object | null> {
   return (req) => {
-    const token = signIn === null || hasBearer(req) ? null : sessionTokenIn(req, signIn.address);
-    if (signIn !== null && token !== null) return signIn.sessions.find(token);
-    return accounts.authenticate(keyIn(req) ?? '');
+    const token = signIn === null ? null : tokenOf(req, signIn.address);
+    return signIn === null || token === null ? holderOfKey(services, req) : signIn.sessions.find(token);
   };
 }
