@@ -93,7 +93,9 @@ declare
   v_settled timestamptz := p_now - greatest(interval '15 seconds', (
     select max(clock_timestamp() - a.xact_start) + interval '5 seconds'
       from pg_locks l join pg_stat_activity a on a.pid = l.pid
-     where l.locktype = 'relation' and l.relation = 'job'::regclass and l.mode = 'RowExclusiveLock' and l.pid <> pg_backend_pid()));
+     where l.locktype = 'relation' and l.relation = 'job'::regclass and l.mode = 'RowExclusiveLock'
+       -- A copy of this database has the same number for its table.
+       and l.database = (select oid from pg_database where datname = current_database()) and l.pid <> pg_backend_pid()));
   v_last bigint; v_token bigint; v_early text[]; v_due timestamptz; v_ends timestamptz;
   v_share float8; -- the part of all tokens since the last bookmark that this queue has, about
 begin

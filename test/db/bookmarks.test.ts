@@ -1,7 +1,9 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { checkBookmark } from '../../src/db/retention/bookmarks.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import {
+  changeFunction,
   chooseBookmarks,
   DELIVERED,
   FAILED,
@@ -97,4 +99,25 @@ it('jobs stay visible that were due for long when it moved', async () => {
   for (const job of jobs) await fixture.settle(job, DELIVERED, START + 10 * MINUTE);
   expect((await fixture.claim(queue, 1)).jobs.map((job) => job.id)).toEqual([second]);
   expect(await checkBookmark(fixture.db, queue.id)).toBe(false);
+});
+
+it('it stays behind the begin of transactions that write jobs, and not of those in a copy of the database', async () => {
+  const queue = await fixture.createQueue();
+  onTestFinished(await changeFunction(fixture.db, 'jobferry_set_bookmark', '15 seconds', '0 seconds'));
+  const secondsBehind = async () => {
+    await moveBookmark(queue);
+    return fixture.db.one(
+      'select extract(epoch from set_at - due)::float8 as s from queue_bookmark where queue_id = $1',
+      [queue.id],
+    );
+  };
+  const { url } = await createTestDatabase();
+  for (const [writer, isBehind] of [
+    [await connect(url), false],
+    [await connect(fixture.url), true],
+  ] as const) {
+    await writer.query('begin; lock table job in row exclusive mode');
+    expect(await secondsBehind()).toEqual({ s: isBehind ? expect.toSatisfy((s: number) => s > 5) : 0 });
+    await writer.query('rollback');
+  }
 });
