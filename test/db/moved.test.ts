@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { markMoved } from '../../src/db/schema/moved.ts';
 import { ReleaseWatch } from '../../src/services/server/release-watch.ts';
-import { connect } from '../support/database.ts';
+import { connect, LOCK_WAITERS } from '../support/database.ts';
 import { DELIVERED, openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -44,7 +44,7 @@ it('a final backup has the change of a transaction that its mark waited for', as
   const running = await connect(url);
   await running.query(`begin; update queue set name = 'renamed'`);
   const marking = markMoved({ db, url }, true);
-  await waitFor(async () => (await db.query('select from pg_locks where not granted')).length > 0);
+  await waitFor(async () => (await db.query(LOCK_WAITERS)).length > 0);
   await running.query('commit');
   await marking;
   expect(await db.query('select name from queue')).toEqual([{ name: 'renamed' }]);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pauseQueue } from '../../src/db/queues/operations.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
+import { LOCK_WAITERS } from '../support/database.ts';
 import { type Fixture, openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -17,8 +18,7 @@ describe('the time of a pause', () => {
     await claim.query('begin');
     await claim.query('select from queue where id = $1 for no key update', [queue.id]);
     const pausing = pauseQueue(fixture.db, { accountId: fixture.accountId, actor: OPERATOR }, queue.id);
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await waitFor(async () => (await fixture.db.query(waiting)).length === 1);
+    await waitFor(async () => (await fixture.db.query(LOCK_WAITERS)).length === 1);
     const { rows } = await claim.query<{ claimed_at: Date }>('select jobferry_now() as claimed_at');
     await claim.query('rollback');
     claim.release();

@@ -206,8 +206,12 @@ describe('a backup or a restore that is killed', () => {
     const running = beginJobferry(args, { DATABASE_URL: url });
     const name = `jobferry ${args[0]}`;
     const sessions = async (condition: string) =>
-      (await rowsOf(url, `select pid from pg_stat_activity where application_name = '${name}' and ${condition}`))
-        .length;
+      (
+        await rowsOf(
+          url,
+          `select pid from pg_stat_activity where datname = current_database() and application_name = '${name}' and ${condition}`,
+        )
+      ).length;
     await waitFor(async () => (await sessions(`wait_event_type = 'Lock'`)) === 1);
     running.kill('SIGKILL');
     const result = await running.ended;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
-import { connect, createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase, LOCK_WAITERS } from '../support/database.ts';
 import { openRaw } from '../support/fake-api.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
@@ -33,7 +33,7 @@ describe('I-45 a key that is revoked', () => {
     await holder.query('begin; lock table saved_view in access exclusive mode');
     const body = JSON.stringify({ query: '{ savedViews { id } }' });
     const answered = fetch(`${far.baseUrl}/graphql`, { method: 'POST', headers, body });
-    await waitFor(async () => (await holder.query('select from pg_locks where not granted')).rowCount === 1);
+    await waitFor(async () => (await holder.query(LOCK_WAITERS)).rowCount === 1);
     await graphql.query('mutation M($id: ID!) { revokeApiKey(id: $id) { __typename } }', {
       id: createApiKey.apiKey.id,
     });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Api, ApiAnswer, ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { connect } from '../support/database.ts';
+import { connect, LOCK_WAITERS } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createGate } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -46,8 +46,7 @@ async function expectToWait(queueId: string, change: () => Promise<unknown>): Pr
     queueId,
   ]);
   const changed = change();
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await waitFor(async () => (await cluster.query(waiting)).length > 0, { message: 'a change that waits' });
+  await waitFor(async () => (await cluster.query(LOCK_WAITERS)).length > 0, { message: 'a change that waits' });
   await other.query('commit');
   await changed;
 }

@@ -3,7 +3,7 @@ import type { AttemptSeen } from '../../src/dev/attempts.ts';
 import { type ListenOptions, listen } from '../../src/listen/run.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { beginJobferry, runJobferry } from '../support/command.ts';
-import { connect, createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase, LOCK_WAITERS } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { startInProcess } from '../support/in-process.ts';
 import { createMember, OIDC_ENV } from '../support/members.ts';
@@ -291,11 +291,6 @@ describe('a tunnel', () => {
     const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
     const graphql = createGraphQLClient(jobferry.baseUrl, KEY);
     const db = await connect(databaseUrl);
-    const lockers = async () =>
-      Number(
-        (await db.query(`select count(*) from pg_locks where relation = 'tunnel'::regclass and not granted`)).rows[0]
-          .count,
-      );
     for (let round = 0; round < 3; round += 1) {
       await db.query('begin');
       await db.query('lock table tunnel in share mode');
@@ -303,7 +298,7 @@ describe('a tunnel', () => {
         graphql.subscribe('subscription ($id: ID!) { tunnel(queueId: $id) { tunnelId } }', { id: queue.id }),
       );
       for (const { opened } of streams) opened.catch(() => undefined);
-      await waitFor(async () => (await lockers()) > 0, { message: 'openings that wait' });
+      await waitFor(async () => (await db.query(LOCK_WAITERS)).rows.length > 0, { message: 'openings that wait' });
       for (const stream of streams) stream.close();
       await db.query('commit');
     }

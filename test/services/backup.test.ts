@@ -13,7 +13,7 @@ import { deleteAccount } from '../../src/services/operator/delete-account.ts';
 import { checkBackup, restore } from '../../src/services/operator/restore.ts';
 import { aheadOfBackup, openFolder, rewritten, rowsOf } from '../support/backup.ts';
 import { claimOf } from '../support/claim.ts';
-import { connect, createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase, LOCK_WAITERS } from '../support/database.ts';
 import { PERIODS } from '../support/database-fixture.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import { openServices, type TestServices } from '../support/services.ts';
@@ -335,10 +335,7 @@ describe('beside a service that runs', () => {
     const holder = await connect(target.url);
     await holder.query('begin; lock table bulk_action_job in access exclusive mode');
     const restoring = restoreTo(target, whole);
-    await waitFor(async () => {
-      const text = `select from pg_stat_activity where application_name = 'jobferry restore' and wait_event_type = 'Lock'`;
-      return (await target.db.query(text)).length === 1;
-    });
+    await waitFor(async () => (await target.db.query(LOCK_WAITERS)).length === 1);
     await target.db.query(`select ${publishInSql(queue.id, 3)}`);
     expect((await claimOf(target.db, queue.id, 3)).jobs).toHaveLength(3);
     await target.queues.pause(account, queue.id);

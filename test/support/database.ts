@@ -42,6 +42,15 @@ async function onServer(statement: string): Promise<void> {
   }
 }
 
+/**
+ * The sessions of the connection's own database that wait for a lock. Other tests share the server. Views of statistics
+ * would show them as they were when the transaction first looked.
+ */
+export const LOCK_WAITERS = `
+  select distinct pid from pg_locks
+   where not granted and pid in (
+     select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`;
+
 /** A connection to a database, closed when the test is over; called within a test. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
