@@ -1,19 +1,22 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Connections of the pool that are dead without a word (F-31 to F-33). */
 
+let url: string;
 let relay: TcpRelay;
 let db: Database;
+let max: number;
 
 beforeAll(async () => {
-  const { url } = await createTestDatabase();
+  ({ url } = await createTestDatabase());
   const relayed = await relayDatabase(url);
   relay = relayed.relay;
   db = new Database(relayed.url, { warn: () => undefined });
+  ({ max } = db.pool.options);
 });
 
 afterAll(() => db.close());
@@ -41,6 +44,39 @@ it('fail the statements on them in time, once, and are never used again', async 
   );
   // A statement that waited behind one that is never answered would reach the same limit.
   await Promise.all([...Array.from({ length: 8 }, () => db.query('select 1')), withClient(), withClient()]);
+});
+
+it('count until the server has ended their sessions, if the pool closes them because they were idle', async () => {
+  const { options } = db.pool;
+  const { idleTimeoutMillis } = options;
+  onTestFinished(() => {
+    options.idleTimeoutMillis = idleTimeoutMillis;
+  });
+  const observer = await connect(url);
+  const sessions = async () => {
+    const { rows } = await observer.query<{ count: number }>(
+      `select count(*)::integer from pg_stat_activity where datname = current_database() and application_name = 'jobferry'`,
+    );
+    return rows[0]?.count ?? Number.NaN;
+  };
+  const inAll = () => Promise.all(Array.from({ length: max }, () => db.query('select pg_sleep(0.5)')));
+  options.idleTimeoutMillis = 500;
+  await waitFor(() => options.max === max, { message: 'the end of those before' });
+  await inAll();
+  expect(relay.break(/^jobferry$/, 'both')).toBe(max);
+  await waitFor(() => db.pool.totalCount < max / 2, { message: 'idle connections that are closed' });
+  let areDone = false;
+  void Promise.allSettled([inAll()]).then(() => (areDone = true));
+  let most = 0;
+  await waitFor(
+    async () => {
+      most = Math.max(most, await sessions());
+      return areDone && options.max === max;
+    },
+    { everyMs: 50, message: 'the end of all of them' },
+  );
+  // And the one that ends others.
+  expect(most).toBeLessThanOrEqual(max + 1);
 });
 
 it('have 4.5 s for a statement, and TCP keep-alive within 10 s on both sides', async () => {

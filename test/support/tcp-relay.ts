@@ -74,7 +74,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
   const port = await lastingPort();
 
   function accept(client: Socket): void {
-    const upstream = connect(target.port, target.host);
+    const upstream = connect({ ...target, allowHalfOpen: true });
     const pair: Pair = {
       applicationName: null,
       serverSeesPort: null,
@@ -99,6 +99,10 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
         if (pair.broken === null) other.write(data);
         if (stalled === 'statements' && socket === upstream && isReadyForQuery(data)) client.pause();
       });
+      // On a broken connection the end of one side is lost, too: the other one neither learns nor answers it.
+      socket.on('end', () => {
+        if (pair.broken === null) other.end();
+      });
       socket.on('error', () => undefined); // it closes, which is what counts
       socket.once('close', () => {
         // A side of a broken connection never learns the state of the other side.
@@ -120,7 +124,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
   }
 
   async function open(): Promise<void> {
-    const next = createServer(accept);
+    const next = createServer({ allowHalfOpen: true }, accept);
     await new Promise<void>((resolve, reject) => {
       next.once('error', reject);
       next.listen(port, '127.0.0.1', resolve);
@@ -169,7 +173,11 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
       return meant.length;
     },
     reap() {
-      for (const { broken, upstream } of pairs) if (broken !== null) upstream.resetAndDestroy();
+      for (const { broken, client, upstream } of pairs) {
+        if (broken === null) continue;
+        upstream.resetAndDestroy();
+        if (client.readableEnded) client.destroy();
+      }
     },
     pointTo(next, how) {
       target = next;

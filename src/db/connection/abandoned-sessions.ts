@@ -7,10 +7,14 @@ interface Abandoned {
   pid: number;
   connectedAt: number;
   abandonedAt: number;
+  /** Until then the server is expected to end it by itself. */
+  terminateAt: number;
 }
 
 const CONNECT_TIMEOUT_MS = 2000;
 const POLL_EVERY_MS = 250;
+/** Time in which a server that can be reached has ended the session of a connection that was closed. */
+const GOODBYE_MS = 1000;
 /** After this time a session is not counted any more, even if the server still reports it. */
 const FORGET_AFTER_MS = 60_000;
 /** Errors that show that the server has ended, and the sessions with it. */
@@ -20,7 +24,7 @@ const SERVER_GONE = new Set(['ECONNREFUSED', 'ENOENT', '57P03']);
  * When the client gives up a statement, its session stays in the server for as long as a commit waits for a disk or a
  * standby. If its connection was replaced at once, a stalled server would get more and more sessions. So the session
  * still counts towards the pool's limit, is terminated over another connection, and is replaced when the server reports
- * that it has ended.
+ * that it has ended. The same holds for a connection that was closed because it was idle, if the network has lost it.
  */
 const END: string = `
   select a.pid, pg_terminate_backend(a.pid)
@@ -58,26 +62,47 @@ export class AbandonedSessions {
   }
 
   /** Takes note of a new connection, before its first statement. */
-  opened(client: object): void {
+  opened(given: pg.ClientBase): void {
+    const client = given as pg.Client;
     this.#connectedAt.set(client, performance.now());
+    let hasEnded = false;
+    let closing: Abandoned | null = null;
+    client.once('end', () => {
+      hasEnded = true;
+      if (closing !== null) this.#keep((other) => other !== closing);
+    });
+    const end = client.end.bind(client) as (callback?: (error: Error) => void) => Promise<void>;
+    // The pool closes idle connections without an event.
+    client.end = (callback?: (error: Error) => void) => {
+      if (!hasEnded) closing ??= this.#count(client, GOODBYE_MS);
+      return end(callback);
+    };
   }
 
   /** Counts the session of a connection that is closed, unless the server has ended it. */
   add(error: unknown, client: object): void {
+    // After a DatabaseError the session has ended, or the server ends it.
+    if (!(error instanceof pg.DatabaseError)) this.#count(client, 0);
+  }
+
+  /** @returns null if it is counted already, or has no session */
+  #count(client: object, graceMs: number): Abandoned | null {
     const pid = (client as { processID?: number | null }).processID;
     const connectedAt = this.#connectedAt.get(client);
-    // After a DatabaseError the session has ended, or the server ends it.
-    if (this.#stopped || error instanceof pg.DatabaseError || pid == null || connectedAt === undefined) return;
+    if (this.#stopped || pid == null || connectedAt === undefined) return null;
     this.#connectedAt.delete(client);
-    this.#sessions.push({ pid, connectedAt, abandonedAt: performance.now() });
+    const now = performance.now();
+    const session = { pid, connectedAt, abandonedAt: now, terminateAt: now + graceMs };
+    this.#sessions.push(session);
     this.#pool.options.max -= 1;
     if (!this.#isPolling) void this.#pollUntilGone();
+    return session;
   }
 
   async #pollUntilGone(): Promise<void> {
     this.#isPolling = true;
     while (this.#sessions.length > 0 && !this.#stopped) {
-      const polled = [...this.#sessions];
+      const polled = this.#sessions.filter(({ terminateAt }) => terminateAt <= performance.now());
       const left = await this.#endAll(polled).catch((error: unknown) => {
         if (SERVER_GONE.has(String((error as NodeJS.ErrnoException).code))) return new Set<number>();
         this.#log.warn(
@@ -112,6 +137,7 @@ export class AbandonedSessions {
 
   /** @returns pids of the sessions that still existed */
   async #endAll(sessions: readonly Abandoned[]): Promise<Set<number>> {
+    if (sessions.length === 0) return new Set();
     const client = createClient(this.#address, {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: CONNECT_TIMEOUT_MS,
