@@ -65,6 +65,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'domain/envelope-text',
     'domain/parsed-url',
     'domain/queue',
+    'domain/queue-settings',
     'domain/report-url',
     'domain/signing-secret',
     'domain/tags-problem',
@@ -86,7 +87,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // The dashboard knows the service only by schema.graphql, and nothing of the service knows it.
   // Each of its rooms is a part.
   'dashboard/schema': ['dashboard/generated'],
-  'dashboard/words': ['dashboard/schema', 'domain/backoff'],
+  'dashboard/words': ['dashboard/schema', 'domain/backoff', 'domain/queue-settings'],
   'dashboard/filter': ['dashboard/schema', 'dashboard/words', 'domain/spelling'],
   // The dashboard and commands write the same files from it.
   'dashboard/export': ['dashboard/schema', 'dashboard/words', 'dashboard/filter'],
@@ -107,7 +108,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'dashboard/features/first-run': BELOW_FEATURES,
   'dashboard/features/jobs': BELOW_FEATURES,
   // It shares words with the CLI and alerts.
-  'dashboard/features/queues': [...BELOW_FEATURES, 'domain/queue-slots'],
+  'dashboard/features/queues': [...BELOW_FEATURES, 'domain/queue-settings', 'domain/queue-slots'],
   'dashboard/features/settings': BELOW_FEATURES,
   'dashboard/features/sign-in': BELOW_FEATURES,
   'dashboard/features/system': BELOW_FEATURES,

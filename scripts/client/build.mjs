@@ -33,6 +33,7 @@ const SHARED = {
     'duration',
     'parsed-url',
     'queue',
+    'queue-settings',
     'report-url',
     'signing-secret',
     'tags-problem',

@@ -1,8 +1,9 @@
 import { type Breaker, type JobferryClient, unwrap } from '../client/index.ts';
 import { warningIn } from '../client/verbs/queues.ts';
-import { QUEUE_SETTINGS, type Setting } from '../declared/settings.ts';
+import { SETTING_DESCRIPTIONS } from '../contract/setting-descriptions.ts';
 import { breakerProblem } from '../domain/breaker.ts';
 import { readDuration } from '../domain/duration.ts';
+import { QUEUE_SETTINGS, type QueueSetting, SETTING_NAMES, type SettingName } from '../domain/queue-settings.ts';
 import { tagsProblem } from '../domain/tags-problem.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, type Option, type Result, UsageError } from './command.ts';
@@ -14,12 +15,16 @@ const YES_OR_NO = 'yes|no';
 
 /** An option for each setting of the contract, such as `--max-attempts`. */
 const OPTIONS: Readonly<Record<string, Option>> = Object.fromEntries(
-  QUEUE_SETTINGS.map((setting) => [optionName(setting.name), { value: placeholderOf(setting), help: helpOf(setting) }]),
+  SETTING_NAMES.map((name) => [optionName(name), { value: placeholderOf(QUEUE_SETTINGS[name]), help: helpOf(name) }]),
 );
 
-/** The description of the contract, with options in place of its fields. */
-function helpOf({ meaning }: Setting): string {
-  const text = meaning.replace(/`([a-z]+[A-Z]\w*)`/g, (_field, name: string) => `--${optionName(name)}`);
+/** The first sentence of the contract's description, with options in place of its fields, and without its units. */
+function helpOf(name: SettingName): string {
+  const [sentence = ''] = SETTING_DESCRIPTIONS[name].split(/\.(?:\s|$)/);
+  const text = sentence
+    .replace(', in seconds', '')
+    .replace('; null if', '; none if')
+    .replace(/`([a-z]+[A-Z]\w*)`/g, (_field, other: string) => `--${optionName(other)}`);
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
@@ -185,16 +190,16 @@ function breakerOf(text: string): Breaker | null {
   return breaker;
 }
 
-function placeholderOf({ kind }: Setting): string {
-  if (typeof kind !== 'string') return kind.join('|');
-  return { number: 'N', seconds: 'TIME', boolean: YES_OR_NO }[kind];
+function placeholderOf(setting: QueueSetting): string {
+  if (setting.kind === 'choice') return setting.values.join('|');
+  return { whole: 'N', seconds: 'TIME', switch: YES_OR_NO }[setting.kind];
 }
 
 /** @throws UsageError for a value of another kind. The service checks the bounds. */
 function settingsOf(options: Readonly<Record<string, string | boolean | undefined>>): Record<string, unknown> {
-  const given = QUEUE_SETTINGS.flatMap((setting) => {
-    const text = options[optionName(setting.name)];
-    return typeof text === 'string' ? [[setting.name, readSetting(setting, text)]] : [];
+  const given = SETTING_NAMES.flatMap((name) => {
+    const text = options[optionName(name)];
+    return typeof text === 'string' ? [[name, readSetting(name, text)]] : [];
   });
   return Object.fromEntries(given);
 }
@@ -204,16 +209,17 @@ function isYes(text: string, option: string): boolean {
   return text === 'yes';
 }
 
-function readSetting(setting: Setting, text: string): unknown {
-  const { kind, isNullable } = setting;
-  const option = `--${optionName(setting.name)}`;
+function readSetting(name: SettingName, text: string): unknown {
+  const setting: QueueSetting = QUEUE_SETTINGS[name];
+  const option = `--${optionName(name)}`;
+  const isNullable = setting.default === null;
   if (isNullable && text === 'none') return null;
-  if (kind === 'seconds') return secondsOf(text, option);
-  if (kind === 'number') {
+  if (setting.kind === 'seconds') return secondsOf(text, option);
+  if (setting.kind === 'whole') {
     if (!/^\d+$/.test(text)) throw new UsageError(`${option} must be a whole number${isNullable ? ', or none' : ''}`);
     return Number(text);
   }
-  if (kind === 'boolean') return isYes(text, option);
-  if (!kind.includes(text)) throw new UsageError(`${option} must be ${kind.join(' or ')}`);
+  if (setting.kind === 'switch') return isYes(text, option);
+  if (!setting.values.includes(text)) throw new UsageError(`${option} must be ${setting.values.join(' or ')}`);
   return text;
 }

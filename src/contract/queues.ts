@@ -1,6 +1,7 @@
 import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
-import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, LIMITS, QUEUE_DEFAULTS, QUEUE_MODES } from '../domain/queue.ts';
+import { LIMITS, QUEUE_DEFAULTS } from '../domain/queue.ts';
+import { ofSettings, type QueueSetting, type SettingName, type SettingValues } from '../domain/queue-settings.ts';
 import { parseWebhookUrl } from '../domain/webhook-url.ts';
 import {
   errorFields,
@@ -17,6 +18,7 @@ import {
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
 import { lean } from './lean.ts';
+import { SETTING_DESCRIPTIONS } from './setting-descriptions.ts';
 
 const c = initContract();
 
@@ -47,42 +49,26 @@ const webhookUrl = onWire(
   },
 );
 
+type SchemaOf<Value> = [Value] extends [boolean]
+  ? z.ZodBoolean
+  : [Value] extends [string]
+    ? z.ZodEnum<[Value, ...Value[]]>
+    : null extends Value
+      ? z.ZodNullable<z.ZodNumber>
+      : z.ZodNumber;
+type SettingSchemas = { [Name in SettingName]: SchemaOf<SettingValues[Name]> };
+
 /** Spec "Queue": the settings of create and update. */
-const settings = z.object({
-  maxAttempts: integerWithin(LIMITS.maxAttempts).describe(
-    'Number of attempts after which a job is dead. Holds do not count. Jobs keep the value with which they were published.',
-  ),
-  maxDefers: integerWithin(LIMITS.maxDefers).describe(
-    'Maximum number of holds per job. At the next one, the job dies.',
-  ),
-  concurrency: integerWithin(LIMITS.concurrency).describe(
-    'Maximum number of jobs that are `processing` or `awaiting_ack`. The sum over all queues of an account is at most ' +
-      `${LIMITS.accountConcurrency}.`,
-  ),
-  dlqEnabled: z.boolean().describe('Whether a dead job leaves a dead letter.'),
-  mode: oneOf(QUEUE_MODES).describe(
-    'Meaning of a 2xx answer of the webhook. `standard`: it completes the job. `ack`: it confirms receipt, and the ' +
-      'outcome is reported by ack, nack or defer.',
-  ),
-  rateLimitMax: integerWithin(LIMITS.rateLimitMax)
-    .nullable()
-    .describe('Maximum number of deliveries per rate window, including retries; null if there is no limit.'),
-  rateLimitWindow: secondsWithin(LIMITS.rateLimitWindow).describe('Length of the fixed rate window, in seconds.'),
-  ackTimeout: secondsWithin(LIMITS.ackTimeout).describe(
-    'Time for which a job may be `awaiting_ack`, in seconds; for ack mode.',
-  ),
-  ackTimeoutAction: oneOf(ACK_TIMEOUT_ACTIONS).describe(
-    'Effect of a passed `ackTimeout`. `retry`: the attempt has failed. `dead`: the job is dead.',
-  ),
-  backoffType: oneOf(BACKOFF_TYPES).describe(
-    'Growth of the back-off from retry to retry. `fixed`: always `backoffDelay`. `exponential`: starts with ' +
-      '`backoffDelay` and doubles with every failure, up to one hour. Up to 10 % is added at random. Jobs keep the ' +
-      'value with which they were published.',
-  ),
-  backoffDelay: secondsWithin(LIMITS.backoffDelay).describe(
-    'Back-off before the first retry, in seconds. Jobs keep the value with which they were published.',
-  ),
-});
+const settings = z.object(
+  ofSettings((setting, name) => schemaOf(setting).describe(SETTING_DESCRIPTIONS[name])) as SettingSchemas,
+);
+
+function schemaOf(setting: QueueSetting): z.ZodTypeAny {
+  if (setting.kind === 'switch') return z.boolean();
+  if (setting.kind === 'choice') return oneOf(setting.values);
+  const number = setting.kind === 'whole' ? integerWithin(setting) : secondsWithin(setting);
+  return setting.default === null ? number.nullable() : number;
+}
 
 /** Documents the defaults without applying them: a template may set others, so the services apply them. */
 function documentDefaults<Shape extends z.ZodRawShape>(shape: Shape, defaults: Readonly<Record<string, unknown>>) {

@@ -1,28 +1,10 @@
-/** The queue, its settings and their bounds (spec "Queue" and "Limits"). */
+import { ofSettings, type SettingValues } from './queue-settings.ts';
 
-export const QUEUE_MODES = ['standard', 'ack'] as const;
-export type QueueMode = (typeof QUEUE_MODES)[number];
-
-export const ACK_TIMEOUT_ACTIONS = ['retry', 'dead'] as const;
-export type AckTimeoutAction = (typeof ACK_TIMEOUT_ACTIONS)[number];
-
-export const BACKOFF_TYPES = ['fixed', 'exponential'] as const;
-export type BackoffType = (typeof BACKOFF_TYPES)[number];
+/** The queue, and the limits of what belongs to it (spec "Queue" and "Limits"). */
 
 /** Every setting that create and update share. Durations are seconds. */
-export interface QueueSettings {
+export interface QueueSettings extends SettingValues {
   webhookUrl: string;
-  maxAttempts: number;
-  maxDefers: number;
-  concurrency: number;
-  dlqEnabled: boolean;
-  mode: QueueMode;
-  rateLimitMax: number | null;
-  rateLimitWindow: number;
-  ackTimeout: number;
-  ackTimeoutAction: AckTimeoutAction;
-  backoffType: BackoffType;
-  backoffDelay: number;
 }
 
 export interface Queue extends QueueSettings {
@@ -36,19 +18,7 @@ export interface CreatedQueue extends Queue {
   signingSecret: string;
 }
 
-export const QUEUE_DEFAULTS: Omit<QueueSettings, 'webhookUrl'> = {
-  maxAttempts: 3,
-  maxDefers: 50,
-  concurrency: 5,
-  dlqEnabled: true,
-  mode: 'standard',
-  rateLimitMax: null,
-  rateLimitWindow: 60,
-  ackTimeout: 300,
-  ackTimeoutAction: 'retry',
-  backoffType: 'exponential',
-  backoffDelay: 2,
-};
+export const QUEUE_DEFAULTS = ofSettings((setting) => setting.default) as SettingValues;
 
 /** Spec "Limits". Durations are seconds. */
 export const LIMITS = {
@@ -60,17 +30,9 @@ export const LIMITS = {
   /** Not in the spec. A reason is one line for people, and is stored in every history entry. */
   reasonLength: 1000,
   publishDelay: { min: 0, max: 86_400 },
-  maxAttempts: { min: 1, max: 25 },
-  maxDefers: { min: 0, max: 1000 },
-  concurrency: { min: 1, max: 500 },
   accountConcurrency: 1000,
   /** Not in the spec: deleted queues of one account whose jobs are still stored. */
   tombstones: 1000,
-  /** The spec sets no maximum; this is the largest value of the column. */
-  rateLimitMax: { min: 1, max: 2_147_483_647 },
-  rateLimitWindow: { min: 0.001, max: 3600 },
-  ackTimeout: { min: 0.001, max: 86_400 },
-  backoffDelay: { min: 0, max: 3600 },
   pageSize: { min: 1, max: 100, default: 25 },
   /** `offset` is a bigint in SQL, and an exact integer in JavaScript only below 2^53. */
   page: { min: 1, max: 1_000_000_000 },

@@ -4,7 +4,7 @@ import { QUEUE_WARNINGS } from '../domain/health.ts';
 import { ATTEMPT_STATUSES, DEAD_REASONS, JOB_STATUSES } from '../domain/job.ts';
 import { JOB_ORDER_FIELDS, JOB_STATES, PAYLOAD_OPERATORS } from '../domain/job-filter.ts';
 import { KEY_SCOPES } from '../domain/key-rights.ts';
-import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue.ts';
+import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue-settings.ts';
 import { WAIT_REASONS } from '../domain/waiting.ts';
 import { builder } from './builder.ts';
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { changesTo, QueuesFileError } from '../../src/declared/apply.ts';
 import { readQueuesFile } from '../../src/declared/queues-file.ts';
-import { QUEUE_SETTINGS } from '../../src/declared/settings.ts';
 import { readDeclaredQueues } from '../../src/start/queues-file.ts';
 
 const read = (text: string, variables = {}) =>
@@ -134,25 +133,5 @@ describe('the changes to a queue', () => {
       { queue: 'a', kind: 'update', settings: [{ name: 'concurrency', from: 5, to: 6 }] },
       { queue: 'b', kind: 'create', settings: [] },
     ]);
-  });
-});
-
-describe('the settings of a queue', () => {
-  it('are those of the contract', () => {
-    expect(Object.fromEntries(QUEUE_SETTINGS.map(({ name, kind }) => [name, kind]))).toEqual({
-      maxAttempts: 'number',
-      maxDefers: 'number',
-      concurrency: 'number',
-      dlqEnabled: 'boolean',
-      mode: ['standard', 'ack'],
-      rateLimitMax: 'number',
-      rateLimitWindow: 'seconds',
-      ackTimeout: 'seconds',
-      ackTimeoutAction: ['retry', 'dead'],
-      backoffType: ['fixed', 'exponential'],
-      backoffDelay: 'seconds',
-    });
-    expect(QUEUE_SETTINGS.filter(({ isNullable }) => isNullable).map(({ name }) => name)).toEqual(['rateLimitMax']);
-    for (const { meaning } of QUEUE_SETTINGS) expect(meaning).not.toBe('');
   });
 });

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../domain/queue.ts';
+import { ofSettings, type QueueSetting } from '../../domain/queue-settings.ts';
 import { signingSecretProblem } from '../../domain/signing-secret.ts';
 import { tagsProblem } from '../../domain/tags-problem.ts';
 import { parseWebhookUrl } from '../../domain/webhook-url.ts';
@@ -33,6 +34,12 @@ function ofText(check: (text: string) => string | null): Check {
   return (value) => (typeof value === 'string' ? [check(value)].filter((problem) => problem !== null) : []);
 }
 
+/** The schemas say which values a switch and a choice have. */
+function checkOf(setting: QueueSetting): Check {
+  if (setting.kind === 'whole') return whole(setting);
+  return setting.kind === 'seconds' ? seconds(setting) : () => [];
+}
+
 /** The checks by the name of a member; no two bodies have one name for different things. */
 const CHECKS = new Map<string, Check>(
   Object.entries({
@@ -53,13 +60,7 @@ const CHECKS = new Map<string, Check>(
       const url = parseWebhookUrl(text);
       return url.ok ? null : url.message;
     }),
-    maxAttempts: whole(LIMITS.maxAttempts),
-    maxDefers: whole(LIMITS.maxDefers),
-    concurrency: whole(LIMITS.concurrency),
-    rateLimitMax: whole(LIMITS.rateLimitMax),
-    rateLimitWindow: seconds(LIMITS.rateLimitWindow),
-    ackTimeout: seconds(LIMITS.ackTimeout),
-    backoffDelay: seconds(LIMITS.backoffDelay),
+    ...ofSettings(checkOf),
     signingSecret: ofText(signingSecretProblem),
     tags: (value: unknown) => (Array.isArray(value) ? [tagsProblem(value)].filter((problem) => problem !== null) : []),
   }),

@@ -1,3 +1,4 @@
+import { QUEUE_SETTINGS, SETTING_NAMES, type SettingName } from '../../domain/queue-settings.ts';
 import type { CallOptions } from '../calls.ts';
 import type { Queue } from '../models.ts';
 import { type Ask, ERROR, FIELDS } from './ask.ts';
@@ -29,7 +30,7 @@ export async function createQueue(
 
 /** GraphQL has the names of enumerations in capitals. */
 export function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'): object {
-  const isEnum = (name: string) => ['mode', 'ackTimeoutAction', 'backoffType'].includes(name);
+  const isEnum = (name: string) => Object.hasOwn(QUEUE_SETTINGS, name) && QUEUE_SETTINGS[name as SettingName].kind === 'choice';
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     given.map(([name, value]) => [name, isEnum(name) && typeof value === 'string' ? value[change]() : value]),
@@ -38,5 +39,4 @@ export function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'
 
 const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
   ${ERROR} ${FIELDS} ... on CreateQueuePayload { signingSecret queue {
-    id name webhookUrl maxAttempts maxDefers concurrency dlqEnabled mode rateLimitMax rateLimitWindow ackTimeout
-    ackTimeoutAction backoffType backoffDelay createdAt addressWarning } } } }`;
+    id name webhookUrl ${SETTING_NAMES.join(' ')} createdAt addressWarning } } } }`;

@@ -1,3 +1,4 @@
+import type { SettingName } from '../../domain/queue-settings.ts';
 import { HOUR_MS, NONE, number, span } from './format.ts';
 import type { IconName } from './words.ts';
 
@@ -86,7 +87,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   backoffDelay: 'back-off',
   maxDefers: 'number of holds',
   dlqEnabled: 'keeping of dead letters',
-};
+} satisfies Record<SettingName | 'webhookUrl', string>;
 
 /** The action on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */
 export function actionOnQueue(entry: Entry): string {

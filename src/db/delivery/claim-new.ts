@@ -1,5 +1,5 @@
 import type { Periods } from '../../domain/periods.ts';
-import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue.ts';
+import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue-settings.ts';
 import type { Database } from '../connection/database.ts';
 import { type ClaimedJob, type ClaimRow, readable } from './claim.ts';
 import type { PublishAnswer, PublishItem } from './publish-items.ts';

@@ -1,6 +1,6 @@
 import type { JobStatus } from '../../domain/job.ts';
 import type { Periods } from '../../domain/periods.ts';
-import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue.ts';
+import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue-settings.ts';
 import { traceOfJob } from '../../domain/trace.ts';
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
 import { isTimeTrusted } from '../connection/clock-watch.ts';

@@ -1,6 +1,7 @@
 import { type Author, difference } from '../../domain/audit.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
-import type { AckTimeoutAction, BackoffType, Queue, QueueMode, QueueSettings } from '../../domain/queue.ts';
+import type { Queue, QueueSettings } from '../../domain/queue.ts';
+import { ofSettings, SETTING_NAMES, type SettingName, type SettingValues } from '../../domain/queue-settings.ts';
 import { actorJson, audit } from '../audit.ts';
 import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
@@ -42,17 +43,7 @@ const VISIBLE = {
   id: true,
   name: true,
   webhookUrl: true,
-  maxAttempts: true,
-  maxDefers: true,
-  concurrency: true,
-  dlqEnabled: true,
-  mode: true,
-  rateLimitMax: true,
-  rateLimitWindow: true,
-  ackTimeout: true,
-  ackTimeoutAction: true,
-  backoffType: true,
-  backoffDelay: true,
+  ...ofSettings(() => true as const),
   createdAt: true,
 } as const satisfies Prisma.QueueSelect;
 
@@ -175,6 +166,11 @@ export async function updateQueue(
   });
 }
 
+/** The column of a setting: Prisma has the names of the contract. */
+function columnOf(name: SettingName): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 const DELETE: Statement = {
   name: 'delete-queue',
   text: `
@@ -184,10 +180,7 @@ const DELETE: Statement = {
     )
     select jobferry_wake('deliver', id, jobferry_now()),
            jobferry_audit($2, $3, 'queue.delete', 'queue', id, name, jsonb_build_object(
-             'name', name, 'webhookUrl', webhook_url, 'maxAttempts', max_attempts, 'maxDefers', max_defers,
-             'concurrency', concurrency, 'dlqEnabled', dlq_enabled, 'mode', mode, 'rateLimitMax', rate_limit_max,
-             'rateLimitWindow', rate_limit_window, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action,
-             'backoffType', backoff_type, 'backoffDelay', backoff_delay))
+             'name', name, 'webhookUrl', webhook_url, ${SETTING_NAMES.map((name) => `'${name}', ${columnOf(name)}`).join(', ')}))
       from gone`,
 };
 
@@ -256,12 +249,7 @@ async function totals(tx: Prisma.TransactionClient, accountId: string, except: s
   return { count, concurrency: sum.concurrency ?? 0, tombstones, isSuspended: suspendedAt !== null };
 }
 
-/** The casts are safe: CHECK constraints restrict these columns to the domain's values. */
+/** The cast is safe: CHECK constraints restrict columns of texts to the domain's values. */
 function toQueue(row: Pick<QueueRow, keyof typeof VISIBLE>): Queue {
-  return {
-    ...row,
-    mode: row.mode as QueueMode,
-    ackTimeoutAction: row.ackTimeoutAction as AckTimeoutAction,
-    backoffType: row.backoffType as BackoffType,
-  };
+  return row as typeof row & SettingValues;
 }

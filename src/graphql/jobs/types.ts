@@ -1,6 +1,6 @@
 import type { DeadReason as Reason, JobStatus as Status } from '../../domain/job.ts';
 import { stateOf } from '../../domain/job-filter.ts';
-import type { BackoffType as Backoff } from '../../domain/queue.ts';
+import type { BackoffType as Backoff } from '../../domain/queue-settings.ts';
 import type { ShownWaiting } from '../../services/insight/queues.ts';
 import { firstOf } from '../../services/jobs/stored-text.ts';
 import { builder } from '../builder.ts';

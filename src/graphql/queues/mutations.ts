@@ -1,14 +1,15 @@
 import { contract } from '../../contract/index.ts';
+import { ofSettings } from '../../domain/queue-settings.ts';
 import type { CreateQueueInput as CreateQueue } from '../../services/queues/manage.ts';
 import { builder } from '../builder.ts';
 import { actionOf, BulkAction, type BulkActionResult, matchedOf } from '../bulk/types.ts';
-import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError, ValidationError } from '../errors.ts';
 import { checked, idOf, refusing, withoutNulls } from '../input.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE } from '../prices.ts';
 import { Queue } from '../refs.ts';
 import { QueuePayload, queueAfter } from './after-change.ts';
+import { changeOf, newOf, type SettingInputs } from './settings.ts';
 
 const TAGS =
   'Words by which queues are grouped: at most 10, each 1 to 32 of a-z, 0-9, -, _ and the full stop. An empty list removes all.';
@@ -20,32 +21,7 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
     name: t.string({ required: true, description: 'Name of the queue: 1 to 64 of a-z, 0-9, - and _.' }),
     webhookUrl: t.string({ required: true, description: 'URL to which jobs are delivered; http or https.' }),
     template: t.string({ description: 'Name of a template, whose values replace the defaults of the other fields.' }),
-    maxAttempts: t.int({ description: 'Number of attempts after which a job is dead, 1 to 25; 3 by default.' }),
-    maxDefers: t.int({ description: 'Maximum number of holds per job, 0 to 1000; 50 by default.' }),
-    concurrency: t.int({ description: 'Maximum number of jobs in flight, 1 to 500; 5 by default.' }),
-    dlqEnabled: t.boolean({
-      description: 'Whether a job that dies leaves a dead letter; true by default. A cancelled job never leaves one.',
-    }),
-    mode: t.field({
-      type: QueueMode,
-      description: 'Meaning of a 2xx answer of the webhook; `STANDARD` by default.',
-    }),
-    rateLimitMax: t.int({
-      description: 'Maximum number of deliveries per rate window, at least 1; null, the default, means no limit.',
-    }),
-    rateLimitWindow: t.float({ description: 'Length of the rate window in seconds, 0.001 to 3600; 60 by default.' }),
-    ackTimeout: t.float({
-      description: 'Time in which a worker must report, in seconds, 0.001 to 86400; 300 by default.',
-    }),
-    ackTimeoutAction: t.field({
-      type: AckTimeoutAction,
-      description: 'Effect on a job when its ack deadline passes without a report; `RETRY` by default.',
-    }),
-    backoffType: t.field({
-      type: BackoffType,
-      description: 'Growth of the back-off from retry to retry; `EXPONENTIAL` by default.',
-    }),
-    backoffDelay: t.float({ description: 'Back-off before the first retry in seconds, 0 to 3600; 2 by default.' }),
+    ...(ofSettings((setting, name) => t.field(newOf(setting, name))) as SettingInputs),
     tags: t.stringList({ description: TAGS }),
     copyOf: t.id({
       description:
@@ -63,29 +39,7 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
     'The settings to change. Fields that are left out keep their values. The bounds are those of `CreateQueueInput`.',
   fields: (t) => ({
     webhookUrl: t.string({ description: 'URL to which jobs are delivered; http or https.' }),
-    maxAttempts: t.int({
-      description: 'Number of attempts after which a job is dead, for jobs published from now on.',
-    }),
-    maxDefers: t.int({ description: 'Maximum number of holds per job.' }),
-    concurrency: t.int({ description: 'Maximum number of jobs in flight.' }),
-    dlqEnabled: t.boolean({
-      description: 'Whether a job that dies leaves a dead letter. A cancelled job never leaves one.',
-    }),
-    mode: t.field({ type: QueueMode, description: 'Meaning of a 2xx answer of the webhook.' }),
-    rateLimitMax: t.int({ description: 'Maximum number of deliveries per rate window; null removes the limit.' }),
-    rateLimitWindow: t.float({ description: 'Length of the rate window in seconds.' }),
-    ackTimeout: t.float({ description: 'Time in which a worker must report, in seconds.' }),
-    ackTimeoutAction: t.field({
-      type: AckTimeoutAction,
-      description: 'Effect on a job when its ack deadline passes without a report.',
-    }),
-    backoffType: t.field({
-      type: BackoffType,
-      description: 'Growth of the back-off from retry to retry, for jobs published from now on.',
-    }),
-    backoffDelay: t.float({
-      description: 'Back-off before the first retry in seconds, for jobs published from now on.',
-    }),
+    ...(ofSettings((setting, name) => t.field(changeOf(setting, name))) as SettingInputs),
     tags: t.stringList({ description: TAGS }),
   }),
 });

@@ -1,16 +1,11 @@
 import { breakerOpenSince } from '../../domain/breaker.ts';
-import type {
-  BackoffType as Backoff,
-  QueueMode as Mode,
-  AckTimeoutAction as TimeoutAction,
-} from '../../domain/queue.ts';
+import { ofSettings } from '../../domain/queue-settings.ts';
 import type { IgnoredNames as IgnoredNamesShape } from '../../services/insight/queues.ts';
 import type { OpenTunnel } from '../../services/queues/tunnels.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from '../dead-letters/filter.ts';
 import { DeadLetterConnection, deadLetterPage, ErrorGroup, hasAttempts } from '../dead-letters/types.ts';
-import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from '../jobs/filter.ts';
 import { JobConnection, jobPage } from '../jobs/page.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
@@ -19,6 +14,7 @@ import { Selection } from '../selection.ts';
 import { inTurn, timelineArgs } from '../timeline.ts';
 import { QueueBreaker } from './breaker.ts';
 import { QueueHold } from './hold.ts';
+import { fieldOf } from './settings.ts';
 import { LAST_DELIVERY, QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueTunnel = builder.objectRef<OpenTunnel>('QueueTunnel').implement({
@@ -67,40 +63,7 @@ builder.prismaObject('Queue', {
       description: 'Name of the queue, unique among the live queues of the account. It cannot be changed.',
     }),
     webhookUrl: t.exposeString('webhookUrl', { description: 'URL to which jobs are delivered.' }),
-    maxAttempts: t.exposeInt('maxAttempts', {
-      description: 'Number of attempts after which a job is dead. Jobs keep the value with which they were published.',
-    }),
-    maxDefers: t.exposeInt('maxDefers', { description: 'Maximum number of holds per job.' }),
-    concurrency: t.exposeInt('concurrency', { description: 'Maximum number of jobs in flight.' }),
-    dlqEnabled: t.exposeBoolean('dlqEnabled', {
-      description: 'Whether a job that dies leaves a dead letter. A cancelled job never leaves one.',
-    }),
-    mode: t.field({
-      type: QueueMode,
-      description: 'Meaning of a 2xx answer of the webhook.',
-      resolve: (queue) => queue.mode as Mode,
-    }),
-    rateLimitMax: t.exposeInt('rateLimitMax', {
-      nullable: true,
-      description: 'Maximum number of deliveries per rate window; null if there is no limit.',
-    }),
-    rateLimitWindow: t.exposeFloat('rateLimitWindow', { description: 'Length of the rate window in seconds.' }),
-    ackTimeout: t.exposeFloat('ackTimeout', {
-      description: 'Time in which a worker must report, in seconds; for ack mode.',
-    }),
-    ackTimeoutAction: t.field({
-      type: AckTimeoutAction,
-      description: 'Effect on a job when its ack deadline passes without a report.',
-      resolve: (queue) => queue.ackTimeoutAction as TimeoutAction,
-    }),
-    backoffType: t.field({
-      type: BackoffType,
-      description: 'Growth of the back-off from retry to retry. Jobs keep the value with which they were published.',
-      resolve: (queue) => queue.backoffType as Backoff,
-    }),
-    backoffDelay: t.exposeFloat('backoffDelay', {
-      description: 'Back-off before the first retry, in seconds. Jobs keep the value with which they were published.',
-    }),
+    ...ofSettings((setting, name) => t.field(fieldOf(setting, name))),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the queue was created.' }),
     deletedAt: t.expose('deletedAt', {
       type: 'DateTime',

@@ -18,7 +18,7 @@ const fieldOf = (name: string): Field | undefined => FIELDS.find((field) => fiel
 
 /** The audit log has the values of REST, where names of choices are in small letters. */
 function settingOf(field: Field, value: unknown): Value {
-  return (field.kind === 'choice' && typeof value === 'string' ? value.toUpperCase() : value) as Value;
+  return (field.setting.kind === 'choice' && typeof value === 'string' ? value.toUpperCase() : value) as Value;
 }
 
 const membersOf = (value: unknown) =>

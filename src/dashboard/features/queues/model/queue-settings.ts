@@ -1,26 +1,26 @@
+import {
+  isUnbounded,
+  type NumberSetting,
+  QUEUE_SETTINGS,
+  type QueueSetting,
+  type SettingName,
+  type SettingValues,
+} from '../../../../domain/queue-settings.ts';
 import { many, number, seconds } from '../../../words/format.ts';
 
-/** The settings of a queue as a form: their texts, their bounds, when each takes effect, and what has changed. */
+/** The settings of a queue as a form: their texts, and what has changed. */
 
-export interface Settings {
+/** GraphQL has the values of enumerations in capitals. */
+type InCapitals<Value> = Value extends string ? Uppercase<Value> : Value;
+
+export type Settings = { [Name in SettingName]: InCapitals<SettingValues[Name]> } & {
   webhookUrl: string;
-  mode: 'STANDARD' | 'ACK';
-  ackTimeout: number;
-  ackTimeoutAction: 'RETRY' | 'DEAD';
-  concurrency: number;
-  rateLimitMax: number | null;
-  rateLimitWindow: number;
-  maxAttempts: number;
-  backoffType: 'FIXED' | 'EXPONENTIAL';
-  backoffDelay: number;
-  maxDefers: number;
-  dlqEnabled: boolean;
   tags: string[];
-}
+};
 export type FieldName = keyof Settings;
 export type Value = Settings[FieldName];
 
-export type When = 'now' | 'delivery' | 'published';
+export type When = QueueSetting['applies'];
 /** The end of a sentence that begins with "It takes effect …". */
 export const WHEN: Readonly<Record<When, string>> = {
   now: 'immediately',
@@ -28,50 +28,35 @@ export const WHEN: Readonly<Record<When, string>> = {
   published: 'for jobs published from now on',
 };
 
-interface Common {
+interface Words {
   name: FieldName;
   label: string;
-  when: When;
   hint?: string;
+  /** The values of a choice or a switch. */
+  choices?: readonly (readonly [value: string, label: string])[];
 }
-export type Field = Common &
-  (
-    | { kind: 'url' | 'tags' }
-    | { kind: 'integer' | 'seconds'; min: number; max: number; isOptional?: boolean }
-    | { kind: 'choice'; choices: readonly (readonly [value: string, label: string])[] }
-  );
+export interface Field extends Words {
+  setting: QueueSetting | { kind: 'url' | 'tags' };
+  when: When;
+}
 
-/** The largest that the server can store: in effect, no bound. */
-const MAX_INTEGER = 2_147_483_647;
-
-export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
+const WORDS: readonly { title: string; fields: readonly Words[] }[] = [
   {
     title: 'Receiver',
     fields: [
-      { name: 'webhookUrl', label: 'URL', kind: 'url', when: 'delivery' },
+      { name: 'webhookUrl', label: 'URL' },
       {
         name: 'mode',
         label: 'A 2xx answer means',
-        kind: 'choice',
-        when: 'delivery',
         choices: [
           ['STANDARD', 'the job is completed'],
           ['ACK', 'received; a worker reports later'],
         ],
       },
-      {
-        name: 'ackTimeout',
-        label: 'Time to report, in seconds',
-        kind: 'seconds',
-        when: 'delivery',
-        min: 0.001,
-        max: 86_400,
-      },
+      { name: 'ackTimeout', label: 'Time to report, in seconds' },
       {
         name: 'ackTimeoutAction',
         label: 'Without a report in time',
-        kind: 'choice',
-        when: 'delivery',
         choices: [
           ['RETRY', 'the attempt has failed'],
           ['DEAD', 'the job is dead'],
@@ -82,71 +67,28 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   {
     title: 'Speed',
     fields: [
-      {
-        name: 'concurrency',
-        label: 'Concurrency',
-        kind: 'integer',
-        when: 'now',
-        min: 1,
-        max: 500,
-        hint: 'Jobs in flight at the same time',
-      },
-      {
-        name: 'rateLimitMax',
-        label: 'Rate limit',
-        kind: 'integer',
-        when: 'now',
-        min: 1,
-        max: MAX_INTEGER,
-        isOptional: true,
-        hint: 'Deliveries per window; empty for no limit',
-      },
-      {
-        name: 'rateLimitWindow',
-        label: 'Window in seconds',
-        kind: 'seconds',
-        when: 'now',
-        min: 0.001,
-        max: 3600,
-      },
+      { name: 'concurrency', label: 'Concurrency', hint: 'Jobs in flight at the same time' },
+      { name: 'rateLimitMax', label: 'Rate limit', hint: 'Deliveries per window; empty for no limit' },
+      { name: 'rateLimitWindow', label: 'Window in seconds' },
     ],
   },
   {
     title: 'When a delivery fails',
     fields: [
-      { name: 'maxAttempts', label: 'Attempts', kind: 'integer', when: 'published', min: 1, max: 25 },
-      {
-        name: 'backoffDelay',
-        label: 'First back-off, in seconds',
-        kind: 'seconds',
-        when: 'published',
-        min: 0,
-        max: 3600,
-      },
+      { name: 'maxAttempts', label: 'Attempts' },
+      { name: 'backoffDelay', label: 'First back-off, in seconds' },
       {
         name: 'backoffType',
         label: 'Back-off growth',
-        kind: 'choice',
-        when: 'published',
         choices: [
           ['EXPONENTIAL', 'doubles'],
           ['FIXED', 'stays the same'],
         ],
       },
-      {
-        name: 'maxDefers',
-        label: 'Holds',
-        kind: 'integer',
-        when: 'delivery',
-        min: 0,
-        max: 1000,
-        hint: 'How often the receiver may defer a job',
-      },
+      { name: 'maxDefers', label: 'Holds', hint: 'How often the receiver may defer a job' },
       {
         name: 'dlqEnabled',
         label: 'When a job dies',
-        kind: 'choice',
-        when: 'now',
         choices: [
           ['true', 'keep a dead letter'],
           ['false', 'keep nothing'],
@@ -158,12 +100,22 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
     title: 'Tags',
     fields: [
       {
-        ...({ name: 'tags', label: 'Tags', kind: 'tags', when: 'now' } as const),
+        name: 'tags',
+        label: 'Tags',
         hint: 'Words with spaces between them, such as mail eu. Search queues and jobs with tag:eu',
       },
     ],
   },
 ];
+
+function fieldOf(words: Words): Field {
+  if (words.name === 'webhookUrl') return { ...words, setting: { kind: 'url' }, when: 'delivery' };
+  if (words.name === 'tags') return { ...words, setting: { kind: 'tags' }, when: 'now' };
+  const setting = QUEUE_SETTINGS[words.name];
+  return { ...words, setting, when: setting.applies };
+}
+
+export const GROUPS = WORDS.map(({ title, fields }) => ({ title, fields: fields.map(fieldOf) }));
 
 export const FIELDS: readonly Field[] = GROUPS.flatMap(({ fields }) => fields);
 
@@ -176,10 +128,12 @@ export function textOf(value: Value): string {
 }
 
 /** The value of a text, or what is wrong with it. */
-function parse(field: Field, text: string): { value: Value } | { problem: string } {
-  switch (field.kind) {
+function parse({ setting }: Field, text: string): { value: Value } | { problem: string } {
+  switch (setting.kind) {
     case 'choice':
-      return { value: (field.name === 'dlqEnabled' ? text === 'true' : text) as Value };
+      return { value: text as Value };
+    case 'switch':
+      return { value: text === 'true' };
     case 'url':
       return /^https?:\/\/[^\s/]/.test(text.trim())
         ? { value: text.trim() }
@@ -187,7 +141,7 @@ function parse(field: Field, text: string): { value: Value } | { problem: string
     case 'tags':
       return parseTags(text);
     default:
-      return parseNumber(field, text.trim());
+      return parseNumber(setting, text.trim());
   }
 }
 
@@ -200,16 +154,15 @@ function parseTags(text: string): { value: Value } | { problem: string } {
     : { problem: 'A tag is 1 to 32 of a-z, 0-9, -, _ and the full stop.' };
 }
 
-function parseNumber(
-  { kind, min, max, isOptional = false }: Extract<Field, { min: number }>,
-  text: string,
-): { value: Value } | { problem: string } {
+function parseNumber(setting: NumberSetting, text: string): { value: Value } | { problem: string } {
+  const { kind, min, max } = setting;
+  const isOptional = setting.default === null;
   if (text === '' && isOptional) return { value: null };
   const value = Number(text);
   const isNumber = /^\d+(\.\d+)?$/.test(text) && (kind === 'seconds' || Number.isInteger(value));
   if (isNumber && value >= min && value <= max) return { value };
-  const what = kind === 'integer' ? 'A whole number' : 'A number';
-  const bounds = max === MAX_INTEGER ? `of at least ${number(min)}` : `from ${number(min)} to ${number(max)}`;
+  const what = kind === 'whole' ? 'A whole number' : 'A number';
+  const bounds = isUnbounded(setting) ? `of at least ${number(min)}` : `from ${number(min)} to ${number(max)}`;
   return { problem: `${what} ${bounds}${isOptional ? ', or nothing' : ''}.` };
 }
 
@@ -247,12 +200,12 @@ export function review(settings: Settings, edits: Edits): Review {
 }
 
 /** A value for people. */
-export function shown(field: Field, value: Value): string {
+export function shown({ setting, choices }: Field, value: Value): string {
   if (value === null) return 'no limit';
-  if (field.kind === 'tags') return textOf(value) || 'none';
-  if (field.kind === 'choice') return field.choices.find(([one]) => one === String(value))?.[1] ?? String(value);
+  if (setting.kind === 'tags') return textOf(value) || 'none';
+  if (choices !== undefined) return choices.find(([one]) => one === String(value))?.[1] ?? String(value);
   if (typeof value !== 'number') return String(value);
-  return field.kind === 'seconds' ? seconds(value) : number(value);
+  return setting.kind === 'seconds' ? seconds(value) : number(value);
 }
 
 /** The input of `updateQueue`: the changed fields only, so that a change by another person meanwhile stays. */

@@ -1,3 +1,4 @@
+import { isUnbounded, type NumberSetting, QUEUE_SETTINGS } from '../../../../domain/queue-settings.ts';
 import { count, listed, many, number } from '../../../words/format.ts';
 import type { IconName } from '../../../words/words.ts';
 
@@ -112,11 +113,10 @@ export interface LimitsInput {
   rateLimitWindow?: number;
 }
 
-/** Each limit with its name, its bounds and whether it has no fraction. */
-const LIMITS: Readonly<Record<keyof LimitDraft, readonly [name: string, may: string, min: number, max: number]>> = {
-  concurrency: ['Concurrency', 'a whole number from 1 to 500', 1, 500],
-  rateLimitMax: ['Rate limit', 'a whole number of at least 1, or none', 1, 2_147_483_647],
-  rateLimitWindow: ['Window', 'from 0.001 to 3600 seconds', 0.001, 3600],
+const LABELS: Readonly<Record<keyof LimitDraft, string>> = {
+  concurrency: 'Concurrency',
+  rateLimitMax: 'Rate limit',
+  rateLimitWindow: 'Window',
 };
 
 interface LimitProblem {
@@ -131,14 +131,21 @@ export function limitsOf(draft: LimitDraft): { limits: LimitsInput | null; probl
   for (const [name, typed] of Object.entries(draft) as [keyof LimitDraft, string][]) {
     const text = typed.trim();
     if (text === '') continue;
-    const [label, may, min, max] = LIMITS[name];
+    const setting: NumberSetting = QUEUE_SETTINGS[name];
     const value = Number(text);
-    const isNumber = (name === 'rateLimitWindow' ? /^\d+(\.\d+)?$/ : /^\d+$/).test(text);
+    const isNumber = (setting.kind === 'seconds' ? /^\d+(\.\d+)?$/ : /^\d+$/).test(text);
     if (name === 'rateLimitMax' && text === 'none') limits.rateLimitMax = null;
-    else if (isNumber && value >= min && value <= max) limits[name] = value;
-    else return { limits: null, problem: { name, text: `${label} must be ${may}.` } };
+    else if (isNumber && value >= setting.min && value <= setting.max) limits[name] = value;
+    else return { limits: null, problem: { name, text: `${LABELS[name]} must be ${boundsText(setting)}.` } };
   }
   return { limits: Object.keys(limits).length === 0 ? null : limits, problem: null };
+}
+
+function boundsText(setting: NumberSetting): string {
+  const { kind, min, max } = setting;
+  if (kind === 'seconds') return `from ${min} to ${max} seconds`;
+  const bounds = isUnbounded(setting) ? `of at least ${min}` : `from ${min} to ${max}`;
+  return `a whole number ${bounds}${setting.default === null ? ', or none' : ''}`;
 }
 
 /** Names of queues that a dialog has room for. */

@@ -46,7 +46,7 @@ export function SettingsForm(props: FormProps) {
                 key={field.name}
                 field={field}
                 isOff={isUnused(field, queue, props.edits)}
-                warning={field.kind === 'url' ? warning : null}
+                warning={field.name === 'webhookUrl' ? warning : null}
                 {...props}
               />
             ))}
@@ -63,6 +63,15 @@ function isUnused({ name }: Field, queue: QueueOfSettings, edits: Edits): boolea
   return name === 'rateLimitWindow' && (edits.rateLimitMax ?? textOf(queue.rateLimitMax)) === '';
 }
 
+const KEYBOARD: Readonly<Record<Field['setting']['kind'], 'url' | 'text' | 'numeric' | 'decimal'>> = {
+  url: 'url',
+  tags: 'text',
+  whole: 'numeric',
+  seconds: 'decimal',
+  choice: 'text',
+  switch: 'text',
+};
+
 function SettingField({
   field,
   queue,
@@ -74,26 +83,26 @@ function SettingField({
   warning,
   onEdit,
 }: FormProps & { field: Field; isOff: boolean; warning: string | null }) {
-  const { name, label, when } = field;
+  const { name, label, when, setting, choices } = field;
   const problem = problems.get(name) ?? refused.get(name);
   const text = edits[name] ?? textOf(queue[name]);
   const limit = name === 'maxAttempts' || name === 'maxDefers' ? plan?.[name] : undefined;
   const hints = [field.hint, limit === undefined ? undefined : `at most ${number(limit)} in your plan`];
   const control = {
     id: name,
-    className: field.kind === 'url' ? 'input mono' : 'input',
+    className: setting.kind === 'url' ? 'input mono' : 'input',
     value: text,
     'aria-invalid': problem === undefined ? undefined : true,
     'aria-describedby': `${name}-note`,
     onChange: (event: { currentTarget: { value: string } }) => onEdit(name, event.currentTarget.value),
   };
-  const classes = ['field', field.kind === 'url' || field.kind === 'tags' ? 'whole' : '', isOff ? 'off' : ''];
+  const classes = ['field', setting.kind === 'url' || setting.kind === 'tags' ? 'whole' : '', isOff ? 'off' : ''];
   return (
     <div className={classes.filter(Boolean).join(' ')}>
       <label htmlFor={name}>{label}</label>
-      {field.kind === 'choice' ? (
+      {choices !== undefined ? (
         <select {...control}>
-          {field.choices.map(([value, choice]) => (
+          {choices.map(([value, choice]) => (
             <option key={value} value={value}>
               {choice}
             </option>
@@ -102,17 +111,9 @@ function SettingField({
       ) : (
         <input
           {...control}
-          type={field.kind === 'url' ? 'url' : 'text'}
-          inputMode={
-            field.kind === 'url'
-              ? 'url'
-              : field.kind === 'tags'
-                ? 'text'
-                : field.kind === 'integer'
-                  ? 'numeric'
-                  : 'decimal'
-          }
-          placeholder={field.kind === 'integer' && field.isOptional === true ? 'no limit' : undefined}
+          type={setting.kind === 'url' ? 'url' : 'text'}
+          inputMode={KEYBOARD[setting.kind]}
+          placeholder={'default' in setting && setting.default === null ? 'no limit' : undefined}
           autoComplete="off"
           spellcheck={false}
         />
