@@ -87,7 +87,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // The dashboard knows the service only by schema.graphql, and nothing of the service knows it.
   // Each of its rooms is a part.
   'dashboard/schema': ['dashboard/generated'],
-  'dashboard/words': ['dashboard/schema', 'domain/backoff', 'domain/queue-settings'],
+  'dashboard/words': [
+    'dashboard/schema',
+    'domain/access',
+    'domain/backoff',
+    'domain/operation-rights',
+    'domain/queue-settings',
+  ],
   'dashboard/filter': ['dashboard/schema', 'dashboard/words', 'domain/spelling'],
   // The dashboard and commands write the same files from it.
   'dashboard/export': ['dashboard/schema', 'dashboard/words', 'dashboard/filter'],

@@ -7,30 +7,14 @@ import {
   type Mutation,
   may,
   type Rights,
-  ROLE_OF,
-  ROLE_TO_READ,
   type Role,
   refusal,
+  roleFor,
 } from '../../src/dashboard/words/rights.ts';
-import { FIELD_ROLES, MUTATION_ROLES } from '../../src/graphql/access/roles.ts';
+import { MUTATIONS } from '../../src/domain/operation-rights.ts';
 
 const rightsOf = (role: Role, mayViewPayloads = false): Rights => ({ role, mayViewPayloads });
 const VIEWER = rightsOf('VIEWER');
-const upper = (table: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(table).map(([name, role]) => [name, role.toUpperCase()]));
-
-describe('the page and the server', () => {
-  it('need the same role for each mutation', () => {
-    expect(ROLE_OF).toEqual(upper(MUTATION_ROLES));
-  });
-
-  it('need the same role to read', () => {
-    const fields = Object.entries(ROLE_TO_READ).map(([field, role]) => [`Query.${field}`, role]);
-    // The page opens no tunnel.
-    const read = Object.entries(FIELD_ROLES).filter(([field]) => field.startsWith('Query.'));
-    expect(Object.fromEntries(fields)).toEqual(upper(Object.fromEntries(read)));
-  });
-});
 
 describe('a mutation', () => {
   it.each([
@@ -65,7 +49,7 @@ describe('the sources', () => {
       .join('\n');
   const operations = read(/\boperations(\/[\w-]+)?\.ts$/);
   const pages = read(/^(features|shell|parts)\/(?!.*\b(model|operations)\b).*\.tsx?$/);
-  const used = (Object.keys(ROLE_OF) as Mutation[]).filter((mutation) =>
+  const used = (Object.keys(MUTATIONS) as Mutation[]).filter((mutation) =>
     new RegExp(`\\b${mutation}\\(`).test(operations),
   );
 
@@ -73,9 +57,9 @@ describe('the sources', () => {
     expect(used.length).toBeGreaterThan(15);
   });
 
-  it.each(used.filter((mutation) => ROLE_OF[mutation] !== 'VIEWER'))('ask for the right to %s', (mutation) => {
+  it.each(used.filter((mutation) => roleFor(mutation) !== 'VIEWER'))('ask for the right to %s', (mutation) => {
     expect(pages).toMatch(
-      new RegExp(`mutation(=|: )[^\\n]*["']${mutation}["']|may\\(rights, '${mutation}'\\)|ROLE_OF\\.${mutation}\\b`),
+      new RegExp(`mutation(=|: )[^\\n]*["']${mutation}["']|may\\(rights, '${mutation}'\\)|roleFor\\('${mutation}'\\)`),
     );
   });
 });

@@ -1,8 +1,8 @@
 import { type GraphQLInputType, getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasRole, type MemberRole } from '../../src/domain/access.ts';
+import { rightsFor } from '../../src/domain/operation-rights.ts';
 import { PAYLOAD_FIELDS } from '../../src/graphql/access/payload-texts.ts';
-import { MUTATION_ROLES } from '../../src/graphql/access/roles.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { createMember, OIDC_ENV, type TestMember } from '../support/members.ts';
@@ -116,7 +116,7 @@ describe.each<[MemberRole]>([['viewer'], ['operator'], ['admin']])('the role %s'
     `the table of roles decides whether the role ${role} may use the mutation %s`,
     async (name) => {
       const { errors, data } = await people[role].graphql.send(mutation(name));
-      if (hasRole({ role, mayViewPayloads: false }, MUTATION_ROLES[name] ?? 'admin')) {
+      if (hasRole({ role, mayViewPayloads: false }, rightsFor(name).role)) {
         const isBlind = role !== 'admin';
         if (isBlind && PAYLOAD_FIELDS.has(`Mutation.${name}`)) expect([data, errors]).toEqual([null, FORBIDDEN]);
         else expect(errors).toBeUndefined();

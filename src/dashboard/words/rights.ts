@@ -1,3 +1,6 @@
+import type { MemberRole } from '../../domain/access.ts';
+import { FIELD_ROLES, MUTATIONS } from '../../domain/operation-rights.ts';
+
 /**
  * The rights of a person in the dashboard. The server decides; the page does not offer what the server would refuse.
  */
@@ -12,75 +15,23 @@ export interface Rights {
   mayViewPayloads: boolean;
 }
 
-/** The least role for each mutation. A test compares it with the server's table. */
-export const ROLE_OF = {
-  endSession: 'VIEWER',
+export type Mutation = keyof typeof MUTATIONS;
 
-  ackJob: 'OPERATOR',
-  answerTunnel: 'OPERATOR',
-  cancelBulkAction: 'OPERATOR',
-  cancelJob: 'OPERATOR',
-  cancelJobs: 'OPERATOR',
-  checkReceiver: 'OPERATOR',
-  deferJob: 'OPERATOR',
-  deleteSavedView: 'OPERATOR',
-  dismissErrorGroup: 'OPERATOR',
-  endHold: 'OPERATOR',
-  endHolds: 'OPERATOR',
-  endTunnel: 'OPERATOR',
-  examineReceiver: 'OPERATOR',
-  extendAck: 'OPERATOR',
-  nackJob: 'OPERATOR',
-  pauseBulkAction: 'OPERATOR',
-  pauseQueue: 'OPERATOR',
-  pauseQueues: 'OPERATOR',
-  publishJob: 'OPERATOR',
-  publishJobs: 'OPERATOR',
-  purgeQueue: 'OPERATOR',
-  replayDeadLetter: 'OPERATOR',
-  replayDeadLetters: 'OPERATOR',
-  restoreErrorGroup: 'OPERATOR',
-  resetClock: 'OPERATOR',
-  resumeBulkAction: 'OPERATOR',
-  resumeQueue: 'OPERATOR',
-  resumeQueues: 'OPERATOR',
-  runJobsNow: 'OPERATOR',
-  runNow: 'OPERATOR',
-  saveView: 'OPERATOR',
-  silenceAlertRule: 'OPERATOR',
-  testAlertRule: 'OPERATOR',
-  travelInTime: 'OPERATOR',
+/** GraphQL has the names of roles in capitals. */
+const inCapitals = (role: MemberRole) => role.toUpperCase() as Role;
 
-  createAlertRule: 'ADMIN',
-  createApiKey: 'ADMIN',
-  createQueue: 'ADMIN',
-  deleteAlertRule: 'ADMIN',
-  deleteQueue: 'ADMIN',
-  endSessionsOfMember: 'ADMIN',
-  finishSecretRotation: 'ADMIN',
-  limitQueues: 'ADMIN',
-  markProduction: 'ADMIN',
-  restoreQueueLimits: 'ADMIN',
-  revokeApiKey: 'ADMIN',
-  rotateAlertRuleSecret: 'ADMIN',
-  rotateSigningSecret: 'ADMIN',
-  setBreaker: 'ADMIN',
-  setPayloadEncryption: 'ADMIN',
-  setStandardWebhooks: 'ADMIN',
-  updateAlertRule: 'ADMIN',
-  updateQueue: 'ADMIN',
-} as const satisfies Readonly<Record<string, Role>>;
-export type Mutation = keyof typeof ROLE_OF;
+/** The least role for a mutation. */
+export const roleFor = (mutation: Mutation): Role => inCapitals(MUTATIONS[mutation].role);
 
-/** The least role that may read each of these; a viewer may read all else. The same test compares it. */
-export const ROLE_TO_READ = { members: 'ADMIN' } as const satisfies Readonly<Record<string, Role>>;
+/** The least role that may read the members. */
+export const ROLE_FOR_MEMBERS = inCapitals(FIELD_ROLES['Query.members']);
 
 /** False as long as the rights are not known. */
 export function hasRole(rights: Rights | null, needed: Role): boolean {
   return rights !== null && ROLES.indexOf(rights.role) >= ROLES.indexOf(needed);
 }
 
-export const may = (rights: Rights | null, mutation: Mutation) => hasRole(rights, ROLE_OF[mutation]);
+export const may = (rights: Rights | null, mutation: Mutation) => hasRole(rights, roleFor(mutation));
 
 export const wordOfRole = (role: Role) => role.toLowerCase();
 

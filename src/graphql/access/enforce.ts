@@ -14,14 +14,15 @@ import {
 import { hasRole, type MemberRole } from '../../domain/access.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { assertScope, type KeyScope } from '../../domain/key-rights.ts';
+import { FIELD_ROLES, rightsFor } from '../../domain/operation-rights.ts';
 import { isOwnError } from '../../domain/outcome.ts';
 import type { GraphQLContext } from '../context.ts';
 import { ERROR_FIELDS, FILTER_FIELDS, PAYLOAD_FIELDS, PLAIN_FIELDS, PLAIN_INPUTS } from './payload-texts.ts';
-import { FIELD_ROLES, MUTATION_ROLES, MUTATION_SCOPES } from './roles.ts';
 
 type Field = GraphQLField<unknown, GraphQLContext>;
 type Resolver = GraphQLFieldResolver<unknown, GraphQLContext>;
 
+const ROLES_TO_READ: Readonly<Record<string, MemberRole>> = FIELD_ROLES;
 const TEXTS: ReadonlySet<string> = new Set(['String', 'JSON', 'JSONObject']);
 const CURSORS: ReadonlySet<string> = new Set(['cursor']);
 /** Arguments of every list. */
@@ -37,13 +38,13 @@ export function enforceAccess(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;
     for (const field of Object.values(type.getFields())) {
-      const role =
-        type === mutations ? (MUTATION_ROLES[field.name] ?? 'admin') : FIELD_ROLES[`${type.name}.${field.name}`];
+      const rights = type === mutations ? rightsFor(field.name) : null;
+      const role = rights?.role ?? ROLES_TO_READ[`${type.name}.${field.name}`];
       // The last check that is added runs first.
       refuseInputs(type.name, field);
       hideTexts(type.name, field, conditions);
-      if (type === mutations) requireScope(field, MUTATION_SCOPES[field.name] ?? 'admin');
-      if (role !== undefined) requireRole(field, role, { ofPeople: type === mutations });
+      if (rights !== null) requireScope(field, rights.scope);
+      if (role !== undefined) requireRole(field, role, { ofPeople: rights !== null });
     }
   }
   describeInputs(schema);

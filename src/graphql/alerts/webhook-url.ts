@@ -1,7 +1,7 @@
 import { hasRole } from '../../domain/access.ts';
 import type { AlertTarget } from '../../domain/alert-target.ts';
 import { hasScope } from '../../domain/key-rights.ts';
-import { MUTATION_ROLES, MUTATION_SCOPES } from '../access/roles.ts';
+import { MUTATIONS } from '../../domain/operation-rights.ts';
 import type { GraphQLContext } from '../context.ts';
 
 /**
@@ -33,7 +33,6 @@ export function shownRule(stored: unknown, client: Client): unknown {
 }
 
 function mayChangeRules({ access, account: { rights } }: Client): boolean {
-  const { updateAlertRule: role = 'admin' } = MUTATION_ROLES;
-  const { updateAlertRule: scope = 'admin' } = MUTATION_SCOPES;
+  const { role, scope } = MUTATIONS.updateAlertRule;
   return rights == null ? hasRole(access, role) : hasScope(rights, scope);
 }

@@ -15,7 +15,7 @@ import { Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { many, number } from '../../words/format.ts';
-import { ROLE_TO_READ, wordOfRole } from '../../words/rights.ts';
+import { ROLE_FOR_MEMBERS, wordOfRole } from '../../words/rights.ts';
 import { endAllLead, endAllTitle, headOfMembers, namesOf } from './model/people.ts';
 import { EndSessionsOfMember, type MemberRow, Members as MembersOperation } from './operations.ts';
 import { usePaged } from './use-paged.ts';
@@ -26,7 +26,7 @@ const CRUMBS = [{ label: 'Settings' }, { label: TITLE }];
 export function Members({ tabs }: { tabs: ReactNode }) {
   return (
     <Only
-      needs={ROLE_TO_READ.members}
+      needs={ROLE_FOR_MEMBERS}
       what="see the members"
       title={TITLE}
       crumbs={CRUMBS}

@@ -3,7 +3,7 @@ import type { ComponentType, ReactNode } from 'preact/compat';
 import { Link } from 'wouter-preact';
 import { useRights } from '../../api/rights.ts';
 import { NotFound } from '../../parts/page/not-found.tsx';
-import { hasRole, ROLE_TO_READ, type Role } from '../../words/rights.ts';
+import { hasRole, ROLE_FOR_MEMBERS, type Role } from '../../words/rights.ts';
 import { Display } from './display.tsx';
 import { Keys } from './keys.tsx';
 import { Members } from './members.tsx';
@@ -21,7 +21,7 @@ interface SettingsPart {
 /** The parts of the settings, in the order of their tabs. */
 const PARTS: readonly SettingsPart[] = [
   { part: 'keys', label: 'API keys', Part: Keys },
-  { part: 'members', label: 'Members', Part: Members, needs: ROLE_TO_READ.members },
+  { part: 'members', label: 'Members', Part: Members, needs: ROLE_FOR_MEMBERS },
   { part: 'sessions', label: 'Sessions', Part: Sessions },
   { part: 'plan', label: 'Plan and usage', Part: Plan },
   { part: 'display', label: 'Display and keyboard', Part: Display },

@@ -17,7 +17,7 @@ import { seconds } from '../../../words/format.ts';
 import type { JobWhole } from '../../../words/job.ts';
 import { shortSentence } from '../../../words/job-sentence.ts';
 import { type Phrase as Pieces, phrase } from '../../../words/phrase.ts';
-import { ROLE_OF } from '../../../words/rights.ts';
+import { roleFor } from '../../../words/rights.ts';
 import { wordOfJob } from '../../../words/words.ts';
 import { useJobBeside } from '../job/use-job.ts';
 import { sentenceOfSent } from '../model/send-sentence.ts';
@@ -30,7 +30,7 @@ import { SentBefore } from './sent-before.tsx';
 /** Does my receiver work? Publishes a job, and shows what comes back. */
 export default function Send({ params: { name = '' } }: { params: Record<string, string> }) {
   return (
-    <Only needs={ROLE_OF.publishJob} what="send jobs" title={`Send to ${name}`} crumbs={crumbsOf(name)}>
+    <Only needs={roleFor('publishJob')} what="send jobs" title={`Send to ${name}`} crumbs={crumbsOf(name)}>
       <PermittedSend name={name} />
     </Only>
   );

@@ -1,7 +1,7 @@
 import { Suspense } from 'preact/compat';
 import { useSearchParams } from 'wouter-preact';
 import { Only } from '../../../parts/page/only.tsx';
-import { ROLE_OF } from '../../../words/rights.ts';
+import { roleFor } from '../../../words/rights.ts';
 import type { FirstRunSteps } from './new-queue.tsx';
 import { QueueList } from './queue-list.tsx';
 
@@ -11,7 +11,7 @@ export default function Queues({ FirstRun }: { FirstRun: FirstRunSteps }) {
   const [params] = useSearchParams();
   if (!params.has('new')) return <QueueList />;
   return (
-    <Only needs={ROLE_OF.createQueue} what="create a queue" title="New queue" crumbs={CRUMBS}>
+    <Only needs={roleFor('createQueue')} what="create a queue" title="New queue" crumbs={CRUMBS}>
       <Suspense fallback={null}>
         <FirstRun crumbs={CRUMBS} />
       </Suspense>

@@ -9,7 +9,7 @@ import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { useCalmOrder, useHeld } from '../../../parts/use-calm-order.ts';
 import { textOfPhrase } from '../../../words/phrase.ts';
-import { ROLE_OF } from '../../../words/rights.ts';
+import { roleFor } from '../../../words/rights.ts';
 import { type FirstRunSteps, NewQueueLink } from '../list/new-queue.tsx';
 import { QueuesSection } from '../list/queues-section.tsx';
 import { type ListedQueue, useQueues, useTimelines } from '../list/use-queues.ts';
@@ -52,7 +52,7 @@ export default function Overview({ FirstRun }: { FirstRun: FirstRunSteps }) {
   }
   if (isFirstRun || queues.page.totalCount === 0) {
     return (
-      <Only needs={ROLE_OF.createQueue} what="create the first queue" title="No queues yet" crumbs={CRUMBS}>
+      <Only needs={roleFor('createQueue')} what="create the first queue" title="No queues yet" crumbs={CRUMBS}>
         <Suspense fallback={null}>
           <FirstRun crumbs={CRUMBS} onCreated={() => setFirstRun(true)} onLeave={leave} isFirst />
         </Suspense>

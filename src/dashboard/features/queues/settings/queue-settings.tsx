@@ -18,7 +18,7 @@ import { Page } from '../../../parts/page/page.tsx';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { toast } from '../../../parts/toast.tsx';
 import { many } from '../../../words/format.ts';
-import { may, ROLE_OF, refusal } from '../../../words/rights.ts';
+import { may, refusal, roleFor } from '../../../words/rights.ts';
 import { type FieldName, inputOf, review, sentenceOfReview } from '../model/queue-settings.ts';
 import {
   type QueueOfSettings,
@@ -115,7 +115,7 @@ function Settings({
       h1={
         canEdit || rights === null
           ? sentenceOfReview(reviewed)
-          : refusal(rights, ROLE_OF.updateQueue, `change the settings of ${name}`)
+          : refusal(rights, roleFor('updateQueue'), `change the settings of ${name}`)
       }
       lead={canEdit && 'Nothing is saved until you press Save. Jobs in flight are not affected.'}
       actions={
