@@ -72,7 +72,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'domain/webhook-url',
   ],
   declared: ['client/models', 'client/verbs/queues', 'contract', 'domain'],
-  demo: ['config'],
   dev: ['client', 'config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
   config: ['domain', 'log'],
   variables: ['config', 'domain'],

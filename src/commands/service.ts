@@ -1,8 +1,7 @@
 import type { Config, Role } from '../config.ts';
-import { removeDataDir } from '../db/embedded/cluster.ts';
 import { forgetAddress, rememberAddress } from '../dev/address-file.ts';
 import { localUrl } from '../domain/listening-address.ts';
-import { createLog, type Logger } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
 import { migrate } from './migrate.ts';
@@ -29,21 +28,6 @@ const serve = command({
     // stdout is for people; the log is on stderr.
     console.log(`Jobferry is listening on ${service.url}\n${listOfPlaces(service)}`);
     if (mayShowSecrets(config) && config.oidc?.only !== true) await showLink(service, log);
-    return null;
-  },
-});
-
-const demo = command({
-  name: 'demo',
-  summary: 'Run a demo: a receiver that misbehaves, and real payloads.',
-  options: {},
-  isService: true,
-  outlivesReader: true,
-  run: async (_given, environment) => {
-    const { config } = environment.settingsOfDev();
-    const [{ runDemo }, { startService }] = await Promise.all([import('../demo/index.ts'), import('../start.ts')]);
-    const quiet = createLog({ level: 'error' });
-    process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet), removeDataDir)) ? 0 : 1;
     return null;
   },
 });
@@ -104,4 +88,4 @@ Try it:
 `);
 }
 
-export const SERVICE_COMMANDS = [serve, migrate, demo];
+export const SERVICE_COMMANDS = [serve, migrate];

@@ -72,7 +72,7 @@ describe.concurrent('a command that cannot be done', () => {
     [['migrate', '--dry-run'], /unknown option --dry-run: the command takes --grant-to, --status and --json$/m],
     [['migrate', '-n'], /unknown option -n: the command takes --grant-to, --status and --json$/m],
     [['migrate', 'now'], /unexpected argument "now"/],
-    [['demo', '--quick'], /unknown option --quick: the command takes no options$/m],
+    [['completion', '--quick'], /unknown option --quick: the command takes no options$/m],
     [['account', 'create', '--name', 'x', '--plan', 'free', 'y'], /unexpected argument "y"/],
     [['key', 'revoke', UNKNOWN_ID, UNKNOWN_ID], /unexpected argument/],
     [['account', 'create', '--plan', 'free'], /--name is missing/],

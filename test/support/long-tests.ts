@@ -19,7 +19,6 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/e2e/commands', 'starts a process for each command'],
   ['test/e2e/connections-used-up', 'starts a server with few connections'],
   ['test/e2e/deleting-accounts', 'kills a command that deletes an account'],
-  ['test/e2e/demo', 'runs the demonstration'],
   ['test/e2e/dev', 'starts development servers'],
   ['test/e2e/doctor-pooler', 'starts PgBouncer'],
   ['test/e2e/encryption', 'turns encryption on and off, and changes keys, with a service for each step'],
