@@ -214,12 +214,12 @@ function readSetting(name: SettingName, text: string): unknown {
   const option = `--${optionName(name)}`;
   const isNullable = setting.default === null;
   if (isNullable && text === 'none') return null;
-  if (setting.kind === 'seconds') return secondsOf(text, option);
-  if (setting.kind === 'whole') {
-    if (!/^\d+$/.test(text)) throw new UsageError(`${option} must be a whole number${isNullable ? ', or none' : ''}`);
-    return Number(text);
-  }
   if (setting.kind === 'switch') return isYes(text, option);
-  if (!setting.values.includes(text)) throw new UsageError(`${option} must be ${setting.values.join(' or ')}`);
-  return text;
+  if (setting.kind === 'choice') {
+    if (!setting.values.includes(text)) throw new UsageError(`${option} must be ${setting.values.join(' or ')}`);
+    return text;
+  }
+  if (setting.kind === 'seconds') return secondsOf(text, option);
+  if (!/^\d+$/.test(text)) throw new UsageError(`${option} must be a whole number${isNullable ? ', or none' : ''}`);
+  return Number(text);
 }

@@ -1,4 +1,4 @@
-import type { BackoffType } from './queue.ts';
+import type { BackoffType } from './queue-settings.ts';
 
 /** Keeps a long series of retries within reach of the 24 h delivery lifetime (D4). */
 const MAX_BACKOFF_SECONDS = 3600;

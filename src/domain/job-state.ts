@@ -1,6 +1,6 @@
 import type { AttemptStatus, DeadReason, JobStatus } from './job.ts';
 import type { AttemptOutcome, OwnFailure } from './outcome.ts';
-import type { AckTimeoutAction, BackoffType, QueueMode } from './queue.ts';
+import type { AckTimeoutAction, BackoffType, QueueMode } from './queue-settings.ts';
 
 /** The facts that decide what becomes of a job, and the decision; `transition` makes it. */
 

@@ -89,9 +89,9 @@ describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
     await page.goto(`/actions/${id}`);
     await says(page, /^Done: 12 dead letters were replayed\./);
     const jobs = (completed: number, waiting: number) => ({ completed, dead: 0, 'in progress': 0, waiting });
-    await expect.poll(() => legend(page, 'What became of the jobs')).toEqual(jobs(0, 12));
+    await expect.poll(() => legend(page, 'Outcome of the jobs')).toEqual(jobs(0, 12));
     await page.getByRole('button', { name: 'Resume queue orders' }).click();
-    await expect.poll(() => legend(page, 'What became of the jobs')).toEqual(jobs(12, 0));
+    await expect.poll(() => legend(page, 'Outcome of the jobs')).toEqual(jobs(12, 0));
     // Two thirds of the hour's attempts failed, and none since the repair.
     await page.getByText('all 12 attempts since the last failure succeeded').waitFor();
     await page.getByRole('link', { name: 'completed' }).click();

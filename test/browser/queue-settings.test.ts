@@ -240,7 +240,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await page.goto('/queues/orders');
     await says(
       page,
-      /^The receiver is down\. Its breaker is open since \S+: \d answers in a row failed, the last was “HTTP 500”\. /,
+      /^The receiver is down\. Its breaker has been open since \S+: \d answers in a row failed, the last was “HTTP 500”\. /,
     );
     // Its first probe is 10 s after it opened.
     await page.getByRole('button', { name: 'Probe now' }).click();
@@ -249,7 +249,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     const isOpenAfterProbe = { openedAt: expect.any(String), failedProbes: expect.toSatisfy((probes) => probes > 0) };
     await expect.poll(async () => (await account.graphql.query(ofBreaker)).queue.breaker).toEqual(isOpenAfterProbe);
     await account.operate.change('pauseQueue', id);
-    await page.getByText(/^The breaker is open since .+ No job probes it until the queue is resumed\./).waitFor();
+    await page.getByText(/^The breaker has been open since .+ No job probes it until the queue is resumed\./).waitFor();
     await page.getByRole('button', { name: 'Probe now' }).waitFor({ state: 'detached' });
     await account.operate.change('resumeQueue', id);
     await page.goto('/queues/orders/edit#breaker');

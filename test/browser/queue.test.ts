@@ -186,7 +186,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await says(page, /^Held for 1 h \d+ min more, until .+: “tokens used up”\. 1 job waits\.$/);
     const note = page.getByText(/asked for it: “tokens used up”/);
     expect(textOf(await note.innerText())).toMatch(
-      new RegExp(`^The queue is held since .+\\. Job …${asking.slice(-5)} asked for it`),
+      new RegExp(`^The queue has been held since .+\\. Job …${asking.slice(-5)} asked for it`),
     );
     await page.getByRole('button', { name: 'End the hold' }).click();
     await page.getByText('The hold of models is ended').waitFor();

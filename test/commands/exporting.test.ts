@@ -85,7 +85,9 @@ describe('job list --format', () => {
   it('refuses what it cannot do before it prints anything', async () => {
     const refused = (...argv: string[]) => expect(cli.run('job', 'list', ...argv)).rejects;
     await refused('--format', 'xml').toThrow('--format must be csv or ndjson');
-    await refused('--format', 'csv', '--filter', 'stat:dead').toThrow('There is no word “stat”. Did you mean state:?');
+    await refused('--format', 'csv', '--filter', 'stat:dead').toThrow(
+      'There is no filter “stat”. Did you mean state:?',
+    );
     await refused('--format', 'csv', '--queue', 'god').toThrow('did you mean good?');
     await refused('--format', 'csv', '--limit', '100001').toThrow('from 1 to 100000');
     await refused('--payload', '--queue', 'good').toThrow('need --format');

@@ -127,7 +127,7 @@ describe('a state in the words of people', () => {
     expect(parseTerm(JOBS, 'state:compelted')).toMatchObject({
       problem: 'There is no state “compelted”. Did you mean completed?',
     });
-    expect(parseTerm(JOBS, 'stat:dead')).toMatchObject({ problem: 'There is no word “stat”. Did you mean state:?' });
+    expect(parseTerm(JOBS, 'stat:dead')).toMatchObject({ problem: 'There is no filter “stat”. Did you mean state:?' });
     expect(parseTerm(JOBS, 'faild')).toMatchObject({
       problem: '“faild” is not a condition. Write one such as error:timeout. Did you mean failed?',
     });

@@ -160,7 +160,7 @@ describe.each(Object.entries<Table>(TABLES))('a filter of %s', (_name, table) =>
 
 describe('a chip', () => {
   it.each<[list: ListName, text: string, problem: string]>([
-    ['jobs', 'colour:red', 'There is no word “colour”.'],
+    ['jobs', 'colour:red', 'There is no filter “colour”.'],
     ['jobs', '42', '“42” is not a condition. Write one such as error:timeout.'],
     ['jobs', 'payload.a', 'A path, a colon and a value are such as payload.customer.id:42.'],
     ['jobs', 'state:', 'A value is missing.'],
@@ -180,7 +180,7 @@ describe('a chip', () => {
     ['jobs', 'created:2026-11-13..2026-11-12', 'The second time is before the first one.'],
     ['dead', 'died:-1h..-2h', 'The second time is before the first one.'],
     ['jobs', '-state:dead', 'A condition cannot be negated.'],
-    ['jobs', 'payload:x', 'A path has a point before it, as in payload.customer.id:42.'],
+    ['jobs', 'payload:x', 'A path begins with a dot, as in payload.customer.id:42.'],
     ['jobs', 'died:>-1h', 'Jobs cannot be filtered by “died”.'],
     ['jobs', 'payload.x:', 'A value is missing.'],
     ['jobs', 'payload.x:*1', '`*` asks whether the path is there, and takes no value.'],
@@ -192,7 +192,7 @@ describe('a chip', () => {
     ['jobs', 'queue:"a"b,c', 'Quotes stand around a whole value.'],
     ['dead', 'state:dead', 'Dead letters cannot be filtered by “state”.'],
     ['dead', 'key:~a', 'Dead letters cannot be filtered by “key”.'],
-    ['dead', 'colour:red', 'There is no word “colour”.'],
+    ['dead', 'colour:red', 'There is no filter “colour”.'],
     ['dead', 'replayed:maybe', 'It is replayed:no, replayed:yes or replayed:any.'],
     ['dead', 'cause:xyz', 'A cause is 16 hexadecimal digits.'],
     ['dead', 'code:5xx', 'A code of dead letters is such as 500 or 500,502.'],

@@ -104,7 +104,7 @@ const ROWS: Row[] = [
       breaker: { failures: 10, seconds: null, failedInRow: 14, openedAt: at('11:58:00'), failedProbes: 4 },
       depth: { ...depth, due: 9990 },
     },
-    'The receiver is down. Its breaker is open since 11:58:00: 14 answers in a row failed, the last was “HTTP 502”. The next probe is at 12:05:30. 9 990 jobs wait.',
+    'The receiver is down. Its breaker has been open since 11:58:00: 14 answers in a row failed, the last was “HTTP 502”. The next probe is at 12:05:30. 9 990 jobs wait.',
   ],
   [
     'held',
@@ -414,7 +414,7 @@ const EXTREMES: Row[] = [
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 18_204 } },
-    'Catching up: 18 204 are due; at 3.3 per second not within a day.',
+    'Catching up: 18 204 are due; at 3.3 per second it takes more than a day.',
     { in: 3.33, out: 3.34, accepted: 3.34, span: SPAN },
   ],
   [

@@ -99,7 +99,7 @@ const ROWS: [change: Partial<QueueNow>, lead: string, rest: string, flow?: Parti
       },
     },
     'No valid answer from the receiver:',
-    'all 7 attempts of the last hour failed, the last one at 11:21:07 because Jobferry’s own way failed (no_descriptors).',
+    'all 7 attempts of the last hour failed, the last one at 11:21:07 because Jobferry could not send it (no_descriptors).',
   ],
   [
     {

@@ -30,7 +30,8 @@ export async function createQueue(
 
 /** GraphQL has the names of enumerations in capitals. */
 export function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'): object {
-  const isEnum = (name: string) => Object.hasOwn(QUEUE_SETTINGS, name) && QUEUE_SETTINGS[name as SettingName].kind === 'choice';
+  const isEnum = (name: string) =>
+    Object.hasOwn(QUEUE_SETTINGS, name) && QUEUE_SETTINGS[name as SettingName].kind === 'choice';
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     given.map(([name, value]) => [name, isEnum(name) && typeof value === 'string' ? value[change]() : value]),

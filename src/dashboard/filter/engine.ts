@@ -25,7 +25,7 @@ export function parseTerm<T extends Table>(table: T, term: string, now?: number)
   const row = rowOf(table, word);
   if (mark !== (row?.kind.mark ?? ':')) {
     if (row !== undefined && mark === ':')
-      return unknown(term, 'A path has a point before it, as in payload.customer.id:42.');
+      return unknown(term, 'A path begins with a dot, as in payload.customer.id:42.');
     if (mark === ':') return unknown(term, noWord(table, word));
     if (/^[-!][a-z]+[:.]/.test(term)) return unknown(term, 'A condition cannot be negated.');
     const meant = meantBy(term, wordsOfPeople(table));
@@ -45,7 +45,7 @@ export function parseTerm<T extends Table>(table: T, term: string, now?: number)
 
 function noWord(table: Table, word: string): string {
   const meant = meantBy(word, Object.keys(table.words));
-  return `There is no word “${word}”.${meant === null ? '' : ` Did you mean ${meant}:?`}`;
+  return `There is no filter “${word}”.${meant === null ? '' : ` Did you mean ${meant}:?`}`;
 }
 
 /** The text of a filter, as it stands in the address: `state:dead queue:orders payload.customer.id:42`. */

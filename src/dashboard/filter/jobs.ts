@@ -65,7 +65,7 @@ const NOT_COMPLETED = `state:${Object.keys(STATES).filter((state) => state !== '
 
 const CODES = formed(/^([1-5]\d\d|[1-5]xx|0)$/, 'A code is such as 500, 5xx, or 0 for no answer.');
 
-const TAGS = formed(/^[a-z0-9._-]{1,32}$/, 'A tag is 1 to 32 of a-z, 0-9, -, _ and the full stop.');
+const TAGS = formed(/^[a-z0-9._-]{1,32}$/, 'A tag has 1 to 32 characters: a-z, 0-9, -, _ and the full stop.');
 
 /** The words of the filter of jobs, in the order in which they are offered. */
 export const JOBS = {

@@ -28,7 +28,7 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   const code = codeOf(error);
   if (code !== null) return `the receiver answered ${code}`;
   if (error === 'timeout') return `the receiver did not answer within ${seconds(webhookTimeoutSeconds)}`;
-  if (/^(proxy|resolver)_unr|^no_(desc|local)/.test(error)) return `Jobferry’s own way failed: ${error}`;
+  if (/^(proxy|resolver)_unr|^no_(desc|local)/.test(error)) return `Jobferry could not send it: ${error}`;
   return CAUSES.get(error) ?? `the worker said ${quote(error)}`;
 }
 

@@ -129,7 +129,7 @@ function Incomplete({ end: { rows, why } }: { end: End }) {
   return (
     <Note signal="warn" icon="failing">
       <span role="alert">
-        <b>The file is not whole.</b> It ends after {many(rows, 'row')}. {asSentence(why ?? '')} Its last line says so,
+        <b>The file is incomplete.</b> It ends after {many(rows, 'row')}. {asSentence(why ?? '')} Its last line says so,
         too.
       </span>
     </Note>

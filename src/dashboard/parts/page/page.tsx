@@ -52,7 +52,7 @@ export function Page({
   return (
     <div className="wide">
       <header className="head">
-        <nav className="crumbs" aria-label="Where you are">
+        <nav className="crumbs" aria-label="Breadcrumb">
           {crumbs.map(({ label, to }, index) => (
             <Fragment key={index}>
               {index > 0 && <Icon name="right" />}

@@ -67,7 +67,7 @@ export function Outcome({ id, shares }: { id: string; shares: readonly Share[] }
   return (
     <section className="sec" aria-labelledby="became">
       <div className="sec-head">
-        <h2 id="became">What became of the jobs</h2>
+        <h2 id="became">Outcome of the jobs</h2>
         {parts.length === 0 && <span className="end">More than {number(MOST_COUNTED)} jobs are not counted.</span>}
       </div>
       {parts.length > 0 && <ProgressBar isMeter whole={whole} parts={parts} label={texts.join(', ')} />}

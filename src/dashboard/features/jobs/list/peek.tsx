@@ -60,7 +60,7 @@ export default function Peek({
           result.data === undefined ? (
             <Skeleton />
           ) : (
-            <p>This job is not kept any more.</p>
+            <p>This job is no longer stored.</p>
           )
         ) : (
           <>

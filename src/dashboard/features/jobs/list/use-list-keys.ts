@@ -51,13 +51,13 @@ export function useListKeys({
   useCommands([
     { key: '/', label: 'Filter', icon: 'search', run: focusFilter },
     { key: 'j', label: 'Next row', run: () => move(1), isOnlyKey: true },
-    { key: 'k', label: 'Row before', run: () => move(-1), isOnlyKey: true },
+    { key: 'k', label: 'Previous row', run: () => move(-1), isOnlyKey: true },
     { key: 'Enter', label: 'Open the job', run: atCursor(open), isOnlyKey: true },
     ...(canPeek
       ? [
           {
             key: 'Space',
-            label: 'Peek at the job',
+            label: 'Preview the job',
             run: atCursor((id) => setPeek(peek === id ? null : id)),
             isOnlyKey: true,
           },

@@ -118,7 +118,7 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
 }
 
 /**
- * "Its breaker is open since 15:21:12: 14 answers in a row failed, the last was “HTTP 500”.
+ * "Its breaker has been open since 15:21:12: 14 answers in a row failed, the last was “HTTP 500”.
  * The next probe is at 15:25:02."
  */
 export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
@@ -131,7 +131,7 @@ export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
       : until > view.now
         ? phrase`The next probe is at ${momentOf(until, view)}.`
         : phrase`The next job that is due probes it.`;
-  return phrase`Its breaker is open since ${momentOf(Date.parse(openedAt), view)}: ${many(breaker?.failedInRow ?? 0, 'answer')} in a row failed${last}. ${next}`;
+  return phrase`Its breaker has been open since ${momentOf(Date.parse(openedAt), view)}: ${many(breaker?.failedInRow ?? 0, 'answer')} in a row failed${last}. ${next}`;
 }
 
 /**
@@ -255,7 +255,7 @@ const DAY_S = 86_400;
 /** When a backlog is worked off: "at 12 per second until about 12:05". Jobs do not live for much longer than a day. */
 export function paceText({ depth }: QueueNow, flow: Flow, view: View): Phrase {
   const seconds = (depth?.due ?? 0) / ((flow.out ?? 0) - (flow.in ?? 0));
-  if (seconds > DAY_S) return phrase`at ${rate(flow.out ?? 0)} per second not within a day`;
+  if (seconds > DAY_S) return phrase`at ${rate(flow.out ?? 0)} per second it takes more than a day`;
   const end = view.now + seconds * 1000;
   return phrase`at ${rate(flow.out ?? 0)} per second until about ${{ at: end, text: minute(end, view) }}`;
 }

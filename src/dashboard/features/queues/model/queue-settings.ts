@@ -151,7 +151,7 @@ function parseTags(text: string): { value: Value } | { problem: string } {
   if (tags.length > 10) return { problem: 'At most 10 tags.' };
   return tags.every((tag) => /^[a-z0-9._-]{1,32}$/.test(tag))
     ? { value: tags }
-    : { problem: 'A tag is 1 to 32 of a-z, 0-9, -, _ and the full stop.' };
+    : { problem: 'A tag has 1 to 32 characters: a-z, 0-9, -, _ and the full stop.' };
 }
 
 function parseNumber(setting: NumberSetting, text: string): { value: Value } | { problem: string } {

@@ -168,7 +168,7 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
       }
     >
       {/* A hold that goes on keeps its start, and has its newest job. */}
-      {byBreaker ? 'The breaker is open' : 'The queue is held'}
+      {byBreaker ? 'The breaker' : 'The queue'} {since === null ? 'is' : 'has been'} {byBreaker ? 'open' : 'held'}
       {since !== null && (
         <>
           {' since '}
