@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RelayedConnection, TcpRelay } from '../support/tcp-relay.ts';
+import { portsOf, type RelayedConnection, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { claimsOf, type Fault, note, untilBusy, withSlot } from './faults.ts';
 import type { Rig } from './rig.ts';
@@ -109,7 +109,7 @@ export const suspendWorker: Fault = (rig) =>
       record.interrupted = await claimsOf(rig, slot);
       record.underWay = record.interrupted.length;
       await wait(rig.random.between(0, 1000));
-      await rig.readings.terminate([...rig.relayOf(slot).portsEver]).catch(() => undefined);
+      await rig.readings.terminate([...portsOf(rig.relayOf(slot), rig.relays)]).catch(() => undefined);
       await wait(rig.leaseMs + rig.random.between(500, 1500));
     } finally {
       process.kill(suspended.pid, 'SIGCONT');

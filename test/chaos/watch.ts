@@ -1,4 +1,4 @@
-import type { TcpRelay } from '../support/tcp-relay.ts';
+import { portsOf, type TcpRelay } from '../support/tcp-relay.ts';
 import type { Readings } from './readings.ts';
 import type { LockSnapshot, SessionCount, Snapshot, TerminalRead } from './records.ts';
 
@@ -25,8 +25,9 @@ export function watchDatabase(readings: Readings, relays: ReadonlyMap<string, Tc
 
   async function count(): Promise<void> {
     const ports = await readings.sessionPorts();
-    for (const [process, { portsEver }] of relays) {
-      const sessions = ports.filter((port) => portsEver.has(port)).length;
+    for (const [process, relay] of relays) {
+      const own = portsOf(relay, relays.values());
+      const sessions = ports.filter((port) => own.has(port)).length;
       if (sessions > (most.get(process)?.sessions ?? 0)) most.set(process, { at: Date.now(), process, sessions });
     }
   }

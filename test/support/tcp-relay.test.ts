@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Break, startTcpRelay, type TcpRelay } from './tcp-relay.ts';
+import { type Break, portsOf, startTcpRelay, type TcpRelay } from './tcp-relay.ts';
 import { waitFor } from './wait-for.ts';
 
 /** The fault tests rely on this: which side notices the end of a connection, and which does not. */
@@ -69,6 +69,22 @@ describe('a relay', () => {
     await open('pool');
     expect(relay.connections().map(({ applicationName }) => applicationName)).toEqual(['lease lock', 'pool']);
     expect(relay.connections().every(({ serverSeesPort }) => relay.portsEver.has(serverSeesPort ?? 0))).toBe(true);
+  });
+
+  it('leaves a port to the relay that used it last', () => {
+    const [former, latter] = [
+      {
+        portsEver: new Map([
+          [1, 10],
+          [2, 10],
+        ]),
+      },
+      { portsEver: new Map([[2, 20]]) },
+    ];
+    expect([portsOf(former, [former, latter]), portsOf(latter, [former, latter])]).toEqual([
+      new Set([1]),
+      new Set([2]),
+    ]);
   });
 
   it.each<[Break, client: boolean, server: boolean]>([

@@ -30,8 +30,8 @@ export interface TcpRelay {
   readonly port: number;
   /** Those of which some side is open. */
   connections(): RelayedConnection[];
-  /** Every port from which the server has ever seen one of this relay's connections. */
-  readonly portsEver: ReadonlySet<number>;
+  /** Every port from which the server has ever seen one of this relay's connections, with the time of the last one. */
+  readonly portsEver: ReadonlyMap<number, number>;
   /** Resets what is open and refuses what comes, as when the other side's machine is gone. */
   cut(): Promise<void>;
   /** Passes nothing on, without an error, as when packets are dropped on the way. */
@@ -66,7 +66,7 @@ interface Pair extends RelayedConnection {
 /** Relays a free port of 127.0.0.1 to the target. Closed by itself when the test file is done. */
 export async function startTcpRelay(first: { host: string; port: number }): Promise<TcpRelay> {
   const pairs = new Set<Pair>();
-  const portsEver = new Set<number>();
+  const portsEver = new Map<number, number>();
   let target = first;
   let stalled: 'all' | 'statements' | null = null;
   let server: Server | null = null;
@@ -86,7 +86,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
     pairs.add(pair);
     upstream.once('connect', () => {
       pair.serverSeesPort = upstream.localPort ?? null;
-      if (upstream.localPort !== undefined) portsEver.add(upstream.localPort);
+      if (upstream.localPort !== undefined) portsEver.set(upstream.localPort, performance.now());
     });
     client.once('data', (data) => {
       pair.applicationName = applicationNameIn(data);
@@ -192,6 +192,19 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
 /** Whether a server's data ends with its message that it waits for a statement. */
 function isReadyForQuery(data: Buffer): boolean {
   return data.at(-6) === 0x5a && data.readUInt32BE(data.length - 5) === 5;
+}
+
+type Ports = Pick<TcpRelay, 'portsEver'>;
+
+/**
+ * Ports that belong to connections of this relay: the system gives a port that is free again to any other connection.
+ * @param all the relays, also of other processes
+ */
+export function portsOf(relay: Ports, all: Iterable<Ports>): Set<number> {
+  const others = [...all].filter((other) => other !== relay);
+  const isOwn = ([port, at]: readonly [number, number]) =>
+    others.every(({ portsEver }) => (portsEver.get(port) ?? Number.NEGATIVE_INFINITY) < at);
+  return new Set([...relay.portsEver].filter(isOwn).map(([port]) => port));
 }
 
 /** A relay to a database, and the address of the database by way of it. */
