@@ -74,10 +74,10 @@ async function runLong() {
   // The tests in a browser run here, so their types are checked here, too.
   await step('check', 'npm', ['run', '--silent', 'check:browser']);
   // Four times as many cases as in `npm test`, for what is drawn at random.
-  await runTests('long*', { FUZZ_CASES: '600' });
+  await runTests('long*', { FUZZ_CASES: '600', HELD_JOBS: '5000' });
   const simulation = ['test/simulation/even-seeds', 'test/simulation/odd-seeds', 'test/simulation/model'];
-  const sequences = { SIM_SEQUENCES: '12000', MODEL_SEQUENCES: '200', HELD_JOBS: '5000' };
-  await step('simulation', process.execPath, [VITEST, 'run', ...simulation, 'test/db/held-snapshot'], sequences);
+  const sequences = { SIM_SEQUENCES: '12000', MODEL_SEQUENCES: '200' };
+  await step('simulation', process.execPath, [VITEST, 'run', ...simulation], sequences);
   await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz', '--', 'test/http'], { FUZZ_CASES: '600' });
   await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];

@@ -23,7 +23,7 @@ import { Random } from './random.ts';
  */
 
 /** `npm run test:long` runs 200. */
-const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 60);
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 36);
 /** Seeds above them that report acks, or end a job by its ack timeout or its lifetime, which is rare. */
 const RARE = [95, 124, 216, 293, 317];
 /** From this seed on, the receivers mostly fail, and a sequence waits for the probes of its open breakers. */
