@@ -38,7 +38,9 @@ export async function otherBuild(against) {
 }
 
 function build(commit, folder) {
-  if (existsSync(folder)) return;
+  if (existsSync(join(folder, 'dist/main.js'))) return;
+  // A part of one, as after an interrupted removal.
+  rmSync(folder, { recursive: true, force: true });
   console.log(`Building ${commit} for this and later runs; this may take minutes.`);
   const making = join(COMMITS, `making-${process.pid}`);
   try {
