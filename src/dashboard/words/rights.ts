@@ -1,13 +1,17 @@
-import type { MemberRole } from '../../domain/access.ts';
+import { MEMBER_ROLES, type MemberRole } from '../../domain/access.ts';
 import { FIELD_ROLES, MUTATIONS } from '../../domain/operation-rights.ts';
 
 /**
  * The rights of a person in the dashboard. The server decides; the page does not offer what the server would refuse.
  */
 
-/** From the least to the most. Each role may do all that the roles before it may do. */
-const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const;
-export type Role = (typeof ROLES)[number];
+export type Role = Uppercase<MemberRole>;
+
+/** GraphQL has the names of roles in capitals. */
+const inCapitals = (role: MemberRole) => role.toUpperCase() as Role;
+
+/** From the least to the most. */
+const ROLES = MEMBER_ROLES.map(inCapitals);
 
 export interface Rights {
   role: Role;
@@ -16,9 +20,6 @@ export interface Rights {
 }
 
 export type Mutation = keyof typeof MUTATIONS;
-
-/** GraphQL has the names of roles in capitals. */
-const inCapitals = (role: MemberRole) => role.toUpperCase() as Role;
 
 /** The least role for a mutation. */
 export const roleFor = (mutation: Mutation): Role => inCapitals(MUTATIONS[mutation].role);

@@ -36,9 +36,17 @@ interface Words {
   choices?: readonly (readonly [value: string, label: string])[];
 }
 export interface Field extends Words {
-  setting: QueueSetting | { kind: 'url' | 'tags' };
+  setting: FieldSetting;
   when: When;
 }
+
+type FieldSetting = QueueSetting | { kind: 'url' | 'tags'; applies: When };
+
+const SETTINGS: Readonly<Record<FieldName, FieldSetting>> = {
+  ...QUEUE_SETTINGS,
+  webhookUrl: { kind: 'url', applies: 'delivery' },
+  tags: { kind: 'tags', applies: 'now' },
+};
 
 const WORDS: readonly { title: string; fields: readonly Words[] }[] = [
   {
@@ -108,14 +116,13 @@ const WORDS: readonly { title: string; fields: readonly Words[] }[] = [
   },
 ];
 
-function fieldOf(words: Words): Field {
-  if (words.name === 'webhookUrl') return { ...words, setting: { kind: 'url' }, when: 'delivery' };
-  if (words.name === 'tags') return { ...words, setting: { kind: 'tags' }, when: 'now' };
-  const setting = QUEUE_SETTINGS[words.name];
-  return { ...words, setting, when: setting.applies };
-}
-
-export const GROUPS = WORDS.map(({ title, fields }) => ({ title, fields: fields.map(fieldOf) }));
+export const GROUPS = WORDS.map(({ title, fields }) => ({
+  title,
+  fields: fields.map((words): Field => {
+    const setting = SETTINGS[words.name];
+    return { ...words, setting, when: setting.applies };
+  }),
+}));
 
 export const FIELDS: readonly Field[] = GROUPS.flatMap(({ fields }) => fields);
 
