@@ -67,10 +67,14 @@ export const ATTEMPT_ROW: RowShape<Attempt> = shapeOf(Prisma.AttemptScalarFieldE
   nextAt: true,
 });
 
+/** @returns the column of a field, which Prisma names as the contract does */
+export function columnOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** @returns SQL: the columns of the table `alias`, each with the name of its field */
 export function columnsOf<Row>({ fields }: RowShape<Row>, alias: string): string {
-  const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return fields.map((name) => `${alias}.${snake(name)} as "${name}"`).join(', ');
+  return fields.map((name) => `${alias}.${columnOf(name)} as "${name}"`).join(', ');
 }
 
 /** @param stored rows as JSON; null for none */

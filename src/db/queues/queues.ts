@@ -1,13 +1,14 @@
 import { type Author, difference } from '../../domain/audit.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
 import type { Queue, QueueSettings } from '../../domain/queue.ts';
-import { ofSettings, SETTING_NAMES, type SettingName, type SettingValues } from '../../domain/queue-settings.ts';
+import { ofSettings, SETTING_NAMES, type SettingValues } from '../../domain/queue-settings.ts';
 import { actorJson, audit } from '../audit.ts';
 import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { PrismaClient } from '../connection/prisma.ts';
 import { exclusively, guarded } from '../connection/transactions.ts';
 import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
+import { columnOf } from '../rows.ts';
 import { RENEW_BREAKER } from './breaker.ts';
 
 /** Totals of the account's other queues, for limits that span all queues. */
@@ -164,11 +165,6 @@ export async function updateQueue(
     await tx.$executeRaw`select jobferry_wake('deliver', ${queueId}, jobferry_now())`;
     return toQueue(updated);
   });
-}
-
-/** The column of a setting: Prisma has the names of the contract. */
-function columnOf(name: SettingName): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 const DELETE: Statement = {
