@@ -36,7 +36,13 @@ export interface SeededService {
 }
 
 const KEY = generateApiKey();
-const ENV = { BOOTSTRAP_API_KEY: KEY, NODE_ENV: 'production', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
+const ENV = {
+  BOOTSTRAP_API_KEY: KEY,
+  NODE_ENV: 'production',
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  // The limit that the past of the jobs was made with.
+  WEBHOOK_TIMEOUT_SECONDS: '15',
+};
 
 export interface SeedOptions {
   env?: Record<string, string>;

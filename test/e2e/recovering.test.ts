@@ -6,10 +6,8 @@ import { publishInSql, publishUnnoticed } from '../support/publish-in-sql.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/**
- * Real faults on real processes. On a busy machine no fault comes before the webhook's time is over, so that is long.
- */
-const env = { WEBHOOK_TIMEOUT_SECONDS: '60', LOG_LEVEL: 'debug' };
+/** Real faults on real processes. */
+const env = { LOG_LEVEL: 'debug' };
 const TOOK_BACK = 'took back the claims of dead workers';
 
 let cluster: Cluster<Jobferry>;

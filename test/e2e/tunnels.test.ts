@@ -242,7 +242,7 @@ describe('a tunnel', () => {
   });
 
   it('ends when its client is silent, and the webhook gets the deliveries again', async () => {
-    const { api, jobferry } = await startService({ WEBHOOK_TIMEOUT_SECONDS: '60' });
+    const { api, jobferry } = await startService();
     const webhook = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: webhook.url });
     const stream = subscribe(jobferry.baseUrl, queue.id);

@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts';
 import { startService } from '../../src/start.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { keepErrorLine } from './error-lines.ts';
-import type { LogLine, Running } from './process.ts';
+import { type LogLine, PATIENT_ENV, type Running } from './process.ts';
 import { isReady } from './status.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -46,7 +46,8 @@ async function withPatientPools<T>(start: () => Promise<T>): Promise<T> {
  * built. For tests of signals, kills, commands, output, memory and metrics there are the processes of `process.ts`.
  */
 export async function startInProcess({ databaseUrl, role = 'all', env = {} }: InProcessOptions): Promise<Running> {
-  const config = parseConfig({ HOST: '127.0.0.1', PORT: '0', ROLE: role, DATABASE_URL: databaseUrl, ...env });
+  const given = { HOST: '127.0.0.1', PORT: '0', ROLE: role, DATABASE_URL: databaseUrl };
+  const config = parseConfig({ ...given, ...PATIENT_ENV, ...env });
   const logs: LogLine[] = [];
   const log = createLog(
     { level: config.logLevel },

@@ -20,7 +20,9 @@ const PAUSE_MS = { least: 100, most: 900 };
 it('a tunnel loses nothing: two hundred kills of client and service, suspensions and cuts', async () => {
   const { url: databaseUrl } = await createTestDatabase();
   const port = await lastingPort();
-  const start = () => startJobferry({ databaseUrl, env: { PORT: String(port), BOOTSTRAP_API_KEY: KEY } });
+  // As it is without a setting.
+  const timeout = { WEBHOOK_TIMEOUT_SECONDS: '15' };
+  const start = () => startJobferry({ databaseUrl, env: { PORT: String(port), BOOTSTRAP_API_KEY: KEY, ...timeout } });
   let service = await start();
   onTestFinished(async () => void (await service.kill('SIGKILL')));
   const relay = await startTcpRelay({ host: '127.0.0.1', port });
