@@ -113,7 +113,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'dashboard/features/first-run': BELOW_FEATURES,
   'dashboard/features/jobs': BELOW_FEATURES,
   // It shares words with the CLI and alerts.
-  'dashboard/features/queues': [...BELOW_FEATURES, 'domain/queue-settings', 'domain/queue-slots'],
+  'dashboard/features/queues': [
+    ...BELOW_FEATURES,
+    'domain/queue-condition',
+    'domain/queue-settings',
+    'domain/queue-slots',
+  ],
   'dashboard/features/settings': BELOW_FEATURES,
   'dashboard/features/sign-in': BELOW_FEATURES,
   'dashboard/features/system': BELOW_FEATURES,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const KB = 1024;
 /** Bytes of script for one route with all that it imports, of all scripts together, and of all style sheets. */
-const LIMITS = { route: 80 * KB, scripts: 204 * KB, styles: 15 * KB };
+const LIMITS = { route: 81 * KB, scripts: 204 * KB, styles: 15 * KB };
 
 /**
  * @typedef {{file: string, isEntry?: boolean, imports?: string[], dynamicImports?: string[], css?: string[]}} Chunk

@@ -19,10 +19,11 @@ interface WireQueue {
   inFlight: number | null;
   oldestDueSeconds: number | null;
   pause: { by: string; since: string } | null;
-  hold: { until: string; reason: string | null } | null;
+  hold: { until: string; reason: string | null; byBreaker: boolean } | null;
 }
 
-const FIELDS = 'id name webhookUrl mode concurrency inFlight oldestDueSeconds pause { by since } hold { until reason }';
+const FIELDS =
+  'id name webhookUrl mode concurrency inFlight oldestDueSeconds pause { by since } hold { until reason byBreaker }';
 
 const COLUMNS: readonly Column<WireQueue>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -190,8 +191,16 @@ export async function checkThroughApi(
   return { json, text: examinationText(queue, findings), isFailure };
 }
 
-function stateOf({ pause, hold }: WireQueue): string {
-  return stateText(pause !== null, hold === null ? null : new Date(hold.until));
+function stateOf({ pause, hold, oldestDueSeconds }: WireQueue): string {
+  const holdUntil = hold === null ? null : new Date(hold.until);
+  // A hold that is over lasts while a job probes the receiver, or until the breaker closes.
+  const isOver = holdUntil !== null && holdUntil <= new Date();
+  return stateText({
+    isPaused: pause !== null,
+    hold: hold && { isByBreaker: hold.byBreaker, isOver, isProbing: isOver },
+    holdUntil,
+    oldestDueMs: oldestDueSeconds === null ? null : oldestDueSeconds * 1000,
+  });
 }
 
 function sinceSeconds(seconds: number | null): string | null {

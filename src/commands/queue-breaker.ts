@@ -1,13 +1,26 @@
+import { type ConditionFacts, conditionOf, type QueueCondition } from '../domain/queue-condition.ts';
 import { time } from './output.ts';
 
 /** The state of a queue and its breaker, as commands print them from the API and from the database. */
 
-/** Says whether a queue runs, and what stops it. @param holdUntil null if it is not held */
-export function stateText(isPaused: boolean, holdUntil: Date | null): string {
-  if (isPaused) return 'paused';
-  if (holdUntil === null) return 'running';
-  return holdUntil > new Date() ? `held until ${time(holdUntil)}` : 'held until a job has probed the receiver';
+/** Returns the state of a queue in words, from what both the API and the database tell. */
+export function stateText({ isPaused, hold, holdUntil, oldestDueMs }: ShownState): string {
+  const condition = conditionOf({ isDeleted: false, isPaused, hold, warnings: [], oldestDueMs, flow: null });
+  if (condition === 'held' && holdUntil !== null) return `held until ${time(holdUntil)}`;
+  return STATES[condition] ?? 'running';
 }
+
+interface ShownState extends Pick<ConditionFacts, 'isPaused' | 'hold' | 'oldestDueMs'> {
+  /** Null if it is not held. */
+  holdUntil: Date | null;
+}
+
+const STATES: Partial<Record<QueueCondition, string>> = {
+  paused: 'paused',
+  breaker: 'breaker open',
+  probing: 'held until a job has probed the receiver',
+  behind: 'behind',
+};
 
 interface ShownBreaker {
   failures: number | null;

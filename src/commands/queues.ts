@@ -5,7 +5,7 @@ import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQ
 import { blindRole } from '../db/operator/snapshots.ts';
 import { endHolds, type FoundQueue, pauseQueues, resumeQueues } from '../db/queues/several.ts';
 import { type Author, OPERATOR } from '../domain/audit.ts';
-import { breakerOpenSince, isHeldAt } from '../domain/breaker.ts';
+import { breakerOpenSince, holdOf } from '../domain/breaker.ts';
 import { locksInWords } from '../domain/doctor-locks.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from '../domain/queue-slots.ts';
 import { deliveringTo } from '../domain/several-queues.ts';
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<QueueSummary>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'ACCOUNT', of: ({ accountId }) => accountId },
   { title: 'NAME', of: ({ name }) => name },
-  { title: 'STATE', of: ({ pausedAt, holdUntil }) => stateText(pausedAt !== null, holdUntil) },
+  { title: 'STATE', of: (queue) => stateAt(queue, new Date()) },
   { title: 'IN FLIGHT', of: ({ inFlight, concurrency }) => `${inFlight}/${concurrency}`, isNumber: true },
   { title: 'OLDEST DUE', of: ({ oldestDueAt }) => oldestDueAt },
 ];
@@ -218,10 +218,10 @@ function describe(
   locks: readonly string[],
 ) {
   const count = (name: keyof QueueJobs) => atMost(jobs[name]);
-  const isHeld = isHeldAt(queue, now);
+  const isHeld = holdOf(queue, now) !== null;
   const { rateLimitMax, rateLimitWindow, nextSigningSecretAt: rotation } = queue;
   const slots = { inFlight: jobs.inFlight, awaitingAck: jobs.awaitingAck, concurrency: queue.concurrency };
-  const state = stateText(queue.pausedAt !== null, isHeld ? queue.holdUntil : null);
+  const state = stateAt({ ...queue, oldestDueAt }, now);
   return facts([
     ['id', queue.id],
     ['name', queue.name],
@@ -255,6 +255,21 @@ function describe(
     ['next signing secret', rotation !== null && rotation > now ? `takes over at ${time(rotation)}` : undefined],
     ['created', queue.createdAt],
   ]);
+}
+
+function stateAt(
+  {
+    oldestDueAt,
+    ...queue
+  }: Pick<QueueSummary, 'pausedAt' | 'holdUntil' | 'probeJobId' | 'breakerOpenedAt' | 'oldestDueAt'>,
+  now: Date,
+): string {
+  return stateText({
+    isPaused: queue.pausedAt !== null,
+    hold: holdOf(queue, now),
+    holdUntil: queue.holdUntil,
+    oldestDueMs: oldestDueAt === null ? null : now.getTime() - oldestDueAt.getTime(),
+  });
 }
 
 function breakerOf({ breakerFailures: failures, breakerSeconds: seconds, ...queue }: ShownQueue['queue']) {

@@ -30,16 +30,28 @@ export function breakerOpenSince(queue: { holdUntil: Date | null; breakerOpenedA
   return queue.holdUntil === null ? null : queue.breakerOpenedAt;
 }
 
+/** A hold of a queue that lasts. */
+export interface QueueHold {
+  isByBreaker: boolean;
+  /** Whether its time is over: the next job, or the one in flight, probes the receiver. */
+  isOver: boolean;
+  isProbing: boolean;
+}
+
 /**
- * Returns whether a queue is held now: until the end of its hold, while a job probes its receiver, and as long as its
- * breaker is open. An open breaker probes with the next job, so without one it stays open after the end of the hold.
+ * Returns the hold of a queue: until its end, while a job probes its receiver, and as long as its breaker is open. An
+ * open breaker probes with the next job, so without one it stays open after the end of the hold. Null if the queue is
+ * not held.
  */
-export function isHeldAt(
+export function holdOf(
   queue: { holdUntil: Date | null; probeJobId: string | null; breakerOpenedAt: Date | null },
   now: Date,
-): boolean {
-  const { holdUntil, probeJobId } = queue;
-  return holdUntil !== null && (holdUntil > now || probeJobId !== null || breakerOpenSince(queue) !== null);
+): QueueHold | null {
+  if (queue.holdUntil === null) return null;
+  const isByBreaker = breakerOpenSince(queue) !== null;
+  const isProbing = queue.probeJobId !== null;
+  const isOver = queue.holdUntil <= now;
+  return isOver && !isProbing && !isByBreaker ? null : { isByBreaker, isOver, isProbing };
 }
 
 /** Returns the first limit that is out of its bounds, and what it must be; null for none. */

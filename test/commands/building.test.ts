@@ -9,6 +9,7 @@ import { createGraphQLClient } from '../support/graphql.ts';
 import { openCommands } from '../support/operator.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { openReceiver, type Service, startService } from '../support/service.ts';
+import { openServices } from '../support/services.ts';
 import { ID, UNKNOWN_ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -293,6 +294,28 @@ describe('what operators do with the database, people with a key do through the 
     expect(await cli.text('queue', 'delete', 'through', '--confirm', 'through')).toBe('Queue through is deleted.');
     await expect(cli.run('queue', 'list', '--account', UNKNOWN_ID)).rejects.toThrow(/--account is not for an API/);
   });
+});
+
+it('the state of a queue is the same with the database and through the API', async () => {
+  const { id } = await newQueue('states');
+  const database = openCommands(service.databaseUrl);
+  const { db } = openServices(service.databaseUrl);
+  const states = async (changes: string) => {
+    await db.query(`update queue set ${changes} where id = $1`, [id]);
+    const listed = await Promise.all([cli, database].map((one) => one.text('queue', 'list', '--name', 'states')));
+    const shown = await Promise.all([cli, database].map((one) => one.text('queue', 'show', id)));
+    const found = shown.map((text) => /^state +(.*)$/m.exec(text)?.[1] ?? '');
+    expect(new Set(found).size, found.join('; ')).toBe(1);
+    const [state = ''] = found;
+    for (const text of listed) expect(text).toContain(state);
+    return state;
+  };
+  expect(await states('hold_until = null')).toBe('running');
+  expect(await states(`hold_until = '2100-01-01T00:00:00Z'`)).toBe('held until 2100-01-01 00:00:00.000Z');
+  expect(await states('breaker_opened_at = now()')).toBe('breaker open');
+  expect(await states(`hold_until = now() - interval '1 s'`)).toBe('breaker open');
+  expect(await states(`breaker_opened_at = null, probe_job_id = 'gone'`)).toMatch(/^held until a job has probed/);
+  expect(await states(`paused_at = now(), paused_by = 'ann'`)).toBe('paused');
 });
 
 describe('send and pull', () => {

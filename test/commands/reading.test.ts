@@ -167,6 +167,13 @@ describe('queue', () => {
     expect(await operator.json('queue', 'release-hold', id)).toEqual({ id, changed: true });
     expect(await operator.json('queue', 'release-hold', id)).toEqual({ id, changed: false });
     expect(await operator.text('queue', 'show', id)).toMatch(/^state +running$/m);
+    await op.db.query(
+      `update job set scheduled_for = jobferry_now() - interval '61 s'
+        where queue_id = $1 and scheduled_for <= jobferry_now()`,
+      [id],
+    );
+    expect(await operator.text('queue', 'list', '--account', account.id)).toMatch(/ stopped +behind +0\//);
+    expect(await operator.text('queue', 'show', id)).toMatch(/^state +behind$/m);
     expect((await op.auditOf(id)).filter(({ actor_type: type }) => type === 'operator')).toMatchObject([
       { action: 'queue.resume' },
       { action: 'queue.end_hold' },

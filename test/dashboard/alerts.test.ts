@@ -21,7 +21,7 @@ import {
   type Target,
   textOfTarget,
 } from '../../src/dashboard/features/alerts/model/target.ts';
-import { alertOfCondition } from '../../src/dashboard/features/queues/model/queue-alert.ts';
+import { alertOfCondition } from '../../src/dashboard/features/queues/model/condition-words.ts';
 import type { Condition, QueueNow } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { toSearch } from '../../src/dashboard/filter/search.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
+import { CONDITIONS } from '../../src/dashboard/features/queues/model/condition-words.ts';
 import { favouritesFirst, type QueueState } from '../../src/dashboard/features/queues/model/overview.ts';
-import { CONDITIONS } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { conditionsInWords, conditionsOf } from '../../src/dashboard/filter/queue-search.ts';
 import { paletteItems, queueActionOf } from '../../src/dashboard/shell/palette-items.ts';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CONDITIONS } from '../../src/dashboard/features/queues/model/condition-words.ts';
 import {
   type Condition,
   compareTrouble,
@@ -9,13 +10,14 @@ import {
   needsLook,
   type QueueNow,
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
-import { leadOfQueue } from '../../src/dashboard/features/queues/model/queue-lead.ts';
 import {
+  leadOfQueue,
   limitOfQueue,
   sentenceOfQueue,
   slotsNeeded,
 } from '../../src/dashboard/features/queues/model/queue-sentence.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+import { severityOf } from '../../src/domain/queue-condition.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
@@ -524,6 +526,17 @@ it('sorts by trouble, then by what it costs, then by the oldest due job', () => 
     ['paused', 5],
   ]);
   expect((['idle', 'moving', 'deleted', 'paused'] as const).map(needsLook)).toEqual([false, false, false, true]);
+});
+
+it('has the colour of its severity', () => {
+  const signals = { 4: 'bad', 3: 'warn', 2: 'hold', 1: 'idle' } as const;
+  for (const condition of Object.keys(CONDITIONS) as Condition[]) {
+    const severity = severityOf(condition);
+    expect([condition, CONDITIONS[condition].signal]).toEqual([
+      condition,
+      severity === 0 ? expect.stringMatching(/^(idle|ok)$/) : signals[severity],
+    ]);
+  }
 });
 
 describe('what limits it', () => {

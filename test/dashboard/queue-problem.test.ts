@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { wayOutOf } from '../../src/dashboard/features/queues/model/condition-words.ts';
 import {
   type Condition,
   type Depth,
@@ -10,7 +11,6 @@ import {
 import {
   problemOf,
   problemOfSeveral,
-  wayOutOf,
   wayOutOfSeveral,
 } from '../../src/dashboard/features/queues/model/queue-problem.ts';
 import {

@@ -1,4 +1,5 @@
 import { LEAST_ATTEMPTS, LEAST_BAD_ANSWERS, LEAST_SINCE } from '../../domain/health.ts';
+import { BEHIND_MS, severityOf } from '../../domain/queue-condition.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { FAILED_PROBES } from './failed-probes.ts';
 import { newestOutcomes } from './past-failures.ts';
@@ -8,7 +9,7 @@ export const MAX_TROUBLED = 500;
 
 // Reads the head of each queue's due jobs, and its statistics of the last hour. Attempts after the last roll-up, 15 s
 // ago at most, are left out. A histogram ends with its largest value, so most need no adding up to have nothing slow.
-// The order is that of `domain/trouble`, as far as it matters for which are left out.
+// The order is that of `domain/queue-condition`, as far as it matters for which are left out.
 const TROUBLED: Statement = {
   name: 'troubled-queues',
   text: `
@@ -48,12 +49,12 @@ const TROUBLED: Statement = {
        where q.account_id = $1 and q.deleted_at is null and ($2::text is null or q.name ilike $2 or q.webhook_url ilike $2)
     ), ranked as (
       select id, due_for, case
-               when paused then 1
-               when unauthorized >= 3 or broken then 4
-               when held then 2
-               when failed * 2 > attempts or ended_badly then 4
-               when due_for > interval '1 minute' or slow * 20 > attempts then 3
-               when deferred >= 3 then 2 end as severity
+               when paused then ${severityOf('paused')}
+               when unauthorized >= ${LEAST_BAD_ANSWERS} or broken then ${severityOf('signature')}
+               when held then ${severityOf('held')}
+               when failed * 2 > attempts or ended_badly then ${severityOf('failing')}
+               when due_for > interval '${BEHIND_MS} ms' or slow * 20 > attempts then ${severityOf('behind')}
+               when deferred >= ${LEAST_BAD_ANSWERS} then ${severityOf('pressure')} end as severity
         from facts
     )
     select id from ranked where severity is not null

@@ -10,7 +10,10 @@ export interface QueueSummary {
   webhookUrl: string;
   pausedAt: Date | null;
   pausedBy: string | null;
+  /** Null if the queue is not held, as are the next two. */
   holdUntil: Date | null;
+  probeJobId: string | null;
+  breakerOpenedAt: Date | null;
   inFlight: number;
   concurrency: number;
   /** When the oldest job that waits for its delivery became due; null if no job is due. */
@@ -26,9 +29,12 @@ const listOf = (condition: string, order: string) => `
     )
     select own.id, own.account_id as "accountId", own.name, own.webhook_url as "webhookUrl",
            own.paused_at as "pausedAt", own.paused_by as "pausedBy",
-           case when ${isHeld('clock.now', 'own.')} then own.hold_until end as "holdUntil",
+           hold.hold_until as "holdUntil", hold.probe_job_id as "probeJobId",
+           hold.breaker_opened_at as "breakerOpenedAt",
            own.concurrency, in_flight.n as "inFlight", due.oldest as "oldestDueAt"
       from clock cross join own
+      left join lateral (
+        select own.hold_until, own.probe_job_id, own.breaker_opened_at where ${isHeld('clock.now', 'own.')}) hold on true
       cross join lateral (
         select count(*) as n from job j where j.queue_id = own.id and j.status in ('processing', 'awaiting_ack')) in_flight
       cross join lateral (

@@ -1,5 +1,5 @@
 /**
- * SQL: whether a queue is held now, as `isHeldAt` in `domain/breaker` decides. `hold_until` alone outlasts a hold that
+ * SQL: whether a queue is held now, as `holdOf` in `domain/breaker` decides. `hold_until` alone outlasts a hold that
  * a receiver asked for: it is removed when the next job has probed the receiver.
  * @param queue prefix of its columns, such as `q.`
  */

@@ -1,6 +1,6 @@
-import { breakerOpenSince, isHeldAt } from '../../domain/breaker.ts';
+import { holdOf } from '../../domain/breaker.ts';
 import type { Position, Slice } from '../../domain/page.ts';
-import { troubleOf } from '../../domain/trouble.ts';
+import { conditionOf, troubleOf } from '../../domain/queue-condition.ts';
 import type { QueueDepth } from '../../services/insight/queues.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { QueueRow } from '../loaders.ts';
@@ -61,14 +61,17 @@ async function rank({ loaders }: GraphQLContext, queues: readonly QueueRow[]): P
     if (depth instanceof Error) throw depth;
     if (health instanceof Error) throw health;
     const oldest = depth?.oldestDueAt ?? null;
-    const at = troubleOf({
-      paused: node.pausedAt !== null,
-      held: isHeldAt(node, server.now),
-      broken: breakerOpenSince(node) !== null,
-      oldestDueMs: oldest === null ? null : server.now.getTime() - oldest.getTime(),
+    const oldestDueMs = oldest === null ? null : server.now.getTime() - oldest.getTime();
+    const condition = conditionOf({
+      isDeleted: false,
+      isPaused: node.pausedAt !== null,
+      hold: holdOf(node, server.now),
       warnings: health?.warnings.map(({ warning }) => warning) ?? [],
-      cost: ((health?.past ?? health)?.failed ?? 0) + waitingIn(depth),
+      oldestDueMs,
+      flow: null,
     });
+    const cost = ((health?.past ?? health)?.failed ?? 0) + waitingIn(depth);
+    const at = troubleOf(condition, cost, oldestDueMs);
     return { position: { id: node.id, at }, node };
   });
   return ranked.sort((one, other) => compare(one.position, other.position));

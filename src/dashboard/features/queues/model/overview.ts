@@ -1,18 +1,10 @@
+import { severityOf } from '../../../../domain/queue-condition.ts';
 import { listed, many, number, percent, time, upperFirst, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
-import {
-  CONDITIONS,
-  type Condition,
-  compareTrouble,
-  costOf,
-  needsLook,
-  type QueueNow,
-  rankOf,
-  spanOf,
-  waitingJobs,
-} from './queue-condition.ts';
-import { deliveries } from './queue-sentence.ts';
+import { CONDITIONS } from './condition-words.ts';
+import { type Condition, compareTrouble, costOf, needsLook, type QueueNow, waitingJobs } from './queue-condition.ts';
+import { deliveries, spanOf } from './queue-texts.ts';
 
 /** The sentences over a list of queues, and its order. */
 
@@ -76,9 +68,9 @@ export function troublesOf<State extends QueueState & { queue: { webhookUrl: str
     if (trouble === undefined) troubles.set(key, { id, host, states: [state] });
     else if (id < trouble.id) trouble.id = id;
   }
-  const rank = ({ states: [first] }: Trouble<State>) => (first === undefined ? 0 : rankOf(first.condition));
+  const severity = ({ states: [first] }: Trouble<State>) => (first === undefined ? 0 : severityOf(first.condition));
   const cost = (trouble: Trouble<State>) => trouble.states.reduce((sum, { queue }) => sum + costOf(queue), 0);
-  return [...troubles.values()].sort((a, b) => rank(a) - rank(b) || cost(b) - cost(a));
+  return [...troubles.values()].sort((a, b) => severity(b) - severity(a) || cost(b) - cost(a));
 }
 
 export interface Summary {

@@ -1,7 +1,8 @@
 import { causeOf, codeOf } from '../../../words/cause.ts';
 import { lowerFirst, many, number, type View } from '../../../words/format.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
-import { attemptsOf, momentOf, type QueueNow } from './queue-condition.ts';
+import { attemptsOf, type QueueNow } from './queue-condition.ts';
+import { momentOf } from './queue-texts.ts';
 
 /** Why the attempts of a queue fail, how many, and until when. */
 

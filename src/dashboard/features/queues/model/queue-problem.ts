@@ -1,19 +1,12 @@
-import { jobsPath, queuePath, queuesPath } from '../../../filter/links.ts';
+import { queuesPath } from '../../../filter/links.ts';
 import { receiverWord } from '../../../filter/queue-search.ts';
 import { listed, many, number, type View } from '../../../words/format.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
-import type { Mutation } from '../../../words/rights.ts';
-import {
-  allSlotsAwait,
-  CONDITIONS,
-  type Condition,
-  type Flow,
-  momentOf,
-  type QueueNow,
-  waitingJobs,
-} from './queue-condition.ts';
+import { CONDITIONS, type WayOut } from './condition-words.ts';
+import { type Condition, type Flow, type QueueNow, waitingJobs } from './queue-condition.ts';
 import { causeOfLast, commonCause } from './queue-failure.ts';
 import { sentenceOfQueue } from './queue-sentence.ts';
+import { momentOf } from './queue-texts.ts';
 
 /** A queue that needs attention, as a row of Overview says it: what is wrong, how much, and one way out. */
 
@@ -80,52 +73,8 @@ function pausesText(queues: readonly QueueNow[], view: View): Phrase {
   return phrase`, ${which}since ${momentOf(Date.parse(first), view)}${comma} by ${listed([...new Set(pauses.map(({ by }) => by))])}`;
 }
 
-/** The one button of the row: a place to go to, perhaps for a mutation, or the mutation that ends the condition. */
-export type WayOut = { label: string; path: string; mutation?: Mutation } | { label: string; mutation: 'resumeQueue' };
-
 /** The queues of an entry alone: their receiver may have others. */
 export const wayOutOfSeveral = (condition: Condition, host: string): WayOut => ({
   label: 'See the queues',
   path: queuesPath(`${receiverWord(host)} is:${condition}`),
 });
-
-export function wayOutOf(condition: Condition, queue: QueueNow & { name: string }): WayOut {
-  const { name, hold } = queue;
-  const page = queuePath(name);
-  const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead' | 'awaiting-ack')[]) =>
-    jobsPath([
-      { word: 'state', value: states },
-      { word: 'queue', value: [name] },
-    ]);
-  const awaited = { label: 'See these jobs', path: jobs('awaiting-ack') };
-  switch (condition) {
-    case 'paused':
-      return { label: 'Resume', mutation: 'resumeQueue' };
-    case 'signature':
-      return { label: 'What to check', path: page };
-    case 'held':
-      return hold?.askedBy == null
-        ? { label: 'See waiting jobs', path: jobs('held', 'due') }
-        : { label: 'See the job', path: `/jobs/${hold.askedBy.id}` };
-    case 'probing':
-      return hold?.probe == null
-        ? { label: 'See the queue', path: page }
-        : { label: 'See the probe', path: `/jobs/${hold.probe.id}` };
-    case 'failing':
-      return { label: 'See failures', path: jobs('retrying', 'dead') };
-    case 'awaiting':
-      return awaited;
-    case 'stuck':
-      return { label: 'See the workers', path: '/system' };
-    case 'behind':
-    case 'slow':
-      if (allSlotsAwait(queue)) return awaited;
-      return { label: 'Edit limits', path: `${page}/edit`, mutation: 'updateQueue' };
-    case 'catching-up':
-      return { label: 'See due jobs', path: jobs('due') };
-    case 'pressure':
-      return { label: 'See held jobs', path: jobs('held') };
-    default:
-      return { label: 'See the queue', path: page };
-  }
-}

@@ -1,142 +1,21 @@
 import { REPORTS_ADVICE, slotsInUse } from '../../../../domain/queue-slots.ts';
-import { lowerFirst, many, number, quote, seconds, span, took, type View } from '../../../words/format.ts';
-import { shortId } from '../../../words/job-id.ts';
-import { type Phrase, phrase, sentences, type TimePiece, textOfPhrase } from '../../../words/phrase.ts';
-import {
-  allSlotsAwait,
-  attemptsOf,
-  awaitingText,
-  breakerText,
-  canMove,
-  conditionOf,
-  dueText,
-  type Flow,
-  momentOf,
-  oldestText,
-  openJobs,
-  paceText,
-  type QueueNow,
-  rate,
-  sinceText,
-  slowText,
-  spanOf,
-  waitingJobs,
-} from './queue-condition.ts';
-import { failureSentence, failureText } from './queue-failure.ts';
+import { many, number, seconds, span, took, type View } from '../../../words/format.ts';
+import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
+import { CONDITIONS } from './condition-words.ts';
+import { allSlotsAwait, canMove, conditionOf, type Flow, openJobs, type QueueNow } from './queue-condition.ts';
+import { rate, recoveryText } from './queue-texts.ts';
 
 /** The first lines of a queue's page: how it is, and what limits it. */
 
-export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
-  const { all, deferred, answers } = attemptsOf(queue);
-  const { health, hold, pause } = queue;
-  const moment = (at: string): TimePiece => momentOf(Date.parse(at), view);
-  switch (conditionOf(queue, flow, view)) {
-    case 'deleted':
-      return queue.keptUntil == null
-        ? phrase`Deleted at ${moment(queue.deletedAt ?? '')}.`
-        : phrase`Deleted at ${moment(queue.deletedAt ?? '')}. Its jobs are kept until ${moment(queue.keptUntil)}.`;
-    case 'paused':
-      return pause === null
-        ? phrase`Paused. ${jobsWait(queue)}, nothing is lost.`
-        : phrase`Paused since ${moment(pause.since)} by ${pause.by}. ${jobsWait(queue)}, nothing is lost.`;
-    case 'signature':
-      if (health?.past != null)
-        return phrase`The receiver rejects the signature: ${lowerFirst(textOfPhrase(failureText(queue, view)))}`;
-      return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${many(answers, 'answer')} of the last hour were 401.`;
-    case 'breaker':
-      return phrase`The receiver is down. ${breakerText(queue, view)} ${jobsWait(queue)}.`;
-    case 'held': {
-      const until = hold?.until ?? '';
-      const reason = hold?.reason == null ? '' : `: ${quote(hold.reason)}`;
-      return phrase`Held for ${span(Date.parse(until) - view.now)} more, until ${moment(until)}${reason}. ${jobsWait(queue)}.`;
-    }
-    case 'probing':
-      return phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on.`;
-    case 'failing':
-      return failureSentence(queue, view);
-    case 'awaiting':
-      return phrase`Waiting for reports: ${awaitingText(queue, flow, view)}`;
-    case 'stuck':
-      return phrase`Stuck: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due, ${oldestText(queue)}, and no attempt has ended ${sinceText(queue, flow, view)}.`;
-    case 'behind':
-      return flow.in === null || flow.out === null || flow.span === null || flow.in <= flow.out
-        ? phrase`Behind: ${dueText(queue) ?? oldestText(queue)}.`
-        : phrase`Falling behind: ${rate(flow.in)} jobs per second came in during the last minute, and ${rate(flow.out)} were finished from ${spanOf(flow.span, view)}.`;
-    case 'catching-up':
-      return phrase`Catching up: ${many(queue.depth?.due ?? 0, 'is', 'are')} due; ${paceText(queue, flow, view)}.`;
-    case 'slow':
-      return [slowText(queue)];
-    case 'pressure':
-      return phrase`${number(deferred)} of ${many(all, 'attempt')} of the last hour were deferred by the receiver.`;
-    case 'moving': {
-      const late = flow.wait === null ? '' : `, starting ${took(flow.wait)} late`;
-      if (flow.accepted !== null && flow.accepted > 0 && flow.span !== null) {
-        return phrase`Running: ${deliveries(flow.accepted)} per second from ${spanOf(flow.span, view)}${late}.`;
-      }
-      if (openJobs(queue) > 0) return phrase`Running: ${openText(queue)}.`;
-      if (flow.lastAt === null) return phrase`Running: nothing waits.`;
-      return sentences(
-        phrase`Running: nothing waits, the last attempt ended at ${moment(flow.lastAt)}.`,
-        allFailed(queue),
-      );
-    }
-    case 'waiting':
-      return waitingText(queue, view);
-    case 'idle':
-      return flow.lastAt === null
-        ? phrase`Idle. Nothing waits.`
-        : sentences(phrase`Idle. The last attempt ended at ${moment(flow.lastAt)}.`, allFailed(queue));
-  }
-}
+export const sentenceOfQueue = (queue: QueueNow, flow: Flow, view: View): Phrase =>
+  CONDITIONS[conditionOf(queue, flow, view)].sentence(queue, flow, view);
 
-/** "1 delivery", "3.2 deliveries" */
-export const deliveries = (perSecond: number) =>
-  `${rate(perSecond)} ${rate(perSecond) === '1' ? 'delivery' : 'deliveries'}`;
+/** The line below the first one: what follows from it, or what limits the queue. */
+export const leadOfQueue = (queue: QueueNow, flow: Flow, view: View): Phrase =>
+  CONDITIONS[conditionOf(queue, flow, view)].advice ??
+  sentences(recoveryText(queue, view), limitOfQueue(queue, flow, view));
 
-/** Too few attempts for a warning, and yet nothing was accepted, however long ago. */
-function allFailed({ health }: QueueNow): string | null {
-  const past = health?.past?.failed ?? 0;
-  if (past > 0) return `${many(past, 'attempt')} failed, and none has succeeded since.`;
-  if (health === null || health.attempts === 0 || health.failed < health.attempts) return null;
-  return health.attempts === 1
-    ? 'It failed, the only one of the last hour.'
-    : `All ${number(health.attempts)} attempts of the last hour failed.`;
-}
-
-const STATES = [
-  ...([
-    ['due', 'due'],
-    ['processing', 'being delivered'],
-    ['awaitingAck', 'waiting for a report'],
-  ] as const),
-  ...([
-    ['scheduled', 'scheduled'],
-    ['retrying', 'waiting for a retry'],
-    ['held', 'held'],
-  ] as const),
-];
-
-/** "3 are due, 1 is being delivered, 15 are scheduled" */
-function openText({ depth }: QueueNow): string {
-  return STATES.filter(([state]) => (depth?.[state] ?? 0) > 0)
-    .map(([state, word]) => `${many(depth?.[state] ?? 0, 'is', 'are')} ${word}`)
-    .join(', ');
-}
-
-/** Nothing is due: what waits for a time, and for which. */
-function waitingText(queue: QueueNow, view: View): Phrase {
-  const { depth } = queue;
-  const next = depth?.nextDueAt ?? null;
-  if (depth === null || next === null) return phrase`${openText(queue)}.`;
-  const isHeldOnly = depth.held > 0 && depth.scheduled + depth.retrying === 0;
-  const one = openJobs(queue) === 1;
-  const which = isHeldOnly ? (one ? 'until' : 'the first until') : one ? 'at' : 'the first at';
-  return phrase`${openText(queue)}${one ? '' : ','} ${which} ${momentOf(Date.parse(next), view)}.`;
-}
-
-const jobsWait = (queue: QueueNow) => many(waitingJobs(queue), 'job waits', 'jobs wait');
-
-/** The line below: the limit that binds, and a way out. Null when the condition itself says it. */
+/** The limit that binds, and a way out. Null when the condition itself says it. */
 export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | null {
   if (queue.paused || queue.deletedAt != null || queue.hold !== null) return null;
   const inFlight = queue.inFlight ?? 0;

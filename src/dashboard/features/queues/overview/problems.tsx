@@ -13,10 +13,9 @@ import { Phrase } from '../../../parts/time.tsx';
 import { many } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
 import type { ListedQueue } from '../list/use-queues.ts';
+import { alertOfCondition, CONDITIONS, type WayOut, wayOutOf } from '../model/condition-words.ts';
 import type { Trouble } from '../model/overview.ts';
-import { alertOfCondition } from '../model/queue-alert.ts';
-import { CONDITIONS } from '../model/queue-condition.ts';
-import { problemOf, problemOfSeveral, type WayOut, wayOutOf, wayOutOfSeveral } from '../model/queue-problem.ts';
+import { problemOf, problemOfSeveral, wayOutOfSeveral } from '../model/queue-problem.ts';
 import { LastOfQueue } from '../operations/queues.ts';
 import { SeveralButtons } from '../several/several-buttons.tsx';
 

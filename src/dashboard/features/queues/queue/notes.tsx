@@ -14,15 +14,8 @@ import { Time } from '../../../parts/time.tsx';
 import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { minute } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
-import { alertOfCondition } from '../model/queue-alert.ts';
-import {
-  allSlotsAwait,
-  CONDITIONS,
-  type Condition,
-  conditionOf,
-  type Flow,
-  mayEndHold,
-} from '../model/queue-condition.ts';
+import { alertOfCondition, CONDITIONS } from '../model/condition-words.ts';
+import { allSlotsAwait, type Condition, conditionOf, type Flow, mayEndHold } from '../model/queue-condition.ts';
 import { EndHold, type QueueOfPage, WarningsSince } from '../operations/queue.ts';
 
 /** Notes on a bad receiver, a hold, tunnels and a new secret, each with a way on. */

@@ -8,7 +8,7 @@ import { createdIn, jobsOfQueue, jobsPath } from '../../../filter/links.ts';
 import type { Span } from '../../../parts/chart/geometry.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { count } from '../../../words/format.ts';
-import { spanOf as textOfSpan } from '../model/queue-condition.ts';
+import { spanOf as textOfSpan } from '../model/queue-texts.ts';
 import { JobsOfSpan } from '../operations/queue.ts';
 
 /** Counting stops here. */
