@@ -66,10 +66,7 @@ interface RunningService {
   stop(): Promise<void>;
 }
 
-export type StartService = (
-  config: Config,
-  wrapSender: (sender: Sender, db: Database) => Sender,
-) => Promise<RunningService>;
+type StartService = (config: Config, wrapSender: (sender: Sender, db: Database) => Sender) => Promise<RunningService>;
 
 export interface Dev {
   readonly queueIds: readonly string[];

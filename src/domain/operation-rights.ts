@@ -3,7 +3,7 @@ import type { KeyScope } from './key-rights.ts';
 
 /** Rights to the fields of GraphQL. The server decides by these tables, and the dashboard offers nothing else. */
 
-export interface MutationRights {
+interface MutationRights {
   /** The least role of a person (docs/decisions/0029). */
   role: MemberRole;
   /** The scope of an API key with limits, besides `read`, which all of GraphQL needs (docs/decisions/0032). */

@@ -6,7 +6,6 @@ import {
   conditionOf,
   type Depth,
   type Flow,
-  NO_FLOW,
   needsLook,
   type QueueNow,
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
@@ -18,6 +17,7 @@ import {
 } from '../../src/dashboard/features/queues/model/queue-sentence.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
 import { severityOf } from '../../src/domain/queue-condition.ts';
+import { NO_FLOW } from '../support/no-flow.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;

@@ -5,7 +5,6 @@ import {
   type Depth,
   type Flow,
   mayEndHold,
-  NO_FLOW,
   type QueueNow,
 } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import {
@@ -22,6 +21,7 @@ import {
   waitFigure,
 } from '../../src/dashboard/features/queues/model/queue-row.ts';
 import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+import { NO_FLOW } from '../support/no-flow.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { NO_FLOW } from '../../src/dashboard/features/queues/model/queue-condition.ts';
 import { sparkSentence, sparkThen } from '../../src/dashboard/features/queues/model/spark.ts';
 import {
   BUCKETS,
@@ -20,6 +19,7 @@ import {
 } from '../../src/dashboard/features/queues/model/timeline.ts';
 import { stepPath } from '../../src/dashboard/parts/chart/step-path.ts';
 import { comparisonOf } from '../../src/dashboard/words/comparison.ts';
+import { NO_FLOW } from '../support/no-flow.ts';
 
 const now = Date.parse('2026-11-12T12:04:11Z');
 const at = (clock: string) => `2026-11-12T${clock}:00.000Z`;

@@ -17,7 +17,7 @@ export interface SeenAttempt {
 }
 
 /** Properties that must agree; others do not matter. */
-export type AttemptPattern = { [Name in keyof SeenAttempt]?: SeenAttempt[Name] | undefined };
+type AttemptPattern = { [Name in keyof SeenAttempt]?: SeenAttempt[Name] | undefined };
 
 /** The attempts that one test sees. */
 export interface Watched {

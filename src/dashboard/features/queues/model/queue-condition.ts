@@ -50,17 +50,6 @@ export interface Flow {
   lastAt: string | null;
 }
 
-export const NO_FLOW: Flow = {
-  in: null,
-  out: null,
-  accepted: null,
-  wait: null,
-  span: null,
-  moves: false,
-  quietSince: null,
-  lastAt: null,
-};
-
 export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Condition {
   const { hold, health, depth, oldestDueSeconds } = queue;
   const quietFromMs = quietFrom(queue, flow, now) ?? (flow.moves ? now : null);
