@@ -106,6 +106,21 @@ function backlogOf(flow: QueueFlow | null): QueueCondition {
   return isQuietFor(QUIET_MS) ? 'stuck' : 'behind';
 }
 
+/** Jobs that no worker has: a purge cancels them. */
+export function waitingJobs({ depth }: { depth: WaitingJobs | null }): number {
+  return depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
+}
+
+type WaitingJobs = Readonly<Record<'due' | 'scheduled' | 'retrying' | 'held', number>>;
+
+/** What the trouble of a queue costs: the number of attempts that failed, and of jobs that wait. */
+export function costOf(queue: {
+  health: { failed: number; past: { failed: number } | null } | null;
+  depth: WaitingJobs | null;
+}): number {
+  return ((queue.health?.past ?? queue.health)?.failed ?? 0) + waitingJobs(queue);
+}
+
 /**
  * The severity decides before the cost, and this before the age of the oldest due job,
  * as far as a safe integer has room for them.
@@ -117,7 +132,7 @@ const COST = 10 ** 5;
  * Returns how much a queue needs a look, as a number that is larger for more trouble. Of equally severe queues the one
  * that costs most has more trouble, and of those the one whose oldest due job waits longest. A queue that needs no look
  * has 0.
- * @param cost the number of attempts that failed, and of jobs that wait
+ * @param cost as `costOf` counts it
  */
 export function troubleOf(condition: QueueCondition, cost: number, oldestDueMs: number | null): number {
   const severity = severityOf(condition);

@@ -1,7 +1,6 @@
 import { holdOf } from '../../domain/breaker.ts';
 import type { Position, Slice } from '../../domain/page.ts';
-import { conditionOf, troubleOf } from '../../domain/queue-condition.ts';
-import type { QueueDepth } from '../../services/insight/queues.ts';
+import { conditionOf, costOf, troubleOf } from '../../domain/queue-condition.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { QueueRow } from '../loaders.ts';
 
@@ -70,15 +69,11 @@ async function rank({ loaders }: GraphQLContext, queues: readonly QueueRow[]): P
       oldestDueMs,
       flow: null,
     });
-    const cost = ((health?.past ?? health)?.failed ?? 0) + waitingIn(depth);
-    const at = troubleOf(condition, cost, oldestDueMs);
+    const at = troubleOf(condition, costOf({ health, depth }), oldestDueMs);
     return { position: { id: node.id, at }, node };
   });
   return ranked.sort((one, other) => compare(one.position, other.position));
 }
-
-const waitingIn = (depth: QueueDepth | null) =>
-  depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
 
 /** More trouble comes first; of queues with equal trouble the older one. */
 function compare(one: Position, other: Position): number {

@@ -1,9 +1,9 @@
-import { severityOf } from '../../../../domain/queue-condition.ts';
+import { costOf, severityOf, waitingJobs } from '../../../../domain/queue-condition.ts';
 import { listed, many, number, percent, time, upperFirst, type View } from '../../../words/format.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 import type { IconName, Signal } from '../../../words/words.ts';
 import { CONDITIONS } from './condition-words.ts';
-import { type Condition, compareTrouble, costOf, needsLook, type QueueNow, waitingJobs } from './queue-condition.ts';
+import { type Condition, compareTrouble, needsLook, type QueueNow } from './queue-condition.ts';
 import { deliveries, spanOf } from './queue-texts.ts';
 
 /** The sentences over a list of queues, and its order. */

@@ -1,6 +1,7 @@
 import {
   type QueueCondition as Condition,
   conditionOf as conditionOfFacts,
+  costOf,
   severityOf,
   troubleOf,
 } from '../../../../domain/queue-condition.ts';
@@ -120,11 +121,6 @@ export function openJobs({ depth }: Pick<QueueNow, 'depth'>): number {
   return depth.due + depth.scheduled + depth.retrying + depth.held + depth.processing + depth.awaitingAck;
 }
 
-/** Jobs that no worker has: a purge cancels them. */
-export function waitingJobs({ depth }: Pick<QueueNow, 'depth'>): number {
-  return depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
-}
-
 /** Attempts of the last hour, how many of them failed or were put off, and how many had an answer. */
 export function attemptsOf({ health }: Pick<QueueNow, 'health'>) {
   if (health === null) return { all: 0, failed: 0, deferred: 0, answers: 0 };
@@ -134,10 +130,6 @@ export function attemptsOf({ health }: Pick<QueueNow, 'health'>) {
 
 /** Whether a queue in this condition belongs in the list of what needs a look. */
 export const needsLook = (condition: Condition) => severityOf(condition) > 0;
-
-/** The number of attempts that failed, and of jobs that wait. */
-export const costOf = (queue: QueueNow) =>
-  (queue.health?.past?.failed ?? queue.health?.failed ?? 0) + waitingJobs(queue);
 
 interface Judged {
   condition: Condition;

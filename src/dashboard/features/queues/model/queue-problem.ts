@@ -1,9 +1,10 @@
+import { waitingJobs } from '../../../../domain/queue-condition.ts';
 import { queuesPath } from '../../../filter/links.ts';
 import { receiverWord } from '../../../filter/queue-search.ts';
 import { listed, many, number, type View } from '../../../words/format.ts';
 import { type Phrase, phrase } from '../../../words/phrase.ts';
 import { CONDITIONS, type WayOut } from './condition-words.ts';
-import { type Condition, type Flow, type QueueNow, waitingJobs } from './queue-condition.ts';
+import type { Condition, Flow, QueueNow } from './queue-condition.ts';
 import { causeOfLast, commonCause } from './queue-failure.ts';
 import { sentenceOfQueue } from './queue-sentence.ts';
 import { momentOf } from './queue-texts.ts';

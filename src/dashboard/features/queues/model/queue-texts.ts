@@ -1,8 +1,9 @@
+import { waitingJobs } from '../../../../domain/queue-condition.ts';
 import { slotsInUse } from '../../../../domain/queue-slots.ts';
 import { many, minute, number, quote, span, time, took, type View } from '../../../words/format.ts';
 import { shortId } from '../../../words/job-id.ts';
 import { type Phrase, phrase, type TimePiece } from '../../../words/phrase.ts';
-import { type Flow, openJobs, type QueueNow, quietFrom, waitingJobs } from './queue-condition.ts';
+import { type Flow, openJobs, type QueueNow, quietFrom } from './queue-condition.ts';
 
 /** Parts of the sentences about a queue. */
 

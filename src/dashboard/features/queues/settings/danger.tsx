@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'preact/compat';
 import { useLocation } from 'wouter-preact';
+import { waitingJobs } from '../../../../domain/queue-condition.ts';
 import { changeQueue } from '../../../api/change-queue.ts';
 import { request } from '../../../api/client.ts';
 import { type Outcome, outcomeOf } from '../../../api/outcome.ts';
@@ -10,7 +11,7 @@ import { late } from '../../../parts/page/late.tsx';
 import { toast, toastFailure } from '../../../parts/toast.tsx';
 import { count, many, number } from '../../../words/format.ts';
 import { may } from '../../../words/rights.ts';
-import { openJobs, waitingJobs } from '../model/queue-condition.ts';
+import { openJobs } from '../model/queue-condition.ts';
 import {
   DeleteQueue,
   Encrypt,

@@ -1,9 +1,10 @@
+import { waitingJobs } from '../../../../domain/queue-condition.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { ActionNotes, usePricedAction } from '../../../parts/bulk/priced-action.tsx';
 import { Price } from '../../../parts/dialog.tsx';
 import { many, NONE, number } from '../../../words/format.ts';
-import { openJobs, waitingJobs } from '../model/queue-condition.ts';
+import { openJobs } from '../model/queue-condition.ts';
 import { Purge, type QueueOfSettings } from '../operations/queue-settings.ts';
 import { NamedDialog } from './named-dialog.tsx';
 
