@@ -113,7 +113,7 @@ export function waitingJobs({ depth }: { depth: WaitingJobs | null }): number {
 
 type WaitingJobs = Readonly<Record<'due' | 'scheduled' | 'retrying' | 'held', number>>;
 
-/** What the trouble of a queue costs: the number of attempts that failed, and of jobs that wait. */
+/** The cost of a queue's trouble: the number of attempts that failed, and of jobs that wait. */
 export function costOf(queue: {
   health: { failed: number; past: { failed: number } | null } | null;
   depth: WaitingJobs | null;
