@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { rmSync, writeFileSync } from 'node:fs';
-import { UsageError } from './commands/command.ts';
-import { printableLines } from './commands/output.ts';
-import { runCommand } from './commands/run.ts';
+import { UsageError } from './cli/commands/command.ts';
+import { printableLines } from './cli/commands/output.ts';
+import { runCommand } from './cli/commands/run.ts';
 
 leaveMark();
 runCommand(process.argv.slice(2), process.env).then(

@@ -32,33 +32,44 @@ const BELOW_FEATURES = [
 /** Part of the source tree: a folder, or a root file such as `config`. What each may import, besides itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  counts: ['domain'],
-  db: ['pacing', 'counts', 'domain', 'version'],
-  delivery: ['pacing', 'domain'],
   pacing: ['domain'],
-  tunnel: ['db', 'delivery', 'pacing', 'domain'],
-  listen: ['delivery/egress', 'delivery/exchange', 'delivery/send', 'delivery/signature', 'dev/attempts'],
+  'telemetry/counts': ['domain'],
+  'telemetry/log': ['telemetry/log-pretty', 'telemetry/log-repeats', 'domain'],
+  'telemetry/log-pretty': [],
+  'telemetry/log-repeats': [],
+  'telemetry/tracing': ['domain'],
+  'telemetry/metrics': ['db', 'telemetry/counts', 'telemetry/log', 'domain'],
+  db: ['pacing', 'telemetry/counts', 'process/version', 'domain'],
+  delivery: ['pacing', 'domain'],
+  'delivery/tunnel': ['db', 'delivery', 'pacing', 'domain'],
   live: ['db', 'domain'],
-  oidc: ['domain'],
-  tracing: ['domain'],
-  services: ['db', 'live', 'tunnel', 'oidc', 'pacing', 'counts', 'tracing', 'domain'],
+  'services/oidc': ['domain'],
+  services: [
+    'services/oidc',
+    'db',
+    'live',
+    'delivery/tunnel',
+    'pacing',
+    'telemetry/counts',
+    'telemetry/tracing',
+    'domain',
+  ],
   contract: ['domain'],
-  http: ['services', 'oidc', 'pacing', 'contract', 'counts', 'domain', 'log'],
+  http: ['services', 'pacing', 'contract', 'telemetry/counts', 'telemetry/log', 'domain'],
   graphql: [
     'services',
     'live',
-    'tunnel',
+    'delivery/tunnel',
     'pacing',
     'contract',
     'db/connection/prisma',
     'db/generated',
-    'counts',
+    'telemetry/counts',
+    'telemetry/log',
     'domain',
-    'log',
   ],
-  worker: ['services', 'live', 'pacing', 'db', 'delivery', 'counts', 'tracing', 'domain', 'log'],
-  metrics: ['db', 'counts', 'domain', 'log'],
-  alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
+  worker: ['services', 'live', 'pacing', 'db', 'delivery', 'telemetry', 'domain'],
+  alerts: ['db', 'delivery', 'pacing', 'telemetry/counts', 'telemetry/log', 'domain'],
   client: [
     'contract',
     'domain/duration',
@@ -71,18 +82,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'domain/tags-problem',
     'domain/webhook-url',
   ],
-  declared: ['client/models', 'client/verbs/queues', 'contract', 'domain'],
-  dev: ['client', 'config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
-  config: ['domain', 'log'],
-  variables: ['config', 'domain'],
-  log: ['log-pretty', 'log-repeats', 'domain'],
-  'log-pretty': [],
-  'log-repeats': [],
-  version: [],
-  start: ['*'],
-  'open-database': ['*'],
-  commands: ['*'],
-  main: ['commands'],
+  'process/version': [],
+  'process/config': ['telemetry/log', 'domain'],
+  'process/variables': ['process/config', 'domain'],
+  process: ['*'],
+  'cli/declared': ['client/models', 'client/verbs/queues', 'contract', 'domain'],
+  'cli/dev': ['client', 'process/config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
+  'cli/listen': ['delivery/egress', 'delivery/exchange', 'delivery/send', 'delivery/signature', 'cli/dev/attempts'],
+  'cli/commands': ['*'],
+  main: ['cli/commands'],
   // The dashboard knows the service only by schema.graphql, and nothing of the service knows it.
   // Each of its rooms is a part.
   'dashboard/schema': ['dashboard/generated'],
@@ -142,13 +150,13 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^(graphql(?!-sse)|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
   [/^graphile-worker$/, ['worker']],
   [/^pg$|^@prisma\//, ['db']],
-  [/^undici$/, ['delivery', 'listen']],
+  [/^undici$/, ['delivery', 'cli/listen']],
   [/^ipaddr\.js$/, ['delivery']],
-  [/^openid-client$/, ['oidc']],
+  [/^openid-client$/, ['services/oidc']],
   [/^nodemailer(\/|$)/, ['alerts']],
-  [/^@opentelemetry\//, ['tracing']],
-  [/^pino$/, ['log']],
-  [/^prom-client$/, ['metrics']],
+  [/^@opentelemetry\//, ['telemetry/tracing']],
+  [/^pino$/, ['telemetry/log']],
+  [/^prom-client$/, ['telemetry/metrics']],
   [/^(preact|wouter-preact|vite|gql\.tada|@tanstack)(\/|$)/, ['dashboard']],
 ];
 
@@ -167,14 +175,16 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
   .filter((path) => !/^(db|graphql|dashboard)\/generated\//.test(path))
   .map((path) => ({ path, part: partOf(path), text: readFileSync(join(SRC, path), 'utf8') }));
 
-/** The rooms of the dashboard are parts of their own, and so are its features. */
-function partOf(path: string): string {
-  const [folder = '', room, feature] = path.replace(/\.tsx?$/, '').split('/');
-  if (folder !== 'dashboard') return folder;
-  return room === 'features' ? `dashboard/features/${feature}` : `dashboard/${room}`;
+function isOf(part: string, folder: string): boolean {
+  return part === folder || part.startsWith(`${folder}/`);
 }
 
-const isOf = (part: string, folder: string) => part === folder || part.startsWith(`${folder}/`);
+/** The longest name in ARROWS that the path begins with; the path itself if there is none. */
+function partOf(path: string): string {
+  const name = path.replace(/\.tsx?$/, '');
+  const parts = Object.keys(ARROWS).filter((part) => isOf(name, part));
+  return parts.sort((a, b) => b.length - a.length)[0] ?? name;
+}
 
 function importsOf(text: string): string[] {
   const code = text.replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { parseConfig, VARIABLES } from '../src/config.ts';
-import { withSecretFiles } from '../src/variables.ts';
+import { parseConfig, VARIABLES } from '../src/process/config.ts';
+import { withSecretFiles } from '../src/process/variables.ts';
 import { renderChart } from './support/helm.ts';
 
 /** The files of deploy/ can be read, and set variables that there are, to values that are accepted. */

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readArguments } from '../src/commands/arguments.ts';
-import { COMMANDS } from '../src/commands/index.ts';
-import { VARIABLES } from '../src/config.ts';
-import { SECRETS } from '../src/variables.ts';
+import { readArguments } from '../src/cli/commands/arguments.ts';
+import { COMMANDS } from '../src/cli/commands/index.ts';
+import { VARIABLES } from '../src/process/config.ts';
+import { SECRETS } from '../src/process/variables.ts';
 import { blockOf } from './support/handbook.ts';
 
 /**

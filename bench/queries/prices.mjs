@@ -93,8 +93,8 @@ async function measure() {
     import('graphql'),
     import('../../dist/graphql/price.js'),
     import('../../dist/graphql/schema.js'),
-    import('../../dist/start.js'),
-    import('../../dist/config.js'),
+    import('../../dist/process/start.js'),
+    import('../../dist/process/config.js'),
     import('../../dist/services/accounts/api-key.js'),
   ]);
   const client = new pg.Client({ connectionString: process.env.DATABASE_URL });

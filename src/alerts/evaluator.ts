@@ -1,4 +1,3 @@
-import { counts } from '../counts/counts.ts';
 import {
   type AccountOfRules,
   type AlertChanges,
@@ -16,7 +15,8 @@ import { causeOfQueue, causeOfUsage, NO_WORKER, statisticsAreBehind } from '../d
 import { contentOf } from '../domain/alert-message.ts';
 import { ALERT_LIMITS } from '../domain/alert-rule.ts';
 import { type PlanTable, planNamed } from '../domain/plan.ts';
-import type { Logger } from '../log.ts';
+import { counts } from '../telemetry/counts/counts.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 /** Time limit of each statement that reads. They use the connections of dashboards, in turns with the accounts. */
 const STATEMENT_MS = 1000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { counts } from '../counts/counts.ts';
 import { endAlertTurn, takeAlertTurn } from '../db/alerts/turn.ts';
-import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
+import { counts } from '../telemetry/counts/counts.ts';
+import type { Logger } from '../telemetry/log.ts';
 import type { ChannelsParts } from './channels.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { Evaluator, type EvaluatorParts } from './evaluator.ts';

@@ -1,4 +1,3 @@
-import { counts } from '../counts/counts.ts';
 import {
   type ClaimedNotification,
   claimNotifications,
@@ -8,7 +7,8 @@ import {
 import { UnreadableError } from '../db/connection/cipher.ts';
 import type { Database } from '../db/connection/database.ts';
 import { nextAttemptMs } from '../domain/alert-message.ts';
-import type { Logger } from '../log.ts';
+import { counts } from '../telemetry/counts/counts.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { Channels, type ChannelsParts } from './channels.ts';
 
 /** Notifications that are sent at once. */

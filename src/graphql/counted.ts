@@ -1,7 +1,7 @@
 import { type DocumentNode, getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { counts } from '../counts/counts.ts';
-import { keyOf } from '../counts/tally.ts';
+import { counts } from '../telemetry/counts/counts.ts';
+import { keyOf } from '../telemetry/counts/tally.ts';
 import type { GraphQLContext } from './context.ts';
 
 /** Counts operations by type and result. Their names are the clients' choice, so they are no label. */

@@ -3,10 +3,10 @@ import type { RequestValidationError } from '@ts-rest/express';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { ZodError } from 'zod';
 import { contract, type RouteMetadata } from '../contract/index.ts';
-import { counts } from '../counts/counts.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
 import { shortened } from '../domain/text.ts';
 import { traceIdOf, traceOf } from '../domain/trace.ts';
+import { counts } from '../telemetry/counts/counts.ts';
 import { requestIdOf } from './server/request-id.ts';
 
 /** The part of pino's logger that this folder uses. */

@@ -3,6 +3,7 @@ import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
 import type { NewClaim } from '../db/delivery/claim-new.ts';
 import type { AtOnce } from '../db/delivery/publish.ts';
 import type { WakeReason } from '../db/delivery/wake-ups.ts';
+import type { Tunnels } from '../delivery/tunnel/tunnels.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { Periods } from '../domain/periods.ts';
@@ -11,8 +12,7 @@ import type { QueueSettings } from '../domain/queue.ts';
 import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import type { ExaminationFinding, Examined } from '../domain/receiver-examination.ts';
 import type { ChangeFeed } from '../live/live.ts';
-import type { Tracing } from '../tracing/tracing.ts';
-import type { Tunnels } from '../tunnel/tunnels.ts';
+import type { Tracing } from '../telemetry/tracing/tracing.ts';
 import type { ClockTravel } from './server/clock-travel.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;

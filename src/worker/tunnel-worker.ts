@@ -1,7 +1,7 @@
 import type { Database } from '../db/connection/database.ts';
 import { readWake, WAKE_CHANNEL } from '../db/delivery/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
 
 /**

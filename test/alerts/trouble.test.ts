@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
 import { claimNotifications } from '../../src/db/alerts/notifications.ts';
 import { ALERT_LIMITS } from '../../src/domain/alert-rule.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
 import { type AlertAccount, openAlertAccounts, received, silence, states } from '../support/alert-accounts.ts';
 import { createRule } from '../support/alerts.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SIGN_IN_FAILURES, textOfSignInFailure } from '../../src/dashboard/features/sign-in/model/sign-in-failure.ts';
-import { SIGN_IN_FAILURE_CODES } from '../../src/oidc/provider.ts';
+import { SIGN_IN_FAILURE_CODES } from '../../src/services/oidc/provider.ts';
 
 it('the sign-in page has a sentence for each failure that the server names, and for no other', () => {
   expect(Object.keys(SIGN_IN_FAILURES).sort()).toEqual([...SIGN_IN_FAILURE_CODES].sort());

@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/connection/database.ts';
 import { jobsPastLifetime, queuesPastLifetime } from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { Maintenance, type MaintenanceParts } from '../../src/worker/maintenance/maintenance.ts';
 import { endLifetimes } from '../../src/worker/maintenance/recover.ts';
 import { type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';

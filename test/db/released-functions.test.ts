@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isEarlier } from '../../src/domain/release.ts';
-import { OLDEST_BESIDE, VERSION } from '../../src/version.ts';
+import { OLDEST_BESIDE, VERSION } from '../../src/process/version.ts';
 
 /** Processes of the last release run beside those of this build, with the functions of this build (decision 0024). */
 
@@ -23,7 +23,7 @@ it('lets processes of the last release run beside it, and of none before', () =>
   const released = [...changelog.matchAll(/^## (\d+\.\d+\.\d+)\b/gm)].map(([, version = '']) => version);
   const allowed = allowedBeside(VERSION, released);
   expect(VERSION, 'three numbers, which releases are compared by').toMatch(/^\d+\.\d+\.\d+$/);
-  expect(allowed, 'OLDEST_BESIDE in src/version.ts').toContain(OLDEST_BESIDE);
+  expect(allowed, 'OLDEST_BESIDE in src/process/version.ts').toContain(OLDEST_BESIDE);
 });
 
 it.each([

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { parseConfig } from '../../src/config.ts';
 import { migrate, schemaReport } from '../../src/db/schema/migrate.ts';
 import { applyMigrations } from '../../src/db/schema/migrations.ts';
 import { noteRelease, OWN_RELEASE } from '../../src/db/schema/release.ts';
-import { createLog } from '../../src/log.ts';
-import { openDatabase } from '../../src/open-database.ts';
+import { parseConfig } from '../../src/process/config.ts';
+import { openDatabase } from '../../src/process/open-database.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { laterMigrations } from '../support/later-migrations.ts';
 

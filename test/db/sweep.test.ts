@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
-import { createLog } from '../../src/log.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { Sweeper } from '../../src/worker/maintenance/sweeper.ts';
 import { countedSince } from '../support/counted.ts';
 import { connect } from '../support/database.ts';

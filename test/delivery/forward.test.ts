@@ -2,11 +2,11 @@ import dns from 'node:dns';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Answers } from '../../src/cli/listen/answers.ts';
+import { createForwarder } from '../../src/cli/listen/forward.ts';
+import { Refused, type WireAnswer, type WireDelivery } from '../../src/cli/listen/server.ts';
+import { Tunnel } from '../../src/delivery/tunnel/tunnel.ts';
 import { classify } from '../../src/domain/outcome.ts';
-import { Answers } from '../../src/listen/answers.ts';
-import { createForwarder } from '../../src/listen/forward.ts';
-import { Refused, type WireAnswer, type WireDelivery } from '../../src/listen/server.ts';
-import { Tunnel } from '../../src/tunnel/tunnel.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { startRawServer } from '../support/raw-server.ts';
 

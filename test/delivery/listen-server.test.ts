@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it, vi } from 'vitest';
-import { createServer } from '../../src/listen/server.ts';
+import { createServer } from '../../src/cli/listen/server.ts';
 import { listen } from '../support/listen.ts';
 
 /** The requests of `jobferry listen` to a service. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
 import { createAccount } from '../support/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { startJobferry } from '../support/process.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/process/version.ts';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AttemptSeen } from '../../src/dev/attempts.ts';
-import { type ListenOptions, listen } from '../../src/listen/run.ts';
+import type { AttemptSeen } from '../../src/cli/dev/attempts.ts';
+import { type ListenOptions, listen } from '../../src/cli/listen/run.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { beginJobferry, runJobferry } from '../support/command.ts';
 import { connect, createTestDatabase, LOCK_WAITERS } from '../support/database.ts';

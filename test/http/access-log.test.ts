@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createAccessLog, TrustedProxies } from '../../src/http/index.ts';
-import { createLog, type LogLevel } from '../../src/log.ts';
+import { createLog, type LogLevel } from '../../src/telemetry/log.ts';
 import { testApi } from '../support/fake-api.ts';
 import { ID, KEY } from '../support/fake-services.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { Admission, type Publish, type Refusal } from '../../src/http/guards/admission.ts';
 import { createPublishTurns } from '../../src/http/guards/publish-turns.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
 import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, CREATED_AT, fakeServices, ID } from '../support/fake-services.ts';

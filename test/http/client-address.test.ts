@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { TrustedProxies } from '../../src/http/index.ts';
 import { clientAddress } from '../../src/http/server/client-address.ts';
-import { SignInFailure } from '../../src/oidc/provider.ts';
+import { SignInFailure } from '../../src/services/oidc/provider.ts';
 import { testApi } from '../support/fake-api.ts';
 import { KEY } from '../support/fake-services.ts';
 import { fakeSignIn } from '../support/fake-sign-in.ts';

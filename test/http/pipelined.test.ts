@@ -1,8 +1,8 @@
 import express, { type Response } from 'express';
 import { expect, it, onTestFinished } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
 import { createAccessLog, listen, TrustedProxies } from '../../src/http/index.ts';
-import { createLog } from '../../src/log.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { countedSince } from '../support/counted.ts';
 import { type Api, openRaw, testApi } from '../support/fake-api.ts';
 import { CREATED_AT, ID, job, KEY } from '../support/fake-services.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
 import { unavailable } from '../../src/domain/errors.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
 import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, CREATED_AT, ID, job, KEY } from '../support/fake-services.ts';

@@ -40,7 +40,7 @@ it('compiles after an edit and restarts the service, and keeps the running one w
     waitFor(() => pids().length === count, { ...PATIENCE, message: `start ${count}: ${lines.slice(-5).join('\n')}` });
 
   await runs(1);
-  const file = join(folder, 'src/log.ts');
+  const file = join(folder, 'src/telemetry/log.ts');
   const text = await readFile(file, 'utf8');
   await writeFile(file, `${text}export const broken: string = 1;\n`);
   await waitFor(() => lines.some((line) => line.includes('TS2322')), { ...PATIENCE, message: 'the error' });

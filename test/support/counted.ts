@@ -1,4 +1,4 @@
-import type { Tally } from '../../src/counts/tally.ts';
+import type { Tally } from '../../src/telemetry/counts/tally.ts';
 
 /** @returns a function that returns how often the tally has counted the key since */
 export function countedSince(tally: Tally, key: string): () => number {

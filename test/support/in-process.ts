@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { parseConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
-import { startService } from '../../src/start.ts';
+import { parseConfig } from '../../src/process/config.ts';
+import { startService } from '../../src/process/start.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { keepErrorLine } from './error-lines.ts';
 import { type LogLine, PATIENT_ENV, type Running } from './process.ts';

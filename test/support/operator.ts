@@ -1,9 +1,9 @@
-import { readArguments } from '../../src/commands/arguments.ts';
-import type { Result } from '../../src/commands/command.ts';
-import { COMMANDS } from '../../src/commands/index.ts';
-import { run as runNamed } from '../../src/commands/refusals.ts';
-import { parseConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { readArguments } from '../../src/cli/commands/arguments.ts';
+import type { Result } from '../../src/cli/commands/command.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { run as runNamed } from '../../src/cli/commands/refusals.ts';
+import { parseConfig } from '../../src/process/config.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 
 /** Runs commands in the test's own process, on a database. A process for each would take half a second. */
 export function openCommands(databaseUrl: string, variables: Record<string, string> = {}) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/process/version.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeRelease } from '../support/next-release.ts';
 import { KEY, startBuild, workerIdOf } from './build.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, type LogLevel } from '../../src/log.ts';
+import { createLog, type LogLevel } from '../../src/telemetry/log.ts';
 import { AttemptLog } from '../../src/worker/dispatch/attempt-log.ts';
 import type { SettledDelivery } from '../../src/worker/dispatch/settle-batcher.ts';
 import { job, rules } from '../support/job-states.ts';

@@ -4,7 +4,7 @@ import { nextReplayable } from '../../src/db/bulk/selection.ts';
 import { SearchTooSlow } from '../../src/db/search/budget.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { BulkActions } from '../../src/worker/bulk/actions.ts';
 import * as running from '../../src/worker/bulk/run.ts';
 import { insertDeadLetters } from '../support/bulk.ts';

@@ -3,7 +3,7 @@ import { Database } from '../../src/db/connection/database.ts';
 import { Listener } from '../../src/db/connection/notifications.ts';
 import { OriginGuard } from '../../src/db/connection/origin.ts';
 import { notifyDead } from '../../src/db/delivery/lease-locks.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { Liveness } from '../../src/worker/lease/liveness.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';

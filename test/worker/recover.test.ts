@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { counts } from '../../src/counts/counts.ts';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
+import { counts } from '../../src/telemetry/counts/counts.ts';
 import { emptyDeletedQueue, expireDeadlines } from '../../src/worker/maintenance/recover.ts';
 import { countedSince } from '../support/counted.ts';
 import { openFixture } from '../support/database-fixture.ts';

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { sweepSchedule } from '../../src/worker/wake-ups/cron.ts';
 import { WakeUpRunner } from '../../src/worker/wake-ups/runner.ts';
 import { createTestDatabase } from '../support/database.ts';

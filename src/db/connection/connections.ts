@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { Distribution, SECONDS } from '../../counts/distribution.ts';
 import { DatabaseAway, JobferryError } from '../../domain/errors.ts';
+import { Distribution, SECONDS } from '../../telemetry/counts/distribution.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
 import { type Address, createPool } from './address.ts';
 import type { DatabaseLog } from './database-log.ts';

@@ -1,4 +1,4 @@
-import { counts } from '../../counts/counts.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import type { DatabaseLog } from './database-log.ts';
 
 /** disk_full */

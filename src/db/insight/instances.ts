@@ -1,5 +1,5 @@
-import type { IgnoredOfQueue } from '../../counts/ignored-names.ts';
 import { type ProcessSettings, RELEASES_KEPT } from '../../domain/release.ts';
+import type { IgnoredOfQueue } from '../../telemetry/counts/ignored-names.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /** The heartbeat of a process. */

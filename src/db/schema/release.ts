@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isNews, migrationRefusal, olderThan, type Release, type RunningProcess } from '../../domain/release.ts';
-import { OLDEST_BESIDE, VERSION } from '../../version.ts';
+import { OLDEST_BESIDE, VERSION } from '../../process/version.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { RUNNING } from '../insight/instances.ts';
 import type { Queryable } from './migrations.ts';

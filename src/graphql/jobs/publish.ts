@@ -1,4 +1,4 @@
-import { counts } from '../../counts/counts.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import {

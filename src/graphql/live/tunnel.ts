@@ -1,5 +1,5 @@
+import type { TunnelAnswer, TunnelDelivery as TunnelDeliveryShape } from '../../delivery/tunnel/tunnel.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import type { TunnelAnswer, TunnelDelivery as TunnelDeliveryShape } from '../../tunnel/tunnel.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { idOf } from '../input.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { counts } from '../../counts/counts.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import { localsOf } from '../locals.ts';
 import { routeOf } from '../routes/route-of.ts';
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { contract } from '../../contract/index.ts';
-import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import { type Answer, addWait, type Locals, localsOf } from '../locals.ts';
 import type { RestServices } from '../routes/rest-services.ts';
 import { noteAccount } from '../server/open-connections.ts';

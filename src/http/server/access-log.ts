@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { traceIdOf, traceOf } from '../../domain/trace.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { localsOf } from '../locals.ts';
 import { routeOf } from '../routes/route-of.ts';
 import { clientAddress, type TrustedProxies } from './client-address.ts';

@@ -1,6 +1,6 @@
 import type { Express, Request, Response } from 'express';
 import { OWN_PATHS } from '../../domain/paths.ts';
-import { type PendingSignIn, SignInFailure, type SignInFailureCode } from '../../oidc/provider.ts';
+import { type PendingSignIn, SignInFailure, type SignInFailureCode } from '../../services/oidc/provider.ts';
 import { HttpRefusal } from '../errors.ts';
 import { clientAddress } from '../server/client-address.ts';
 import { cookieIn, pendingCookie, setCookie } from './cookies.ts';

@@ -1,4 +1,3 @@
-import { counts } from '../../counts/counts.ts';
 import { settleCancelled } from '../../db/delivery/settle.ts';
 import { findJob, type StoredJob } from '../../db/delivery/stored-job.ts';
 import { runJobNow } from '../../db/jobs/operations.ts';
@@ -6,6 +5,7 @@ import { type Account, authorOf } from '../../domain/account.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { transition } from '../../domain/transition.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import type { Context } from '../context.ts';
 
 /** Each round means that another transaction changed the job between reading and writing; two in a row are rare. */

@@ -1,10 +1,10 @@
-import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
 import { isPerson } from '../../domain/audit.ts';
 import { isUnavailable, JobferryError, notFound, unavailable } from '../../domain/errors.ts';
 import type { JobStatus } from '../../domain/job.ts';
 import { assertPublishable } from '../../domain/publish.ts';
 import { LIMITS } from '../../domain/queue.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import type { Given, Published, Publishing } from './publish.ts';
 
 /** Jobs of one `publishMany` that are published at once. */

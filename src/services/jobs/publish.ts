@@ -1,4 +1,3 @@
-import { counts } from '../../counts/counts.ts';
 import type { Cipher } from '../../db/connection/cipher.ts';
 import { publishAudited } from '../../db/delivery/publish.ts';
 import type { ExistingJob, PublishAnswer, PublishItem } from '../../db/delivery/publish-items.ts';
@@ -7,7 +6,8 @@ import { JobferryError, notFound, unavailable } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
-import type { TracedPublish } from '../../tracing/tracing.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
+import type { TracedPublish } from '../../telemetry/tracing/tracing.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
 import { ClaimingPublish } from './claiming-publish.ts';
 

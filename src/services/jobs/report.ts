@@ -1,4 +1,3 @@
-import { counts } from '../../counts/counts.ts';
 import { settleAudited } from '../../db/delivery/settle.ts';
 import type { StoredJob } from '../../db/delivery/stored-job.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
@@ -6,6 +5,7 @@ import { isPerson } from '../../domain/audit.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import type { JobDocument, JobStatus } from '../../domain/job.ts';
 import { type DeferScope, type JobEvent, type Transition, transition } from '../../domain/transition.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import type { Context } from '../context.ts';
 import { afterCommit } from '../explain-unavailable.ts';
 import type { JobBatches } from './batches.ts';

@@ -1,10 +1,10 @@
 import { type OpenTunnel, tunnelsOfQueue } from '../../db/tunnels.ts';
+import type { Copies } from '../../delivery/tunnel/copies.ts';
+import type { Tunnel, TunnelAnswer } from '../../delivery/tunnel/tunnel.ts';
+import type { Tunnels } from '../../delivery/tunnel/tunnels.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
-import type { Copies } from '../../tunnel/copies.ts';
-import type { Tunnel, TunnelAnswer } from '../../tunnel/tunnel.ts';
-import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { Context } from '../context.ts';
 import { liveQueue } from './manage.ts';
 

@@ -5,8 +5,8 @@ import { JobferryError } from '../../domain/errors.ts';
 import { accessByClaims, type RoleTable } from '../../domain/role-table.ts';
 import { SESSION_LIMITS, TooManySignIns } from '../../domain/session.ts';
 import { isStorableText } from '../../domain/text.ts';
-import { type OidcProvider, type PendingSignIn, SignInFailure } from '../../oidc/provider.ts';
 import type { Context } from '../context.ts';
+import { type OidcProvider, type PendingSignIn, SignInFailure } from '../oidc/provider.ts';
 import { browserOf, type NewSession } from './sessions.ts';
 import { generateToken, hashToken } from './token.ts';
 

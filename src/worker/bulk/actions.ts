@@ -2,8 +2,8 @@ import { accountOfBulkAction, type BulkActionRef, idleBulkActions, keepBulkActio
 import { SearchTooSlow } from '../../db/search/budget.ts';
 import { afterSlowSearch } from '../../domain/bulk.ts';
 import { isUnavailable, JobferryError } from '../../domain/errors.ts';
-import type { Logger } from '../../log.ts';
 import { ReadyList } from '../../pacing/ready-list.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { type BulkContext, failBulkAction, noteBulkStep, runBulkAction } from './run.ts';
 
 /** Batches that run at once, each for another account. Each uses one connection of the pool. */

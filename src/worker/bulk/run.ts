@@ -1,4 +1,3 @@
-import { counts } from '../../counts/counts.ts';
 import * as actions from '../../db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../db/bulk/batches.ts';
 import { nextCancellable, nextPending, nextPostponed, nextReplayable } from '../../db/bulk/selection.ts';
@@ -10,6 +9,7 @@ import { transition } from '../../domain/transition.ts';
 import { type Context, limitReached, planOf } from '../../services/context.ts';
 import { queueDeleted } from '../../services/dead-letters/exists.ts';
 import { announceReplayed } from '../../services/dead-letters/replay.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 
 /** The part of the context that bulk actions need. Workers have no more than this. */
 export type BulkContext = Pick<Context, 'db' | 'plans' | 'periods' | 'wake' | 'changes'>;

@@ -1,5 +1,5 @@
 import { traceIdOf } from '../../domain/trace.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { SettledDelivery } from './settle-batcher.ts';
 
 /** Outcomes of an attempt that an operator should see without asking. */

@@ -1,11 +1,11 @@
-import { counts } from '../../counts/counts.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { buildEnvelope } from '../../delivery/envelope.ts';
 import type { Sender, SendResult } from '../../delivery/send.ts';
 import { classify, type Outcome } from '../../domain/outcome.ts';
 import { type JobEvent, transition } from '../../domain/transition.ts';
-import type { AttemptTrace } from '../../tracing/attempt-trace.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
+import type { AttemptTrace } from '../../telemetry/tracing/attempt-trace.ts';
 import { elapsedMs, type Moment } from '../moment.ts';
 
 /** When a job was claimed, on both clocks. */

@@ -1,7 +1,7 @@
-import { counts } from '../../counts/counts.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import { traceIdOf } from '../../domain/trace.ts';
 import { Starts } from '../../pacing/starts.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { type ClaimTime, type Delivery, deliver } from './deliver.ts';
 import { InFlightCounter } from './in-flight-counter.ts';

@@ -1,6 +1,6 @@
-import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { type Claim, type ClaimedJob, type ClaimLimit, claim } from '../../db/delivery/claim.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import { emptyAlone } from '../maintenance/recover.ts';
 import { thisMoment } from '../moment.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';

@@ -1,6 +1,6 @@
 import type { Claim } from '../../db/delivery/claim.ts';
 import { type LockHolder, locksInWords } from '../../domain/doctor-locks.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 /**
  * Approximate delay before a queue is retried that another transaction had locked, or whose due jobs it had locked: a

@@ -1,4 +1,4 @@
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 /** Facts of the database about the keys that this process lacks. */
 export interface KeysElsewhere {

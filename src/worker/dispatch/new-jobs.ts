@@ -1,7 +1,7 @@
-import { counts } from '../../counts/counts.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
 import type { NewJobClaims, NewJobsOfQueue, Reservation } from '../../services/context.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import { type Moment, thisMoment } from '../moment.ts';
 import type { ClaimPlanner } from './claim-planner.ts';
 import type { ClaimTime } from './deliver.ts';

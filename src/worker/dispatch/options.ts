@@ -3,8 +3,8 @@ import type { FollowedSettings } from '../../db/queues/followed.ts';
 import type { Sender } from '../../delivery/send.ts';
 import type { LockHolder } from '../../domain/doctor-locks.ts';
 import type { ChangeFeed } from '../../live/live.ts';
-import type { Logger } from '../../log.ts';
-import type { Tracing } from '../../tracing/tracing.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Tracing } from '../../telemetry/tracing/tracing.ts';
 import type { Locks } from '../maintenance/recover.ts';
 import type { KeysElsewhere } from './missing-keys.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/connection/database.ts';
 import { accountsOfQueues } from '../../db/delivery/claim.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 /** Queues in the cache. */
 const MAX_KNOWN = 50_000;

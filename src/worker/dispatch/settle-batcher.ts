@@ -1,10 +1,10 @@
-import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import { settle } from '../../db/delivery/settle.ts';
 import { isUnavailable } from '../../domain/errors.ts';
 import { Rounds } from '../../pacing/rounds.ts';
 import { WaitingList } from '../../pacing/waiting-list.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 import type { Delivery } from './deliver.ts';
 import { RecentFailure } from './recent-failure.ts';
 

@@ -8,9 +8,9 @@ import {
   SILENT_SECONDS,
   takeLeaseLock,
 } from '../../db/delivery/lease-locks.ts';
-import type { Logger } from '../../log.ts';
 import { HELD_UP_MS } from '../../pacing/decide-after.ts';
 import { untilSuccess } from '../../pacing/retry.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
 
 /*

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/connection/database.ts';
 import { forgetConfirmations, notifyDead } from '../../db/delivery/lease-locks.ts';
 import type { ChangeFeed } from '../../live/live.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { Liveness } from '../lease/liveness.ts';
 import { LockWatch } from '../lease/lock-watch.ts';
 import { takeBack } from './recover.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/connection/database.ts';
 import type { ChangeFeed } from '../../live/live.ts';
-import type { Logger } from '../../log.ts';
 import { decideAfter } from '../../pacing/decide-after.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { expireDeadlines } from './recover.ts';
 
 /** A deadline further away has a durable wake-up, which fires up to 5 s early (`jobferry_wake`). */

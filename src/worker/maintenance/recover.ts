@@ -1,4 +1,3 @@
-import { counts } from '../../counts/counts.ts';
 import { isClockTrusted } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
 import type { Listener } from '../../db/connection/notifications.ts';
@@ -16,6 +15,7 @@ import { sweepDeadLetters } from '../../db/retention/sweep.ts';
 import { isUnavailable } from '../../domain/errors.ts';
 import { type JobEvent, transition } from '../../domain/transition.ts';
 import { type ChangeFeed, NO_CHANGES } from '../../live/live.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
 
 /**
  * Settles jobs whose deadline has passed, whose worker has died, whose lifetime has ended, or whose queue was deleted.

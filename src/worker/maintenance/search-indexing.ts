@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../db/connection/database.ts';
 import { indexPayloads, indexWaiting, isOfBatch } from '../../db/search/index-payloads.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 /** Jobs per batch. A batch takes about 50 ms. */
 const BATCH = 500;

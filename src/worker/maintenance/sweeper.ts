@@ -1,4 +1,3 @@
-import { counts } from '../../counts/counts.ts';
 import type { ClockWatch } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { addQueueUsage } from '../../db/insight/queue-usage.ts';
@@ -17,8 +16,9 @@ import {
 } from '../../db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../db/retention/sweep-turn.ts';
 import type { Periods } from '../../domain/periods.ts';
-import type { Logger } from '../../log.ts';
 import type { ReleaseWatch } from '../../services/server/release-watch.ts';
+import { counts } from '../../telemetry/counts/counts.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 /**
  * Bookmarks of queues are right, but for a transaction by hand or a clock that was set back;

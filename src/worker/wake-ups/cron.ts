@@ -1,6 +1,6 @@
 import { type ParsedCronItem, parseCronItems } from 'graphile-worker';
 import type { Database } from '../../db/connection/database.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 type Pool = Database['sessionPool'];
 

@@ -11,8 +11,8 @@ import { type Address, createPool } from '../../db/connection/address.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { UNLIMITED } from '../../db/connection/keep-alive.ts';
 import { DatabaseAway } from '../../domain/errors.ts';
-import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { withoutCronErrors } from './cron.ts';
 import type { Tasks } from './tasks.ts';
 

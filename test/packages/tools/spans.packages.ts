@@ -12,8 +12,8 @@ import {
 import { describe, expect, it } from 'vitest';
 import { unavailable } from '../../../src/domain/errors.ts';
 import { NOT_SAMPLED } from '../../../src/domain/trace.ts';
-import { openTracing } from '../../../src/tracing/open-tracing.ts';
-import { type TracedJob, Tracing } from '../../../src/tracing/tracing.ts';
+import { openTracing } from '../../../src/telemetry/tracing/open-tracing.ts';
+import { type TracedJob, Tracing } from '../../../src/telemetry/tracing/tracing.ts';
 
 /** The spans, with a real SDK and without a process; tracing.packages.ts has a process and a collector. */
 

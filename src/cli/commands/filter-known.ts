@@ -1,0 +1,75 @@
+import { JobferryApiError, type JobferryClient } from '../../client/index.ts';
+import { JobsCount, SuggestPaths } from '../../dashboard/api/operations/suggest.ts';
+import { hasWord, lookUpsFor } from '../../dashboard/filter/look-ups.ts';
+import type { Known } from '../../dashboard/filter/suggest.ts';
+import type { Chip, Table } from '../../dashboard/filter/table.ts';
+import { termsOf } from '../../dashboard/filter/text.ts';
+import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../../dashboard/filter/value-counts.ts';
+import { likelyPaths } from '../../dashboard/filter/values.ts';
+import { textOf } from '../../dashboard/schema/graphql.ts';
+import type { Rights } from '../../dashboard/words/rights.ts';
+
+/** Look-ups on the server for words of people in `--filter`, as the box makes them while one types. */
+
+/** Whether a term has no word of a filter before it, such as `failed` or `42`. */
+export const isBare = (term: string) => !/^[-!]?[a-z]+:|^payload\./.test(term);
+
+/** Whether a term is no condition: `urn:order:7` may be a value, too. */
+export const isOfPeople = (table: Table, term: string) => !hasWord(table, term) && !term.startsWith('payload.');
+
+/** Returns the queue that a word of the text is, and the paths in which a thing such as `customer 42` may be. */
+export async function knownFor(
+  client: JobferryClient,
+  table: Table,
+  text: string,
+  rights: Rights,
+): Promise<Pick<Known, 'queues' | 'paths' | 'values' | 'counts'>> {
+  const words = termsOf(text)
+    .filter((term) => isOfPeople(table, term))
+    .join(' ');
+  const { path, queue } = lookUpsFor(table, words, rights);
+  const [queues, paths] = await Promise.all([
+    queue === null || queue === '' ? [] : queuesNamed(client, queue),
+    path === null ? [] : pathsFor(client, path).then((all) => likelyPaths(words, all)),
+  ]);
+  const chips = countedFor(table, words, paths, queues);
+  if (chips.length === 0) return { queues, paths, values: [] };
+  const found = await Promise.all(chips.map((chip) => countOf(client, chip)));
+  return { queues, paths, values: [], counts: countsOf(table, chips, found) };
+}
+
+/**
+ * Returns in how many jobs the value is; undefined if the server refuses to count them. The counts are over all jobs,
+ * and only help to choose a path: the search itself may be narrow.
+ */
+async function countOf(client: JobferryClient, chip: Chip): Promise<Found | undefined> {
+  const counted = client.graphql<{ count: Found }>(textOf(JobsCount), countVariables(chip));
+  return counted.then(
+    ({ count }) => count,
+    (error: unknown) => {
+      if (error instanceof JobferryApiError) return undefined;
+      throw error;
+    },
+  );
+}
+
+interface Found {
+  count: number;
+  exact: boolean;
+}
+
+/**
+ * The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word.
+ */
+async function queuesNamed(client: JobferryClient, name: string): Promise<string[]> {
+  const query = 'query ($name: String!) { queue(name: $name) { name } }';
+  const { queue } = await client.graphql<{ queue: { name: string } | null }>(query, { name });
+  return queue === null ? [] : [queue.name];
+}
+
+/** Paths that begin with the text, else the most frequent ones, as in the box. */
+async function pathsFor(client: JobferryClient, prefix: string): Promise<Known['paths']> {
+  type Data = { payloadPaths: Known['paths'] };
+  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix, first: FETCHED_PATHS });
+  return payloadPaths.length > 0 || prefix === '' ? payloadPaths : pathsFor(client, '');
+}
