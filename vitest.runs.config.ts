@@ -16,8 +16,8 @@ const FUZZED = [
 const RUNS: Record<string, Options> = {
   /** Writes docs/evidence. It brings database servers of its own. */
   chaos: {
-    include: ['test/chaos/**/*.chaos.ts'],
-    // One report of all test files (test/chaos/evidence.ts), also of those that another command with the same name
+    include: ['rigs/chaos/**/*.chaos.ts'],
+    // One report of all test files (rigs/chaos/evidence.ts), also of those that another command with the same name
     // runs.
     env: { CHAOS_RUN: process.env.CHAOS_RUN ?? String(Date.now()) },
     // Only what waits most of the time is marked as concurrent. All load, receivers and relays are in one process: with
@@ -26,25 +26,25 @@ const RUNS: Record<string, Options> = {
     hookTimeout: 60_000,
   },
   /** Failovers of a Patroni cluster, which needs patroni, etcd-server and postgresql-15 of Debian. */
-  patroni: { include: ['test/patroni/**/*.patroni.ts'] },
+  patroni: { include: ['rigs/patroni/**/*.patroni.ts'] },
   /**
    * The service as an operator runs it, under load. Writes jobferry-operations.json into the folder for temporary
    * files.
    */
-  trials: { include: ['test/trials/**/*.trial.ts'], testTimeout: 300_000, hookTimeout: 120_000, ...SERVER },
+  trials: { include: ['rigs/trials/**/*.trial.ts'], testTimeout: 300_000, hookTimeout: 120_000, ...SERVER },
   /** An earlier build beside the present one. It needs the history of the repository. */
-  upgrade: { include: ['test/upgrade/**/*.upgrade.ts'], testTimeout: 300_000, hookTimeout: 300_000, ...SERVER },
+  upgrade: { include: ['rigs/upgrade/**/*.upgrade.ts'], testTimeout: 300_000, hookTimeout: 300_000, ...SERVER },
   /** The generated input of `npm test`, with more cases (FUZZ_CASES) and another seed each time. */
   fuzz: { include: FUZZED, env: { FUZZ_CASES: process.env.FUZZ_CASES ?? '10000' }, ...SERVER },
   /** The packages, installed from the registry into fresh projects, against a real service. */
-  packages: { include: ['test/packages/**/*.packages.ts'], testTimeout: 300_000, hookTimeout: 300_000, ...SERVER },
+  packages: { include: ['rigs/packages/**/*.packages.ts'], testTimeout: 300_000, hookTimeout: 300_000, ...SERVER },
   /**
    * The costs of a job, in counts: writes test/weight/weight.json, with which `npm test` compares.
    * On a server of its own.
    */
   weigh: { include: ['test/weight/**/*.weigh.ts'], ...SERVER },
   /** Every statement of `src/db` against a million jobs (PLANS_JOBS), on a server of its own. */
-  plans: { include: ['test/plans/**/*.plans.ts'], testTimeout: 240_000, hookTimeout: 900_000, ...SERVER },
+  plans: { include: ['rigs/plans/**/*.plans.ts'], testTimeout: 240_000, hookTimeout: 900_000, ...SERVER },
   /** The pictures of docs/dashboard, from the built dashboard. */
   screenshots: { include: ['test/browser/**/*.pictures.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...SERVER },
   /** Times and costs of the dashboard, in a real browser, with a million jobs (DASHBOARD_JOBS). */

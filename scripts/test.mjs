@@ -1,5 +1,5 @@
 // `npm test` checks beside the build and the tests, which are all but the long ones. With `long` it runs those, after a
-// build, those that need packages of their own (test/packages/tools), and this build in pairs with the best one so far.
+// build, those that need packages of their own (rigs/packages/tools), and this build in pairs with the best one so far.
 // It prints what each step took, and the CPU seconds of the run beside the budget in package.json
 // (`config.testCpuSeconds`). The lines at the end of a failed run are the failures, each with the command that repeats
 // it.
@@ -19,9 +19,9 @@ const isLong = process.argv[2] === 'long';
 
 const atStart = machine();
 /**
- * Exit codes of bench/pairs/run.mjs that fail nothing: there is no build to compare with, or this one is slower. Two
- * starts of the same build differ by more than the limit (bench/README.md), so a person runs it again before believing
- * it.
+ * Exit codes of rigs/bench/pairs/run.mjs that fail nothing: there is no build to compare with, or this one is slower.
+ * Two starts of the same build differ by more than the limit (rigs/bench/README.md), so a person runs it again before
+ * believing it.
  */
 const PAIRS_ALLOWED = [0, 3, 4];
 /** Commands that run now. */
@@ -81,7 +81,7 @@ async function runLong() {
   await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz', '--', 'test/http'], { FUZZ_CASES: '600' });
   await step('tools', 'npm', ['run', '--silent', 'test:tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];
-  await step('pairs', process.execPath, ['bench/pairs/run.mjs', ...few], {}, PAIRS_ALLOWED);
+  await step('pairs', process.execPath, ['rigs/bench/pairs/run.mjs', ...few], {}, PAIRS_ALLOWED);
 }
 
 /**

@@ -14,8 +14,8 @@ const LISTED: [heading: string, manifest: string, section: Section][] = [
   ['Server', 'package.json', 'dependencies'],
   ['Embedded PostgreSQL', 'package.json', 'optionalDependencies'],
   ['Development', 'package.json', 'devDependencies'],
-  ['Tests of packages', 'test/packages/tools/package.json', 'dependencies'],
-  ['Benchmarks', 'bench/package.json', 'dependencies'],
+  ['Tests of packages', 'rigs/packages/tools/package.json', 'dependencies'],
+  ['Benchmarks', 'rigs/bench/package.json', 'dependencies'],
   ['Overrides', 'package.json', 'overrides'],
 ];
 
@@ -53,7 +53,7 @@ describe.each(LISTED)('docs/dependencies.md, "%s"', (heading, manifest, section)
 
 it('docs/dependencies.md has every section of all manifests', () => {
   const sections: Section[] = ['dependencies', 'optionalDependencies', 'devDependencies', 'overrides'];
-  const present = ['package.json', 'test/packages/tools/package.json', 'bench/package.json'].flatMap((manifest) =>
+  const present = ['package.json', 'rigs/packages/tools/package.json', 'rigs/bench/package.json'].flatMap((manifest) =>
     sections.filter((section) => packagesOf(manifest, section).length > 0).map((section) => `${manifest} ${section}`),
   );
   expect(present.sort()).toEqual(LISTED.map(([, manifest, section]) => `${manifest} ${section}`).sort());

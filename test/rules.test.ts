@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 /** Holds every cited rule, invariant, fault and document to what the repository has. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PLACES = ['src', 'packages', 'prisma', 'test', 'docs', 'bench', 'scripts'];
+const PLACES = ['src', 'packages', 'prisma', 'test', 'docs', 'rigs', 'scripts'];
 const TEXT = /\.(ts|mts|mjs|sql|prisma|md|graphql)$/;
 const SKIPPED = /(^|\/)(generated|node_modules|dist|out)\//;
 
@@ -149,7 +149,7 @@ describe('citations', () => {
 
   it('name only sources and tests that are there, in documents of the present state', () => {
     const lists = markdown.filter(({ path }) => /^(?:README|SECURITY|docs\/[\w-]+)\.md$/.test(path));
-    const tests = (text: string) => text.match(/\b(?:src|test|bench)\/[\w/-]+(?:\.\w+)*\.(?:ts|mjs|md)\b/g) ?? [];
+    const tests = (text: string) => text.match(/\b(?:src|test|rigs)\/[\w/-]+(?:\.\w+)*\.(?:ts|mjs|md)\b/g) ?? [];
     expect(wrong(({ text }) => tests(text).filter((path) => !existsSync(join(ROOT, path))), lists)).toEqual([]);
     expect(tests(invariants).length).toBeGreaterThan(100);
   });

@@ -7,7 +7,7 @@ import { testFiles } from './support/test-kinds.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const named = new Set(
-  [...readFileSync(join(ROOT, 'docs/testing.md'), 'utf8').matchAll(/`((?:src|test)\/[^`]+?)\/?`/g)].map(
+  [...readFileSync(join(ROOT, 'docs/testing.md'), 'utf8').matchAll(/`((?:src|test|rigs)\/[^`]+?)\/?`/g)].map(
     ([, path = '']) => path,
   ),
 );
@@ -17,7 +17,7 @@ it('names only what is there', () => {
   expect([...named].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-it.each(['src', 'test'])('names each folder and file right below %s', (folder) => {
+it.each(['src', 'test', 'rigs'])('names each folder and file right below %s', (folder) => {
   const present = readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`);
   expect(present.filter((path) => !named.has(path) && path !== 'test/support')).toEqual([]);
 });

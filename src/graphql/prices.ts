@@ -2,7 +2,7 @@ import { MAX_TIMELINE_POINTS } from '../domain/statistics.ts';
 
 /**
  * Prices of fields that read more than a row. One is a tenth of a millisecond, measured with a million jobs
- * (docs/graphql.md, `bench/queries/prices.mjs`). A field without a price here costs 1.
+ * (docs/graphql.md, `rigs/bench/queries/prices.mjs`). A field without a price here costs 1.
  */
 export const PRICE = {
   /** A page in the order of an index. */

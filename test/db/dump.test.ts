@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { POSTGRES_15, startInstalled } from '../../rigs/trials/server.ts';
 import { migrate } from '../../src/db/schema/migrate.ts';
 import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
 import { settleAs } from '../support/activity.ts';
 import { connect } from '../support/database.ts';
 import { LIFETIME_MS, openFixture } from '../support/database-fixture.ts';
 import { dumpDatabase } from '../support/dump.ts';
-import { POSTGRES_15, startInstalled } from '../trials/server.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
 

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { indexedCases, type Seen } from '../../rigs/plans/indexed-cases.ts';
 import { nextReplayable } from '../../src/db/bulk/selection.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { totalStats } from '../../src/db/insight/statistics.ts';
 import { sweepDeadLetters } from '../../src/db/retention/sweep.ts';
 import { countAttempts, searchAttempts } from '../../src/db/search/attempts.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
-import { indexedCases, type Seen } from '../plans/indexed-cases.ts';
 import {
   DELIVERED,
   type Fixture,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../rigs/chaos/random.ts';
 import {
   isDecided,
   lastFailuresOf,
@@ -8,7 +9,6 @@ import {
   withTrail,
 } from '../../src/domain/lasting-trouble.ts';
 import { NO_ATTEMPTS } from '../../src/domain/statistics.ts';
-import { createRandom } from '../chaos/random.ts';
 
 const MINUTE = 60_000;
 const END = Date.UTC(2026, 10, 28, 14, 5);

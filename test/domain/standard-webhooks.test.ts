@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { standardKeyOf } from '../../src/domain/standard-webhooks.ts';
 import { generateSigningSecret } from '../../src/services/queues/signing-secret.ts';
 
-/** The key that libraries of Standard Webhooks make of a secret; test/packages/tools has one of them. */
+/** The key that libraries of Standard Webhooks make of a secret; rigs/packages/tools has one of them. */
 
 it('a secret of Jobferry is base64, of 48 bytes', () => {
   for (let n = 0; n < 100; n += 1) {

@@ -5,7 +5,7 @@ import { openReceiver } from '../support/service.ts';
 
 /**
  * A server whose disk is full answers reads, and refuses what needs room with SQLSTATE 53100. Here a trigger refuses
- * new jobs in the same way; test/trials/disk.trial.ts fills a real disk.
+ * new jobs in the same way; rigs/trials/disk.trial.ts fills a real disk.
  */
 
 const REFUSAL = 'could not extend file "base/5/16384": No space left on device';

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ServerPair, startServerPair } from '../../rigs/chaos/server-pair.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import { onReplica } from '../../src/db/connection/on-replica.ts';
 import { Replica } from '../../src/db/connection/replica.ts';
-import { type ServerPair, startServerPair } from '../chaos/server-pair.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { signIn } from '../support/browser-session.ts';
 import { patient } from '../support/database-fixture.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ServerPair, startServerPair } from '../chaos/server-pair.ts';
+import { type ServerPair, startServerPair } from '../../rigs/chaos/server-pair.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';

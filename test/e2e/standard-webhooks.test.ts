@@ -9,7 +9,7 @@ import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 import { always, waitFor } from '../support/wait-for.ts';
 
-/** The headers of Standard Webhooks, verified by hand; test/packages/tools has a library of the standard. */
+/** The headers of Standard Webhooks, verified by hand; rigs/packages/tools has a library of the standard. */
 
 let api: Api;
 let graphql: GraphQL;

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ServerPair, startServerPair } from '../../rigs/chaos/server-pair.ts';
 import { preflight } from '../../src/db/connection/preflight.ts';
 import type { Finding } from '../../src/domain/doctor.ts';
-import { type ServerPair, startServerPair } from '../chaos/server-pair.ts';
 import { runJobferry } from '../support/command.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { openCommands } from '../support/operator.ts';

@@ -7,7 +7,7 @@ import { openReceiver } from '../support/service.ts';
 import { tracedCalls, traceIdsOf } from '../support/traced-calls.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Traces of a process without an OpenTelemetry SDK. test/packages has one with an SDK. */
+/** Traces of a process without an OpenTelemetry SDK. rigs/packages has one with an SDK. */
 
 const SPAN_ID = '00f067aa0ba902b7';
 

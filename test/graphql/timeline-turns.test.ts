@@ -19,7 +19,7 @@ const of = (id: string) => ({
   account: { id, name: id, plan: 'pro' as const, actor: { type: 'api_key', id, label: id } as const },
 });
 
-/** Found by bench/neighbours: charts that came out of the database together kept a delivery waiting for 0.2 s. */
+/** Found by rigs/bench/neighbours: charts that came out of the database together kept a delivery waiting for 0.2 s. */
 it('resolves each list of points in a turn of the event loop of its own', async () => {
   const turns = await turnsOf((turn) => Promise.all(Array.from({ length: 5 }, () => inTurn(of('a'), []).then(turn))));
   expect(new Set(turns).size).toBe(5);

@@ -5,7 +5,7 @@
  */
 export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/browser/', 'drives Chromium'],
-  ['test/chaos/surviving', 'kills processes and servers, once with each fault'],
+  ['test/rigs/surviving', 'kills processes and servers, once with each fault'],
   ['test/client/package', 'packs the client and compiles programs that use it'],
   ['test/db/dump', 'starts an installed server, and dumps and restores its database'],
   ['test/db/embedded', 'starts and kills database servers'],
@@ -69,7 +69,7 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/graphql/stream-memory', 'measures the memory of thousands of streams'],
   ['test/guide/typed-blocks', 'compiles every program of the guide'],
   ['test/handbook', 'has each block of shell commands read by the shell'],
-  ['test/patroni/watchdog', 'waits for a killed trial to be cleaned up'],
+  ['test/rigs/watchdog', 'waits for a killed trial to be cleaned up'],
   ['test/services/backup\\.', 'backs up and restores every table'],
   ['test/simulation/planted-bugs', 'runs the simulation once for each planted bug'],
   ['test/support/run-summary', 'runs vitest'],

@@ -60,7 +60,7 @@ export function testFiles(): string[] {
     .sort();
 }
 
-/** The file, what it imports, and what the imported files of `test/` import. */
+/** The file, what it imports, and what the imported files of `test/` and `rigs/` import. */
 function helpersOf(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
@@ -76,9 +76,9 @@ function helpersOf(file: string, found = new Set<string>()): Set<string> {
 }
 
 /**
- * The text of a file of `test/`. Others have none; a test may hold the text of a program,
+ * The text of a file of `test/` or `rigs/`. Others have none; a test may hold the text of a program,
  * whose imports are not its own.
  */
 function textOf(file: string): string {
-  return file.startsWith('test/') && existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : '';
+  return /^(test|rigs)\//.test(file) && existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : '';
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { startServer } from '../chaos/server.ts';
+import { startServer } from '../../rigs/chaos/server.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
 
 /**
