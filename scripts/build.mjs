@@ -3,7 +3,7 @@
 //
 // It does not check types: `npm run check` does, and takes ten times as long.
 import { spawn } from 'node:child_process';
-import { chmodSync, cpSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
@@ -13,12 +13,15 @@ import { pagesOf, picturesOf } from './guide/pages.mjs';
 const ROOT = join(import.meta.dirname, '..');
 /** The inputs of a build. The lock file names the version of each package. */
 const INPUTS = [
-  ...['src', 'prisma', 'schema.graphql', 'tsconfig.json', 'package.json', 'package-lock.json'],
+  ...['src', 'packages/client/src', 'packages/dashboard', 'packages/query', 'prisma', 'schema.graphql'],
+  ...['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json'],
   ...['scripts/build.mjs', 'scripts/generate.mjs', 'scripts/dashboard', 'scripts/guide'],
   ...[...pagesOf(ROOT), ...picturesOf(ROOT)],
 ];
 /** A program has failed, and has printed why. */
 const FAILED = new Error('failed');
+/** The first file: the compiler keeps the folders of the sources, and people type this path. */
+const MAIN = "#!/usr/bin/env node\nimport './src/main.js';\n";
 /** Files that the service reads, beside `dist`. */
 const BESIDE = ['package.json', 'prisma/functions', 'prisma/migrations'];
 
@@ -34,14 +37,14 @@ if (process.argv.includes('--real')) unlink(ROOT);
 async function make(folder) {
   await run('scripts/generate.mjs');
   const dist = join(folder, 'dist');
-  const compiled = run('node_modules/typescript/bin/tsc', '-p', 'src', '--noCheck', '--outDir', dist);
+  const compiled = run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', dist);
   await allOf([
     compiled,
     makeDashboard(join(dist, 'dashboard-page'), join(ROOT, 'dist/dashboard-page')),
-    compiled.then(() => makeGuide(join(dist, 'guide'), dist)),
+    compiled.then(() => makeGuide(join(dist, 'guide'), join(dist, 'src'))),
   ]);
   // npm makes it executable when it links the command, which it does once.
-  chmodSync(join(dist, 'main.js'), 0o755);
+  writeFileSync(join(dist, 'main.js'), MAIN, { mode: 0o755 });
   for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
 }
 

@@ -1,7 +1,7 @@
 // `npm run dev`: compiles on every change, and then restarts the service. Options follow `--`, as in
 // `npm run dev -- --role api`. It builds the service only, not the client package.
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, lstatSync, mkdirSync, rmSync, symlinkSync, watch } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, symlinkSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -15,10 +15,17 @@ const PATIENCE_MS = 1000;
 /** An editor may write a file in several steps. */
 const SETTLE_MS = 30;
 const COMPILE = [
-  ...['node_modules/typescript/bin/tsc', '-p', 'src', '--outDir', join(FOLDER, 'dist'), '--noEmitOnError'],
+  ...[
+    'node_modules/typescript/bin/tsc',
+    '-p',
+    'tsconfig.build.json',
+    '--outDir',
+    join(FOLDER, 'dist'),
+    '--noEmitOnError',
+  ],
   ...['--incremental', '--tsBuildInfoFile', join(FOLDER, 'tsbuildinfo'), '--sourceMap'],
 ];
-const SERVICE = ['--enable-source-maps', join(FOLDER, 'dist/main.js'), 'serve', ...process.argv.slice(2)];
+const SERVICE = ['--enable-source-maps', join(FOLDER, 'dist/src/main.js'), 'serve', ...process.argv.slice(2)];
 
 let service = null;
 let changedAt = performance.now();
@@ -28,9 +35,11 @@ let timer = null;
 let isStopping = false;
 
 // Not `tsc --watch`: the watcher of TypeScript 7 notices no change in some folders, such as those just below `/tmp`.
-watch(join(ROOT, 'src'), { recursive: true }, (_event, name) => {
-  if (name?.endsWith('.ts') && !name.includes('generated')) changed();
-});
+for (const sources of ['src', 'packages/client/src', 'packages/query']) {
+  watch(join(ROOT, sources), { recursive: true }, (_event, name) => {
+    if (name?.endsWith('.ts') && !name.includes('generated')) changed();
+  });
+}
 watch(join(ROOT, 'prisma'), { recursive: true }, () => changed());
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0));
 prepareFolder();
@@ -46,9 +55,6 @@ function changed() {
 }
 
 function prepareFolder() {
-  // Earlier the page was linked there, where now code of the dashboard goes that commands use.
-  const old = join(FOLDER, 'dist/dashboard');
-  if (lstatSync(old, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(old);
   for (const [name, target] of Object.entries(LINKS)) {
     const link = join(FOLDER, name);
     mkdirSync(dirname(link), { recursive: true });

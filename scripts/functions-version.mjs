@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readFunctions } from '../dist/db/schema/sql-functions.js';
+import { readFunctions } from '../dist/src/db/schema/sql-functions.js';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'prisma/functions');

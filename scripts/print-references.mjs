@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const { REFERENCES, withPart } = await import('../dist/cli/commands/reference.js');
+const { REFERENCES, withPart } = await import('../dist/src/cli/commands/reference.js');
 for (const [path, part] of Object.entries(REFERENCES)) {
   const file = join(import.meta.dirname, '..', path);
   writeFileSync(file, withPart(readFileSync(file, 'utf8'), part()));

@@ -2,5 +2,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const { printedSchema } = await import('../dist/graphql/schema.js');
+const { printedSchema } = await import('../dist/src/graphql/schema.js');
 writeFileSync(join(import.meta.dirname, '../schema.graphql'), printedSchema());

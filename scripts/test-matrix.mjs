@@ -48,7 +48,7 @@ process.on('exit', () => {
 const nodes = values.node.split(',').map((major) => ({ major, path: nodeOf(major) }));
 for (const script of ['build', 'build:client'])
   execFileSync('npm', ['run', '--silent', script], { cwd: ROOT, stdio: 'inherit' });
-const { freePort } = await import('../dist/db/embedded/free-port.js');
+const { freePort } = await import('../dist/src/db/embedded/free-port.js');
 const servers = [];
 for (const name of values.postgres.split(',')) servers.push({ name, url: await urlOf(name) });
 

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { UsageError } from './cli/commands/command.ts';
 import { printableLines } from './cli/commands/output.ts';
 import { runCommand } from './cli/commands/run.ts';
+import { ROOT } from './process/root.ts';
 
 leaveMark();
 runCommand(process.argv.slice(2), process.env).then(
@@ -22,7 +23,7 @@ runCommand(process.argv.slice(2), process.env).then(
  * In a clone, a build has a folder for the ids of its processes, and stays while one of them runs: scripts/builds.mjs.
  */
 function leaveMark(): void {
-  const mark = new URL(`../running/${process.pid}`, import.meta.url);
+  const mark = new URL(`running/${process.pid}`, ROOT);
   try {
     writeFileSync(mark, '');
   } catch {

@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 /** Reads the sources and checks them against the arrows and confinements of docs/architecture.md. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SRC = join(ROOT, 'src');
 const PRISMA = join(ROOT, 'prisma');
 const MAX_LINES = 350;
 const MAX_SQL_FUNCTION_LINES = 80;
@@ -20,13 +19,11 @@ const IN_BETWEEN = ['jobferry_count_attempts'];
 
 /** A feature of the dashboard imports these rooms: no other feature, and nothing of the shell. */
 const BELOW_FEATURES = [
-  'dashboard/export',
-  'dashboard/schema',
-  'dashboard/parts',
-  'dashboard/api',
-  'dashboard/base',
-  'dashboard/filter',
-  'dashboard/words',
+  'packages/dashboard/parts',
+  'packages/dashboard/api',
+  'packages/dashboard/base',
+  'packages/dashboard/words',
+  'packages/query',
 ];
 
 /** Part of the source tree: a folder, or a root file such as `config`. What each may import, besides itself. */
@@ -39,7 +36,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'telemetry/log-repeats': [],
   'telemetry/tracing': ['domain'],
   'telemetry/metrics': ['db', 'telemetry/counts', 'telemetry/log', 'domain'],
-  db: ['pacing', 'telemetry/counts', 'process/version', 'domain'],
+  db: ['pacing', 'telemetry/counts', 'process/root', 'process/version', 'domain'],
   delivery: ['pacing', 'domain'],
   'delivery/tunnel': ['db', 'delivery', 'pacing', 'domain'],
   live: ['db', 'domain'],
@@ -55,7 +52,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'domain',
   ],
   contract: ['domain'],
-  http: ['services', 'pacing', 'contract', 'telemetry/counts', 'telemetry/log', 'domain'],
+  http: ['services', 'pacing', 'contract', 'telemetry/counts', 'telemetry/log', 'process/root', 'domain'],
   graphql: [
     'services',
     'live',
@@ -70,7 +67,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   worker: ['services', 'live', 'pacing', 'db', 'delivery', 'telemetry', 'domain'],
   alerts: ['db', 'delivery', 'pacing', 'telemetry/counts', 'telemetry/log', 'domain'],
-  client: [
+  'packages/client': [
     'contract',
     'domain/duration',
     'domain/envelope-text',
@@ -82,71 +79,66 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'domain/tags-problem',
     'domain/webhook-url',
   ],
-  'process/version': [],
+  'process/root': [],
+  'process/version': ['process/root'],
   'process/config': ['telemetry/log', 'domain'],
   'process/variables': ['process/config', 'domain'],
   process: ['*'],
-  'cli/declared': ['client/models', 'client/verbs/queues', 'contract', 'domain'],
-  'cli/dev': ['client', 'process/config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
+  'cli/declared': ['packages/client/src/models', 'packages/client/src/verbs/queues', 'contract', 'domain'],
+  'cli/dev': ['packages/client', 'process/config', 'services/accounts/api-key', 'db', 'delivery', 'domain'],
   'cli/listen': ['delivery/egress', 'delivery/exchange', 'delivery/send', 'delivery/signature', 'cli/dev/attempts'],
   'cli/commands': ['*'],
-  main: ['cli/commands'],
+  main: ['cli/commands', 'process/root'],
+  // The filter language, the exports and their operations: the dashboard and commands share them.
+  'packages/query/schema': ['packages/query/generated'],
+  'packages/query/words': ['packages/query/schema', 'domain/access', 'domain/operation-rights'],
+  'packages/query/filter': ['packages/query/schema', 'packages/query/words', 'domain/spelling'],
+  'packages/query/export': ['packages/query/schema', 'packages/query/words', 'packages/query/filter'],
   // The dashboard knows the service only by schema.graphql, and nothing of the service knows it.
   // Each of its rooms is a part.
-  'dashboard/schema': ['dashboard/generated'],
-  'dashboard/words': [
-    'dashboard/schema',
-    'domain/access',
-    'domain/backoff',
-    'domain/operation-rights',
-    'domain/queue-settings',
+  'packages/dashboard/words': ['packages/query', 'domain/backoff', 'domain/queue-settings'],
+  'packages/dashboard/base': ['packages/dashboard/words', 'packages/query'],
+  'packages/dashboard/api': ['packages/dashboard/base', 'packages/dashboard/words', 'packages/query'],
+  'packages/dashboard/parts': [
+    'packages/dashboard/api',
+    'packages/dashboard/base',
+    'packages/dashboard/words',
+    'packages/query',
   ],
-  'dashboard/filter': ['dashboard/schema', 'dashboard/words', 'domain/spelling'],
-  // The dashboard and commands write the same files from it.
-  'dashboard/export': ['dashboard/schema', 'dashboard/words', 'dashboard/filter'],
-  'dashboard/base': ['dashboard/words'],
-  'dashboard/api': ['dashboard/schema', 'dashboard/base', 'dashboard/words'],
-  'dashboard/parts': [
-    'dashboard/schema',
-    'dashboard/api',
-    'dashboard/base',
-    'dashboard/export',
-    'dashboard/filter',
-    'dashboard/words',
-  ],
-  'dashboard/features/actions': BELOW_FEATURES,
-  'dashboard/features/activity': BELOW_FEATURES,
-  'dashboard/features/alerts': BELOW_FEATURES,
-  'dashboard/features/dead-letters': BELOW_FEATURES,
-  'dashboard/features/first-run': BELOW_FEATURES,
-  'dashboard/features/jobs': BELOW_FEATURES,
+  'packages/dashboard/features/actions': BELOW_FEATURES,
+  'packages/dashboard/features/activity': BELOW_FEATURES,
+  'packages/dashboard/features/alerts': BELOW_FEATURES,
+  'packages/dashboard/features/dead-letters': BELOW_FEATURES,
+  'packages/dashboard/features/first-run': BELOW_FEATURES,
+  'packages/dashboard/features/jobs': BELOW_FEATURES,
   // It shares words with the CLI and alerts.
-  'dashboard/features/queues': [
+  'packages/dashboard/features/queues': [
     ...BELOW_FEATURES,
     'domain/queue-condition',
     'domain/queue-settings',
     'domain/queue-slots',
   ],
-  'dashboard/features/settings': BELOW_FEATURES,
-  'dashboard/features/sign-in': BELOW_FEATURES,
-  'dashboard/features/system': BELOW_FEATURES,
-  'dashboard/routes': ['dashboard/features'],
-  'dashboard/shell': ['dashboard/routes', ...BELOW_FEATURES],
-  'dashboard/app': ['dashboard/shell', 'dashboard/features/sign-in', ...BELOW_FEATURES],
-  'dashboard/main': ['dashboard/app', 'dashboard/styles', ...BELOW_FEATURES],
-  'dashboard/globals.d': [],
-  'dashboard/vite.config': [],
+  'packages/dashboard/features/settings': BELOW_FEATURES,
+  'packages/dashboard/features/sign-in': BELOW_FEATURES,
+  'packages/dashboard/features/system': BELOW_FEATURES,
+  'packages/dashboard/routes': ['packages/dashboard/features'],
+  'packages/dashboard/shell': ['packages/dashboard/routes', ...BELOW_FEATURES],
+  'packages/dashboard/app': ['packages/dashboard/shell', 'packages/dashboard/features/sign-in', ...BELOW_FEATURES],
+  'packages/dashboard/main': ['packages/dashboard/app', 'packages/dashboard/styles', ...BELOW_FEATURES],
+  'packages/dashboard/globals.d': [],
+  'packages/dashboard/vite.config': [],
 };
 
 /** Paths in the dashboard that have no Preact, no browser and no clock. */
-const PURE = /^dashboard\/(schema\/|words\/|filter\/|export\/|features\/[a-z-]+\/model\/|parts\/chart\/geometry)/;
+const PURE =
+  /^packages\/(query\/|dashboard\/words\/|dashboard\/features\/[a-z-]+\/model\/|dashboard\/parts\/chart\/geometry)/;
 
 /** Libraries that only some parts may know. */
 const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^express$/, ['http', 'contract']],
   [/^@ts-rest\/express$/, ['http', 'contract']],
   [/^@ts-rest\/open-api$/, ['http']],
-  [/^@ts-rest\/core$/, ['http', 'contract', 'client']],
+  [/^@ts-rest\/core$/, ['http', 'contract', 'packages/client']],
   [/^(graphql(?!-sse)|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
   [/^graphile-worker$/, ['worker']],
   [/^pg$|^@prisma\//, ['db']],
@@ -157,23 +149,34 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^@opentelemetry\//, ['telemetry/tracing']],
   [/^pino$/, ['telemetry/log']],
   [/^prom-client$/, ['telemetry/metrics']],
-  [/^(preact|wouter-preact|vite|gql\.tada|@tanstack)(\/|$)/, ['dashboard']],
+  [/^(preact|wouter-preact|vite|gql\.tada|@tanstack)(\/|$)/, ['packages/dashboard', 'packages/query']],
 ];
 
 const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;
 
 interface Source {
-  /** From `src/`, with slashes. */
+  /** From the root, with slashes, and from `src/` what is in there. */
   path: string;
   part: string;
   text: string;
 }
 
-const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.tsx?$/.test(file))
-  .map((file) => file.split(sep).join('/'))
-  .filter((path) => !/^(db|graphql|dashboard)\/generated\//.test(path))
-  .map((path) => ({ path, part: partOf(path), text: readFileSync(join(SRC, path), 'utf8') }));
+const GENERATED = /(^|\/)generated\//;
+const sources: Source[] = ['src', 'packages/client/src', 'packages/query', 'packages/dashboard'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => `${folder}/${file.split(sep).join('/')}`)
+    .filter((file) => /\.tsx?$/.test(file) && !GENERATED.test(file))
+    .map((file) => ({ path: nameOf(file), part: partOf(nameOf(file)), text: readFileSync(join(ROOT, file), 'utf8') })),
+);
+
+function nameOf(file: string): string {
+  return file.replace(/^src\//, '');
+}
+
+/** The path from the root of a source. */
+function fileOf({ path }: Source): string {
+  return path.startsWith('packages/') ? path : `src/${path}`;
+}
 
 function isOf(part: string, folder: string): boolean {
   return part === folder || part.startsWith(`${folder}/`);
@@ -192,13 +195,10 @@ function importsOf(text: string): string[] {
   return [...code.matchAll(forms)].map((match) => match[1] ?? match[2] ?? '');
 }
 
-/** Path from `src/`, without extension, of what a relative import names. */
+/** Name of what a relative import names, without extension. */
 function targetOf(source: Source, specifier: string): string {
-  const target = relative(SRC, join(SRC, dirname(source.path), specifier));
-  return target
-    .split(sep)
-    .join('/')
-    .replace(/\.tsx?$/, '');
+  const target = relative(ROOT, join(ROOT, dirname(fileOf(source)), specifier));
+  return nameOf(target.split(sep).join('/')).replace(/\.tsx?$/, '');
 }
 
 function isAllowed(from: string, target: string): boolean {
@@ -259,7 +259,7 @@ describe('architecture', () => {
     expect(circleIn(imports)).toBeNull();
     // A target under another name than its file would hide every circle through it.
     const unknown = [...imports.values()].flat().filter((target) => !imports.has(target));
-    expect(unknown.filter((target) => !/\.css$|(^|\/)generated\//.test(target))).toEqual([]);
+    expect(unknown.filter((target) => !/\.css$/.test(target) && !GENERATED.test(target))).toEqual([]);
   });
 
   it('keeps libraries where they belong', () => {
@@ -306,7 +306,7 @@ describe('architecture', () => {
 
   it('has SQL only in db/', () => {
     const wrong = violations(({ part, text }) =>
-      part === 'db' || isOf(part, 'dashboard')
+      part === 'db' || part.startsWith('packages/')
         ? []
         : (text.match(/`[^`]*`/g) ?? []).filter((template) => SQL.test(template)),
     );
@@ -314,7 +314,7 @@ describe('architecture', () => {
   });
 
   it('has no class of two screens with styles of their own: all are in one stylesheet', () => {
-    const folder = join(SRC, 'dashboard');
+    const folder = join(ROOT, 'packages/dashboard');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.css'));
     const classes = files.map((file) => ({
       isShared: !file.startsWith('features'),

@@ -67,9 +67,9 @@ const COMMENT = /^\s*(\/\/|\/\*|\*\s|--\s)/;
 const IS_APPLIED = /^prisma\/migrations\//;
 
 function styleSheets(): string[] {
-  return readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  return readdirSync(join(ROOT, 'packages/dashboard'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.css'))
-    .map((file) => join('src', file));
+    .map((file) => join('packages/dashboard', file));
 }
 
 /** Paths of all files with code, from the root, with slashes. */

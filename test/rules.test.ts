@@ -190,7 +190,7 @@ describe('documents', () => {
     const [, ways = ''] = read('docs/architecture.md').text.split(/^## Five ways through the code$/m);
     const [section = ''] = ways.split(/^## /m);
     const paragraphs = section.split(/^- /m).slice(1);
-    const files = paragraphs.map((text) => new Set(text.match(/(?<=`)(?:src|prisma)\/[^`]+(?=`)/g)));
+    const files = paragraphs.map((text) => new Set(text.match(/(?<=`)(?:src|packages|prisma)\/[^`]+(?=`)/g)));
     expect(paragraphs).toHaveLength(5);
     expect(files.map(({ size }) => size).filter((size) => size < 5 || size > 10)).toEqual([]);
     expect(files.flatMap((one) => [...one]).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);

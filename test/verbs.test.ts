@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { createClient } from '../packages/client/src/index.ts';
 import { COMMANDS } from '../src/cli/commands/index.ts';
-import { createClient } from '../src/client/index.ts';
 import { contract } from '../src/contract/index.ts';
 
 /** docs/verbs.md has each verb of REST, GraphQL, client and command line, and a reason for each empty cell. */

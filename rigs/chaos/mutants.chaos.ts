@@ -12,6 +12,7 @@ import { MUTANTS, type Mutant } from './planted/mutants.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = [
   'src',
+  'packages',
   'test',
   'prisma',
   'scripts',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type JobferryClient, unwrap } from '../../src/client/index.ts';
+import { type JobferryClient, unwrap } from '../../packages/client/src/index.ts';
 import { apiKey, startServedClient, waitForJob } from '../../test/support/served-client.ts';
 import { createProject, type Project } from './fresh-project.ts';
 import { startWorker } from './tools/workerd.ts';

@@ -1,5 +1,5 @@
-// Builds packages/client/dist, unless nothing has changed: the sources of src/client for `import` and for `require`,
-// and the contract and the types of the API, which it generates from src/contract.
+// Builds packages/client/dist, unless nothing has changed: packages/client/src for `import` and for `require`, and the
+// contract and the types of the API, which it generates from src/contract.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ const CLIENT = join(ROOT, 'packages/client');
 const DIST = join(ROOT, `.builds/making-client-${process.pid}`);
 /** The inputs of the package; the lock file names the version of each package. */
 const INPUTS = [
-  ...['src/client', 'src/contract', 'src/domain', 'scripts/client', 'tsconfig.json', 'package-lock.json'],
+  ...['packages/client/src', 'src/contract', 'src/domain', 'scripts/client', 'tsconfig.json', 'package-lock.json'],
   ...['packages/client/tsconfig.json'],
 ];
 /** Has the hash of what packages/client/dist is made from. */
@@ -70,8 +70,9 @@ async function make() {
   compile({
     extends: join(CLIENT, 'tsconfig.json'),
     compilerOptions: { outDir: compiled },
-    files: Object.keys(ENTRIES).map((entry) => join(ROOT, `src/${entry}.ts`)),
+    files: Object.keys(ENTRIES).map((entry) => join(CLIENT, entry.replace('client', 'src').concat('.ts'))),
   });
+  flatten(compiled);
 
   const { contract } = await import(pathToFileURL(join(compiled, 'contract/index.js')).href);
   const groups = readRoutes(contract);
@@ -126,6 +127,18 @@ function compile(config) {
   writeFileSync(path, JSON.stringify(config));
   execFileSync(process.execPath, [tsc, '-p', path, '--noCheck', '--incremental', 'false'], { stdio: 'inherit' });
   rmSync(path);
+}
+
+/**
+ * Puts the client, the contract and the domain beside one another, as the package has them: the compiler keeps the
+ * folders of the sources.
+ */
+function flatten(folder) {
+  for (const room of Object.keys(SHARED)) renameSync(join(folder, 'src', room), join(folder, room));
+  renameSync(join(folder, 'packages/client/src'), join(folder, 'client'));
+  for (const file of [...filesOf(join(folder, 'client'), '.js'), ...filesOf(join(folder, 'client'), '.d.ts')]) {
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(['"](?:\.\.\/)*)\.\.\/\.\.\/src\//g, '$1'));
+  }
 }
 
 function removeServerCode(folder) {

@@ -7,11 +7,14 @@ import { filesBelow, hashOf } from '../builds.mjs';
 import { assertWithinBudget } from './budget.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
-const SOURCE = join(ROOT, 'src/dashboard');
+const SOURCE = join(ROOT, 'packages/dashboard');
 /** File in the folder of a built dashboard, with the hash of its sources. */
 const STAMP = '.made-from';
 /** The lock file names the version of each package. */
-const INPUTS = ['src/dashboard', 'package.json', 'package-lock.json', 'scripts/dashboard'];
+const INPUTS = [
+  ...['packages/dashboard', 'packages/query', 'src/domain', 'schema.graphql'],
+  ...['package.json', 'package-lock.json', 'scripts/dashboard'],
+];
 const COMPRESSED = /\.(js|css|svg|html)$/;
 
 /**

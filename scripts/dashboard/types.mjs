@@ -1,4 +1,4 @@
-// Writes src/dashboard/generated/graphql-env.d.ts, the schema as types, from which gql.tada derives the types of each
+// Writes packages/query/generated/graphql-env.d.ts, the schema as types, from which gql.tada derives the types of each
 // operation. git ignores it. scripts/generate.mjs calls this; if the schema has not changed, it only compares a hash.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SCHEMA = join(ROOT, 'schema.graphql');
-const FOLDER = join(ROOT, 'src/dashboard/generated');
+const FOLDER = join(ROOT, 'packages/query/generated');
 const OUTPUT = join(FOLDER, 'graphql-env.d.ts');
 
 export async function ensureSchemaTypes() {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-
-/** This relative path holds from `src` and from `dist`. */
-const PACKAGE = new URL('../../package.json', import.meta.url);
+import { ROOT } from './root.ts';
 
 /** Version of Jobferry. */
-export const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+export const { version: VERSION } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
+  version: string;
+};
 
 /**
  * The oldest release whose processes may run on the schema, the SQL functions and the data of this build: the last
@@ -12,8 +12,8 @@ export const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as
  */
 export const OLDEST_BESIDE = '0.2.0';
 
-/** Written by the build; the same relative path from `src` and from `dist`. */
-const NOTE = new URL('../../dist/commit', import.meta.url);
+/** Written by the build. */
+const NOTE = new URL('dist/commit', ROOT);
 
 /** The commit of this build, with `-changed` if files differed from it; null if it was built outside of git. */
 export const COMMIT: string | null = existsSync(NOTE) ? readFileSync(NOTE, 'utf8').trim() : null;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchAttempt } from '../../src/client/webhook/attempt-signal.ts';
-import type { DeliveredJob } from '../../src/client/webhook/delivery.ts';
-import type { JobAnswer } from '../../src/client/webhook/job-calls.ts';
+import { watchAttempt } from '../../packages/client/src/webhook/attempt-signal.ts';
+import type { DeliveredJob } from '../../packages/client/src/webhook/delivery.ts';
+import type { JobAnswer } from '../../packages/client/src/webhook/job-calls.ts';
 
 /** The end of an attempt whose ack deadline has passed, at a stopped clock, by the answers to the reads of its job. */
 

@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { exchange } from '../../src/client/exchange.ts';
-import { createClient, JobferryConnectionError } from '../../src/client/index.ts';
+import { exchange } from '../../packages/client/src/exchange.ts';
+import { createClient, JobferryConnectionError } from '../../packages/client/src/index.ts';
 
 /** One request of the client: its time-out, its signal and its options. */
 
@@ -71,7 +71,7 @@ describe('a request', () => {
     });
     onTestFinished(() => void vi.unstubAllGlobals());
     vi.resetModules();
-    const fresh = await import('../../src/client/exchange.ts');
+    const fresh = await import('../../packages/client/src/exchange.ts');
     await fresh.exchange(fetch, { method: 'GET', url: 'http://jobferry.test/', headers: {} }, 1000);
     expect(inits[1]).not.toHaveProperty('cache');
   });

@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { JobferryConnectionError } from '../../src/client/errors.ts';
-import { watchAttempt } from '../../src/client/webhook/attempt-signal.ts';
-import type { DeliveredJob } from '../../src/client/webhook/delivery.ts';
-import { createExtension } from '../../src/client/webhook/extend.ts';
-import { expressHandler, fetchHandler } from '../../src/client/webhook/index.ts';
+import { JobferryConnectionError } from '../../packages/client/src/errors.ts';
+import { watchAttempt } from '../../packages/client/src/webhook/attempt-signal.ts';
+import type { DeliveredJob } from '../../packages/client/src/webhook/delivery.ts';
+import { createExtension } from '../../packages/client/src/webhook/extend.ts';
+import { expressHandler, fetchHandler } from '../../packages/client/src/webhook/index.ts';
 import {
   createJobCalls,
   createUrlCalls,
   type ExtendAnswer,
   type JobCalls,
-} from '../../src/client/webhook/job-calls.ts';
+} from '../../packages/client/src/webhook/job-calls.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

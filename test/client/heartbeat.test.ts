@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { signedDelivery } from '../../src/client/testing/index.ts';
-import { fetchHandler, type HandlerFunction } from '../../src/client/webhook/index.ts';
+import { signedDelivery } from '../../packages/client/src/testing/index.ts';
+import { fetchHandler, type HandlerFunction } from '../../packages/client/src/webhook/index.ts';
 
 /** The heartbeat of an attempt in ack mode, at a stopped clock and with the answers of a service that is not there. */
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { fetchHandler } from '../../src/client/webhook/index.ts';
+import { fetchHandler } from '../../packages/client/src/webhook/index.ts';
 
 const SECRET = 'secret';
 const JOB = { id: 'a'.repeat(24), queue: 'q', attempt: 1, maxAttempts: 3, payload: {}, createdAt: new Date(0) };

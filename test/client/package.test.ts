@@ -184,7 +184,7 @@ describe('the package', () => {
   });
 
   it('has the types that the contract has', async () => {
-    const sources = JSON.stringify(join(ROOT, 'src/client/index.ts')).slice(1, -1);
+    const sources = JSON.stringify(join(ROOT, 'packages/client/src/index.ts')).slice(1, -1);
     const text = `
       import type * as packed from '@jobferry/client';
       import type * as source from '${sources}';

@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type JobferryClient, type PublishInput, rawJson, unwrap } from '../../src/client/index.ts';
+import {
+  createClient,
+  type JobferryClient,
+  type PublishInput,
+  rawJson,
+  unwrap,
+} from '../../packages/client/src/index.ts';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import { apiKey, startServedClient } from '../support/served-client.ts';
 import { always, waitFor } from '../support/wait-for.ts';

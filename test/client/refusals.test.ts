@@ -1,8 +1,13 @@
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { z } from 'zod';
-import { expressHandler, fetchHandler, type Refusal, type WebhookOptions } from '../../src/client/webhook/index.ts';
-import { createRefusalLog } from '../../src/client/webhook/refusals.ts';
+import {
+  expressHandler,
+  fetchHandler,
+  type Refusal,
+  type WebhookOptions,
+} from '../../packages/client/src/webhook/index.ts';
+import { createRefusalLog } from '../../packages/client/src/webhook/refusals.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
 import { listen } from '../support/listen.ts';

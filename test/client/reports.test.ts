@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JobferryClient } from '../../src/client/index.ts';
-import { fetchHandler, type HandlerFunction, type WebhookOptions } from '../../src/client/webhook/index.ts';
+import type { JobferryClient } from '../../packages/client/src/index.ts';
+import { fetchHandler, type HandlerFunction, type WebhookOptions } from '../../packages/client/src/webhook/index.ts';
 import { createApi } from '../support/api.ts';
 import { type Fault, startFlakyProxy } from '../support/flaky-proxy.ts';
 import { createGraphQLClient } from '../support/graphql.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createClient, type JobferryClient, JobferryConnectionError, unwrap } from '../../src/client/index.ts';
+import { createClient, type JobferryClient, JobferryConnectionError, unwrap } from '../../packages/client/src/index.ts';
 import { type FlakyProxy, startFlakyProxy } from '../support/flaky-proxy.ts';
 import type { Reply } from '../support/receiver.ts';
 import { apiKey, startServedClient } from '../support/served-client.ts';

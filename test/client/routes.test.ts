@@ -7,7 +7,7 @@ import {
   type Queue,
   rawJson,
   unwrap,
-} from '../../src/client/index.ts';
+} from '../../packages/client/src/index.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';

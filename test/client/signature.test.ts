@@ -9,7 +9,7 @@ import {
   type Refusal,
   verifySignature,
   type WebhookOptions,
-} from '../../src/client/webhook/index.ts';
+} from '../../packages/client/src/webhook/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
 import { asListener, listen } from '../support/listen.ts';

@@ -1,10 +1,10 @@
 import express from 'express';
 import { describe, expect, it } from 'vitest';
 import type { AnyZodObject, ZodTypeAny } from 'zod';
-import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
-import { problemsIn } from '../../src/client/testing/bounds.ts';
-import { createFakeClient, signedDelivery } from '../../src/client/testing/index.ts';
-import { type DeliveredJob, expressHandler, fetchHandler } from '../../src/client/webhook/index.ts';
+import { JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../packages/client/src/index.ts';
+import { problemsIn } from '../../packages/client/src/testing/bounds.ts';
+import { createFakeClient, signedDelivery } from '../../packages/client/src/testing/index.ts';
+import { type DeliveredJob, expressHandler, fetchHandler } from '../../packages/client/src/webhook/index.ts';
 import { contract } from '../../src/contract/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';

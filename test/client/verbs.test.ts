@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createClient, JobferryApiError, type JobferryClient, rawJson, unwrap } from '../../src/client/index.ts';
+import {
+  createClient,
+  JobferryApiError,
+  type JobferryClient,
+  rawJson,
+  unwrap,
+} from '../../packages/client/src/index.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { openReceiver } from '../support/service.ts';

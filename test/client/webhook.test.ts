@@ -1,6 +1,6 @@
 import express from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type JobferryClient, unwrap } from '../../src/client/index.ts';
+import { type JobferryClient, unwrap } from '../../packages/client/src/index.ts';
 import {
   Backpressure,
   type DeliveredJob,
@@ -9,7 +9,7 @@ import {
   type HandlerFunction,
   Permanent,
   type WebhookOptions,
-} from '../../src/client/webhook/index.ts';
+} from '../../packages/client/src/webhook/index.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { asListener, listen } from '../support/listen.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';

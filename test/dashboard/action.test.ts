@@ -12,11 +12,11 @@ import {
   timeLeft,
   titleOfAction,
   wordsOfKind,
-} from '../../src/dashboard/features/actions/model/action.ts';
-import { sentenceOfActions } from '../../src/dashboard/features/actions/model/action-list.ts';
-import { hasOutcome, isSettled, sharesOf } from '../../src/dashboard/features/actions/model/outcome.ts';
-import { pairsOfSelection } from '../../src/dashboard/features/actions/model/selection.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+} from '../../packages/dashboard/features/actions/model/action.ts';
+import { sentenceOfActions } from '../../packages/dashboard/features/actions/model/action-list.ts';
+import { hasOutcome, isSettled, sharesOf } from '../../packages/dashboard/features/actions/model/outcome.ts';
+import { pairsOfSelection } from '../../packages/dashboard/features/actions/model/selection.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 
 const START = '2026-11-12T12:04:29Z';
 const NOW = Date.parse(START) + 122_000;

@@ -13,24 +13,24 @@ import {
   sentenceOfRule,
   silenceOf,
   wordOfNotification,
-} from '../../src/dashboard/features/alerts/model/alerts.ts';
+} from '../../packages/dashboard/features/alerts/model/alerts.ts';
 import {
   draftOfTarget,
   FIRST_TARGET,
   inputOfTarget,
   type Target,
   textOfTarget,
-} from '../../src/dashboard/features/alerts/model/target.ts';
-import { alertOfCondition } from '../../src/dashboard/features/queues/model/condition-words.ts';
-import type { Condition, QueueNow } from '../../src/dashboard/features/queues/model/queue-condition.ts';
-import { toSearch } from '../../src/dashboard/filter/search.ts';
+} from '../../packages/dashboard/features/alerts/model/target.ts';
+import { alertOfCondition } from '../../packages/dashboard/features/queues/model/condition-words.ts';
+import type { Condition, QueueNow } from '../../packages/dashboard/features/queues/model/queue-condition.ts';
 import {
   alertOfParams,
   FROM_PAGE,
   isFromPage,
   type NewAlert,
   paramsOfAlert,
-} from '../../src/dashboard/words/new-alert.ts';
+} from '../../packages/dashboard/words/new-alert.ts';
+import { toSearch } from '../../packages/query/filter/search.ts';
 import { KINDS, ALERT_KINDS as KINDS_OF_SERVER } from '../../src/domain/alert-rule.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');

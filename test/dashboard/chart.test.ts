@@ -12,7 +12,7 @@ import {
   spanOfBuckets,
   spanWithin,
   withoutRest,
-} from '../../src/dashboard/parts/chart/geometry.ts';
+} from '../../packages/dashboard/parts/chart/geometry.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { crossingOf, type Part } from '../../src/dashboard/words/crossing.ts';
-import { type AttemptNow, isBehind, type JobWhole } from '../../src/dashboard/words/job.ts';
+import { crossingOf, type Part } from '../../packages/dashboard/words/crossing.ts';
+import { type AttemptNow, isBehind, type JobWhole } from '../../packages/dashboard/words/job.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const at = (clock: string) => `2026-11-12T${clock}Z`;

@@ -9,11 +9,10 @@ import {
   newCauses,
   reachBesides,
   saidOfCause,
-} from '../../src/dashboard/features/dead-letters/model/cause.ts';
-import { type Answers, isWell } from '../../src/dashboard/words/answers.ts';
-import { titleOfDeath } from '../../src/dashboard/words/cause.ts';
-import { spanOfDeath } from '../../src/dashboard/words/death.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+} from '../../packages/dashboard/features/dead-letters/model/cause.ts';
+import { titleOfDeath } from '../../packages/dashboard/words/cause.ts';
+import { spanOfDeath } from '../../packages/dashboard/words/death.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 import {
   durationOfReplay,
   labelOfReplay,
@@ -23,7 +22,8 @@ import {
   safetyOfReplay,
   safetyOfReplays,
   termsOfReplay,
-} from '../../src/dashboard/words/replay.ts';
+} from '../../packages/dashboard/words/replay.ts';
+import { type Answers, isWell } from '../../packages/query/words/answers.ts';
 
 const NOW = Date.parse('2026-11-12T12:04:11Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;

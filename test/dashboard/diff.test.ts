@@ -4,9 +4,9 @@ import {
   compareTexts,
   sentenceOfAnswers,
   sentenceOfComparison,
-} from '../../src/dashboard/features/jobs/model/compare.ts';
-import { isSilent } from '../../src/dashboard/words/cause.ts';
-import { diffLines, foldEqual } from '../../src/dashboard/words/diff.ts';
+} from '../../packages/dashboard/features/jobs/model/compare.ts';
+import { isSilent } from '../../packages/dashboard/words/cause.ts';
+import { diffLines, foldEqual } from '../../packages/dashboard/words/diff.ts';
 
 /** The difference between two payloads, or between the answers of two attempts. */
 

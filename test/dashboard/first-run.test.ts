@@ -5,7 +5,7 @@ import {
   publishCommand,
   receiverCommand,
   secretCommand,
-} from '../../src/dashboard/features/first-run/model/first-run.ts';
+} from '../../packages/dashboard/features/first-run/model/first-run.ts';
 
 const shell = (script: string) => execFileSync('sh', ['-c', script], { encoding: 'utf8' });
 

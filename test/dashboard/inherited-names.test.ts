@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { causeOf, shortCause } from '../../src/dashboard/words/cause.ts';
+import { causeOf, shortCause } from '../../packages/dashboard/words/cause.ts';
 
 describe.each(['constructor', '__proto__', 'toString'])('the name %s, which every object inherits', (name) => {
   it('is the text of the worker when it is the reason of a nack', () => {

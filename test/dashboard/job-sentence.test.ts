@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type AttemptNow, courseOf, type JobWhole } from '../../src/dashboard/words/job.ts';
-import { rowTextOfJob } from '../../src/dashboard/words/job-row.ts';
+import { type AttemptNow, courseOf, type JobWhole } from '../../packages/dashboard/words/job.ts';
+import { rowTextOfJob } from '../../packages/dashboard/words/job-row.ts';
 import {
   type JobContext,
   replayText,
@@ -8,9 +8,9 @@ import {
   sentenceOfJob,
   sentenceOfMissingJob,
   shortSentence,
-} from '../../src/dashboard/words/job-sentence.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
-import { wordOfJob } from '../../src/dashboard/words/words.ts';
+} from '../../packages/dashboard/words/job-sentence.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
+import { wordOfJob } from '../../packages/query/words/words.ts';
 
 /** Each row of the design's table of sentences, with a clock that stands at 12:04:11. */
 

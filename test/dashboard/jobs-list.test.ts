@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { sentenceOfAttempts } from '../../src/dashboard/features/jobs/model/attempt-list.ts';
-import { appliesTo, jobsOfAction } from '../../src/dashboard/features/jobs/model/bulk.ts';
-import { BULK } from '../../src/dashboard/features/jobs/model/bulk-price.ts';
-import { brushedRange, filterThen, histogramRange } from '../../src/dashboard/features/jobs/model/histogram.ts';
+import { sentenceOfAttempts } from '../../packages/dashboard/features/jobs/model/attempt-list.ts';
+import { appliesTo, jobsOfAction } from '../../packages/dashboard/features/jobs/model/bulk.ts';
+import { BULK } from '../../packages/dashboard/features/jobs/model/bulk-price.ts';
+import { brushedRange, filterThen, histogramRange } from '../../packages/dashboard/features/jobs/model/histogram.ts';
 import {
   byStateOf,
   headOfJobs,
   replayedOf,
   sentenceOfJobs,
-} from '../../src/dashboard/features/jobs/model/jobs-sentence.ts';
-import { parseFilter } from '../../src/dashboard/filter/engine.ts';
-import { JOBS } from '../../src/dashboard/filter/jobs.ts';
-import { isWell } from '../../src/dashboard/words/answers.ts';
-import { asSentence, leftOutOf } from '../../src/dashboard/words/format.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+} from '../../packages/dashboard/features/jobs/model/jobs-sentence.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
+import { parseFilter } from '../../packages/query/filter/engine.ts';
+import { JOBS } from '../../packages/query/filter/jobs.ts';
+import { isWell } from '../../packages/query/words/answers.ts';
+import { asSentence, leftOutOf } from '../../packages/query/words/format.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lexJson, positionOf, rangeOfPath } from '../../src/dashboard/words/json/lex.ts';
-import { exactLines, tidyLines } from '../../src/dashboard/words/json/lines.ts';
+import { lexJson, positionOf, rangeOfPath } from '../../packages/dashboard/words/json/lex.ts';
+import { exactLines, tidyLines } from '../../packages/dashboard/words/json/lines.ts';
 
 const json = fc
   .tuple(fc.json(), fc.constantFrom(undefined, 1, '\t'))

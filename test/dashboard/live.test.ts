@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LiveConnection, type LiveState, type StreamEvents } from '../../src/dashboard/api/live/connection.ts';
-import { patch } from '../../src/dashboard/api/live/patch.ts';
-import { RecentUpdates } from '../../src/dashboard/api/live/recent-updates.ts';
-import { type FullWatch, isSameWatch, mergeWatches } from '../../src/dashboard/api/live/watch-list.ts';
+import { LiveConnection, type LiveState, type StreamEvents } from '../../packages/dashboard/api/live/connection.ts';
+import { patch } from '../../packages/dashboard/api/live/patch.ts';
+import { RecentUpdates } from '../../packages/dashboard/api/live/recent-updates.ts';
+import { type FullWatch, isSameWatch, mergeWatches } from '../../packages/dashboard/api/live/watch-list.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());

@@ -3,7 +3,7 @@ import {
   newQueueInput,
   type Template,
   textOfTemplate,
-} from '../../src/dashboard/features/first-run/model/new-queue.ts';
+} from '../../packages/dashboard/features/first-run/model/new-queue.ts';
 
 const answers = {
   name: ' orders ',

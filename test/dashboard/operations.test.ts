@@ -2,19 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { kindOfStatus, RequestError, retryDelayMs } from '../../src/dashboard/api/errors.ts';
-import { outcomeOf } from '../../src/dashboard/api/outcome.ts';
-import { nameOf, textOf } from '../../src/dashboard/schema/graphql.ts';
+import { kindOfStatus, RequestError, retryDelayMs } from '../../packages/dashboard/api/errors.ts';
+import { outcomeOf } from '../../packages/dashboard/api/outcome.ts';
+import { nameOf, textOf } from '../../packages/query/schema/graphql.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const DASHBOARD = join(ROOT, 'src/dashboard');
+const PACKAGES = join(ROOT, 'packages');
+const DASHBOARD = join(PACKAGES, 'dashboard');
 const schema = buildSchema(readFileSync(join(ROOT, 'schema.graphql'), 'utf8'));
 
 const modules = await Promise.all(
-  readdirSync(DASHBOARD, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(^|[\\/])(operations([\\/][\w-]+)?|schema[\\/]fragments)\.ts$/.test(file))
+  ['dashboard', 'query']
+    .flatMap((name) =>
+      readdirSync(join(PACKAGES, name), { recursive: true, encoding: 'utf8' }).map((file) => join(name, file)),
+    )
+    .filter((file) => /[\\/](operations([\\/][\w-]+)?|schema[\\/](fragments|suggest))\.ts$/.test(file))
     .map(async (file) => {
-      const exported = (await import(join(DASHBOARD, file))) as Record<string, Parameters<typeof textOf>[0]>;
+      const exported = (await import(join(PACKAGES, file))) as Record<string, Parameters<typeof textOf>[0]>;
       return Object.entries(exported).map(([name, document]) => ({ file, name, text: textOf(document), document }));
     }),
 );

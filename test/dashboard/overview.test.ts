@@ -9,10 +9,10 @@ import {
   summaryOf,
   troublesOf,
   worstFirst,
-} from '../../src/dashboard/features/queues/model/overview.ts';
-import type { Condition, Depth } from '../../src/dashboard/features/queues/model/queue-condition.ts';
-import { spanOfDeath } from '../../src/dashboard/words/death.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+} from '../../packages/dashboard/features/queues/model/overview.ts';
+import type { Condition, Depth } from '../../packages/dashboard/features/queues/model/queue-condition.ts';
+import { spanOfDeath } from '../../packages/dashboard/words/death.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;

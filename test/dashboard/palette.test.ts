@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { CONDITIONS } from '../../src/dashboard/features/queues/model/condition-words.ts';
-import { favouritesFirst, type QueueState } from '../../src/dashboard/features/queues/model/overview.ts';
-import { conditionsInWords, conditionsOf } from '../../src/dashboard/filter/queue-search.ts';
-import { paletteItems, queueActionOf } from '../../src/dashboard/shell/palette-items.ts';
+import { CONDITIONS } from '../../packages/dashboard/features/queues/model/condition-words.ts';
+import { favouritesFirst, type QueueState } from '../../packages/dashboard/features/queues/model/overview.ts';
+import { paletteItems, queueActionOf } from '../../packages/dashboard/shell/palette-items.ts';
+import { conditionsInWords, conditionsOf } from '../../packages/query/filter/queue-search.ts';
 
 const webhookUrl = 'https://api.partner.com/hooks';
 const QUEUES = [

@@ -7,8 +7,8 @@ import {
   headOfSessions,
   holderOf,
   namesOf,
-} from '../../src/dashboard/features/settings/model/people.ts';
-import { browserOf } from '../../src/dashboard/words/browser.ts';
+} from '../../packages/dashboard/features/settings/model/people.ts';
+import { browserOf } from '../../packages/dashboard/words/browser.ts';
 
 const total = (totalCount: number, totalCountExact = true) => ({ totalCount, totalCountExact });
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');

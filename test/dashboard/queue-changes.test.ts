@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { inWords, putBackOf, whyNot } from '../../src/dashboard/features/queues/model/queue-changes.ts';
+import { inWords, putBackOf, whyNot } from '../../packages/dashboard/features/queues/model/queue-changes.ts';
 import {
   type Breaker,
   inputOf,
   type Settings,
   shownBreaker,
-} from '../../src/dashboard/features/queues/model/queue-settings.ts';
-import type { Entry } from '../../src/dashboard/words/queue-actions.ts';
+} from '../../packages/dashboard/features/queues/model/queue-settings.ts';
+import type { Entry } from '../../packages/dashboard/words/queue-actions.ts';
 
 const QUEUE: Settings & { breaker: Breaker | null } = {
   webhookUrl: 'https://b.example/',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CONDITIONS } from '../../src/dashboard/features/queues/model/condition-words.ts';
+import { CONDITIONS } from '../../packages/dashboard/features/queues/model/condition-words.ts';
 import {
   type Condition,
   compareTrouble,
@@ -8,14 +8,14 @@ import {
   type Flow,
   needsLook,
   type QueueNow,
-} from '../../src/dashboard/features/queues/model/queue-condition.ts';
+} from '../../packages/dashboard/features/queues/model/queue-condition.ts';
 import {
   leadOfQueue,
   limitOfQueue,
   sentenceOfQueue,
   slotsNeeded,
-} from '../../src/dashboard/features/queues/model/queue-sentence.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+} from '../../packages/dashboard/features/queues/model/queue-sentence.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 import { severityOf } from '../../src/domain/queue-condition.ts';
 import { NO_FLOW } from '../support/no-flow.ts';
 

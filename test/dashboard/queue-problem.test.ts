@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { wayOutOf } from '../../src/dashboard/features/queues/model/condition-words.ts';
+import { wayOutOf } from '../../packages/dashboard/features/queues/model/condition-words.ts';
 import {
   type Condition,
   type Depth,
   type Flow,
   mayEndHold,
   type QueueNow,
-} from '../../src/dashboard/features/queues/model/queue-condition.ts';
+} from '../../packages/dashboard/features/queues/model/queue-condition.ts';
 import {
   problemOf,
   problemOfSeveral,
   wayOutOfSeveral,
-} from '../../src/dashboard/features/queues/model/queue-problem.ts';
+} from '../../packages/dashboard/features/queues/model/queue-problem.ts';
 import {
   brief,
   deadCountsOf,
@@ -19,8 +19,8 @@ import {
   oldestDue,
   sumOfDead,
   waitFigure,
-} from '../../src/dashboard/features/queues/model/queue-row.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+} from '../../packages/dashboard/features/queues/model/queue-row.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 import { NO_FLOW } from '../support/no-flow.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');

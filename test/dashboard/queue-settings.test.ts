@@ -6,7 +6,7 @@ import {
   review,
   type Settings,
   sentenceOfReview,
-} from '../../src/dashboard/features/queues/model/queue-settings.ts';
+} from '../../packages/dashboard/features/queues/model/queue-settings.ts';
 
 const settings: Settings = {
   webhookUrl: 'https://example.com/hooks',

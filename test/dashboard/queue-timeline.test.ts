@@ -8,16 +8,16 @@ import {
   queueCharts,
   rateUnit,
   sumShown,
-} from '../../src/dashboard/features/queues/model/queue-timeline.ts';
-import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/filter/links.ts';
-import { answersOf, CODES } from '../../src/dashboard/words/answers.ts';
-import { comparisonOf, comparisonsOffered, missingOfGhost } from '../../src/dashboard/words/comparison.ts';
+} from '../../packages/dashboard/features/queues/model/queue-timeline.ts';
+import { comparisonOf, comparisonsOffered, missingOfGhost } from '../../packages/dashboard/words/comparison.ts';
 import {
   actionOnQueue,
   changeBefore,
   changeBeforeOf,
   releaseEntries,
-} from '../../src/dashboard/words/queue-actions.ts';
+} from '../../packages/dashboard/words/queue-actions.ts';
+import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../packages/query/filter/links.ts';
+import { answersOf, CODES } from '../../packages/query/words/answers.ts';
 
 const at = (clock: string) => `2026-11-12T${clock}:00Z`;
 const none = { p50: null, p95: null, p99: null };

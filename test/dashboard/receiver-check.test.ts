@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type CheckResult, sentenceOfCheck } from '../../src/dashboard/features/queues/model/receiver-check.ts';
+import { type CheckResult, sentenceOfCheck } from '../../packages/dashboard/features/queues/model/receiver-check.ts';
 
 const WELL: CheckResult = {
   webhookStatusCode: 200,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CauseRow } from '../../src/dashboard/features/dead-letters/operations.ts';
-import { targetOfAll } from '../../src/dashboard/features/dead-letters/targets.ts';
+import type { CauseRow } from '../../packages/dashboard/features/dead-letters/operations.ts';
+import { targetOfAll } from '../../packages/dashboard/features/dead-letters/targets.ts';
 
 /** As many causes of one queue. */
 const causes = (count: number) =>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { curlOf, curlOfAgain } from '../../src/dashboard/features/jobs/model/curl.ts';
-import { checkPayload } from '../../src/dashboard/features/jobs/model/payload-check.ts';
-import { sentenceOfSent } from '../../src/dashboard/features/jobs/model/send-sentence.ts';
-import type { AttemptNow, JobWhole } from '../../src/dashboard/words/job.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
+import { curlOf, curlOfAgain } from '../../packages/dashboard/features/jobs/model/curl.ts';
+import { checkPayload } from '../../packages/dashboard/features/jobs/model/payload-check.ts';
+import { sentenceOfSent } from '../../packages/dashboard/features/jobs/model/send-sentence.ts';
+import type { AttemptNow, JobWhole } from '../../packages/dashboard/words/job.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 
 describe('a payload', () => {
   const problem = (text: string) => {

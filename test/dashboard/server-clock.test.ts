@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { estimateOffset } from '../../src/dashboard/base/server-clock.ts';
-import { isJobId, shortId } from '../../src/dashboard/words/job-id.ts';
+import { estimateOffset } from '../../packages/dashboard/base/server-clock.ts';
+import { isJobId, shortId } from '../../packages/query/words/job-id.ts';
 
 describe('the clock of the server', () => {
   const now = Date.parse('2026-11-12T12:00:00Z');

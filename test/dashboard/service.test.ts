@@ -1,22 +1,22 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { folded, lineOfRun, targetOf } from '../../src/dashboard/features/activity/model/audit.ts';
+import { folded, lineOfRun, targetOf } from '../../packages/dashboard/features/activity/model/audit.ts';
 import {
   endsSoon,
   headOfKeys,
   isUnused,
   mayText,
   revokeLead,
-} from '../../src/dashboard/features/settings/model/api-keys.ts';
-import { clocksText, displaySentence } from '../../src/dashboard/features/settings/model/display.ts';
-import { inputOf, NEW_KEY, problemOf, withScope } from '../../src/dashboard/features/settings/model/new-key.ts';
-import { createdAtOf, headOfPlan, projectedAttempts } from '../../src/dashboard/features/settings/model/usage.ts';
+} from '../../packages/dashboard/features/settings/model/api-keys.ts';
+import { clocksText, displaySentence } from '../../packages/dashboard/features/settings/model/display.ts';
+import { inputOf, NEW_KEY, problemOf, withScope } from '../../packages/dashboard/features/settings/model/new-key.ts';
+import { createdAtOf, headOfPlan, projectedAttempts } from '../../packages/dashboard/features/settings/model/usage.ts';
 import {
   headOfSystem,
   type Instance,
   lagRows,
   latest,
   snapshotRow,
-} from '../../src/dashboard/features/system/model/system.ts';
+} from '../../packages/dashboard/features/system/model/system.ts';
 import {
   ACTIONS,
   actionOf,
@@ -27,9 +27,9 @@ import {
   labelOfField,
   sentenceOfEntry,
   wordsOfAction,
-} from '../../src/dashboard/words/audit.ts';
-import { textOfPhrase } from '../../src/dashboard/words/phrase.ts';
-import { changeBefore } from '../../src/dashboard/words/queue-actions.ts';
+} from '../../packages/dashboard/words/audit.ts';
+import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
+import { changeBefore } from '../../packages/dashboard/words/queue-actions.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;

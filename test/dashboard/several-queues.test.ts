@@ -10,7 +10,7 @@ import {
   signOfReceiver,
   spanText,
   worstReceivers,
-} from '../../src/dashboard/features/queues/model/receiver.ts';
+} from '../../packages/dashboard/features/queues/model/receiver.ts';
 import {
   figuresOf,
   labelOf,
@@ -21,8 +21,8 @@ import {
   outcomeText,
   titleOf,
   undoneText,
-} from '../../src/dashboard/features/queues/model/several.ts';
-import { queueSearchOf, typedReceiver } from '../../src/dashboard/filter/queue-search.ts';
+} from '../../packages/dashboard/features/queues/model/several.ts';
+import { queueSearchOf, typedReceiver } from '../../packages/query/filter/queue-search.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const outcomes = (...all: string[]) => all.map((outcome) => ({ outcome }));

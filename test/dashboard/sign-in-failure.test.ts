@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
-import { SIGN_IN_FAILURES, textOfSignInFailure } from '../../src/dashboard/features/sign-in/model/sign-in-failure.ts';
+import {
+  SIGN_IN_FAILURES,
+  textOfSignInFailure,
+} from '../../packages/dashboard/features/sign-in/model/sign-in-failure.ts';
 import { SIGN_IN_FAILURE_CODES } from '../../src/services/oidc/provider.ts';
 
 it('the sign-in page has a sentence for each failure that the server names, and for no other', () => {

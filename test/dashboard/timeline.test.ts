@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sparkSentence, sparkThen } from '../../src/dashboard/features/queues/model/spark.ts';
+import { sparkSentence, sparkThen } from '../../packages/dashboard/features/queues/model/spark.ts';
 import {
   BUCKETS,
   endOfThen,
@@ -16,9 +16,9 @@ import {
   startOf,
   sumOfPoints,
   withChanges,
-} from '../../src/dashboard/features/queues/model/timeline.ts';
-import { stepPath } from '../../src/dashboard/parts/chart/step-path.ts';
-import { comparisonOf } from '../../src/dashboard/words/comparison.ts';
+} from '../../packages/dashboard/features/queues/model/timeline.ts';
+import { stepPath } from '../../packages/dashboard/parts/chart/step-path.ts';
+import { comparisonOf } from '../../packages/dashboard/words/comparison.ts';
 import { NO_FLOW } from '../support/no-flow.ts';
 
 const now = Date.parse('2026-11-12T12:04:11Z');

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import express, { type Express, type RequestHandler } from 'express';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { expressHandler } from '../../src/client/webhook/index.ts';
+import { expressHandler } from '../../packages/client/src/webhook/index.ts';
 import { type ExaminationOptions, examine } from '../../src/delivery/examine.ts';
 import { createSender } from '../../src/delivery/send.ts';
 import { type Examined, holdOf, judgeReach } from '../../src/domain/receiver-examination.ts';

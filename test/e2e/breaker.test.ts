@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startJobferry, type TestJobferry } from '../../src/client/testing/index.ts';
+import { startJobferry, type TestJobferry } from '../../packages/client/src/testing/index.ts';
 import { builtService } from '../support/built.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import express from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expressHandler } from '../../src/client/webhook/index.ts';
+import { expressHandler } from '../../packages/client/src/webhook/index.ts';
 import { createAccount } from '../support/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';

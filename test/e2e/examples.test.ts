@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { parseEnv, promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
-import { createClient, type JobferryClient, unwrap } from '../../src/client/index.ts';
+import { createClient, type JobferryClient, unwrap } from '../../packages/client/src/index.ts';
 import { createAccount } from '../support/account.ts';
 import type { ApiJob } from '../support/api.ts';
 import { builtClient, builtService } from '../support/built.ts';

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type JobferryClient, type QueueCreateInput, unwrap } from '../../src/client/index.ts';
-import { startJobferry, type TestJobferry } from '../../src/client/testing/index.ts';
+import { type JobferryClient, type QueueCreateInput, unwrap } from '../../packages/client/src/index.ts';
+import { startJobferry, type TestJobferry } from '../../packages/client/src/testing/index.ts';
 import {
   Backpressure,
   type Delivery,
   expressHandler,
   fetchHandler,
   Permanent,
-} from '../../src/client/webhook/index.ts';
+} from '../../packages/client/src/webhook/index.ts';
 import { builtService } from '../support/built.ts';
 import { ROOT } from '../support/checkout.ts';
 import { asListener, listen } from '../support/listen.ts';

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createClient, unwrap } from '../../src/client/index.ts';
-import { startJobferry, type TestJobferry } from '../../src/client/testing/index.ts';
+import { createClient, unwrap } from '../../packages/client/src/index.ts';
+import { startJobferry, type TestJobferry } from '../../packages/client/src/testing/index.ts';
 import { builtService } from '../support/built.ts';
 import { waitFor } from '../support/wait-for.ts';
 

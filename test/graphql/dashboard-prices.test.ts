@@ -1,11 +1,11 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { Live } from '../../src/dashboard/api/operations/live.ts';
-import { SOURCES } from '../../src/dashboard/export/sources.ts';
-import { endOfThen, SPANS, startOf } from '../../src/dashboard/features/queues/model/timeline.ts';
-import { QueuePage, QueueThen } from '../../src/dashboard/features/queues/operations/queue.ts';
-import { QueuesPage, QueueTimelines } from '../../src/dashboard/features/queues/operations/queues.ts';
-import { textOf } from '../../src/dashboard/schema/graphql.ts';
+import { Live } from '../../packages/dashboard/api/operations/live.ts';
+import { endOfThen, SPANS, startOf } from '../../packages/dashboard/features/queues/model/timeline.ts';
+import { QueuePage, QueueThen } from '../../packages/dashboard/features/queues/operations/queue.ts';
+import { QueuesPage, QueueTimelines } from '../../packages/dashboard/features/queues/operations/queues.ts';
+import { SOURCES } from '../../packages/query/export/sources.ts';
+import { textOf } from '../../packages/query/schema/graphql.ts';
 import { MAX_PRICE, priceOf } from '../../src/graphql/price.ts';
 import { schema } from '../../src/graphql/schema.ts';
 

@@ -18,7 +18,7 @@ const pages = new Map<string, string>();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobferry-guide-'));
-  await makeGuide(folder, dirname(builtService()));
+  await makeGuide(folder, join(dirname(builtService()), 'src'));
   const files = await readdir(folder, { recursive: true });
   for (const url of files.filter((name) => name.endsWith('.html'))) {
     pages.set(url.split(sep).join('/'), await readFile(join(folder, url), 'utf8'));

@@ -76,7 +76,7 @@ it('blocks of TypeScript fit the types of the client', async () => {
   }
   await writeFile(join(folder, 'given.d.ts'), GIVEN);
   await writeFile(join(folder, 'absent.d.ts'), [...ABSENT.map((name) => `declare module '${name}';`), NEST].join('\n'));
-  const client = (entry: string) => [join(ROOT, 'src/client', entry)];
+  const client = (entry: string) => [join(ROOT, 'packages/client/src', entry)];
   const compilerOptions = {
     strict: true,
     noEmit: true,

@@ -25,7 +25,7 @@ export async function makeRelease(
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   await edit(join(ROOT, 'package.json'), join(folder, 'package.json'), /("version": )"[^"]+"/, `$1"${version}"`);
-  const versionFile = join(folder, 'dist/process/version.js');
+  const versionFile = join(folder, 'dist/src/process/version.js');
   await edit(versionFile, versionFile, /(OLDEST_BESIDE = )'[^']+'/, `$1'${oldestBeside}'`);
   for (const one of [...earlier, version]) await addMigration(folder, one);
   await changeFunctions(folder, version);

@@ -1,4 +1,4 @@
-import type { Flow } from '../../src/dashboard/features/queues/model/queue-condition.ts';
+import type { Flow } from '../../packages/dashboard/features/queues/model/queue-condition.ts';
 
 /** The flow of a queue of which nothing is known. */
 export const NO_FLOW: Flow = {

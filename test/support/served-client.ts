@@ -1,4 +1,4 @@
-import { createClient, type JobferryClient, unwrap } from '../../src/client/index.ts';
+import { createClient, type JobferryClient, unwrap } from '../../packages/client/src/index.ts';
 import { startService } from './service.ts';
 import { waitFor } from './wait-for.ts';
 

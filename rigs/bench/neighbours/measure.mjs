@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describeApiKey, generateApiKey } from '../../../dist/services/accounts/api-key.js';
+import { describeApiKey, generateApiKey } from '../../../dist/src/services/accounts/api-key.js';
 import { peakRssOf, rssOf } from '../measure/processes.mjs';
 import { startChild } from '../stage/child.mjs';
 import { query } from '../stage/postgres.mjs';

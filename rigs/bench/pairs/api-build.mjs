@@ -19,14 +19,18 @@ const readiness = async () => ({ ready: true, checks: {} });
  */
 const LAYOUTS = [
   {
+    app: 'src/http/app.js',
+    listen: 'src/http/server/listen.js',
+    publish: 'src/services/jobs/publish.js',
+    authenticate: 'src/services/accounts/authenticate.js',
+    servicesOf: servicesByNoun,
+  },
+  {
     app: 'http/app.js',
     listen: 'http/server/listen.js',
     publish: 'services/jobs/publish.js',
     authenticate: 'services/accounts/authenticate.js',
-    servicesOf: ({ publish, authenticate }, context) => {
-      const jobs = { publish: publish.createPublish(context).publish };
-      return { jobs, queues: {}, deadLetters: {}, accounts: authenticate.createAuthenticate(context) };
-    },
+    servicesOf: servicesByNoun,
   },
   {
     app: 'http/app.js',
@@ -39,6 +43,11 @@ const LAYOUTS = [
     }),
   },
 ];
+
+function servicesByNoun({ publish, authenticate }, context) {
+  const jobs = { publish: publish.createPublish(context).publish };
+  return { jobs, queues: {}, deadLetters: {}, accounts: authenticate.createAuthenticate(context) };
+}
 
 /** @returns the server and a request to publish @throws Error that says what the build does not have */
 export async function openApi(dist) {

@@ -4,12 +4,12 @@
 //
 // Brings the statistics up to date first, and prints a Markdown table of warm times: the service's own code, one
 // caller, without HTTP and GraphQL.
-import { Database } from '../../../dist/db/connection/database.js';
-import { rollUp } from '../../../dist/db/insight/statistics.js';
-import { createUsage } from '../../../dist/services/accounts/usage.js';
-import { createDeadLetterSearch } from '../../../dist/services/dead-letters/search.js';
-import { createQueueInsight } from '../../../dist/services/insight/queues.js';
-import { createJobSearch } from '../../../dist/services/jobs/search.js';
+import { Database } from '../../../dist/src/db/connection/database.js';
+import { rollUp } from '../../../dist/src/db/insight/statistics.js';
+import { createUsage } from '../../../dist/src/services/accounts/usage.js';
+import { createDeadLetterSearch } from '../../../dist/src/services/dead-letters/search.js';
+import { createQueueInsight } from '../../../dist/src/services/insight/queues.js';
+import { createJobSearch } from '../../../dist/src/services/jobs/search.js';
 
 const db = new Database(process.env.DATABASE_URL, { warn: console.error });
 const [accountId = await newestAccount(), rounds = '60'] = process.argv.slice(2);

@@ -91,11 +91,11 @@ async function measure() {
   };
   const [{ parse }, { priceOf }, { schema }, { startService }, { parseConfig }, { generateApiKey, describeApiKey }] = await Promise.all([
     import('graphql'),
-    import('../../../dist/graphql/price.js'),
-    import('../../../dist/graphql/schema.js'),
-    import('../../../dist/process/start.js'),
-    import('../../../dist/process/config.js'),
-    import('../../../dist/services/accounts/api-key.js'),
+    import('../../../dist/src/graphql/price.js'),
+    import('../../../dist/src/graphql/schema.js'),
+    import('../../../dist/src/process/start.js'),
+    import('../../../dist/src/process/config.js'),
+    import('../../../dist/src/services/accounts/api-key.js'),
   ]);
   const client = new pg.Client({ connectionString: process.env.DATABASE_URL });
   await client.connect();

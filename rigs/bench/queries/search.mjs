@@ -3,8 +3,8 @@
 //   DATABASE_URL=postgresql://… node rigs/bench/queries/search.mjs [account id] [rounds] [name filter]
 //
 // Prints a Markdown table of warm times: the service's own code, one caller, without HTTP and GraphQL.
-import { Database } from '../../../dist/db/connection/database.js';
-import { createJobSearch } from '../../../dist/services/jobs/search.js';
+import { Database } from '../../../dist/src/db/connection/database.js';
+import { createJobSearch } from '../../../dist/src/services/jobs/search.js';
 
 const db = new Database(process.env.DATABASE_URL, { warn: console.error });
 const [accountId = await newestAccount(), rounds = '30', wanted = ''] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbedded } from '../../../dist/db/embedded/server.js';
+import { startEmbedded } from '../../../dist/src/db/embedded/server.js';
 import { cpuOfFamily } from '../measure/processes.mjs';
 
 const quiet = { info: () => undefined, warn: () => undefined };

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../../dist/db/embedded/free-port.js';
+import { freePort } from '../../../dist/src/db/embedded/free-port.js';
 import { cpuOfFamily } from '../measure/processes.mjs';
 import { startChild } from './child.mjs';
 

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { openCluster, startServer, stopServer } from '../../../dist/db/embedded/cluster.js';
-import { runAs } from '../../../dist/db/embedded/server-user.js';
+import { openCluster, startServer, stopServer } from '../../../dist/src/db/embedded/cluster.js';
+import { runAs } from '../../../dist/src/db/embedded/server-user.js';
 import { cpuOfFamily } from '../measure/processes.mjs';
 import { query } from './postgres.mjs';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { unwrap } from '../../../src/client/index.ts';
+import { unwrap } from '../../../packages/client/src/index.ts';
 import { builtClient } from '../../../test/support/built.ts';
 import { apiKey, startServedClient, waitForJob } from '../../../test/support/served-client.ts';
 import { startWorker } from './workerd.ts';

@@ -7,7 +7,7 @@ import {
   type JobferryClient,
   JobferryConnectionError,
   unwrap,
-} from '../../client/index.ts';
+} from '../../../packages/client/src/index.ts';
 import { meantBy } from '../../domain/spelling.ts';
 import { addressOf } from '../dev/address-file.ts';
 import { DATA_DIR } from '../dev/run.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { unwrap } from '../../client/index.ts';
-import { warningIn } from '../../client/verbs/queues.ts';
+import { unwrap } from '../../../packages/client/src/index.ts';
+import { warningIn } from '../../../packages/client/src/verbs/queues.ts';
 import { WITHHELD } from '../../process/variables.ts';
 import { applyTo, type Change, changesTo, type QueueStore } from '../declared/apply.ts';
 import { messageOf, withApi } from './api.ts';

@@ -1,8 +1,8 @@
-import { addChip, formatChip, formatFilter, parseFilter, parseTerm } from '../../dashboard/filter/engine.ts';
-import { NUMBERS, TIMES } from '../../dashboard/filter/kinds.ts';
-import { meaningsOf } from '../../dashboard/filter/meanings.ts';
-import type { Known } from '../../dashboard/filter/suggest.ts';
-import { type Chip, type Filter, rowOf, type Table } from '../../dashboard/filter/table.ts';
+import { addChip, formatChip, formatFilter, parseFilter, parseTerm } from '../../../packages/query/filter/engine.ts';
+import { NUMBERS, TIMES } from '../../../packages/query/filter/kinds.ts';
+import { meaningsOf } from '../../../packages/query/filter/meanings.ts';
+import type { Known } from '../../../packages/query/filter/suggest.ts';
+import { type Chip, type Filter, rowOf, type Table } from '../../../packages/query/filter/table.ts';
 import { UsageError } from './command.ts';
 import { isBare } from './filter-known.ts';
 

@@ -1,13 +1,13 @@
-import { JobferryApiError, type JobferryClient } from '../../client/index.ts';
-import { JobsCount, SuggestPaths } from '../../dashboard/api/operations/suggest.ts';
-import { hasWord, lookUpsFor } from '../../dashboard/filter/look-ups.ts';
-import type { Known } from '../../dashboard/filter/suggest.ts';
-import type { Chip, Table } from '../../dashboard/filter/table.ts';
-import { termsOf } from '../../dashboard/filter/text.ts';
-import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../../dashboard/filter/value-counts.ts';
-import { likelyPaths } from '../../dashboard/filter/values.ts';
-import { textOf } from '../../dashboard/schema/graphql.ts';
-import type { Rights } from '../../dashboard/words/rights.ts';
+import { JobferryApiError, type JobferryClient } from '../../../packages/client/src/index.ts';
+import { hasWord, lookUpsFor } from '../../../packages/query/filter/look-ups.ts';
+import type { Known } from '../../../packages/query/filter/suggest.ts';
+import type { Chip, Table } from '../../../packages/query/filter/table.ts';
+import { termsOf } from '../../../packages/query/filter/text.ts';
+import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../../../packages/query/filter/value-counts.ts';
+import { likelyPaths } from '../../../packages/query/filter/values.ts';
+import { textOf } from '../../../packages/query/schema/graphql.ts';
+import { JobsCount, SuggestPaths } from '../../../packages/query/schema/suggest.ts';
+import type { Rights } from '../../../packages/query/words/rights.ts';
 
 /** Look-ups on the server for words of people in `--filter`, as the box makes them while one types. */
 

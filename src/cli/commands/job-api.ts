@@ -1,4 +1,4 @@
-import type { JobferryClient } from '../../client/index.ts';
+import type { JobferryClient } from '../../../packages/client/src/index.ts';
 import { adviceOn } from '../../domain/outcome.ts';
 import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result, UsageError } from './command.ts';

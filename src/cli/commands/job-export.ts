@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { JobferryApiError, type JobferryClient } from '../../client/index.ts';
-import { mayPass } from '../../client/verbs/poll.ts';
-import type { Format } from '../../dashboard/export/format.ts';
-import { exported, MAX_ROWS, type Ports, type Wanted } from '../../dashboard/export/run.ts';
-import { textOf } from '../../dashboard/schema/graphql.ts';
+import { JobferryApiError, type JobferryClient } from '../../../packages/client/src/index.ts';
+import { mayPass } from '../../../packages/client/src/verbs/poll.ts';
+import type { Format } from '../../../packages/query/export/format.ts';
+import { exported, MAX_ROWS, type Ports, type Wanted } from '../../../packages/query/export/run.ts';
+import { textOf } from '../../../packages/query/schema/graphql.ts';
 import { CommandError, type Result, UsageError } from './command.ts';
 import type { JobQuestion } from './job-filter.ts';
 

@@ -1,4 +1,4 @@
-import { unwrap } from '../../client/index.ts';
+import { unwrap } from '../../../packages/client/src/index.ts';
 import { withApi } from './api.ts';
 import { command, type Result } from './command.ts';
 import { JOB_ARGUMENT, jobId, secondsOf, wholeFromOne } from './values.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobferryClient } from '../../client/index.ts';
-import { mayPass } from '../../client/verbs/poll.ts';
+import type { JobferryClient } from '../../../packages/client/src/index.ts';
+import { mayPass } from '../../../packages/client/src/verbs/poll.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { attemptLine } from '../dev/attempts.ts';
 import { queueByNameOrId, withApi } from './api.ts';

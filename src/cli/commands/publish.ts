@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
-import { JobferryApiError, type JobferryClient, unwrap } from '../../client/index.ts';
+import { JobferryApiError, type JobferryClient, unwrap } from '../../../packages/client/src/index.ts';
 import { adviceOn } from '../../domain/outcome.ts';
 import { ANY, formatPath, type PathStep, parsePath } from '../../domain/payload-path.ts';
 import { withApi, withMeantQueue } from './api.ts';

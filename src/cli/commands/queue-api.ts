@@ -1,4 +1,4 @@
-import { type JobferryClient, type QueueOutcome, unwrap } from '../../client/index.ts';
+import { type JobferryClient, type QueueOutcome, unwrap } from '../../../packages/client/src/index.ts';
 import { TEST_PAYLOAD } from '../../domain/receiver-examination.ts';
 import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';

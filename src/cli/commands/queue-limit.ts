@@ -1,4 +1,4 @@
-import type { QueueLimits } from '../../client/index.ts';
+import type { QueueLimits } from '../../../packages/client/src/index.ts';
 import { withApi } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { QUEUES_ARGUMENT, RECEIVER_OPTION, resultOf } from './many-queues.ts';

@@ -1,5 +1,5 @@
-import { type Breaker, type JobferryClient, unwrap } from '../../client/index.ts';
-import { warningIn } from '../../client/verbs/queues.ts';
+import { type Breaker, type JobferryClient, unwrap } from '../../../packages/client/src/index.ts';
+import { warningIn } from '../../../packages/client/src/verbs/queues.ts';
 import { SETTING_DESCRIPTIONS } from '../../contract/setting-descriptions.ts';
 import { breakerProblem } from '../../domain/breaker.ts';
 import { readDuration } from '../../domain/duration.ts';

@@ -1,4 +1,4 @@
-import { type BulkAction, type JobferryClient, unwrap } from '../../client/index.ts';
+import { type BulkAction, type JobferryClient, unwrap } from '../../../packages/client/src/index.ts';
 import { QUEUE_ARGUMENT, queueByNameOrId, withApi } from './api.ts';
 import { command, UsageError } from './command.ts';
 import { printable } from './output.ts';

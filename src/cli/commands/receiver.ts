@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { verifySignature } from '../../client/webhook/signature.ts';
+import { verifySignature } from '../../../packages/client/src/webhook/signature.ts';
 import { readDuration } from '../../domain/duration.ts';
 import { isId } from '../../domain/id.ts';
 import { createLog } from '../../telemetry/log.ts';

@@ -1,4 +1,4 @@
-import { JobferryApiError } from '../../client/index.ts';
+import { JobferryApiError } from '../../../packages/client/src/index.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import type { Command, Environment, Given, OptionTable, Result } from './command.ts';
 

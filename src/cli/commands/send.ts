@@ -1,5 +1,5 @@
-import { rawJson } from '../../client/index.ts';
-import { type SignedDelivery, signedDelivery } from '../../client/testing/signed-delivery.ts';
+import { rawJson } from '../../../packages/client/src/index.ts';
+import { type SignedDelivery, signedDelivery } from '../../../packages/client/src/testing/signed-delivery.ts';
 import { isId } from '../../domain/id.ts';
 import { secretOf } from '../listen/forward.ts';
 import { apiAddress, withApi } from './api.ts';

@@ -1,4 +1,4 @@
-import type { JobferryClient } from '../../client/index.ts';
+import type { JobferryClient } from '../../../packages/client/src/index.ts';
 import { DATA_DIR as DEV_FOLDER } from '../dev/run.ts';
 import { addressIn, namedFolder, withApi } from './api.ts';
 import { type Command, type Environment, type Given, type OptionTable, type Result, UsageError } from './command.ts';

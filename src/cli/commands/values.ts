@@ -1,4 +1,4 @@
-import { rawJson } from '../../client/index.ts';
+import { rawJson } from '../../../packages/client/src/index.ts';
 import { readDuration } from '../../domain/duration.ts';
 import { isId } from '../../domain/id.ts';
 import { jsonErrorIn } from '../../domain/json-error.ts';

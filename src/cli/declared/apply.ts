@@ -1,5 +1,5 @@
-import type { QueueUpdateInput } from '../../client/models.ts';
-import { differences, type QueueDeclaration } from '../../client/verbs/queues.ts';
+import type { QueueUpdateInput } from '../../../packages/client/src/models.ts';
+import { differences, type QueueDeclaration } from '../../../packages/client/src/verbs/queues.ts';
 
 /** A file that cannot be applied. The message has a line for each mistake, with its place. */
 export class QueuesFileError extends Error {

@@ -1,5 +1,5 @@
 import { isMap, isPair, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
-import type { QueueDeclaration } from '../../client/verbs/queues.ts';
+import type { QueueDeclaration } from '../../../packages/client/src/verbs/queues.ts';
 import { ignoredIn } from '../../contract/ignored.ts';
 import { contract } from '../../contract/index.ts';
 import { signingSecretProblem } from '../../domain/signing-secret.ts';

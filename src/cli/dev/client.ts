@@ -1,4 +1,4 @@
-import { createClient, unwrap } from '../../client/index.ts';
+import { createClient, unwrap } from '../../../packages/client/src/index.ts';
 
 /** The parts of the API that `dev` uses: it is a normal client with the first account's key. */
 export interface DevClient {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { ROOT } from '../../process/root.ts';
 import type { Address } from '../connection/address.ts';
 import { limitLockWaits, openWatcher, untilLocked } from './lock-waits.ts';
 
@@ -19,8 +20,7 @@ export interface MigrationLog {
 
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
 
-/** This relative path holds from `src/db/schema` and from `dist/db/schema`. */
-const FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+const FOLDER = fileURLToPath(new URL('prisma/migrations', ROOT));
 /** Key of the advisory lock that `prisma migrate` takes. */
 const PRISMA_LOCK = 72707369;
 

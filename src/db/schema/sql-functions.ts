@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { ROOT } from '../../process/root.ts';
 import { inTransaction, type Queryable } from './migrations.ts';
 
 /** The SQL functions are files that a start applies when they differ from what the database has (decision 0024). */
@@ -25,8 +26,7 @@ export interface StoredFunctions {
   hash: string;
 }
 
-/** This relative path holds from `src/db/schema` and from `dist/db/schema`. */
-const FOLDER = fileURLToPath(new URL('../../../prisma/functions', import.meta.url));
+const FOLDER = fileURLToPath(new URL('prisma/functions', ROOT));
 
 /** @param folder `prisma/functions`, or a copy of it */
 export function readFunctions(folder: string): FunctionSet {

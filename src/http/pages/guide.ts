@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type Express, type Request, type Response } from 'express';
+import { ROOT } from '../../process/root.ts';
 
 /** The pages load everything from this server, and have neither scripts nor styles in the document. */
 const CONTENT_SECURITY_POLICY =
@@ -27,8 +28,8 @@ function notFound(req: Request, res: Response): void {
     .send(`<!doctype html><title>Not found</title><p>No page. <a href="${req.baseUrl}/">All pages</a>`);
 }
 
-/** Where the build puts it; the same relative path from `src` and from `dist`. */
-const FOLDER = fileURLToPath(new URL('../../../dist/guide', import.meta.url));
+/** Where the build puts it. */
+const FOLDER = fileURLToPath(new URL('dist/guide', ROOT));
 
 /** @returns the folder of the built documents; null if there are none, as in an image */
 export function findGuide(): string | null {

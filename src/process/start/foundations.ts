@@ -1,4 +1,4 @@
-import type { QueueDeclaration } from '../../client/verbs/queues.ts';
+import type { QueueDeclaration } from '../../../packages/client/src/verbs/queues.ts';
 import type { TrustedProxies } from '../../http/index.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Config } from '../config.ts';

@@ -2,9 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { type Dashboard, readDashboard } from '../../http/index.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Config } from '../config.ts';
+import { ROOT } from '../root.ts';
 
-/** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
-const DASHBOARD = fileURLToPath(new URL('../../../dist/dashboard-page', import.meta.url));
+/** Where the build puts the dashboard. */
+const DASHBOARD = fileURLToPath(new URL('dist/dashboard-page', ROOT));
 
 /** Reads the dashboard if it is switched on. It is absent from a checkout that was not built. */
 export function openDashboard({ dashboard, publicUrl }: Config, log: Logger): Dashboard | null {

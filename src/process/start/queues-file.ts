@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { QueueDeclaration } from '../../../packages/client/src/verbs/queues.ts';
 import {
   type Applied,
   applyTo,
@@ -7,7 +8,6 @@ import {
   type QueueStore,
   QueuesFileError,
 } from '../../cli/declared/apply.ts';
-import type { QueueDeclaration } from '../../client/verbs/queues.ts';
 import { listAccounts } from '../../db/operator/accounts.ts';
 import type { Account } from '../../domain/account.ts';
 import { OPERATOR } from '../../domain/audit.ts';

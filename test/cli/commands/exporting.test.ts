@@ -5,7 +5,7 @@ import { openCommands } from '../../support/operator.ts';
 import { openReceiver, type Service, startService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** `job list` with a filter, and as a file. The form of files is in test/dashboard/export.test.ts. */
+/** `job list` with a filter, and as a file. The form of files is in test/query/export.test.ts. */
 
 const PAYLOAD = '{\n "big": 900719925474099312345, "customer": {"id": 42}, "text": "=cmd|x \\u0000"}';
 

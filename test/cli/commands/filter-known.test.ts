@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { createFakeClient } from '../../../packages/client/src/testing/index.ts';
 import { questionOf } from '../../../src/cli/commands/job-filter.ts';
-import { createFakeClient } from '../../../src/client/testing/index.ts';
 
 /** Look-ups for words of people in `--filter`, of which the server refuses some. */
 

@@ -1,0 +1,43 @@
+import { QUEUE_SETTINGS, SETTING_NAMES, type SettingName } from '../../../../src/domain/queue-settings.ts';
+import type { CallOptions } from '../calls.ts';
+import type { Queue } from '../models.ts';
+import { type Ask, ERROR, FIELDS } from './ask.ts';
+
+/** Creates queues over GraphQL: REST takes no secret, no tags and no queue to copy. */
+
+/** Result of `queues.createTagged`. */
+export interface NewQueue {
+  /** The queue. */
+  queue: Queue;
+  /** Signs the deliveries. No later answer contains it. */
+  signingSecret: string;
+  /** Why all deliveries will be refused; null if nothing is known against the address of the webhook. */
+  warning: string | null;
+}
+
+/** One request: if a second one were needed for the queue, its failure would lose the secret. */
+export async function createQueue(
+  ask: Ask,
+  call: string,
+  settings: object,
+  { signal }: CallOptions = {},
+): Promise<NewQueue> {
+  type Created = { signingSecret: string; queue: Queue & { addressWarning: string | null } };
+  const created = await ask.result<Created>(call, CREATE, { input: mapEnums(settings, 'toUpperCase') }, { signal });
+  const { addressWarning: warning, ...queue } = created.queue;
+  return { queue: mapEnums(queue, 'toLowerCase') as Queue, signingSecret: created.signingSecret, warning };
+}
+
+/** GraphQL has the names of enumerations in capitals. */
+export function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'): object {
+  const isEnum = (name: string) =>
+    Object.hasOwn(QUEUE_SETTINGS, name) && QUEUE_SETTINGS[name as SettingName].kind === 'choice';
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, isEnum(name) && typeof value === 'string' ? value[change]() : value]),
+  );
+}
+
+const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
+  ${ERROR} ${FIELDS} ... on CreateQueuePayload { signingSecret queue {
+    id name webhookUrl ${SETTING_NAMES.join(' ')} createdAt addressWarning } } } }`;

@@ -1,5 +1,0 @@
-import { graphql } from '../../schema/graphql.ts';
-
-export const AddressWarning = graphql(`
-  query AddressWarning($webhookUrl: String!) { addressWarning(webhookUrl: $webhookUrl) }
-`);
