@@ -31,7 +31,7 @@ const PROJECTS: Record<string, [kinds: readonly Kind[], options: Options]> = {
   long: [['long'], { ...SHARING, ...group(2) }],
   'long-isolated': [['long-isolated'], group(2)],
 };
-/** `npm run test:unit`: needs neither a database nor a build. */
+/** `npm run test:one -- --mode unit`: needs neither a database nor a build. */
 const UNIT: typeof PROJECTS = { unit: [['unit'], { ...SHARING, ...group(1) }] };
 
 /** The imports of a file decide, which have to be read: once for all projects. */

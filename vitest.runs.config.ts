@@ -2,7 +2,7 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { RunSummary } from './test/support/run-summary.ts';
 import { project } from './vitest.config.ts';
 
-/** Runs that a person starts, one at a time: `npm run chaos` runs the project `chaos`, and so on. */
+/** Runs that a person starts, one at a time: `npm run rig chaos` runs the project `chaos`, and so on. */
 
 type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>['test']>;
 

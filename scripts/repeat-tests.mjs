@@ -2,9 +2,9 @@
 // busy disk, another time zone and another locale. It prints a table of the runs and of what was not green, and fails
 // if a run was not. Each run begins as after `npm ci`: nothing is built.
 //
-//   npm run test:repeat                            5 runs of each kind
-//   npm run test:repeat -- --alone 1 --mixed 2     only these
-//   npm run test:repeat -- --one-core 3 --core 1   on another core, beside a second call for core 0
+//   npm run rig repeat                            5 runs of each kind
+//   npm run rig repeat -- --alone 1 --mixed 2     only these
+//   npm run rig repeat -- --one-core 3 --core 1   on another core, beside a second call for core 0
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// `npm run test:matrix`: runs the tests on every supported Node and PostgreSQL. Options follow `--`:
+// `npm run rig matrix`: runs the tests on every supported Node and PostgreSQL. Options follow `--`:
 //   --node 20,24          only these versions of Node
 //   --postgres embedded   only the embedded server, which is 18; 15,16,17 are given ones
 //   test/db/claim.test.ts ...   only these test files

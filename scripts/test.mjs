@@ -46,7 +46,7 @@ const serverFile = join(folder, 'server');
 const failures = [];
 try {
   await Promise.all(
-    isLong ? [runLong()] : [step('check', 'npm', ['run', '--silent', 'check:main']), runTests('!long*')],
+    isLong ? [runLong()] : [step('check', process.execPath, ['scripts/check.mjs', 'main']), runTests('!long*')],
   );
 } catch (error) {
   failures.push(error.message);
@@ -63,8 +63,8 @@ try {
 /** @param project the projects of vitest.config.ts, as a pattern */
 async function runTests(project, env = {}) {
   const built = await Promise.all([
-    step('build', 'npm', ['run', '--silent', 'build']),
-    step('client', 'npm', ['run', '--silent', 'build:client']),
+    step('build', process.execPath, ['scripts/build.mjs']),
+    step('client', process.execPath, ['scripts/client/build.mjs']),
   ]);
   if (!built.every(Boolean)) return;
   await step('tests', process.execPath, [VITEST, 'run', '--project', project], { TEST_CPU_FILE: serverFile, ...env });
@@ -72,14 +72,14 @@ async function runTests(project, env = {}) {
 
 async function runLong() {
   // The tests in a browser run here, so their types are checked here, too.
-  await step('check', 'npm', ['run', '--silent', 'check:browser']);
+  await step('check', process.execPath, ['scripts/check.mjs', 'browser']);
   // Four times as many cases as in `npm test`, for what is drawn at random.
   await runTests('long*', { FUZZ_CASES: '600', HELD_JOBS: '5000' });
   const simulation = ['test/simulation/even-seeds', 'test/simulation/odd-seeds', 'test/simulation/model'];
   const sequences = { SIM_SEQUENCES: '12000', MODEL_SEQUENCES: '200' };
   await step('simulation', process.execPath, [VITEST, 'run', ...simulation], sequences);
-  await step('fuzz', 'npm', ['run', '--silent', 'test:fuzz', '--', 'test/http'], { FUZZ_CASES: '600' });
-  await step('tools', 'npm', ['run', '--silent', 'test:tools']);
+  await step('fuzz', process.execPath, ['scripts/rig.mjs', 'fuzz', 'test/http'], { FUZZ_CASES: '600' });
+  await step('tools', process.execPath, ['scripts/rig.mjs', 'tools']);
   const few = ['--only', 'whole', '--pairs', '8', '--seconds', '2'];
   await step('pairs', process.execPath, ['rigs/bench/pairs/run.mjs', ...few], {}, PAIRS_ALLOWED);
 }

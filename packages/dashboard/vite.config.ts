@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
 
-/** The server that `npm run dev:dashboard` passes requests to. */
+/** The server that `npx vite packages/dashboard` passes requests to. */
 const SERVER = process.env.JOBFERRY_URL ?? 'http://127.0.0.1:8080';
 /** Development only: sent as a bearer key with every request, which takes the place of signing in. */
 const API_KEY = process.env.JOBFERRY_API_KEY;

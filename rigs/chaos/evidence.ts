@@ -134,7 +134,7 @@ function describe(versions: Versions, parts: Evidence[]): string {
   const seed = parts.map((part) => `${part.seed} (${part.part})`).join(', ');
   return `# Chaos run, ${new Date().toISOString().slice(0, 10)}
 
-Written by \`npm run chaos\`. What the run does and how it is checked: [delivery promise](../delivery-promise.md), \`rigs/chaos/\`.
+Written by \`npm run rig chaos\`. What the run does and how it is checked: [delivery promise](../delivery-promise.md), \`rigs/chaos/\`.
 
 | | |
 |---|---|

@@ -7,7 +7,7 @@ import { crashPostgres, freezeWorker, killApi, killWorker, restartPostgres, soup
 import { thawKeylessWorker } from './key-faults.ts';
 import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
 
-/** Tier 2: the counts of the matrix (docs/invariants.md). Started by `npm run chaos`; each count is a variable. */
+/** Tier 2: the counts of the matrix (docs/invariants.md). Started by `npm run rig chaos`; each count is a variable. */
 
 const COUNTS = {
   workerKills: count('WORKER_KILLS', 200),

@@ -21,7 +21,7 @@ import { silenceAll, silenceOne, stallWorker, suspendWorker } from './silences.t
 
 /**
  * Tier 2 for F-31 to F-50 (docs/invariants.md), but for F-47: silence, failovers, suspensions, wrong clocks, stalls,
- * lost ways. Started by `npm run chaos`, or alone by
+ * lost ways. Started by `npm run rig chaos`, or alone by
  * `npx vitest run --config vitest.runs.config.ts --project chaos silence`; `-t F-34` runs one fault only, and each
  * count is a variable.
  */

@@ -23,10 +23,10 @@ export async function writeTrial({ versions, ...evidence }: TrialEvidence): Prom
   const totals = totalsOf(evidence.phases);
   const text = `# Failovers of a Patroni cluster, ${date}
 
-Written by \`npm run trial:patroni\`. Three servers, \`ttl 20, loop_wait 5,
+Written by \`npm run rig patroni\`. Three servers, \`ttl 20, loop_wait 5,
 retry_timeout 5\`, \`synchronous_mode: true\`, no watchdog, no proxy: two API processes and two workers have all three hosts in
 \`DATABASE_URL\`. A kill ends Patroni and PostgreSQL of the leader at once; a freeze stops both (\`SIGSTOP\`) until another server has been
-the leader for 15 s. The invariants are those of \`npm run chaos\`.
+the leader for 15 s. The invariants are those of \`npm run rig chaos\`.
 
 | | |
 |---|---|

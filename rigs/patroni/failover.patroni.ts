@@ -11,7 +11,7 @@ import { freezeLeader, killLeader, type Outage, switchOver } from './faults.ts';
 import { noticedOf } from './outages.ts';
 import { versionsOf } from './programs.ts';
 
-/** `npm run trial:patroni`: failovers of a real Patroni cluster under load. Each count is a variable. */
+/** `npm run rig patroni`: failovers of a real Patroni cluster under load. Each count is a variable. */
 
 const COUNTS = {
   kills: count('LEADER_KILLS', 10),

@@ -65,8 +65,8 @@ const ALL_PARTS = { queue: true, deadLetter: true, waiting: true, cancelledBy: t
 const HOUR = 3_600_000;
 
 /**
- * The statements that may never read a whole table. `npm run plans` holds them to their bounds with a million jobs, and
- * `test/db/index-use.test.ts` looks for sequential scans in every run of the tests.
+ * The statements that may never read a whole table. `npm run rig plans` holds them to their bounds with a million jobs,
+ * and `test/db/index-use.test.ts` looks for sequential scans in every run of the tests.
  */
 export function indexedCases(seen: () => Seen): Case[] {
   const db = () => seen().db;

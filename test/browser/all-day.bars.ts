@@ -6,7 +6,7 @@ import { type SeededService, seedService } from './seed.ts';
 import { JOBS, seedMillion } from './seed-million.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** `npm run bench:dashboard`: tabs that stay open on a service of the largest size, while jobs come and go. */
+/** `npm run rig dashboard`: tabs that stay open on a service of the largest size, while jobs come and go. */
 
 const MINUTES = Number(process.env.DASHBOARD_MINUTES ?? 30);
 const QUEUES = 1000;

@@ -5,7 +5,7 @@ import { followTo, SCREENS, settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 import { relayStatements, type StatementRelay } from './statement-relay.ts';
 
-/** The costs of a screen for the service, counted. Times are measured by `npm run bench:dashboard`. */
+/** The costs of a screen for the service, counted. Times are measured by `npm run rig dashboard`. */
 
 const MOST_STATEMENTS = 13;
 /** They look for trouble of queues that have no decisive answer in the last hour: it depends on the age of the seed. */

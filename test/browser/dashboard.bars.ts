@@ -6,7 +6,7 @@ import { type SeededService, seedService } from './seed.ts';
 import { JOBS, seedMillion } from './seed-million.ts';
 import type { WatchedPage } from './watched-page.ts';
 
-/** `npm run bench:dashboard`: the times that docs/dashboard.md promises, with a million jobs. For a machine at rest. */
+/** `npm run rig dashboard`: the times that docs/dashboard.md promises, with a million jobs. For a machine at rest. */
 
 const COLD_MS = 1000;
 const FILTER_P95_MS = 500;

@@ -7,7 +7,8 @@ import { SCREENS, settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
 /**
- * `npm run screenshots`: every screen, light and dark, wide and on a phone. A page with a complaint fails here, too.
+ * `npm run rig screenshots`: every screen, light and dark, wide and on a phone. A page with a complaint fails here,
+ * too.
  */
 
 const FOLDER = process.env.SCREENSHOTS_FOLDER ?? join(import.meta.dirname, '../../docs/dashboard');

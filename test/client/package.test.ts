@@ -9,7 +9,7 @@ import { MODULES, packBuilt, ROOT } from '../support/checkout.ts';
 import { TYPED_USE } from './typed-use.ts';
 
 /**
- * `@jobferry/client` as users get it, in an empty project of theirs. `npm run test:packages` tries it in frameworks.
+ * `@jobferry/client` as users get it, in an empty project of theirs. `npm run rig packages` tries it in frameworks.
  */
 
 const run = promisify(execFile);

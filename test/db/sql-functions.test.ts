@@ -46,7 +46,7 @@ describe('the functions of the files', () => {
     const text = await readFile(new URL('../../prisma/functions/versions', import.meta.url), 'utf8');
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(lines.map((line) => Number(line.split(' ')[0]))).toEqual(lines.map((_, index) => index + 1));
-    expect(lines.at(-1), 'run `npm run functions`, which adds a line').toBe(`${own.version} ${own.hash}`);
+    expect(lines.at(-1), 'run `npm run generate`, which adds a line').toBe(`${own.version} ${own.hash}`);
   });
 
   it('are what a database has, and all that it has', async () => {

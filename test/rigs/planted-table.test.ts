@@ -11,7 +11,7 @@ it('has a planted bug for each invariant', async () => {
   expect(idsIn(describePlantedBugs())).toEqual(idsIn(invariants));
 });
 
-// They are planted by `npm run chaos` only, which is too late to learn that the code has changed around them.
+// They are planted by `npm run rig chaos` only, which is too late to learn that the code has changed around them.
 it.each(MUTANTS)('finds where to plant $id: $what', async ({ file, from }) => {
   const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
   expect(source.split(from)).toHaveLength(2);

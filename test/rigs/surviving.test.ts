@@ -14,9 +14,9 @@ import { expectSurvivalAnywhere } from '../../rigs/chaos/survival.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 
 /**
- * Tier 1 (docs/invariants.md): the faults that are soon over, once each, in one run. `npm run chaos` has all of them,
- * in `surviving.chaos.ts` a few times and in the matrix by the hundred. docs/delivery-promise.md names the tests of the
- * other faults.
+ * Tier 1 (docs/invariants.md): the faults that are soon over, once each, in one run. `npm run rig chaos` has all of
+ * them, in `surviving.chaos.ts` a few times and in the matrix by the hundred. docs/delivery-promise.md names the tests
+ * of the other faults.
  */
 
 const once = { times: 1, atOnce: 1 };

@@ -8,7 +8,7 @@ import { report, runSeeds, traceOf } from './run.ts';
  * sequence to the next.
  *
  * Each file of `npm test` runs one half of the seeds, because vitest runs files side by side; `npm run test:long` runs
- * twelve times as many, and `npm run chaos` two hundred times. SIM_SEQUENCES sets the number of both halves, and
+ * twelve times as many, and `npm run rig chaos` two hundred times. SIM_SEQUENCES sets the number of both halves, and
  * SIM_BASE the first seed.
  */
 const SEQUENCES = Number(process.env.SIM_SEQUENCES ?? 1000) / 2;

@@ -28,7 +28,7 @@ export function pack(folder: string, destination: string): Promise<string> {
 }
 
 /**
- * Packs what `npm test` has built, which takes a second instead of twenty. `npm run test:packages` packs a checkout.
+ * Packs what `npm test` has built, which takes a second instead of twenty. `npm run rig packages` packs a checkout.
  * @param folder of the package; what is a link there, such as `dist`, is a file or folder in the package
  */
 export async function packBuilt(folder: string, destination: string): Promise<string> {

@@ -8,7 +8,7 @@ import { Pool } from 'undici';
  * shrinks it and reports its seed.
  */
 
-/** Per route; `npm run test:long` takes 600, `npm run test:fuzz` 10 000. */
+/** Per route; `npm run test:long` takes 600, `npm run rig fuzz` 10 000. */
 export const FUZZ_CASES = Number(process.env.FUZZ_CASES ?? 150);
 /** A count out of 2000 cases, for as many as there are. */
 export const outOf2000 = (count: number) => Math.ceil((count * Math.min(FUZZ_CASES, 2000)) / 2000);

@@ -18,7 +18,7 @@ const quiet = { info: () => undefined, warn: () => undefined };
  * another server, of another version for instance, whose database `jobferry_template` is replaced.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // `npm run test:unit`
+  // `npm run test:one -- --mode unit`
   if (project.vitest.projects.every(({ name }) => name === 'unit')) return async () => undefined;
   if (NO_BROWSER !== null) console.log(`The tests of the dashboard in a browser are skipped: ${NO_BROWSER}.`);
   if (GIVEN_SERVER !== undefined) {

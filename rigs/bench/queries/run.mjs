@@ -1,6 +1,6 @@
 // Everything that docs/queries.md and docs/graphql.md have of a million jobs.
 //
-//   npm run bench:queries [-- jobs]     1000000 by default
+//   npm run rig queries [-- jobs]     1000000 by default
 //
 // First the questions of rigs/plans, which have a database of their own. For the scripts of this folder it starts a
 // PostgreSQL and fills a database with seed.mjs. Prints Markdown, with the commit and the machine, and before each part
@@ -27,7 +27,7 @@ const date = new Date().toISOString().slice(0, 10);
 console.log(`${date}, commit ${commit}, ${cpus().length} cores (${cpu.model}), Node.js ${process.versions.node}`);
 
 begin('questions');
-run({ PLANS_JOBS: jobs }, 'npm', 'run', 'plans', '--', 'rigs/plans/questions.plans.ts');
+run({ PLANS_JOBS: jobs }, 'npm', 'run', 'rig', 'plans', '--', 'rigs/plans/questions.plans.ts');
 
 const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-queries-'));
 const server = await startPostgres(dataDir);

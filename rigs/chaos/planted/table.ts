@@ -28,10 +28,10 @@ export function describePlantedBugs(): string {
 Tests of the tests: for every invariant at least one bug that breaks it, and the check that has to notice it. ${rows.length} bugs for
 ${new Set(rows.map(({ id }) => id)).size} invariants ([their wording](../invariants.md)). A run fails when a bug goes unnoticed.
 
-- **Records of a run**: \`npm run chaos\`, \`rigs/chaos/planted.chaos.ts\`. A real run's records are altered; the checker must
+- **Records of a run**: \`npm run rig chaos\`, \`rigs/chaos/planted.chaos.ts\`. A real run's records are altered; the checker must
   find a violation of this invariant and of no other.
-- **Under a running service**: \`npm run chaos\`, \`rigs/chaos/broken.chaos.ts\`. A function of the database is replaced.
-- **Files**: \`npm run chaos\`, \`rigs/chaos/mutants.chaos.ts\`. The source is changed in a copy of the repository, which
+- **Under a running service**: \`npm run rig chaos\`, \`rigs/chaos/broken.chaos.ts\`. A function of the database is replaced.
+- **Files**: \`npm run rig chaos\`, \`rigs/chaos/mutants.chaos.ts\`. The source is changed in a copy of the repository, which
   is built and tested; the test passes without the bug and must fail with it.
 
 | Invariant | Bug | Planted in | Noticed by |
