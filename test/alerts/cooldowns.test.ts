@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Cooldowns } from '../../src/alerts/cooldowns.ts';
+import { Cooldowns } from '../../src/alerts/index.ts';
 
 it('an account cools down for twenty times as long as its evaluation took, and others not at all', async () => {
   let now = 0;

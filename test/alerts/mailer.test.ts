@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MailPace } from '../../src/alerts/mail-pace.ts';
+import { MailPace } from '../../src/alerts/channels.ts';
 import { Mailer } from '../../src/alerts/mailer.ts';
 import type { MailServer } from '../../src/domain/alert-mail.ts';
 import { openSmtpServer } from '../support/smtp-server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { estimateOffset } from '../../packages/dashboard/base/server-clock.ts';
+import { estimateOffset } from '../../packages/dashboard/base/clock.ts';
 import { isJobId, shortId } from '../../packages/query/words/job-id.ts';
 
 describe('the clock of the server', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Claim, ClaimedJob } from '../../src/db/delivery/claim.ts';
-import { DueBound, WHOLE_LOOK_MS } from '../../src/worker/dispatch/due-bound.ts';
+import { DueBound, WHOLE_LOOK_MS } from '../../src/worker/dispatch/queue-state.ts';
 
 const NOTHING_LEFT = Number.POSITIVE_INFINITY;
 

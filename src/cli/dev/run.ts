@@ -1,23 +1,49 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createAccount, createApiKey } from '../../db/accounts.ts';
 import { clockAheadMs, knownAheadMs } from '../../db/clock-travel.ts';
 import type { Database } from '../../db/connection/database.ts';
+import { createPrisma } from '../../db/connection/prisma.ts';
 import { findCluster, hasListener, removeDataDir } from '../../db/embedded/cluster.ts';
 import { lockFolder } from '../../db/embedded/folder-lock.ts';
 import { isLock } from '../../db/embedded/server-files.ts';
 import { isAlive, isServerOf } from '../../db/embedded/server-process.ts';
 import { listAccounts } from '../../db/operator/accounts.ts';
 import { signingSecretOf } from '../../db/operator/queues.ts';
+import { suspendAccount } from '../../db/operator/suspension.ts';
 import type { Sender } from '../../delivery/send.ts';
+import { OPERATOR } from '../../domain/audit.ts';
 import { localUrl } from '../../domain/listening-address.ts';
 import type { Config } from '../../process/config.ts';
-import { accountsInTurn } from './accounts.ts';
+import { describeApiKey, generateApiKey } from '../../services/accounts/api-key.ts';
 import { forgetAddress, rememberAddress } from './address-file.ts';
 import { type AttemptSeen, attemptLine, watchSender } from './attempts.ts';
 import { createDevClient, type DevClient } from './client.ts';
 import { type ForwardedQueue, TargetPauses } from './pauses.ts';
-import { startEcho } from './receiver.ts';
 import { type Target, targetsOf } from './targets.ts';
+
+const NAME = 'tests';
+
+/** Accounts that follow each other, so that tests find nothing of the tests before them. */
+async function accountsInTurn(db: Database, plan: string) {
+  const [first] = await listAccounts(db, { after: null, limit: 1 });
+  let current = first?.id;
+  const prisma = createPrisma(db);
+  return {
+    /** Creates an account. The one before is suspended, so none of its deliveries begins any more. */
+    async next(): Promise<{ apiKey: string; accountId: string }> {
+      const account = await createAccount(prisma, { name: NAME, plan }, OPERATOR);
+      const apiKey = generateApiKey();
+      const by = { accountId: account.id, actor: OPERATOR };
+      await createApiKey(prisma, by, { ...describeApiKey(apiKey), name: NAME }, null, () => undefined);
+      if (current !== undefined) await suspendAccount(db, OPERATOR, current);
+      current = account.id;
+      return { apiKey, accountId: account.id };
+    },
+  };
+}
 
 /**
  * Folder of the database and the key, in the present folder. It is not that of `serve`,
@@ -282,4 +308,21 @@ export function envLines({ url, apiKey, queues }: ReadyFacts): string[] {
   const [oldest] = [...queues].sort((a, b) => (a.id < b.id ? -1 : 1));
   const plain = oldest === undefined ? [] : [`JOBFERRY_SECRET=${oldest.secret}`];
   return [`JOBFERRY_URL=${url}`, `JOBFERRY_API_KEY=${apiKey}`, ...plain, ...(queues.length > 1 ? named : [])];
+}
+
+/** A receiver that takes every delivery, for a first look without one of your own. */
+async function startEcho(): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((req, res) => {
+    req.resume();
+    req.on('end', () => res.end('received'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }

@@ -4,7 +4,6 @@ import type { Database } from '../connection/database.ts';
 import { hostsOf, receiverOf } from '../queues/receivers.ts';
 import { isKeptLetter } from '../retention/kept.ts';
 import { columnsOf, DEAD_LETTER_ROW, type DeadLetterRow } from '../rows.ts';
-import { deadLetterConditions } from './dead-letter-filter.ts';
 import { letterPayloads } from './letter-payloads.ts';
 
 /** The account of the dead letters, and how old they and their jobs may be. */
@@ -154,4 +153,30 @@ export async function nextOpenLetters(
            (select id from bound) as "walkedTo"`;
   const row = await db.one<{ ids: string[]; walkedTo: string | null }>(text, values);
   return row ?? { ids: [], walkedTo: null };
+}
+
+/**
+ * Returns the conditions of a filter on the dead letter `d` of the surrounding query. Adds their values to `values`,
+ * whose length is the number of the last placeholder. `payload` is not among them: it needs candidates
+ * (`letter-payloads`).
+ */
+function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]): string[] {
+  const conditions: string[] = [];
+  const add = (value: unknown, condition: (placeholder: string) => string) => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  add(filter.ids, (p) => `d.id = any (${p}::text[])`);
+  add(filter.queueIds, (p) => `d.queue_id = any (${p}::text[])`);
+  // Ids grow with time, so a time range is a range of ids, which the index serves.
+  add(filter.dead?.from, (p) => `d.id >= jobferry_first_id(${p}::timestamptz)`);
+  add(filter.dead?.to, (p) => `d.id < jobferry_first_id(${p}::timestamptz + interval '1 ms')`);
+  add(filter.reasons, (p) => `d.reason = any (${p}::text[])`);
+  add(filter.fingerprints, (p) => `d.fingerprint = any (${p}::text[])`);
+  if (filter.replayed !== undefined) conditions.push(`d.replayed_at is ${filter.replayed ? 'not null' : 'null'}`);
+  add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(d.error)) > 0`);
+  add(filter.webhookStatusCodes, (p) => `d.webhook_status_code = any (${p}::integer[])`);
+  add(filter.answers, (p) => `coalesce(d.answer, '') = any (${p}::text[])`);
+  return conditions;
 }

@@ -1,9 +1,9 @@
 import {
   createServer,
-  type IncomingMessage,
+  IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
   STATUS_CODES,
 } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
@@ -13,7 +13,6 @@ import { arrivals } from '../../pacing/arrivals.ts';
 import { counted } from '../guards/counted.ts';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
-import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { OpenConnections } from './open-connections.ts';
 import { giveRequestId } from './request-id.ts';
 import { RunningRequests } from './running-requests.ts';
@@ -275,4 +274,31 @@ function rawAnswer(status: number, message: string): string {
     '',
     body,
   ].join('\r\n');
+}
+
+interface MessageClasses {
+  IncomingMessage: typeof IncomingMessage;
+  ServerResponse: typeof ServerResponse<IncomingMessage>;
+}
+
+/**
+ * Express replaces the prototype of every request and response, which makes V8 discard its optimisations for them:
+ * Express alone then serves a quarter of the requests that Node does. With classes that have the right prototype from
+ * the start, the replacement changes nothing; this was measured to nearly triple the requests of Express alone. Pass
+ * the classes to `createServer`. They behave as Node's own until `giveMessagesTo` connects them to an app.
+ */
+function createMessageClasses(): MessageClasses {
+  return {
+    IncomingMessage: class AppRequest extends IncomingMessage {},
+    ServerResponse: class AppResponse extends ServerResponse {},
+  };
+}
+
+/** Gives the classes the app's request and response methods. */
+function giveMessagesTo(app: Express, classes: MessageClasses): void {
+  const [request, response] = [classes.IncomingMessage.prototype, classes.ServerResponse.prototype];
+  Object.setPrototypeOf(request, app.request);
+  Object.setPrototypeOf(response, app.response);
+  app.request = request as Express['request'];
+  app.response = response as unknown as Express['response'];
 }

@@ -1,17 +1,19 @@
 import * as actions from '../../db/bulk/actions.ts';
 import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../db/bulk/changes.ts';
 import { countCancellable, countPending, countPostponed, countReplayable } from '../../db/bulk/selection.ts';
+import type { Database } from '../../db/connection/database.ts';
 import { isLimitReached } from '../../db/insight/usage.ts';
+import { liveQueues } from '../../db/queues/live.ts';
 import { queueState } from '../../db/queues/queues.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { assertKeepable, MAX_RATE_PER_SECOND, matchesEverything } from '../../domain/bulk.ts';
 import { assertJobFilter, assertPayloadCondition, assertRange } from '../../domain/check-job-filter.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
-import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
+import { type DeadLetterFilter, type JobFilter, NO_QUEUE } from '../../domain/job-filter.ts';
+import { asReceiver, receiverOf } from '../../domain/receiver-host.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
 import { assertDeadLettersExist } from '../dead-letters/exists.ts';
-import { withQueuesOfReceivers } from './queues.ts';
 
 export interface BulkReplayInput {
   /** Null for all live queues of the account. */
@@ -229,4 +231,30 @@ function assertNarrow(isNarrow: boolean, what: string): void {
 
 function invalid(message: string): JobferryError {
   return new JobferryError('invalid_request', message);
+}
+
+interface OfReceivers {
+  queueIds?: readonly string[] | undefined;
+  receivers?: readonly string[] | undefined;
+}
+
+/**
+ * Returns the filter with the live queues that deliver to its receivers now as `queueIds`. A bulk action searches again
+ * for each batch, and by then other queues may deliver there, whose jobs the price did not count. `receivers` stays in
+ * the filter for people; the batches ignore it beside `queueIds` (`filterOf`). It is left out if the filter has queues
+ * of its own, which narrow it further.
+ */
+async function withQueuesOfReceivers<Filter extends OfReceivers>(
+  db: Database,
+  accountId: string,
+  filter: Filter,
+): Promise<Filter> {
+  const { receivers, queueIds: own } = filter;
+  if (receivers === undefined) return filter;
+  const hosts = receivers.map(asReceiver);
+  const ids = (await liveQueues(db, accountId))
+    .filter(({ id, webhookUrl }) => hosts.includes(receiverOf(webhookUrl) ?? '') && (own?.includes(id) ?? true))
+    .map(({ id }) => id);
+  // An empty list stands for a condition that was not filled in.
+  return { ...filter, receivers: own === undefined ? hosts : undefined, queueIds: ids.length > 0 ? ids : [NO_QUEUE] };
 }

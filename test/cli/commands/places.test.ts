@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listOfPlaces } from '../../../src/cli/commands/places.ts';
+import { listOfPlaces } from '../../../src/cli/commands/service.ts';
 
 it('keeps addresses apart from what they are, also if PUBLIC_URL is long', () => {
   const places = { dashboard: '/jobferry/', documentation: '/jobferry/docs', graphql: '/jobferry/graphql' };

@@ -1,3 +1,4 @@
+import { signedReportText } from '../../../../src/domain/report-url.ts';
 import { type AttemptWatch, watchAttempt } from './attempt-signal.ts';
 import { type DeliveredJob, type Delivery, parseEnvelope } from './delivery.ts';
 import { createExtension, DAY_MS, type Extension } from './extend.ts';
@@ -5,10 +6,29 @@ import { createJobCalls, createUrlCalls, type JobCalls } from './job-calls.ts';
 import { type Api, readOptions, type Settings, type WebhookOptions } from './options.ts';
 import { REFUSALS, type RefusalCause } from './refusals.ts';
 import { createReports, NEEDS_API, type Reports, toReason } from './report.ts';
-import { REPORT_URL_HEADERS, verifiedReportUrl } from './report-url.ts';
 import { describeIssues } from './schema.ts';
 import { verifySignature } from './signature.ts';
 import { isBackpressure, isPermanent } from './thrown.ts';
+
+/** The second has the signature of the next secret during a rotation. */
+const REPORT_URL_HEADERS = ['x-jobferry-report-url', 'x-jobferry-report-url-next'] as const;
+
+/**
+ * Returns the report URL of a delivery if Jobferry has signed it for this attempt. The signature of the body covers no
+ * headers, so another address, or that of another job, could have been put in.
+ */
+async function verifiedReportUrl(
+  urls: readonly (string | null)[],
+  { id, attempt }: Pick<DeliveredJob<unknown>, 'id' | 'attempt'>,
+  secrets: readonly string[],
+): Promise<string | null> {
+  for (const url of urls) {
+    const [, unsigned, signature] = /^(https?:\/\/.+)\.([0-9a-f]{64})$/.exec(url ?? '') ?? [];
+    if (unsigned === undefined || unsigned.split('/').at(-1)?.startsWith(`${id}.${attempt}.`) !== true) continue;
+    if (await verifySignature(signedReportText(unsigned), `sha256=${signature}`, secrets)) return url;
+  }
+  return null;
+}
 
 /** Handles a delivery. Its result is ignored unless it is `Backpressure` or `Permanent`. */
 export type HandlerFunction<Payload> = (delivery: Delivery<Payload>) => unknown;

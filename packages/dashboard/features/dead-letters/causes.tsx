@@ -4,6 +4,9 @@ import type { DEAD_LETTERS, DeadChip, DeadFilter } from '../../../query/filter/d
 import { setChip } from '../../../query/filter/engine.ts';
 import type { ChangeEntry } from '../../../query/schema/fragments.ts';
 import { number } from '../../../query/words/format.ts';
+import { request } from '../../api/client.ts';
+import { outcomeOf } from '../../api/outcome.ts';
+import { queryClient } from '../../api/query.ts';
 import { May, useRights } from '../../api/rights.ts';
 import { useWebhookTimeout } from '../../api/server.ts';
 import { serverNow } from '../../base/clock.ts';
@@ -15,11 +18,11 @@ import { useCommands } from '../../parts/page/keys.ts';
 import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../parts/page/walk.ts';
 import { TellMe } from '../../parts/tell-me.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { toast, toastFailure } from '../../parts/toast.tsx';
 import { titleOfDeath } from '../../words/cause.ts';
 import { spanOfDeath } from '../../words/death.ts';
-import { reachOf, setDismissed } from './dismiss.ts';
-import { CAUSE_TAGS, conditionOfCause, newCauses, saidOfCause } from './model/cause.ts';
-import type { CauseRow } from './operations.ts';
+import { CAUSE_TAGS, conditionOfCause, hiddenBy, newCauses, reachBesides, saidOfCause } from './model/cause.ts';
+import { CauseReach, type CauseRow, Dismiss, Restore } from './operations.ts';
 import { deadPath } from './use-dead-filter.ts';
 
 /** A fingerprint may occur in several queues and with several answers; each of them is a row. */
@@ -242,4 +245,43 @@ function Cause({
       </span>
     </li>
   );
+}
+
+/**
+ * Returns what else is hidden if a cause is dismissed in the row of a queue; null if nothing is.
+ */
+async function reachOf({ fingerprint, queue }: { fingerprint: string; queue: { id: string } | null }) {
+  try {
+    const { errorGroups } = await request(CauseReach, { filter: hiddenBy(fingerprint) });
+    return reachBesides(errorGroups[0], queue?.id ?? null);
+  } catch (error) {
+    return `an unknown number of dead letters in other queues: ${(error as Error).message}`;
+  }
+}
+
+/**
+ * "Known, leave it": hides a cause for all people of the account until it occurs again, or shows it again. If other
+ * queues have it, too, the page asks before it.
+ */
+async function setDismissed(
+  { fingerprint }: { fingerprint: string },
+  isDismissed: boolean,
+  isUndo = false,
+): Promise<void> {
+  try {
+    const outcome = isDismissed
+      ? outcomeOf((await request(Dismiss, { fingerprint })).dismissErrorGroup)
+      : outcomeOf((await request(Restore, { fingerprint })).restoreErrorGroup);
+    if (!outcome.ok) throw new Error(outcome.message);
+    const undo = { label: 'Undo', key: 'z', run: () => void setDismissed({ fingerprint }, !isDismissed, true) };
+    toast({
+      text: isDismissed ? 'Dismissed until it occurs again' : 'No longer dismissed',
+      icon: isDismissed ? 'cancelled' : 'undo',
+      ...(!isUndo && { action: undo }),
+    });
+  } catch (error) {
+    toastFailure(`Not ${isDismissed ? 'dismissed' : 'restored'}: ${(error as Error).message}`);
+  }
+  // Dead letters are counted apart, too, for the number of those that the list leaves out.
+  for (const name of ['Causes', 'DeadLetters']) void queryClient.invalidateQueries({ queryKey: [name] });
 }

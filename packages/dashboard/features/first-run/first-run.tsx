@@ -5,11 +5,12 @@ import { Link } from 'wouter-preact';
 import { urlOf } from '../../api/client.ts';
 import { queryClient } from '../../api/query.ts';
 import { askToLeave } from '../../base/leave.ts';
+import { Note } from '../../parts/note.tsx';
 import { type Crumb, Page } from '../../parts/page/page.tsx';
+import { AskBeforeLoss } from '../../parts/shown-once.tsx';
 import { FirstJobPanel, WaitForJob } from './first-job.tsx';
-import { localPort, publishCommand, receiverCommand } from './model/first-run.ts';
+import { localPort, publishCommand, receiverCommand, secretCommand } from './model/first-run.ts';
 import { type NewQueue, QueueForm } from './queue-form.tsx';
-import { Secret } from './secret.tsx';
 import { Term } from './term.tsx';
 import { useFirstJob } from './use-first-job.ts';
 
@@ -173,5 +174,29 @@ function Step({
         {children}
       </div>
     </li>
+  );
+}
+
+/** The signing secret, once. Hidden, it is nowhere in the page any more. */
+function Secret({ secret, isHidden, onHide }: { secret: string; isHidden: boolean; onHide: () => void }) {
+  if (isHidden) {
+    return <p className="small q">The signing secret cannot be shown again. If you lose it, rotate it.</p>;
+  }
+  return (
+    <>
+      <Note
+        signal="warn"
+        icon="key"
+        action={
+          <button type="button" className="btn tiny" onClick={onHide}>
+            Hide it
+          </button>
+        }
+      >
+        <b>The signing secret is shown only this once.</b> Store it where your receiver reads it.
+      </Note>
+      <Term text={secretCommand(secret)} what="Signing secret" isSecret />
+      <AskBeforeLoss what="the signing secret" without="the queue needs a rotation" />
+    </>
   );
 }

@@ -10,8 +10,34 @@ import { signedIn } from '../../base/session.ts';
 import { Mark } from '../../parts/icon.tsx';
 import { Note } from '../../parts/note.tsx';
 import { textOfSignInFailure } from './model/sign-in-failure.ts';
-import { openSession, readSession } from './session-api.ts';
-import { Soundings } from './soundings.tsx';
+
+/** The soundings of a nautical chart: lines of equal depth, with depths in metres. */
+const LINES = Array.from({ length: 7 }, (_, n) => {
+  const y = 78 + n * 52;
+  const path = `M-20 ${y}C173 ${y - 64 + n * 4} 317 ${y + 23 - n * 2} 518 ${y - 9}S806 ${y - 73 + n * 7} 979 ${y - 23}S1267 ${y + 32 - n * 3} 1460 ${y - 41 + n * 4}`;
+  return { path, isDashed: n % 2 === 1, isShore: n === 0 };
+});
+
+/** Shoals above, deep water below. */
+const DEPTHS = Array.from({ length: 14 }, (_, n) => {
+  const row = n % 3;
+  return { x: 90 + n * 97, y: 92 + row * 124 + ((n * 13) % 40), depth: 3 + row * 10 + ((n * 5) % 8) };
+});
+
+function Soundings() {
+  return (
+    <svg className="chartlines" viewBox="0 0 1440 420" preserveAspectRatio="xMidYMax slice" aria-hidden="true">
+      {LINES.map(({ path, isDashed, isShore }) => (
+        <path key={path} d={path} strokeWidth={isShore ? 1.5 : 1} {...(isDashed && { strokeDasharray: '2 6' })} />
+      ))}
+      {DEPTHS.map(({ x, y, depth }) => (
+        <text key={x} x={x} y={y}>
+          {depth}
+        </text>
+      ))}
+    </svg>
+  );
+}
 
 export default function SignIn() {
   const [params] = useSearchParams();
@@ -139,4 +165,46 @@ function KeyField({ isBusy, isPrimary }: { isBusy: boolean; isPrimary: boolean }
 /** Only a path of this page: an address of another site must not be a place to come back to. */
 function pathOf(to: string | null): string {
   return to !== null && /^\/(?![/\\])/.test(to) ? to : '/';
+}
+
+interface Methods {
+  apiKey: boolean;
+  oidc: { name: string } | null;
+}
+
+/** Whether this browser has a session, and how one can sign in. */
+async function readSession(): Promise<{ signedIn: boolean; methods: Methods }> {
+  const response = await fetch(urlOf('session'), {
+    headers: { accept: 'application/json' },
+    credentials: 'same-origin',
+  });
+  if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+  return (await response.json()) as { signedIn: boolean; methods: Methods };
+}
+
+/** Exchanges a key or the token of a one-time link for a session. Returns why that was refused; null if it was not. */
+async function openSession(secret: { apiKey: string } | { link: string }): Promise<string | null> {
+  try {
+    const response = await fetch(urlOf('session'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(secret),
+      credentials: 'same-origin',
+    });
+    if (response.ok) return null;
+    if (response.status === 429) return 'Too many attempts. Wait a minute, and try again.';
+    // The server says which setting is wrong: PUBLIC_URL, or OIDC_ONLY.
+    if (response.status === 403) return `Blocked: ${await reasonOf(response)}.`;
+    if (response.status !== 401) return `The server answered ${response.status}. Try again in a moment.`;
+    return 'link' in secret
+      ? 'This link was used before or has expired. Print a new one on the server, or sign in below.'
+      : 'This key is not valid: it may be mistyped or revoked.';
+  } catch {
+    return 'The server could not be reached.';
+  }
+}
+
+async function reasonOf(response: Response): Promise<string> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+  return error ?? 'the server refused it';
 }

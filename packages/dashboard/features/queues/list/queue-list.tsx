@@ -2,12 +2,19 @@ import { useQuery } from '@tanstack/preact-query';
 import { useRef, useState } from 'preact/compat';
 import { Link, useSearchParams } from 'wouter-preact';
 import { queuePath } from '../../../../query/filter/links.ts';
-import { conditionsInWords, conditionsOf, queueSearchOf, receiverWord } from '../../../../query/filter/queue-search.ts';
+import {
+  conditionsInWords,
+  conditionsOf,
+  queueSearchOf,
+  receiverWord,
+  typedReceiver,
+} from '../../../../query/filter/queue-search.ts';
 import { toSearch } from '../../../../query/filter/search.ts';
-import { SuggestTags } from '../../../../query/schema/suggest.ts';
+import { SearchReceivers, SuggestTags } from '../../../../query/schema/suggest.ts';
 import { lowerFirst, number } from '../../../../query/words/format.ts';
-import { query } from '../../../api/query.ts';
+import { keepOld, query } from '../../../api/query.ts';
 import { May, useMay } from '../../../api/rights.ts';
+import { useSettled } from '../../../base/use-settled.ts';
 import { useTyped } from '../../../base/use-typed.ts';
 import { useUniqueId } from '../../../base/use-unique-id.ts';
 import { ExportButton } from '../../../parts/export/export-button.tsx';
@@ -26,7 +33,6 @@ import { useFavourites } from '../parts/star.tsx';
 import { QueuesBar } from '../several/several-buttons.tsx';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
-import { useHosts } from './use-hosts.ts';
 import { PAGE, useQueues, useTimelines } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
@@ -229,4 +235,11 @@ function Pager({
       </span>
     </nav>
   );
+}
+
+/** Hosts for the one that is being typed after `receiver:`. */
+function useHosts(text: string): string[] {
+  const typed = typedReceiver(useSettled(text));
+  const result = useQuery({ ...query(SearchReceivers, { search: typed ?? '' }), ...keepOld, enabled: typed !== null });
+  return typed === null ? [] : (result.data?.receivers.map(({ host }) => host) ?? []);
 }

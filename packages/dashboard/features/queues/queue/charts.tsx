@@ -1,30 +1,64 @@
-import type { ReactNode } from 'preact/compat';
+import { type ReactNode, useMemo } from 'preact/compat';
 import { Link, useSearchParams } from 'wouter-preact';
-import { attemptsPath } from '../../../../query/filter/links.ts';
+import { attemptsPath, createdIn, jobsOfQueue, jobsPath } from '../../../../query/filter/links.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../../../query/filter/time-bound.ts';
-import { number, took } from '../../../../query/words/format.ts';
+import { count, number, took } from '../../../../query/words/format.ts';
 import { serverNow } from '../../../base/clock.ts';
 import { Chart } from '../../../parts/chart/chart.tsx';
 import type { Span } from '../../../parts/chart/geometry.ts';
 import type { Marks } from '../../../parts/chart/marks.tsx';
 import type { Series } from '../../../parts/chart/plot.tsx';
-import { MissingThen } from '../../../parts/compare-choice.tsx';
+import { AHEAD_MS, MissingThen, useComparison } from '../../../parts/compare-choice.tsx';
 import type { Flow } from '../model/queue-condition.ts';
 import {
   type QueueCharts as Charts,
   chartRate,
   type Ghost,
+  ghostOf,
   newestShown,
   rateUnit,
   sumShown,
   type Values,
 } from '../model/queue-timeline.ts';
-import type { QueueOfPage } from '../operations/queue.ts';
+import { JobsOfSpan, type QueueOfPage, QueueThen } from '../operations/queue.ts';
 import { ChartChoices } from '../parts/chart-choices.tsx';
-import { SpanChip } from './span-chip.tsx';
 import { useMarks } from './use-changes.ts';
-import { useGhost } from './use-comparison.ts';
 import type { useQueue } from './use-queue.ts';
+import '../../../parts/filter/filter-box.css';
+import { useQuery } from '@tanstack/preact-query';
+import { toJobFilter } from '../../../../query/filter/jobs.ts';
+import { useIsPaused } from '../../../api/live/live.ts';
+import { keepOld, query } from '../../../api/query.ts';
+import { useView } from '../../../base/time.ts';
+import { Icon } from '../../../parts/icon.tsx';
+import { spanOf as textOfSpan } from '../model/queue-texts.ts';
+
+/** Counting stops here. */
+const MOST_COUNTED = 10_000;
+
+/** The span that is chosen in the chart, with a link to its jobs. */
+function SpanChip({ name, span, onClear }: { name: string; span: Span; onClear: () => void }) {
+  const view = useView();
+  const filter = jobsOfQueue(name, createdIn(span));
+  const { data } = useQuery({ ...query(JobsOfSpan, { filter: toJobFilter(filter, 0) }), ...keepOld });
+  const text = textOfSpan(span, view);
+  return (
+    <>
+      <span className="chip">
+        <span>
+          <span className="k">time</span> <span className="v">{text}</span>
+        </span>
+        <button type="button" aria-label={`Clear the span of time, ${text}`} onClick={onClear}>
+          <Icon name="x" />
+        </button>
+      </span>
+      <Link href={jobsPath(filter)} className="btn tiny">
+        {data === undefined ? 'Jobs' : `${count(Math.min(data.count.count, MOST_COUNTED), data.count.exact)} jobs`} in
+        this period
+      </Link>
+    </>
+  );
+}
 
 const NOTHING = 'No deliveries finished in this period.';
 
@@ -253,5 +287,35 @@ function Percentiles({
       marks={marks}
       end={end}
     />
+  );
+}
+
+/** The lines of an earlier time for charts of these times; null without one, or before they are read. */
+function useGhost(name: string, { times, bucketMs }: { times: readonly number[]; bucketMs: number }): Ghost | null {
+  const isPaused = useIsPaused();
+  const comparison = useComparison();
+  const from = times[0] ?? serverNow();
+  const shift = comparison?.ms ?? 0;
+  const iso = (at: number) => new Date(at).toISOString();
+  const { data } = useQuery({
+    ...query(
+      QueueThen,
+      () => ({
+        name,
+        bucket: bucketMs / 1000,
+        from: iso(from - shift),
+        to: iso(Math.floor((serverNow() - shift + AHEAD_MS) / bucketMs) * bucketMs),
+      }),
+      { key: { name, bucketMs, shift, range: times.length } },
+    ),
+    enabled: comparison !== null && times.length > 0,
+    staleTime: AHEAD_MS / 2,
+    refetchInterval: isPaused ? false : AHEAD_MS / 2,
+  });
+  const timeline = data?.queue?.timeline;
+  return useMemo(
+    // Without values until they are there: the legends have their height at once.
+    () => (comparison === null ? null : ghostOf(times, timeline ?? [], comparison, bucketMs)),
+    [times, timeline, comparison, bucketMs],
   );
 }

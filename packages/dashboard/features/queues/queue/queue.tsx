@@ -1,7 +1,8 @@
-import { lowerFirst } from '../../../../query/words/format.ts';
+import { lowerFirst, number } from '../../../../query/words/format.ts';
 import './queue.css';
-import { Fragment, lazy, type ReactNode, Suspense, useEffect, useState } from 'preact/compat';
+import { type CSSProperties, Fragment, lazy, type ReactNode, Suspense, useEffect, useState } from 'preact/compat';
 import { Link, useLocation } from 'wouter-preact';
+import type { StateName } from '../../../../query/filter/jobs.ts';
 import { jobsOfQueue, jobsPath, queuePath, queuesPath } from '../../../../query/filter/links.ts';
 import { useWatch } from '../../../api/live/live.ts';
 import { May } from '../../../api/rights.ts';
@@ -18,19 +19,51 @@ import { Phrase } from '../../../parts/time.tsx';
 import { toastFailure } from '../../../parts/toast.tsx';
 import { shortSentence } from '../../../words/job-sentence.ts';
 import { CONDITIONS } from '../model/condition-words.ts';
-import { conditionOf, type Flow } from '../model/queue-condition.ts';
+import { conditionOf, type Flow, type Jobs } from '../model/queue-condition.ts';
 import { leadOfQueue, sentenceOfQueue } from '../model/queue-sentence.ts';
 import type { QueueOfPage } from '../operations/queue.ts';
 import { useSpan } from '../parts/chart-choices.tsx';
+import { DepthBar } from '../parts/depth-bar.tsx';
 import { Star } from '../parts/star.tsx';
-import { ChartFrames } from './chart-frames.tsx';
 import { Facts } from './facts.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
 import { MoreMenu } from './more-menu.tsx';
 import { QueueNotes } from './notes.tsx';
-import { OpenJobs } from './open-jobs.tsx';
 import { TopCauses } from './top-causes.tsx';
 import { useQueue } from './use-queue.ts';
+
+type Depth = NonNullable<QueueOfPage['depth']>;
+
+/** States in the order in which they are drawn, with the token of their colour. */
+const STATES: readonly (readonly [part: keyof Jobs, word: string, state: StateName, colour: string])[] = [
+  ['due', 'due', 'due', '--ink-3'],
+  ['scheduled', 'scheduled', 'scheduled', '--work-strong'],
+  ['retrying', 'retrying', 'retrying', '--warn-mark'],
+  ['held', 'held', 'held', '--hold-mark'],
+  ['processing', 'processing', 'processing', '--run-mark'],
+  ['awaitingAck', 'awaiting ack', 'awaiting-ack', '--ack-mark'],
+];
+
+/** Jobs that have not ended, by state. Each number links to its jobs. */
+function OpenJobs({ name, depth }: { name: string; depth: Depth | null }) {
+  if (depth === null) return null;
+  return (
+    <section className="sec" aria-labelledby="open-jobs">
+      <div className="sec-head">
+        <h2 id="open-jobs">Open jobs</h2>
+        <span className="legend steady">
+          {STATES.map(([part, word, state, colour]) => (
+            <Link key={part} href={jobsPath(jobsOfQueue(name, { word: 'state', value: [state] }))}>
+              <i className="dot" style={{ '--m': `var(${colour})` } as CSSProperties} aria-hidden="true" />
+              {word} <b>{number(depth[part])}</b>
+            </Link>
+          ))}
+        </span>
+      </div>
+      <DepthBar depth={depth} isBig />
+    </section>
+  );
+}
 
 /** Below the first line, which is what people come for. They come with the numbers, or soon after. */
 const loadCharts = () => import('./charts.tsx');
@@ -192,3 +225,32 @@ function QueueHead({
 /** Not by reports that do not come: more slots would fill up like the others. */
 const isBoundBySlots = ({ paused, hold, inFlight, concurrency, depth }: QueueOfPage) =>
   !paused && hold === null && (inFlight ?? 0) >= concurrency && (depth?.awaitingAck ?? 0) < concurrency;
+
+/** Where the charts will stand, as high as they are: the page is not empty there, and nothing moves when they come. */
+function ChartFrames() {
+  return (
+    <div role="status" aria-label="Loading the charts">
+      <section className="sec">
+        <Frame heightRem={11} />
+      </section>
+      <div className="cols small-charts">
+        {[1, 2, 3].map((n) => (
+          <Frame key={n} heightRem={7.5} lines={2} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Frame({ heightRem, lines = 1 }: { heightRem: number; lines?: number }) {
+  return (
+    <div className="chart">
+      <div className="sec-head" style={{ minBlockSize: `${lines * 1.75}rem` }}>
+        <span className="skel" style={{ inlineSize: '10rem' }} />
+      </div>
+      <div className="plot-frame" style={{ '--height': `${heightRem}rem` } as CSSProperties}>
+        <div className="nothing" />
+      </div>
+    </div>
+  );
+}

@@ -19,7 +19,7 @@ import { useCommands } from '../../../parts/page/keys.ts';
 import { Page } from '../../../parts/page/page.tsx';
 import { Failure, Skeleton } from '../../../parts/states.tsx';
 import { toast } from '../../../parts/toast.tsx';
-import { type FieldName, inputOf, review, sentenceOfReview } from '../model/queue-settings.ts';
+import { type Edits, type FieldName, inputOf, review, sentenceOfReview } from '../model/queue-settings.ts';
 import {
   type QueueOfSettings,
   QueueSettings as QueueSettingsQuery,
@@ -28,7 +28,30 @@ import {
 import { ChangesPanel } from './changes-panel.tsx';
 import { Danger } from './danger.tsx';
 import { SettingsForm } from './form.tsx';
-import { useDraft } from './use-draft.ts';
+
+/**
+ * The typed text, by queue. It outlives the page, so that the back button loses nothing; closing the tab forgets it.
+ */
+const drafts = new Map<string, Edits>();
+
+function useDraft(queueId: string) {
+  const [edits, setEdits] = useState<Edits>(drafts.get(queueId) ?? {});
+  const set = (next: Edits) => {
+    if (Object.keys(next).length === 0) drafts.delete(queueId);
+    else drafts.set(queueId, next);
+    setEdits(next);
+  };
+  return {
+    edits,
+    edit: (name: FieldName, text: string) => set({ ...edits, [name]: text }),
+    /** Forgets what was saved. What was typed while it was being saved stays. */
+    saved: (sent: Edits) => {
+      const present = Object.entries(drafts.get(queueId) ?? {}) as [FieldName, string][];
+      set(Object.fromEntries(present.filter(([name, text]) => sent[name] !== text)));
+    },
+    reset: () => set({}),
+  };
+}
 
 const FORM = 'settings-form';
 /** The stream does not tell all settings, nor that the queue is deleted. */
