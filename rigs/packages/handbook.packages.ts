@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +8,7 @@ import { freePort } from '../../src/db/embedded/free-port.ts';
 import { createApi } from '../../test/support/api.ts';
 import { checkOut, ROOT } from '../../test/support/checkout.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
+import { HANDBOOK } from '../../test/support/handbook.ts';
 import { statusOf } from '../../test/support/status.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 
@@ -18,8 +19,7 @@ import { waitFor } from '../../test/support/wait-for.ts';
 
 const run = promisify(execFile);
 const KEY = 'key-of-the-handbook-test';
-const handbook = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
-const blocks = Array.from(handbook.matchAll(/^ *```(sh|sql)\n([\s\S]*?)^ *```$/gm), ([, kind, text = '']) => ({
+const blocks = Array.from(HANDBOOK.matchAll(/^ *```(sh|sql)\n([\s\S]*?)^ *```$/gm), ([, kind, text = '']) => ({
   kind,
   text: text.trim(),
 }));

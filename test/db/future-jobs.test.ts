@@ -14,7 +14,7 @@ async function openWithClock() {
   const fixture = await openFixture();
   const setClock = await takeOverClock(fixture.db, START);
   /** The statements of the handbook. */
-  const release = () => fixture.db.query(blockOf('### A clock was wrong', 'sql'));
+  const release = () => fixture.db.query(blockOf('## A clock was wrong', 'sql'));
   return { ...fixture, setClock, release };
 }
 

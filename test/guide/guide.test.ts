@@ -79,7 +79,7 @@ const TASKS: [question: string, url: RegExp][] = [
   ['run on my laptop', /^receivers\.html#(on-your-machine|deliveries-from-any-jobferry)/],
   ['cron schedule', /^examples\/schedules/],
   ['move from bullmq', /^moving\.html/],
-  ['rotate signing secret', /^operations\.html#rotating-a-signing-secret/],
+  ['rotate signing secret', /^accounts\.html#rotating-a-signing-secret/],
   [
     'webhook 192.168 address refused',
     /^operations\.html#allowed-webhook-addresses|^receivers\.html#when-deliveries-fail/,

@@ -55,7 +55,7 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
   BOOTSTRAP_API_KEY: {
     unset: 'not set: a key is created with the first account',
     meaning:
-      "a key of the first account, which is the [operator's](operations.md#the-operators-account), 16–255 printable characters without spaces",
+      "a key of the first account, which is the [operator's](accounts.md#the-operators-account), 16–255 printable characters without spaces",
   },
   BOOTSTRAP_PLAN: { meaning: 'plan of the first account' },
   ENCRYPTION_KEY: {
@@ -85,7 +85,7 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
   RETENTION_SWEEP_SECONDS: { meaning: 'pause between sweeps of what is past retention' },
   MAX_CLOCK_JUMP_SECONDS: {
     meaning:
-      "how far the database's clock can jump before removal and the end of lifetimes are suspended ([operations](operations.md#what-to-do-when))",
+      "how far the database's clock can jump before removal and the end of lifetimes are suspended ([what to do](troubleshooting.md#what-to-do-when))",
   },
   PLANS: {
     meaning:
@@ -121,7 +121,7 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
   METRICS_MAX_QUEUES: { meaning: 'queues with series of their own, 0–1000; the others are counted together' },
   ALERT_INTERVAL_SECONDS: {
     meaning:
-      'pause between two evaluations of the [alert rules](operations.md#alerts-without-prometheus), 0.1–3600; 0: this process evaluates none',
+      'pause between two evaluations of the [alert rules](alerts.md), 0.1–3600; 0: this process evaluates none',
   },
   SMTP_URL: {
     unset: 'not set: no alert rule can send mails',
