@@ -23,13 +23,12 @@ export function judge({ alone, beside, memory, error }) {
   return faults;
 }
 
-/** Writes the table for people and for programs. */
+/** Writes the table. */
 export async function writeReport(folder, { startedAt, settings, results }) {
   const commit = await promisify(execFile)('git', ['rev-parse', '--short', 'HEAD']).then(({ stdout }) => stdout.trim());
   const date = startedAt.toISOString().slice(0, 10);
   const about = { date, commit, node: process.version, postgresql: settings.server_version, cores: availableParallelism() };
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, `${date}-neighbours.json`), `${JSON.stringify({ ...about, results }, null, 2)}\n`);
   await writeFile(join(folder, `${date}-neighbours.md`), describe(about, results));
 }
 
@@ -42,7 +41,7 @@ function describe({ date, commit, node, postgresql, cores }, results) {
   });
   return `# Neighbours, ${date}
 
-Written by \`node rigs/bench/neighbours/run.mjs\`; a JSON file beside it has all numbers. A quiet account publishes
+Written by \`node rigs/bench/neighbours/run.mjs\`. A quiet account publishes
 40 small jobs per second to a healthy webhook, each delivery on a new connection; milliseconds are from publish to arrival.
 Each row is one service process (API and worker) on a database of its own, first with the quiet account alone, then beside
 an attacker that uses one shared resource to the full. The bound (invariant I-40): p99 at most twice its p99 alone plus
