@@ -3,7 +3,7 @@
 //
 // It does not check types: `npm run check` does, and takes ten times as long.
 import { spawn } from 'node:child_process';
-import { cpSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, hashOf, unlink } from './builds.mjs';
 import { makeDashboard } from './dashboard/build.mjs';
@@ -43,8 +43,10 @@ async function make(folder) {
     makeDashboard(join(dist, 'dashboard-page'), join(ROOT, 'dist/dashboard-page')),
     compiled.then(() => makeGuide(join(dist, 'guide'), join(dist, 'src'))),
   ]);
+  const main = join(dist, 'main.js');
+  writeFileSync(main, MAIN);
   // npm makes it executable when it links the command, which it does once.
-  writeFileSync(join(dist, 'main.js'), MAIN, { mode: 0o755 });
+  chmodSync(main, 0o755);
   for (const name of BESIDE) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
 }
 
