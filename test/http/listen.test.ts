@@ -81,6 +81,25 @@ describe('what never reaches the app', () => {
     expect(api.logged).toEqual([]);
   });
 
+  it.each([
+    ['the whole of it', '', `${LIST}Connection: close\r\n\r\n`],
+    ['the rest of its headers', LIST, 'Connection: close\r\n\r\n'],
+    [
+      'the rest of its body',
+      `${LIST.replace('GET /v1/queues', 'POST /v1/queues/mails/jobs')}Connection: close\r\nContent-Length: 14\r\n\r\n{`,
+      '"payload":{}}',
+    ],
+  ])('H36 is not refused as late when it came while the process stalled: %s', async (_name, begin, rest) => {
+    const api = await testApi({ timeouts: { headers: 50, request: 100, check: 20 } });
+    const { socket, received } = api.raw(begin);
+    await once(socket, 'connect');
+    // The server has the connection and its beginning. After an immediate, timers come before what is read.
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    socket.write(rest);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    expect(await received).toMatch(/^HTTP\/1\.1 20[01] /);
+  });
+
   it('does not take the place of an answer that is being worked on', async () => {
     const working = signal();
     const api = await testApi({

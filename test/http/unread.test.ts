@@ -63,6 +63,23 @@ describe('a client that does not read', () => {
     expect(connection.received).toBeLessThan(16 * MIB);
   });
 
+  it('is not cut off for a time in which the process itself stalled', async () => {
+    const pass = takeOverClock();
+    const checks = (more: number) => {
+      const { calls } = vi.mocked(performance.now).mock;
+      const least = calls.length + more;
+      return waitFor(() => calls.length >= least, { message: 'more checks' });
+    };
+    const connection = await serve(16, { stalled: 2000, check: 5 });
+    connection.socket.pause();
+    await checks(10);
+    pass(5000);
+    await checks(10);
+    connection.socket.resume();
+    await once(connection.socket, 'close');
+    expect(connection.received).toBeGreaterThan(16 * MIB);
+  });
+
   it('is left alone as long as it reads, however slowly', async () => {
     const pass = takeOverClock();
     const connection = await serve(32, { stalled: 2000, check: 5 });

@@ -14,6 +14,7 @@ import { counted } from '../guards/counted.ts';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
 import { OpenConnections } from './open-connections.ts';
+import { Overdue } from './overdue.ts';
 import { giveRequestId } from './request-id.ts';
 import { RunningRequests } from './running-requests.ts';
 import { cutStalledAnswers, type SLOWEST } from './stalled-answers.ts';
@@ -26,6 +27,8 @@ const TIMEOUTS = {
   request: 30_000,
   /** How often Node checks the two above. With its default of 30 s, 10 s could become 40 s. */
   check: 2_000,
+  /** How long after one of them a request may still be found to have arrived (`Overdue`). */
+  late: 500,
   /** Longer than the 60 s of common load balancers: the load balancer must be the side that closes an idle socket. */
   keepAlive: 65_000,
   /** An answer of which the client reads nothing for this long is cut off. */
@@ -101,6 +104,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     requireHostHeader: false,
   });
   const open = new OpenConnections(running, options.connections);
+  const overdue = new Overdue(running);
   server.on('connection', (socket) => {
     arrivals.note();
     open.add(socket);
@@ -112,6 +116,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   };
   server.on('request', (req, res) => {
     begin(req, res);
+    overdue.note(req);
     if (!server.listening) res.shouldKeepAlive = false;
     const hosts = hostLines(req);
     if (hosts > 1) refuse(res, 400, 'the Host header is given twice');
@@ -136,9 +141,12 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     stream.on('error', () => undefined);
     refuseConnection(socket, running, [404, 'not found']);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    refuseConnection(socket as Socket, running, answerOf(error.code)),
-  );
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
+    const refuseIt = () => refuseConnection(socket, running, answerOf(error.code));
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') overdue.add(socket, timeouts.late, refuseIt);
+    else refuseIt();
+  });
 
   if (options.isOpenedLater !== true) await listenOn(server, options);
   return {
