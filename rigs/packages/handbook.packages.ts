@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { createApi } from '../../test/support/api.ts';
-import { checkOut, ROOT } from '../../test/support/checkout.ts';
+import { checkOut } from '../../test/support/checkout.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { HANDBOOK } from '../../test/support/handbook.ts';
 import { statusOf } from '../../test/support/status.ts';

@@ -5,7 +5,8 @@ import type { Chip, Table } from '../../../packages/query/filter/table.ts';
 import { termsOf } from '../../../packages/query/filter/text.ts';
 import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../../../packages/query/filter/value-counts.ts';
 import { likelyPaths } from '../../../packages/query/filter/values.ts';
-import { textOf } from '../../../packages/query/schema/graphql.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 import { JobsCount, SuggestPaths } from '../../../packages/query/schema/suggest.ts';
 import type { Rights } from '../../../packages/query/words/rights.ts';
 
@@ -43,8 +44,7 @@ export async function knownFor(
  * and only help to choose a path: the search itself may be narrow.
  */
 async function countOf(client: JobferryClient, chip: Chip): Promise<Found | undefined> {
-  const counted = client.graphql<{ count: Found }>(textOf(JobsCount), countVariables(chip));
-  return counted.then(
+  return ask(client, JobsCount, countVariables(chip)).then(
     ({ count }) => count,
     (error: unknown) => {
       if (error instanceof JobferryApiError) return undefined;
@@ -53,23 +53,20 @@ async function countOf(client: JobferryClient, chip: Chip): Promise<Found | unde
   );
 }
 
-interface Found {
-  count: number;
-  exact: boolean;
-}
+type Found = ResultOf<typeof JobsCount>['count'];
+
+const QueueNamed = graphql(`query QueueNamed($name: String!) { queue(name: $name) { name } }`);
 
 /**
  * The box searches by a part of the name, to offer others; a command has no use for a queue whose name is not the word.
  */
 async function queuesNamed(client: JobferryClient, name: string): Promise<string[]> {
-  const query = 'query ($name: String!) { queue(name: $name) { name } }';
-  const { queue } = await client.graphql<{ queue: { name: string } | null }>(query, { name });
+  const { queue } = await ask(client, QueueNamed, { name });
   return queue === null ? [] : [queue.name];
 }
 
 /** Paths that begin with the text, else the most frequent ones, as in the box. */
 async function pathsFor(client: JobferryClient, prefix: string): Promise<Known['paths']> {
-  type Data = { payloadPaths: Known['paths'] };
-  const { payloadPaths } = await client.graphql<Data>(textOf(SuggestPaths), { prefix, first: FETCHED_PATHS });
+  const { payloadPaths } = await ask(client, SuggestPaths, { prefix, first: FETCHED_PATHS });
   return payloadPaths.length > 0 || prefix === '' ? payloadPaths : pathsFor(client, '');
 }

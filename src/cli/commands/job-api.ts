@@ -1,4 +1,6 @@
 import type { JobferryClient } from '../../../packages/client/src/index.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, type ResultOf, type VariablesOf } from '../../../packages/query/schema/graphql.ts';
 import { adviceOn } from '../../domain/outcome.ts';
 import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result, UsageError } from './command.ts';
@@ -11,18 +13,35 @@ import { jobId } from './values.ts';
 /** `job list` and `job show` through the API. */
 
 /** The members are those of the database's form, where both have them. */
-interface WireJob {
-  id: string;
-  status: string;
-  queue: { name: string };
-  createdAt: string;
-  scheduledFor: string;
-  attempts: number;
-  maxAttempts: number;
-  lastError: string | null;
-}
+const LISTED_JOB = graphql(`
+  fragment ListedJob on Job {
+    id status queue { name } createdAt scheduledFor attempts: attemptsMade maxAttempts lastError
+  }
+`);
 
-const FIELDS = 'id status queue { name } createdAt scheduledFor attempts: attemptsMade maxAttempts lastError';
+const ListJobs = graphql(
+  `query ListJobs($filter: JobFilter!, $first: Int!, $after: String, $orderBy: JobOrder) {
+    jobs(filter: $filter, first: $first, after: $after, orderBy: $orderBy) {
+      nodes { ...ListedJob } hint pageInfo { endCursor hasNextPage }
+    }
+  }`,
+  [LISTED_JOB],
+);
+
+const ShowJob = graphql(
+  `query ShowJob($id: ID!) {
+    job(id: $id) {
+      ...ListedJob state waiting { message } deferCount idempotencyKey ackDeadline progress { text }
+      deadLetter { id replayedAt lastReplay { id state endedAt } }
+      history: attempts { at attempt status error webhookStatusCode }
+    }
+  }`,
+  [LISTED_JOB],
+);
+
+const JobOfKey = graphql(`query JobOfKey($filter: JobFilter!) { jobs(filter: $filter, first: 1) { nodes { id } } }`);
+
+type WireJob = Omit<ResultOf<typeof LISTED_JOB>, 'status'> & { status: string };
 
 const COLUMNS: readonly Column<WireJob>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -58,7 +77,7 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
   if (given.queue === undefined && given.filter === undefined) throw new UsageError('--queue or --filter is missing');
   const { limit } = pageOf({ limit: given.limit, after: undefined });
   const { variables, understood } = await questionOf(client, given);
-  const orderBy = given.status === 'pending' ? { field: 'SCHEDULED_FOR', direction: 'ASC' } : null;
+  const orderBy = given.status === 'pending' ? ({ field: 'SCHEDULED_FOR', direction: 'ASC' } as const) : null;
   const { jobs, hint } = await jobsOf(client, { ...variables, orderBy }, limit);
   // Jobs of one queue need no column for it.
   const columns = given.queue === undefined ? COLUMNS.toSpliced(1, 0, QUEUE_COLUMN) : COLUMNS;
@@ -72,20 +91,15 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
 /** Returns the jobs; if there are none, also why, as far as that is known. */
 async function jobsOf(
   client: JobferryClient,
-  question: object,
+  question: Pick<VariablesOf<typeof ListJobs>, 'filter' | 'orderBy'>,
   limit: number,
 ): Promise<{ jobs: WireJob[]; hint: string | null }> {
-  const query = `query ($filter: JobFilter!, $first: Int!, $after: String, $orderBy: JobOrder) {
-    jobs(filter: $filter, first: $first, after: $after, orderBy: $orderBy) {
-      nodes { ${FIELDS} } hint pageInfo { endCursor hasNextPage } } }`;
   const jobs: WireJob[] = [];
   let hint: string | null = null;
   let after: string | null = null;
   do {
-    type Page = { nodes: WireJob[]; hint: string | null; pageInfo: { endCursor: string; hasNextPage: boolean } };
-    type Data = { jobs: Page };
     const variables = { ...question, after, first: Math.min(PAGE, limit - jobs.length) };
-    const page: Data = await client.graphql<Data>(query, variables);
+    const page: ResultOf<typeof ListJobs> = await ask(client, ListJobs, variables);
     jobs.push(...page.jobs.nodes.map((job) => ({ ...job, status: job.status.toLowerCase() })));
     hint = page.jobs.hint;
     after = page.jobs.pageInfo.hasNextPage ? page.jobs.pageInfo.endCursor : null;
@@ -93,24 +107,7 @@ async function jobsOf(
   return { jobs, hint };
 }
 
-interface ShownJob extends WireJob {
-  state: string;
-  waiting: { message: string } | null;
-  deferCount: number;
-  idempotencyKey: string | null;
-  ackDeadline: string | null;
-  progress: { text: string | null } | null;
-  deadLetter: {
-    id: string;
-    replayedAt: string | null;
-    lastReplay: { id: string; state: string; endedAt: string | null } | null;
-  } | null;
-  history: { at: string; attempt: number; status: string; error: string | null; webhookStatusCode: number | null }[];
-}
-
-const SHOWN = `${FIELDS} state waiting { message } deferCount idempotencyKey ackDeadline progress { text }
-  deadLetter { id replayedAt lastReplay { id state endedAt } }
-  history: attempts { at attempt status error webhookStatusCode }`;
+type ShownJob = NonNullable<ResultOf<typeof ShowJob>['job']>;
 
 export async function showThroughApi(
   client: JobferryClient,
@@ -118,9 +115,7 @@ export async function showThroughApi(
 ): Promise<Result> {
   const { key, queue } = options as unknown as { key: string | undefined; queue: string | undefined };
   const id = await wantedId(client, argument, key, queue);
-  const { job } = await client.graphql<{ job: ShownJob | null }>(`query ($id: ID!) { job(id: $id) { ${SHOWN} } }`, {
-    id,
-  });
+  const { job } = await ask(client, ShowJob, { id });
   if (job === null) throw new CommandError(`job ${id} does not exist`);
   const text = facts([
     ['id', job.id],
@@ -168,10 +163,7 @@ async function wantedId(
   if (argument !== '') throw new UsageError('give the id of the job or its --key, not both');
   if (queueName === undefined) throw new UsageError('--queue is missing: keys belong to a queue');
   const queue = await queueByNameOrId(client, queueName);
-  const { jobs } = await client.graphql<{ jobs: { nodes: { id: string }[] } }>(
-    'query ($filter: JobFilter!) { jobs(filter: $filter, first: 1) { nodes { id } } }',
-    { filter: { queueIds: [queue.id], idempotencyKey: key } },
-  );
+  const { jobs } = await ask(client, JobOfKey, { filter: { queueIds: [queue.id], idempotencyKey: key } });
   const [found] = jobs.nodes;
   if (found !== undefined) return found.id;
   throw new CommandError(`queue ${printable(queue.name)} has no job with the key ${printable(key)}`);

@@ -3,7 +3,8 @@ import { JobferryApiError, type JobferryClient } from '../../../packages/client/
 import { mayPass } from '../../../packages/client/src/verbs/poll.ts';
 import type { Format } from '../../../packages/query/export/format.ts';
 import { exported, MAX_ROWS, type Ports, type Wanted } from '../../../packages/query/export/run.ts';
-import { textOf } from '../../../packages/query/schema/graphql.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, textOf } from '../../../packages/query/schema/graphql.ts';
 import { CommandError, type Result, UsageError } from './command.ts';
 import type { JobQuestion } from './job-filter.ts';
 
@@ -40,14 +41,20 @@ export async function exportThroughApi(
   return { json: null, text: '', stream: textsOf(pieces, first, { limit: more.limit, withoutRows }), notes };
 }
 
+const JobsHint = graphql(`
+  query JobsHint($filter: JobFilter) { list: jobs(filter: $filter, first: 1) { hint } }
+`);
+const DeadLettersHint = graphql(`
+  query DeadLettersHint($filter: DeadLetterFilter) { list: deadLetters(filter: $filter, first: 1) { hint } }
+`);
+
 /**
  * Returns why nothing matches, as far as that is known. The file is whole without it,
  * so a failure is none of the command.
  */
 async function hintOf(client: JobferryClient, of: JobQuestion['of'], variables: object): Promise<string | null> {
-  const [list, type] = of === 'jobs' ? ['jobs', 'JobFilter'] : ['deadLetters', 'DeadLetterFilter'];
-  const query = `query ($filter: ${type}!) { list: ${list}(filter: $filter, first: 1) { hint } }`;
-  return client.graphql<{ list: { hint: string | null } }>(query, variables).then(
+  const asked = of === 'jobs' ? ask(client, JobsHint, variables) : ask(client, DeadLettersHint, variables);
+  return asked.then(
     ({ list: { hint } }) => hint,
     () => null,
   );

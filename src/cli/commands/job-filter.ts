@@ -5,7 +5,8 @@ import { JOBS, toJobFilter } from '../../../packages/query/filter/jobs.ts';
 import type { Known } from '../../../packages/query/filter/suggest.ts';
 import type { Filter, Table } from '../../../packages/query/filter/table.ts';
 import { termsOf } from '../../../packages/query/filter/text.ts';
-import type { Rights } from '../../../packages/query/words/rights.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql } from '../../../packages/query/schema/graphql.ts';
 import { queueByNameOrId } from './api.ts';
 import { UsageError } from './command.ts';
 import { chipsOf } from './filter-chips.ts';
@@ -59,9 +60,10 @@ export async function questionOf(client: JobferryClient, given: Given): Promise<
   return { of: 'dead-letters', ...questionIn(DEAD_LETTERS, chips), variables: { filter } };
 }
 
+const FilterContext = graphql(`query FilterContext { server { now } me { role mayViewPayloads } }`);
+
 /** The server's time, and what it knows about words of people in the text. */
 async function contextOf(client: JobferryClient, table: Table, text: string): Promise<{ now: number; known: Known }> {
-  type Data = { server: { now: string }; me: Rights };
-  const { server, me } = await client.graphql<Data>('{ server { now } me { role mayViewPayloads } }');
+  const { server, me } = await ask(client, FilterContext, {});
   return { now: Date.parse(server.now), known: await knownFor(client, table, text, me) };
 }

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobferryClient } from '../../../packages/client/src/index.ts';
 import { mayPass } from '../../../packages/client/src/verbs/poll.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, type ResultOf, type VariablesOf } from '../../../packages/query/schema/graphql.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { attemptLine } from '../dev/attempts.ts';
 import { queueByNameOrId, withApi } from './api.ts';
@@ -8,6 +10,13 @@ import { CommandError, command } from './command.ts';
 import { jsonOf } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 import { JOB_ARGUMENT, jobId } from './values.ts';
+
+const DeadLetterOfJob = graphql(`query DeadLetterOfJob($id: ID!) { job(id: $id) { deadLetter { id } } }`);
+const ReplayDeadLetter = graphql(`
+  mutation ReplayDeadLetter($id: ID!) {
+    result: replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } }
+  }
+`);
 
 export const REPLAY = command({
   name: 'job replay',
@@ -18,18 +27,12 @@ export const REPLAY = command({
   run: ({ argument }, environment) => {
     const id = jobId(argument);
     return withApi(environment, async (client) => {
-      const { job } = await client.graphql<{ job: { deadLetter: { id: string } | null } | null }>(
-        'query ($id: ID!) { job(id: $id) { deadLetter { id } } }',
-        { id },
-      );
+      const { job } = await ask(client, DeadLetterOfJob, { id });
       if (job === null) throw new CommandError(`job ${id} does not exist, or its retention has passed`);
       if (job.deadLetter === null) throw new CommandError(`job ${id} has no dead letter`);
-      const replayed = await client.graphql<{ result: { message?: string; job?: { id: string } } }>(
-        'mutation ($id: ID!) { result: replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } } }',
-        { id: job.deadLetter.id },
-      );
-      if (replayed.result.job === undefined) throw new CommandError(replayed.result.message ?? '');
-      const { id: newId } = replayed.result.job;
+      const { result } = await ask(client, ReplayDeadLetter, { id: job.deadLetter.id });
+      if (!('job' in result)) throw new CommandError(result.message);
+      const { id: newId } = result.job;
       return { json: { id: newId, replayOf: id }, text: newId };
     });
   },
@@ -66,7 +69,6 @@ export const RUN = command({
 });
 
 const POLL_MS = 1000;
-const MAX_ROWS = 100;
 
 export const TAIL = command({
   name: 'job tail',
@@ -83,7 +85,7 @@ export const TAIL = command({
     stopOnSignal(Promise.resolve({ stop: async () => stopping.abort() }), createLog({ level: 'error' }));
     await withApi(environment, async (client) => {
       const queueIds = queue === undefined ? {} : { queueIds: [(await queueByNameOrId(client, queue)).id] };
-      const filter = { ...queueIds, ...(failed ? { statuses: ['FAILED', 'NACKED'] } : {}) };
+      const filter = { ...queueIds, ...(failed ? { statuses: ['FAILED' as const, 'NACKED' as const] } : {}) };
       const print = json ? (attempt: WireAttempt) => console.log(jsonOf(attempt)) : printLine;
       await follow(client, filter, print, stopping.signal);
     });
@@ -91,25 +93,19 @@ export const TAIL = command({
   },
 });
 
-interface WireAttempt {
-  at: string;
-  attempt: number;
-  status: string;
-  durationMs: number | null;
-  webhookStatusCode: number | null;
-  error: string | null;
-  responseBody: string | null;
-  job: { id: string; queue: { name: string } } | null;
-}
+const TailAttempts = graphql(`
+  query TailAttempts($filter: AttemptFilter!, $after: String) {
+    attempts(filter: $filter, first: 100, after: $after, orderBy: { field: ENDED_AT, direction: ASC }) {
+      nodes { at attempt status durationMs webhookStatusCode error responseBody job { id queue { name } } }
+      pageInfo { endCursor hasNextPage }
+    }
+  }
+`);
+type Page = ResultOf<typeof TailAttempts>['attempts'];
+type WireAttempt = Page['nodes'][number];
+type Filter = VariablesOf<typeof TailAttempts>['filter'];
 
-const ATTEMPTS = `query ($filter: AttemptFilter!, $after: String) {
-  attempts(filter: $filter, first: ${MAX_ROWS}, after: $after, orderBy: { field: ENDED_AT, direction: ASC }) {
-    nodes { at attempt status durationMs webhookStatusCode error responseBody job { id queue { name } } }
-    pageInfo { endCursor hasNextPage } } }`;
-
-interface Page {
-  attempts: { nodes: WireAttempt[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
-}
+const TailBegins = graphql(`query TailBegins { server { now } }`);
 
 /** An attempt can be seen this much later than others that ended after it: its transaction ended later. */
 const LATE_MS = 3000;
@@ -117,11 +113,11 @@ const LATE_MS = 3000;
 /** Prints each attempt that ends from now on, once. A service that restarts meanwhile is asked again. */
 async function follow(
   client: JobferryClient,
-  filter: object,
+  filter: Filter,
   print: (attempt: WireAttempt) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { server } = await client.graphql<{ server: { now: string } }>('{ server { now } }');
+  const { server } = await ask(client, TailBegins, {});
   const begin = Date.parse(server.now);
   const seen = new Map<string, number>();
   let newest = begin;
@@ -130,9 +126,9 @@ async function follow(
     for (const [key, at] of seen) if (at < from) seen.delete(key);
     let after: string | null = null;
     do {
-      const page: Page['attempts'] | null = await pageOf(
+      const page: Page | null = await pageOf(
         client,
-        { ...filter, at: { from: new Date(from) } },
+        { ...filter, at: { from: new Date(from).toISOString() } },
         after,
         signal,
       );
@@ -149,9 +145,9 @@ async function follow(
 }
 
 /** @returns null if the service cannot answer at the moment */
-async function pageOf(client: JobferryClient, filter: object, after: string | null, signal: AbortSignal) {
+async function pageOf(client: JobferryClient, filter: Filter, after: string | null, signal: AbortSignal) {
   try {
-    return (await client.graphql<Page>(ATTEMPTS, { filter, after }, { signal })).attempts;
+    return (await ask(client, TailAttempts, { filter, after }, { signal })).attempts;
   } catch (error) {
     if (mayPass(error) || signal.aborted) return null;
     throw error;

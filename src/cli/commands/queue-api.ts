@@ -1,4 +1,6 @@
 import { type JobferryClient, type QueueOutcome, unwrap } from '../../../packages/client/src/index.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 import { TEST_PAYLOAD } from '../../domain/receiver-examination.ts';
 import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
@@ -10,20 +12,38 @@ import { examinationText } from './queue-check.ts';
 
 /** Commands about queues through the API. */
 
-interface WireQueue {
-  id: string;
-  name: string;
-  webhookUrl: string;
-  mode: string;
-  concurrency: number;
-  inFlight: number | null;
-  oldestDueSeconds: number | null;
-  pause: { by: string; since: string } | null;
-  hold: { until: string; reason: string | null; byBreaker: boolean } | null;
-}
+const LISTED_QUEUE = graphql(`
+  fragment ListedQueue on Queue {
+    id name webhookUrl mode concurrency inFlight oldestDueSeconds pause { by since } hold { until reason byBreaker }
+  }
+`);
+type WireQueue = ResultOf<typeof LISTED_QUEUE>;
 
-const FIELDS =
-  'id name webhookUrl mode concurrency inFlight oldestDueSeconds pause { by since } hold { until reason byBreaker }';
+const ListQueues = graphql(
+  `query ListQueues($after: String, $search: String) {
+    queues(first: 100, after: $after, search: $search) {
+      nodes { ...ListedQueue } pageInfo { endCursor hasNextPage }
+    }
+  }`,
+  [LISTED_QUEUE],
+);
+
+const TagsOfQueues = graphql(`
+  query TagsOfQueues($after: String) {
+    queues(first: 100, after: $after) { nodes { id tags } pageInfo { endCursor hasNextPage } }
+  }
+`);
+
+const ShowQueue = graphql(
+  `query ShowQueue($id: ID!) {
+    queue(id: $id) {
+      ...ListedQueue tags maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow payloadsEncrypted
+      standardWebhooks signingSecretRotatesAt breaker { failures seconds openedAt failedProbes }
+      health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead }
+    }
+  }`,
+  [LISTED_QUEUE],
+);
 
 const COLUMNS: readonly Column<WireQueue>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -33,21 +53,15 @@ const COLUMNS: readonly Column<WireQueue>[] = [
   { title: 'OLDEST DUE', of: ({ oldestDueSeconds }) => sinceSeconds(oldestDueSeconds) },
 ];
 
-/** GraphQL has pages of 100. */
-const PAGE = 100;
-
 export async function listThroughApi(client: JobferryClient, { options }: Given<OptionTable>): Promise<Result> {
   const given = options as unknown as Record<'limit' | 'after' | 'name', string | undefined>;
   const page = pageOf(given);
-  const query = `query ($after: String, $search: String) { queues(first: ${PAGE}, after: $after, search: $search) {
-    nodes { ${FIELDS} } pageInfo { endCursor hasNextPage } } }`;
   const queues: WireQueue[] = [];
   let cursor: string | null = null;
   let isReached = page.after === null;
   do {
     const variables = { after: cursor, search: given.name ?? null };
-    type Data = { queues: { nodes: WireQueue[]; pageInfo: { endCursor: string; hasNextPage: boolean } } };
-    const read: Data = await client.graphql<Data>(query, variables);
+    const read: ResultOf<typeof ListQueues> = await ask(client, ListQueues, variables);
     for (const queue of read.queues.nodes) {
       if (isReached) queues.push(queue);
       isReached ||= queue.id === page.after;
@@ -61,51 +75,20 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
 
 /** @returns the tags of all queues, by id */
 export async function tagsOfQueues(client: JobferryClient): Promise<Map<string, string[]>> {
-  const query = `query ($after: String) { queues(first: ${PAGE}, after: $after) {
-    nodes { id tags } pageInfo { endCursor hasNextPage } } }`;
-  type Data = {
-    queues: { nodes: { id: string; tags: string[] }[]; pageInfo: { endCursor: string; hasNextPage: boolean } };
-  };
   const tags = new Map<string, string[]>();
   let after: string | null = null;
   do {
-    const { queues }: Data = await client.graphql<Data>(query, { after });
+    const { queues }: ResultOf<typeof TagsOfQueues> = await ask(client, TagsOfQueues, { after });
     for (const queue of queues.nodes) tags.set(queue.id, queue.tags);
     after = queues.pageInfo.hasNextPage ? queues.pageInfo.endCursor : null;
   } while (after !== null);
   return tags;
 }
 
-interface WireDepth {
-  due: number;
-  scheduled: number;
-  retrying: number;
-  held: number;
-  processing: number;
-  awaitingAck: number;
-  dead: number;
-}
-
 export async function showThroughApi(client: JobferryClient, { argument }: Given<OptionTable>): Promise<Result> {
   const { id } = await queueByNameOrId(client, argument);
-  const query = `query ($id: ID!) { queue(id: $id) { ${FIELDS} tags maxAttempts backoffType backoffDelay rateLimitMax rateLimitWindow
-    payloadsEncrypted standardWebhooks signingSecretRotatesAt
-    breaker { failures seconds openedAt failedProbes } health { warnings { message } } depth { due scheduled retrying held processing awaitingAck dead } } }`;
-  type Shown = WireQueue & {
-    tags: string[];
-    maxAttempts: number;
-    backoffType: string;
-    backoffDelay: number;
-    rateLimitMax: number | null;
-    rateLimitWindow: number;
-    payloadsEncrypted: boolean;
-    standardWebhooks: boolean;
-    signingSecretRotatesAt: string | null;
-    breaker: Omit<Parameters<typeof breakerFacts>[0] & object, 'nextProbeAt'> | null;
-    health: { warnings: { message: string }[] } | null;
-    depth: WireDepth | null;
-  };
-  const { queue } = await client.graphql<{ queue: Shown }>(query, { id });
+  const { queue } = await ask(client, ShowQueue, { id });
+  if (queue === null) throw new CommandError(`queue ${printable(argument)} does not exist any more`);
   const { depth, rateLimitMax, breaker } = queue;
   const rotates = at(queue.signingSecretRotatesAt);
   const text = facts([

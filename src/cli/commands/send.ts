@@ -1,5 +1,7 @@
 import { rawJson } from '../../../packages/client/src/index.ts';
 import { type SignedDelivery, signedDelivery } from '../../../packages/client/src/testing/signed-delivery.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 import { isId } from '../../domain/id.ts';
 import { secretOf } from '../listen/forward.ts';
 import { apiAddress, withApi } from './api.ts';
@@ -67,19 +69,13 @@ export const PULL = command({
   },
 });
 
-interface WireJob {
-  payloadText: string;
-  attemptsMade: number;
-  maxAttempts: number;
-  createdAt: string;
-  queue: { name: string };
-}
-
-const JOB = 'query ($id: ID!) { job(id: $id) { payloadText attemptsMade maxAttempts createdAt queue { name } } }';
+const PulledJob = graphql(`
+  query PulledJob($id: ID!) { job(id: $id) { payloadText attemptsMade maxAttempts createdAt queue { name } } }
+`);
+type WireJob = NonNullable<ResultOf<typeof PulledJob>['job']> & { payloadText: string };
 
 async function readJob(environment: Environment, id: string): Promise<{ job: WireJob; own: string }> {
-  type Data = { job: (Omit<WireJob, 'payloadText'> & { payloadText: string | null }) | null };
-  const { job } = await withApi(environment, (client) => client.graphql<Data>(JOB, { id }));
+  const { job } = await withApi(environment, (client) => ask(client, PulledJob, { id }));
   if (job === null) throw new CommandError(`job ${id} does not exist, or its retention has passed`);
   const { payloadText } = job;
   if (payloadText === null) throw new CommandError('the API key may not see payloads, or it cannot be decrypted');

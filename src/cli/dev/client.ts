@@ -1,4 +1,6 @@
 import { createClient, unwrap } from '../../../packages/client/src/index.ts';
+import { ask } from '../../../packages/query/schema/ask.ts';
+import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 
 /** The parts of the API that `dev` uses: it is a normal client with the first account's key. */
 export interface DevClient {
@@ -18,31 +20,47 @@ export interface DevClient {
   resetClock(): Promise<WireClock>;
 }
 
-/** `ClockEvent` of GraphQL. */
-export interface WireEvent {
-  at: string;
-  reason: string;
-  message: string;
-  queue: string;
-  jobId: string;
-}
+const EVENT = graphql(`fragment Event on ClockEvent { at reason message queue jobId }`);
+const CLOCK = graphql(`fragment ClockNow on Clock { now aheadSeconds next { ...Event } }`, [EVENT]);
+export type WireEvent = ResultOf<typeof EVENT>;
+export type WireClock = ResultOf<typeof CLOCK>;
 
-/** `Clock` of GraphQL. */
-export interface WireClock {
-  now: string;
-  aheadSeconds: number;
-  next: WireEvent[];
-}
-
-/** `TravelPayload` of GraphQL. */
-interface WireTravel {
-  isSettled: boolean;
-  passed: WireEvent[];
-  clock: WireClock;
-}
-
-const EVENT = '{ at reason message queue jobId }';
-const CLOCK = `{ now aheadSeconds next ${EVENT} }`;
+const ReadClock = graphql(`query ReadClock { clock { ...ClockNow } }`, [CLOCK]);
+const Travel = graphql(
+  `mutation Travel($input: TravelInput!) {
+    result: travelInTime(input: $input) {
+      ... on TravelPayload { isSettled passed { ...Event } clock { ...ClockNow } }
+      ... on Error { message }
+    }
+  }`,
+  [EVENT, CLOCK],
+);
+type WireTravel = Extract<ResultOf<typeof Travel>['result'], { isSettled: boolean }>;
+const ResetClock = graphql(
+  `mutation ResetClock {
+    result: resetClock { ... on ResetClockPayload { clock { ...ClockNow } } ... on Error { message } }
+  }`,
+  [CLOCK],
+);
+const RunNow = graphql(`
+  mutation RunNow($id: ID!) { result: runNow(id: $id) { __typename ... on Error { message } } }
+`);
+const JobToRetry = graphql(`query JobToRetry($id: ID!) { job(id: $id) { state deadLetter { id } } }`);
+const Replay = graphql(`
+  mutation Replay($id: ID!) {
+    result: replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } }
+  }
+`);
+const NextDue = graphql(`
+  query NextDue {
+    jobs(first: 1, filter: { states: [SCHEDULED, RETRYING, HELD] }, orderBy: { field: SCHEDULED_FOR, direction: ASC }) {
+      nodes { id scheduledFor }
+    }
+  }
+`);
+const IsPaused = graphql(`query IsPaused($id: ID!) { queue(id: $id) { paused } }`);
+const Pause = graphql(`mutation Pause($id: ID!) { pauseQueue(id: $id) { __typename } }`);
+const Resume = graphql(`mutation Resume($id: ID!) { resumeQueue(id: $id) { __typename } }`);
 
 /** Each step of a travel may wait 20 s for a receiver, and there may be many. */
 const TRAVEL_MS = 3_600_000;
@@ -52,12 +70,10 @@ const DEV_SETTINGS = { backoffType: 'exponential', backoffDelay: 1 } as const;
 
 export function createDevClient(url: string, apiKey: string): DevClient {
   const client = createClient({ baseUrl: url, apiKey });
-  const ask = client.graphql;
 
   const runNow = async (id: string): Promise<string> => {
-    const query = 'mutation ($id: ID!) { runNow(id: $id) { __typename ... on Error { message } } }';
-    const { runNow: result } = await ask<{ runNow: { message?: string } }>(query, { id });
-    return result.message ?? `job ${id} is due now`;
+    const { result } = await ask(client, RunNow, { id });
+    return 'message' in result ? result.message : `job ${id} is due now`;
   };
 
   return {
@@ -69,26 +85,15 @@ export function createDevClient(url: string, apiKey: string): DevClient {
     },
 
     async retry(id) {
-      const { job } = await ask<{ job: { state: string; deadLetter: { id: string } | null } | null }>(
-        'query ($id: ID!) { job(id: $id) { state deadLetter { id } } }',
-        { id },
-      );
+      const { job } = await ask(client, JobToRetry, { id });
       if (job === null) return `job ${id} is gone`;
       if (job.deadLetter === null) return runNow(id);
-      const query = `mutation ($id: ID!) {
-        replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } } }`;
-      const { replayDeadLetter: result } = await ask<{ replayDeadLetter: { job?: { id: string }; message?: string } }>(
-        query,
-        { id: job.deadLetter.id },
-      );
-      return result.message ?? `job ${id} was dead and is replayed as ${result.job?.id}`;
+      const { result } = await ask(client, Replay, { id: job.deadLetter.id });
+      return 'message' in result ? result.message : `job ${id} was dead and is replayed as ${result.job.id}`;
     },
 
     async runNext() {
-      const { jobs } = await ask<{ jobs: { nodes: { id: string; scheduledFor: string }[] } }>(
-        `{ jobs(first: 1, filter: { states: [SCHEDULED, RETRYING, HELD] }, orderBy: { field: SCHEDULED_FOR, direction: ASC }) {
-          nodes { id scheduledFor } } }`,
-      );
+      const { jobs } = await ask(client, NextDue, {});
       const [next] = jobs.nodes;
       return next === undefined
         ? 'no job waits for a time'
@@ -96,38 +101,27 @@ export function createDevClient(url: string, apiKey: string): DevClient {
     },
 
     async togglePause(queueIds) {
-      const isPaused = async (id: string) => {
-        const query = 'query ($id: ID!) { queue(id: $id) { pause { __typename } } }';
-        return (await ask<{ queue: { pause: object | null } | null }>(query, { id })).queue?.pause != null;
-      };
+      const isPaused = async (id: string) => (await ask(client, IsPaused, { id })).queue?.paused ?? false;
       const all = (await Promise.all(queueIds.map(isPaused))).every((paused) => paused);
-      const field = all ? 'resumeQueue' : 'pauseQueue';
-      for (const id of queueIds) await ask(`mutation ($id: ID!) { ${field}(id: $id) { __typename } }`, { id });
-      return field === 'pauseQueue' ? 'paused: publishes are accepted, and wait' : 'resumed';
+      for (const id of queueIds) await (all ? ask(client, Resume, { id }) : ask(client, Pause, { id }));
+      return all ? 'resumed' : 'paused: publishes are accepted, and wait';
     },
 
     async clock() {
-      const { clock } = await ask<{ clock: WireClock | null }>(`{ clock ${CLOCK} }`);
+      const { clock } = await ask(client, ReadClock, {});
       if (clock === null) throw new Error('this server is not one for development: its clock cannot be moved');
       return clock;
     },
 
     async travel(input) {
-      const query = `mutation ($input: TravelInput!) { travelInTime(input: $input) {
-        ... on TravelPayload { isSettled passed ${EVENT} clock ${CLOCK} } ... on Error { message } } }`;
-      const { travelInTime: result } = await ask<{ travelInTime: WireTravel & { message?: string } }>(
-        query,
-        { input },
-        { timeoutMs: TRAVEL_MS },
-      );
-      if (result.message !== undefined) throw new Error(result.message);
+      const { result } = await ask(client, Travel, { input }, { timeoutMs: TRAVEL_MS });
+      if ('message' in result) throw new Error(result.message);
       return result;
     },
 
     async resetClock() {
-      const query = `mutation { resetClock { ... on ResetClockPayload { clock ${CLOCK} } ... on Error { message } } }`;
-      const { resetClock: result } = await ask<{ resetClock: { clock: WireClock; message?: string } }>(query);
-      if (result.message !== undefined) throw new Error(result.message);
+      const { result } = await ask(client, ResetClock, {});
+      if ('message' in result) throw new Error(result.message);
       return result.clock;
     },
   };
