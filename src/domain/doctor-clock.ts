@@ -17,7 +17,8 @@ export interface FutureJobs {
 
 /** The findings of `doctor` about jobs that were dated by a clock that was ahead. */
 export function judgeFutureJobs(future: FutureJobs): Finding[] {
-  const fix = 'when the clock is right, correct them: "A clock was wrong" in docs/troubleshooting.md has the statements';
+  const fix =
+    'when the clock is right, correct them: "A clock was wrong" in docs/troubleshooting.md has the statements';
   return futureJobsInWords(future).map((what) => warning('clock', what, fix));
 }
 

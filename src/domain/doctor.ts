@@ -250,7 +250,8 @@ export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[]
   const check = 'disk';
   const size = `the database has ${(databaseBytes / GIB).toFixed(2)} GiB`;
   if (isFull) {
-    const fix = 'free space there, in the order of "The disk fills up" in docs/troubleshooting.md; delete nothing in pg_wal';
+    const fix =
+      'free space there, in the order of "The disk fills up" in docs/troubleshooting.md; delete nothing in pg_wal';
     return [problem(check, `the disk of the database is full, so it takes no writes; ${size}`, fix)];
   }
   if (disk === null) return [ok(check, `${size}; how much space is free can be seen on its server only`)];

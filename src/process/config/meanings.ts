@@ -120,8 +120,7 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
   },
   METRICS_MAX_QUEUES: { meaning: 'queues with series of their own, 0–1000; the others are counted together' },
   ALERT_INTERVAL_SECONDS: {
-    meaning:
-      'pause between two evaluations of the [alert rules](alerts.md), 0.1–3600; 0: this process evaluates none',
+    meaning: 'pause between two evaluations of the [alert rules](alerts.md), 0.1–3600; 0: this process evaluates none',
   },
   SMTP_URL: {
     unset: 'not set: no alert rule can send mails',
