@@ -73,7 +73,7 @@ const lockFile = () => readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8'
 
 /** Starts a program of Node in another container, with a shell that has the program as its arguments. */
 function inContainer(expression: string, { network, shell = 'exec "$@"' }: { network: boolean; shell?: string }) {
-  const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+  const built = new URL('src/db/embedded/server.js', pathToFileURL(builtService())).href;
   const script = `
     import { joinEmbedded, startEmbedded } from ${JSON.stringify(built)};
     const options = { dataDir: process.argv[1], log: { info() {}, warn() {} } };
@@ -133,7 +133,7 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
   });
 
   it.skipIf(process.platform === 'win32')('leaves no server when its process ends at once', async () => {
-    const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+    const built = new URL('src/db/embedded/server.js', pathToFileURL(builtService())).href;
     const script = `
       import { startEmbedded } from ${JSON.stringify(built)};
       await startEmbedded({ dataDir: process.argv[1], log: { info() {}, warn() {} } });
@@ -154,7 +154,7 @@ describe.skipIf(hasGivenServer)('the start of an embedded PostgreSQL', () => {
       spawnSync('mkfifo', [settings]);
       await chown(settings, uid, gid);
       onTestFinished(() => rm(settings, { force: true }));
-      const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+      const built = new URL('src/db/embedded/server.js', pathToFileURL(builtService())).href;
       // The service does so when its start takes longer than 10 s.
       const script = `
         import { startEmbedded } from ${JSON.stringify(built)};

@@ -69,7 +69,7 @@ async function serverPid(): Promise<number> {
 
 /** Another process that starts the server: in a group of its own, like a command in a terminal. */
 async function startInChild(): Promise<{ child: ChildProcess; url: string }> {
-  const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+  const built = new URL('src/db/embedded/server.js', pathToFileURL(builtService())).href;
   const script = `
     import { startEmbedded } from ${JSON.stringify(built)};
     const log = { info() {}, warn() {} };
@@ -192,7 +192,7 @@ describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
     'is stopped by a command that a signal ends, also while it starts',
     async () => {
       for (const isReady of [false, true]) {
-        const built = new URL('db/embedded/server.js', pathToFileURL(builtService())).href;
+        const built = new URL('src/db/embedded/server.js', pathToFileURL(builtService())).href;
         const script = `
         import { joinEmbedded } from ${JSON.stringify(built)};
         const log = { info() {}, warn() {} };
