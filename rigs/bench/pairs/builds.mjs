@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync
 import { basename, join, resolve } from 'node:path';
 import { alone } from '../../../scripts/alone.mjs';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 /** Builds of commits, which stay for the next run: some have packages of their own, and take minutes. */
 const COMMITS = join(ROOT, '.builds/commits');
 const KEPT = 2;

@@ -15,7 +15,7 @@ const [jobs = '1000000'] = process.argv.slice(2);
 // The first brings the statistics up to date.
 const SCRIPTS = ['dashboards', 'search', 'prices'];
 const folder = import.meta.dirname;
-const root = join(folder, '../..');
+const root = join(folder, '../../..');
 
 const run = (env, command, ...args) =>
   execFileSync(command, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'] });
