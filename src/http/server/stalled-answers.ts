@@ -31,11 +31,12 @@ export function cutStalledAnswers(
 ): () => void {
   let seen = new Map<Socket, Unread>();
   let checkedAt = performance.now();
+  /** Time without stalls of the process: in those it sent nothing, whatever its clients read. */
+  let now = 0;
   const checkAll = () => {
-    const now = performance.now();
-    // While the process itself stalled it sent nothing, whatever its clients read.
-    const missedMs = Math.max(0, now - checkedAt - 2 * check);
-    checkedAt = now;
+    const earlier = checkedAt;
+    checkedAt = performance.now();
+    now += Math.min(checkedAt - earlier, 2 * check);
     const present = new Map<Socket, Unread>();
     for (const socket of sockets()) {
       const waiting = socket.writableLength;
@@ -43,9 +44,8 @@ export function cutStalledAnswers(
       const onItsWay = queuedBySystem(socket);
       const before = seen.get(socket);
       const hasMoved = before === undefined || before.waiting !== waiting || before.onItsWay !== onItsWay;
-      const movedAt = hasMoved ? now : before.movedAt + missedMs;
-      const since = before === undefined ? now : before.since + missedMs;
-      const { writtenBefore } = before ?? { writtenBefore: socket.bytesWritten - waiting };
+      const movedAt = hasMoved ? now : before.movedAt;
+      const { since, writtenBefore } = before ?? { since: now, writtenBefore: socket.bytesWritten - waiting };
       // Includes bytes that were written only now, because the earlier ones were read.
       const bytes = socket.bytesWritten - writtenBefore;
       const endsAt = since + slowest.startMs + (bytes / slowest.bytesPerSecond) * 1000;
