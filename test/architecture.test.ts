@@ -85,7 +85,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'process/variables': ['process/config', 'domain'],
   process: ['*'],
   'cli/declared': ['packages/client/src/models', 'packages/client/src/verbs/queues', 'contract', 'domain'],
+  'cli/ask': ['packages/client', 'packages/query/schema'],
   'cli/dev': [
+    'cli/ask',
     'packages/client',
     'packages/query/schema',
     'process/config',

@@ -5,10 +5,10 @@ import type { Chip, Table } from '../../../packages/query/filter/table.ts';
 import { termsOf } from '../../../packages/query/filter/text.ts';
 import { countedFor, countsOf, countVariables, FETCHED_PATHS } from '../../../packages/query/filter/value-counts.ts';
 import { likelyPaths } from '../../../packages/query/filter/values.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 import { JobsCount, SuggestPaths } from '../../../packages/query/schema/suggest.ts';
 import type { Rights } from '../../../packages/query/words/rights.ts';
+import { ask } from '../ask.ts';
 
 /** Look-ups on the server for words of people in `--filter`, as the box makes them while one types. */
 

@@ -1,7 +1,7 @@
 import type { JobferryClient } from '../../../packages/client/src/index.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, type ResultOf, type VariablesOf } from '../../../packages/query/schema/graphql.ts';
 import { adviceOn } from '../../domain/outcome.ts';
+import { ask } from '../ask.ts';
 import { queueByNameOrId } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result, UsageError } from './command.ts';
 import { pageOf } from './database.ts';

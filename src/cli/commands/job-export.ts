@@ -3,8 +3,8 @@ import { JobferryApiError, type JobferryClient } from '../../../packages/client/
 import { mayPass } from '../../../packages/client/src/verbs/poll.ts';
 import type { Format } from '../../../packages/query/export/format.ts';
 import { exported, MAX_ROWS, type Ports, type Wanted } from '../../../packages/query/export/run.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, textOf } from '../../../packages/query/schema/graphql.ts';
+import { ask } from '../ask.ts';
 import { CommandError, type Result, UsageError } from './command.ts';
 import type { JobQuestion } from './job-filter.ts';
 

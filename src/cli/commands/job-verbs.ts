@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobferryClient } from '../../../packages/client/src/index.ts';
 import { mayPass } from '../../../packages/client/src/verbs/poll.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, type ResultOf, type VariablesOf } from '../../../packages/query/schema/graphql.ts';
 import { createLog } from '../../telemetry/log.ts';
+import { ask } from '../ask.ts';
 import { attemptLine } from '../dev/attempts.ts';
 import { queueByNameOrId, withApi } from './api.ts';
 import { CommandError, command } from './command.ts';

@@ -1,7 +1,7 @@
 import { type JobferryClient, type QueueOutcome, unwrap } from '../../../packages/client/src/index.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 import { TEST_PAYLOAD } from '../../domain/receiver-examination.ts';
+import { ask } from '../ask.ts';
 import { queueByNameOrId, queueIn } from './api.ts';
 import { CommandError, type Given, type OptionTable, type Result } from './command.ts';
 import { nextPage, pageOf } from './database.ts';

@@ -1,8 +1,8 @@
 import { rawJson } from '../../../packages/client/src/index.ts';
 import { type SignedDelivery, signedDelivery } from '../../../packages/client/src/testing/signed-delivery.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
 import { isId } from '../../domain/id.ts';
+import { ask } from '../ask.ts';
 import { secretOf } from '../listen/forward.ts';
 import { apiAddress, withApi } from './api.ts';
 import { CommandError, command, type Environment, type Result, UsageError } from './command.ts';

@@ -1,6 +1,6 @@
 import { createClient, unwrap } from '../../../packages/client/src/index.ts';
-import { ask } from '../../../packages/query/schema/ask.ts';
 import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
+import { ask } from '../ask.ts';
 
 /** The parts of the API that `dev` uses: it is a normal client with the first account's key. */
 export interface DevClient {
@@ -59,8 +59,6 @@ const NextDue = graphql(`
   }
 `);
 const IsPaused = graphql(`query IsPaused($id: ID!) { queue(id: $id) { paused } }`);
-const Pause = graphql(`mutation Pause($id: ID!) { pauseQueue(id: $id) { __typename } }`);
-const Resume = graphql(`mutation Resume($id: ID!) { resumeQueue(id: $id) { __typename } }`);
 
 /** Each step of a travel may wait 20 s for a receiver, and there may be many. */
 const TRAVEL_MS = 3_600_000;
@@ -103,7 +101,7 @@ export function createDevClient(url: string, apiKey: string): DevClient {
     async togglePause(queueIds) {
       const isPaused = async (id: string) => (await ask(client, IsPaused, { id })).queue?.paused ?? false;
       const all = (await Promise.all(queueIds.map(isPaused))).every((paused) => paused);
-      for (const id of queueIds) await (all ? ask(client, Resume, { id }) : ask(client, Pause, { id }));
+      await client.queues[all ? 'resumeMany' : 'pauseMany']({ ids: queueIds });
       return all ? 'resumed' : 'paused: publishes are accepted, and wait';
     },
 
