@@ -111,6 +111,28 @@ it('says what each server is when none is a primary, logs it once, and finds it 
   await db.close();
 });
 
+it('names both servers of a failover in which there was no primary for a while', async () => {
+  const { url } = await createTestDatabase();
+  const [first, second] = await Promise.all([relayDatabase(url), relayDatabase(url)]);
+  const [from, to] = [new URL(first.url).host, new URL(second.url).host];
+  const { log, lines } = loggedBy();
+  const hosts = addressOf(withHosts(url, [from, to]), log) as Hosts;
+  await second.relay.cut();
+  await hosts.primary();
+  await first.relay.cut();
+  const message = 'no server of the database URL is a primary';
+  await waitFor(async () => (await hosts.primary().catch(() => null)) === null, { message });
+  await second.relay.heal();
+  await waitFor(() => hosts.primary(), { message: 'the other server' });
+  expect(lines).toEqual([
+    [message, { servers: { [from]: expect.any(String), [to]: expect.any(String) } }],
+    [
+      'another server of the database URL is the primary now',
+      { from, to, timeline: 1, searchedSeconds: expect.any(Number) },
+    ],
+  ]);
+});
+
 it('says so in the readiness while statements hang on a primary that went silent', async () => {
   const { url } = await createTestDatabase();
   const { relay, url: relayed } = await relayDatabase(url);

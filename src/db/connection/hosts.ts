@@ -111,12 +111,13 @@ export class Hosts {
 
   #isFound({ server, primary }: Primary): void {
     const timeline = primary?.timeline;
-    if (this.#problem !== null) {
-      const fields = { server: nameOf(server), timeline, searchedSeconds: secondsSince(this.#problem.since) };
-      this.#log.warn(fields, 'a server of the database URL is a primary again');
-    } else if (this.#last !== null && this.#last !== server) {
-      const fields = { from: nameOf(this.#last), to: nameOf(server), timeline };
+    const searched = this.#problem === null ? {} : { searchedSeconds: secondsSince(this.#problem.since) };
+    if (this.#last !== null && this.#last !== server) {
+      const fields = { from: nameOf(this.#last), to: nameOf(server), timeline, ...searched };
       this.#log.warn(fields, 'another server of the database URL is the primary now');
+    } else if (this.#problem !== null) {
+      const fields = { server: nameOf(server), timeline, ...searched };
+      this.#log.warn(fields, 'a server of the database URL is a primary again');
     }
     this.#problem = null;
     this.#last = server;
