@@ -98,13 +98,14 @@ describe('an account', () => {
   it('has 100 places for subscriptions, those for statistics as well, and gets them back', async () => {
     const { key } = await createAccount(databaseUrl);
     const crowded = createGraphQLClient(near.baseUrl, key);
-    const open = await Promise.all(
-      Array.from({ length: 100 }, async () => {
-        const subscription = crowded.subscribe(STATS);
-        await subscription.next();
-        return subscription;
-      }),
-    );
+    // One that a busy machine refuses has no place.
+    const admitted = async () => {
+      const subscription = crowded.subscribe(STATS);
+      const { errors } = await subscription.next();
+      if (errors !== undefined) subscription.close();
+      return errors === undefined && subscription;
+    };
+    const open = await Promise.all(Array.from({ length: 100 }, () => waitFor(admitted, { message: 'a place' })));
     const refused = (await crowded.subscribe(STATS).next()) as RefusedEvent;
     expect(refused.errors?.[0]).toMatchObject({ extensions: { code: 'UNAVAILABLE' } });
     // Another account does not notice.
