@@ -11,11 +11,6 @@ const MAX_LINES = 350;
 const MAX_SQL_FUNCTION_LINES = 80;
 /** Functions that defaults of columns need, so migrations create them. */
 const IN_MIGRATIONS = ['jobferry_now', 'jobferry_id'];
-/**
- * Running processes need these after their migration and before the functions of its release,
- * where the earlier ones would fail.
- */
-const IN_BETWEEN = ['jobferry_count_attempts'];
 
 /** A feature of the dashboard imports these rooms: no other feature, and nothing of the shell. */
 const BELOW_FEATURES = [
@@ -368,7 +363,7 @@ describe('SQL functions (decision 0024)', () => {
   const functions = sqlFunctions('functions');
 
   it('are in prisma/functions, but for those that tables need', () => {
-    expect(sqlFunctions('migrations').map(({ name }) => name)).toEqual([...IN_MIGRATIONS, ...IN_BETWEEN]);
+    expect(sqlFunctions('migrations').map(({ name }) => name)).toEqual(IN_MIGRATIONS);
     expect(functions.map(({ name }) => name).filter((name) => IN_MIGRATIONS.includes(name))).toEqual([]);
   });
 

@@ -71,17 +71,15 @@ begin
 end
 $$;
 
--- As jobferry_publish_and_claim, for callers that do not know p_since:
--- those that claim nothing, and processes of the last release.
+-- As jobferry_publish_and_claim, for callers that claim nothing.
 create or replace function jobferry_publish(
   p_items json, p_payloads text[], p_keyed boolean, p_limited boolean, p_retention interval, p_lifetime interval,
-  p_queues text[], p_wanted integer[], p_worker integer, p_lease interval,
-  out answers json, out claims json
+  out answers json
 )
 language sql
 as $$
-  select * from jobferry_publish_and_claim(p_items, p_payloads, p_keyed, p_limited, p_retention, p_lifetime, p_queues, p_wanted,
-                                           array[]::timestamptz[], p_worker, p_lease)
+  select answers from jobferry_publish_and_claim(p_items, p_payloads, p_keyed, p_limited, p_retention, p_lifetime, null, null, null,
+                                                 null, null)
 $$;
 
 -- Publishes one item that has no key, as jobferry_publish would: below some hundred publishes a second nearly every

@@ -43,7 +43,6 @@ export const QUEUE_ROW: RowShape<QueueRow> = shapeOf(
     deletedAt: true,
     holdUntil: true,
     holdSince: true,
-    rateWindowStart: true,
     pausedAt: true,
     lifetimeFloor: true,
     nextSigningSecretAt: true,

@@ -129,8 +129,8 @@ export async function endTunnel(
 
 /** The actor that opened a tunnel. */
 export interface TunnelOpener {
-  /** Null for the row of a release before. */
-  type: Actor['type'] | null;
+  type: Actor['type'];
+  /** Null for the operator. */
   id: string | null;
   label: string;
 }

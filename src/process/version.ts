@@ -10,7 +10,7 @@ export const { version: VERSION } = JSON.parse(readFileSync(new URL('package.jso
  * The oldest release whose processes may run on the schema, the SQL functions and the data of this build: the last
  * release, or this one if it is the first, or a change leaves no other choice (decision 0039).
  */
-export const OLDEST_BESIDE = '0.2.0';
+export const OLDEST_BESIDE = '0.3.0';
 
 /** Written by the build. */
 const NOTE = new URL('dist/commit', ROOT);

@@ -129,18 +129,3 @@ it('does not let a process run beside it after the database was moved', async ()
   await client.query('update schema_release set moved_at = jobferry_now()');
   await expect(start().then(({ close }) => close())).rejects.toThrow('this database was moved to another place at ');
 });
-
-it('begins the record of releases that ran with the one that a database from before the record names', async () => {
-  const { url, client } = await open();
-  const runs = async () => (await client.query('select version, began_at from release_run')).rows;
-  // A new database has none: its first process records itself.
-  expect(await runs()).toEqual([]);
-  const { rows } = await client.query(
-    `update schema_release set version = '99.0.0', noted_at = noted_at - interval '1 day' returning noted_at`,
-  );
-  await migrate({ url, log: quiet, release: LATER });
-  const former = [{ version: '99.0.0', began_at: rows[0].noted_at }];
-  expect(await runs()).toEqual(former);
-  await migrate({ url, log: quiet, release: { version: '99.3.0', oldestBeside: '99.1.0' } });
-  expect(await runs()).toEqual(former);
-});

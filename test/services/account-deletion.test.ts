@@ -75,8 +75,8 @@ async function fullAccount() {
      select reverse(queue), account, queue, 'hold', 60, 0, 0, 'http://127.0.0.1:9/', 'slack', 's' ${values}`,
     `alert (account_id, rule_id, queue_id, since, value, cause) select account, reverse(queue), queue, now(), 1, 'c' ${values}`,
     `alert_notification (account_id, rule_id, content) select account, reverse(queue), '{}' ${values}`,
-    `tunnel (id, account_id, queue_id, opened_by, forced, opened_at, expires_at)
-     select md5(account), account, queue, 'x', false, now(), now() + interval '20 s' ${values}`,
+    `tunnel (id, account_id, queue_id, opened_by, opened_by_type, forced, opened_at, expires_at)
+     select md5(account), account, queue, 'x', 'operator', false, now(), now() + interval '20 s' ${values}`,
     `sign_in_link (hash, account_id, expires_at) select md5(account) || md5(account), account, now() ${values}`,
   ]) {
     await op.db.query(`insert into ${text}`);

@@ -107,10 +107,8 @@ describe('startReplay', () => {
       processed: 0,
       requested_by: 'jf_abc…wxyz',
     });
-    const wakeUp = await op.db.query('select task_identifier from graphile_worker.jobs where key = $1', [
-      `bulk2:${id}`,
-    ]);
-    expect(wakeUp).toEqual([{ task_identifier: 'bulk2' }]);
+    const wakeUp = await op.db.query('select task_identifier from graphile_worker.jobs where key = $1', [`bulk:${id}`]);
+    expect(wakeUp).toEqual([{ task_identifier: 'bulk' }]);
     const [, entry] = await op.auditOf(queue.id);
     expect(entry).toMatchObject({
       action: 'dead_letters.replay',

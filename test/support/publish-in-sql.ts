@@ -2,7 +2,7 @@
 export function publishInSql(queueId: string, count: number): string {
   return `jobferry_publish((select json_agg(json_build_object(
       'accountId', account_id, 'queue', name, 'delayMs', 0))
-    from queue, generate_series(1, ${count}) where id = '${queueId}'), array_fill('{}'::text, array[${count}]), true, true, '3 d', '1 d', null, null, null, null)`;
+    from queue, generate_series(1, ${count}) where id = '${queueId}'), array_fill('{}'::text, array[${count}]), true, true, '3 d', '1 d')`;
 }
 
 /** Publishes so many jobs of which no worker is notified. In the same commit every wake-up is lost. */

@@ -9,7 +9,7 @@ import { patient } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const nothing = async () => undefined;
-const NO_TASKS = { deliver: nothing, timeout: nothing, retention: nothing, bulk: nothing, bulk2: nothing };
+const NO_TASKS = { deliver: nothing, timeout: nothing, retention: nothing, bulk: nothing };
 const MINUTE_MS = 60_000;
 
 /** A logger that passes everything to the test, and throws where graphile-worker does not expect it. */

@@ -11,11 +11,9 @@ import type { Database, Statement } from '../connection/database.ts';
  * them that comes after a release, and give the task another name. Processes of the last release then leave such
  * actions alone: they would ignore a member that they do not know, and change more jobs than the dry run has counted.
  */
-const BULK_REVISION = 2;
+const BULK_REVISION = 1;
 /** Task of the wake-ups of actions. Processes with an earlier revision have no such task. */
-export const BULK_TASK = 'bulk2';
-/** The task of actions that a process of the last release has started. */
-export const FORMER_BULK_TASK = 'bulk';
+export const BULK_TASK = 'bulk';
 type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue' | 'run_jobs_now';
 
 export interface NewBulkAction {

@@ -127,7 +127,7 @@ const PUBLISH_AUDITED: Statement = {
   name: 'publish-audited',
   text: `
     with published as materialized (
-      select answers from jobferry_publish($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms', null, null, null, null)
+      select answers from jobferry_publish($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms')
     ), created as materialized (
       select one.queue_id, count(*) as jobs, array_agg(one.id order by one.n) as ids
         from published, rows from (json_array_elements_text(answers -> 'ids'),

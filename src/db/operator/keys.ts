@@ -8,7 +8,7 @@ export interface KeySummary {
   prefix: string;
   lastFour: string;
   createdAt: Date;
-  /** Actor that made it; null for keys from before this was stored. */
+  /** Actor that made it; null if it is not known. */
   createdBy: string | null;
   lastUsedAt: Date | null;
   revokedAt: Date | null;

@@ -13,7 +13,7 @@ import { type Address, createClient } from '../connection/address.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../connection/keep-alive.ts';
 import { assertGranted } from './grants.ts';
 import { applyMigrations, finishedMigrations, type MigrationLog, ownMigrations, type Queryable } from './migrations.ts';
-import { beginRuns, formerRelease, noteRelease, OWN_RELEASE, refuseWhileOlderRun, storedRelease } from './release.ts';
+import { noteRelease, OWN_RELEASE, refuseWhileOlderRun, storedRelease } from './release.ts';
 import {
   applyFunctions,
   ownFunctions,
@@ -91,12 +91,10 @@ async function bringUp(
 ): Promise<string[]> {
   if (!isBehind(before, release)) return [];
   if (before.isBegun) await refuseWhileOlderRun(client, release);
-  const former = before.isBegun ? await formerRelease(client) : null;
   const note = () => noteRelease(client, release, before.release);
   const applied = await applyMigrations(client, { url, log, inEach: note });
   if (!hasOwn(before.functions)) await replaceFunctions(client, before.functions, log, note);
   await note();
-  if (former !== null) await beginRuns(client, former);
   return applied;
 }
 

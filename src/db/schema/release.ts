@@ -43,26 +43,6 @@ export async function noteRelease(client: pg.Client, release: Release, before: R
   );
 }
 
-/** The release that the database names, and since when. */
-interface FormerRelease {
-  version: string;
-  notedAt: Date;
-}
-
-/** To be read before `noteRelease` replaces it. The first migration has to be there. */
-export async function formerRelease(client: pg.Client): Promise<FormerRelease | null> {
-  const { rows } = await client.query<FormerRelease>('select version, noted_at as "notedAt" from schema_release');
-  return rows[0] ?? null;
-}
-
-/** Begins the record of releases that ran with the one before the table was there. All migrations have to be there. */
-export async function beginRuns(client: pg.Client, { version, notedAt }: FormerRelease): Promise<void> {
-  await client.query(
-    `insert into release_run (version, began_at) select $1, $2 where not exists (select from release_run)`,
-    [version, notedAt],
-  );
-}
-
 /** @throws Error while processes run that may not run beside this release. The first migration has to be there. */
 export async function refuseWhileOlderRun(database: Queryable, release: Release): Promise<void> {
   const { rows } = await database.query<RunningProcess>(RUNNING);

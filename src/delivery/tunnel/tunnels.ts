@@ -143,8 +143,7 @@ export class Tunnels {
     const own = this.#own.get(tunnelId);
     const opener = own?.accountId === accountId ? own.openedBy : await this.#openerElsewhere(accountId, tunnelId);
     if (opener === null) return;
-    // A process of the release before keeps the label only.
-    if (opener.type !== null && !isSameActor({ ...opener, type: opener.type }, actor))
+    if (!isSameActor(opener, actor))
       throw new JobferryError('forbidden', `only the client that opened the tunnel may answer: ${opener.label}`);
     if (this.#take(accountId, tunnelId, answers)) return;
     await notify(this.#options.db, CHANNEL, encodeAnswers(accountId, tunnelId, answers));

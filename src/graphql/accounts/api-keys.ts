@@ -17,7 +17,7 @@ export const ApiKey = builder.prismaObject('ApiKey', {
     createdBy: t.exposeString('createdBy', {
       nullable: true,
       description:
-        'Actor that created the key: an API key by its name and its first and last characters, a member by the e-mail address, or `operator`. Null for keys from before this was stored.',
+        'Actor that created the key: an API key by its name and its first and last characters, a member by the e-mail address, or `operator`. Null if it is not known.',
     }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',

@@ -1,5 +1,5 @@
 import type { JobHelpers } from 'graphile-worker';
-import { BULK_TASK, FORMER_BULK_TASK } from '../../db/bulk/actions.ts';
+import { BULK_TASK } from '../../db/bulk/actions.ts';
 import type { BulkActions } from '../bulk/actions.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 
@@ -10,9 +10,7 @@ import type { Maintenance } from '../maintenance/maintenance.ts';
 type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
 
 /** By the kinds of wake-ups, as the SQL functions and the schedule (`sweepSchedule`) write them. */
-export type Tasks = Readonly<
-  Record<'deliver' | 'timeout' | 'retention' | typeof BULK_TASK | typeof FORMER_BULK_TASK, Task>
->;
+export type Tasks = Readonly<Record<'deliver' | 'timeout' | 'retention' | typeof BULK_TASK, Task>>;
 
 export function createTasks(parts: {
   wake: (queueId: string) => void;
@@ -42,7 +40,6 @@ export function createTasks(parts: {
     retention: async () => maintenance.sweep(),
 
     [BULK_TASK]: bulk,
-    [FORMER_BULK_TASK]: bulk,
   };
 }
 

@@ -41,7 +41,17 @@ create table schema_release (
   version       text not null,
   oldest_beside text not null,
   noted_at      timestamptz(3) not null default jobferry_now(),
+  -- When `backup --final` has moved the database to another place: no process serves from it any more. Null until then.
+  moved_at      timestamptz(3),
   constraint schema_release_has_one_row check (is_only_row)
+);
+
+-- Which release of Jobferry began to run, and when: the newest hundred (docs/decisions/0054). It belongs to the database, and to no
+-- account. A heartbeat writes it, so a release without a migration, and one that is taken back to, are there as well.
+create table release_run (
+  began_at timestamptz(3) not null default jobferry_now(),
+  version  text not null,
+  primary key (began_at, version)
 );
 
 -- Tables ----------------------------------------------------------------------------------------
@@ -81,6 +91,8 @@ create table api_key (
   queues       text[] not null default '{}',
   -- When the key stops being valid; null for never.
   expires_at   timestamptz(3),
+  -- Actor that made the key, as in the audit log, which keeps its entries for a year only. Null if it is not known.
+  created_by   text,
   constraint api_key_scopes_values check (scopes <@ array['publish', 'read', 'report', 'manage', 'admin']),
   constraint api_key_limits_have_scopes
     check (cardinality(scopes) > 0 or (cardinality(queues) = 0 and expires_at is null)),
@@ -114,8 +126,6 @@ create table queue (
   deleted_at         timestamptz(3),
   hold_until         timestamptz(3),
   probe_job_id       text collate "C",
-  rate_window_start  timestamptz(3),
-  rate_window_used   integer not null default 0,
   hold_job_id        text collate "C",
   hold_reason        text,
   paused_at          timestamptz(3),
@@ -130,6 +140,27 @@ create table queue (
   -- replaces a secret whose time has come, and writes neither.
   signing_secret_since   timestamptz(3),
   former_secret_since    timestamptz(3),
+  -- Whether deliveries also have the headers of Standard Webhooks (docs/decisions/0050). The claim does not read it: each worker
+  -- process polls the ids of such queues.
+  standard_webhooks      boolean not null default false,
+  -- A tunnel to a queue for production has to be forced.
+  production             boolean not null default false,
+  -- The breaker (docs/decisions/0053): what opens it (null: never by this), and its state. jobferry_settle_holds writes the state
+  -- under the lock of the row.
+  breaker_failures       integer,
+  breaker_seconds        integer,
+  -- Answers in a row that have failed, and the time of the first of them.
+  breaker_failed         integer not null default 0,
+  breaker_failed_since   timestamptz(3),
+  -- Set while it is open. The next probe is due at breaker_until, unless a receiver asked for a longer hold.
+  breaker_opened_at      timestamptz(3),
+  breaker_until          timestamptz(3),
+  -- Probes that failed since it opened. They and the time of the end count for an opening soon after.
+  breaker_probes         integer not null default 0,
+  breaker_closed_at      timestamptz(3),
+  -- Words by which people and programs group queues. An account has at most a thousand queues, so the index by account is enough.
+  -- The column is the last, so the claims of a queue, which update its row, log nothing of it.
+  tags                   text[] not null default '{}',
   constraint queue_name_form check (name ~ '^[a-z0-9_-]{1,64}$'),
   constraint queue_max_attempts_bounds check (max_attempts between 1 and 25),
   constraint queue_max_defers_bounds check (max_defers between 0 and 1000),
@@ -144,14 +175,69 @@ create table queue (
   constraint queue_pause_has_actor check ((paused_at is null) = (paused_by is null)),
   constraint queue_next_secret_has_time check ((next_signing_secret is null) = (next_signing_secret_at is null)),
   constraint queue_probe_only_while_held check (probe_job_id is null or hold_until is not null),
+  constraint queue_breaker_failures_bounds check (breaker_failures between 2 and 1000),
+  constraint queue_breaker_seconds_bounds check (breaker_seconds between 1 and 3600),
+  constraint queue_tags_bounds check (cardinality(tags) <= 10),
   constraint queue_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
-) with (fillfactor = 70); -- claims update rate window and probe in place
+) with (fillfactor = 70); -- claims update the probe in place
 create index queue_account_id_id_idx on queue (account_id, id);
 -- A name is free again as soon as its queue is deleted (spec "Deleting a queue").
 create unique index queue_live_name_key on queue (account_id, name) where deleted_at is null;
 -- Tombstones, for the reconciler and the sweep: there can be many of them among the queues.
 create index queue_deleted_idx on queue (id) where deleted_at is not null;
 create index queue_live_idx on queue (id) where deleted_at is null;
+-- Read every two seconds by each worker process; empty on most servers. No claim changes its columns, so claims still update the
+-- row in place.
+create index queue_followed_idx on queue (id)
+  where (standard_webhooks or breaker_failures is not null or breaker_seconds is not null) and deleted_at is null;
+
+-- Where reads of the jobs of a queue begin (docs/decisions/0059). jobferry_set_bookmark writes it, under the claim lock of the queue.
+-- A row is replaced by one with a later number and never updated, so the newest is found at once, however many dead ones are before it.
+create table queue_bookmark (
+  queue_id text collate "C" not null,
+  -- The last claim token, of any queue, when it was set.
+  number   bigint not null,
+  -- A job in flight has a later claim token, or is in `early`.
+  token    bigint not null,
+  early    text[] collate "C" not null,
+  -- No pending job is due before.
+  due      timestamptz(3) not null,
+  -- No pending job, and no job in flight, has a delivery lifetime that ends before.
+  ends     timestamptz(3) not null,
+  set_at   timestamptz(3) not null,
+  primary key (queue_id, number),
+  constraint queue_bookmark_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade
+);
+
+-- The part of its window that a queue with a rate limit has used. As with bookmarks, the newest part counts; a new window is a new part.
+create table rate_window (
+  queue_id text collate "C" not null,
+  part     integer not null,
+  starts   timestamptz(3) not null,
+  used     integer not null,
+  primary key (queue_id, part),
+  constraint rate_window_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade
+) with (fillfactor = 50);
+
+-- The deliveries of a queue go to the clients of its tunnels, and not to its webhook, while it has a row here that has not
+-- expired (docs/decisions/0051-tunnels.md).
+create table tunnel (
+  id             text collate "C" not null primary key,
+  account_id     text collate "C" not null,
+  queue_id       text collate "C" not null,
+  -- The actor that opened it, as in the audit log. People may have one label, so type and id tell them apart.
+  opened_by      text not null,
+  opened_by_type text not null,
+  opened_by_id   text,
+  forced         boolean not null,
+  opened_at      timestamptz(3) not null,
+  expires_at     timestamptz(3) not null,
+  -- When the audit log got the opening by which this client came first, or came back.
+  audited_at     timestamptz(3),
+  constraint tunnel_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+);
+-- For the deletion of an account.
+create index tunnel_account_id_idx on tunnel (account_id);
 
 -- queue_id and attempt.job_id are not foreign keys: checking them took a sixth of the database's time for a job
 -- (docs/decisions/0008). jobferry_publish and jobferry_replay insert jobs, and read the queue in the same transaction.
@@ -210,8 +296,8 @@ create table job (
 create index job_queue_id_id_idx on job (queue_id, id);
 -- For claims: the due jobs of a queue in order.
 create index job_due_idx on job (queue_id, scheduled_for, id) where status = 'pending';
--- For claims, which count the jobs in flight, and for the deadline tasks.
-create index job_in_flight_idx on job (queue_id, deadline) where status in ('processing', 'awaiting_ack');
+-- For claims, which count the jobs in flight from the bookmark on.
+create index job_in_flight_token_idx on job (queue_id, claim_token) where status in ('processing', 'awaiting_ack');
 -- For dashboards: jobs that wait for a retry or the end of a hold, and dead jobs. A job that succeeds at once never
 -- changes these indexes.
 create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for, id)
@@ -224,6 +310,13 @@ create index job_replay_of_idx on job (replay_of) where replay_of is not null;
 create index job_deliver_by_idx on job ((queue_id || ''), deliver_by) where status = 'pending';
 -- For the keys that encrypted payloads still need, and until when (docs/decisions/0007).
 create index job_payload_key_idx on job (payload_key, id) where payload_key is not null;
+-- For jobferry_dated_ahead: jobs that wait again without an attempt, because they were interrupted, or could not be sent for a failure of
+-- our own. Nothing else tells when they came back, and they may be behind a million that are delayed. There are few of them, so the
+-- index is nearly empty.
+create index job_came_back_idx on job (scheduled_for)
+  where status = 'pending' and claimed_at is not null
+    and (wait_reason is null or wait_reason = 'backoff' and last_error in (
+           'proxy_unreachable', 'resolver_unreachable', 'no_descriptors', 'no_local_port'));
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
 
 create table attempt (
@@ -276,14 +369,36 @@ create index dead_letter_fingerprint_idx on dead_letter (queue_id, fingerprint, 
 -- For a replay with `all: true`, which takes the oldest dead letters that were not replayed.
 create index dead_letter_open_idx on dead_letter (queue_id, id) include (job_id, dead_at) where replayed_at is null;
 
+-- A row is replaced by the next part after some hundred updates. The newest part is found at once, however many dead ones are before
+-- it. There is one row for each account and month, but no index without the part: the planner would take it.
 create table usage (
   account_id text collate "C" not null,
   month      text not null,
   attempts   bigint not null default 0,
-  primary key (account_id, month),
+  part       integer not null default 0,
+  primary key (account_id, month, part),
   constraint usage_month_form check (month ~ '^\d{4}-\d{2}$'),
   constraint usage_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 ) with (fillfactor = 50); -- every claim updates the row of the account
+
+-- Attempts that ended, by queue and month (UTC), kept after the statistics of five minutes and the queue itself are gone. The
+-- retention sweep adds the statistics to it; no publish and no delivery writes here.
+-- counted_until  start of the five minutes that are not in the sums of this row yet
+create table queue_usage (
+  account_id    text collate "C" not null,
+  month         text not null,
+  queue_id      text collate "C" not null,
+  queue_name    text not null,
+  success       bigint not null,
+  failed        bigint not null,
+  deferred      bigint not null,
+  counted_until timestamptz(3) not null,
+  primary key (account_id, month, queue_id),
+  constraint queue_usage_month_form check (month ~ '^\d{4}-\d{2}$'),
+  constraint queue_usage_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+);
+-- For the removal of old months.
+create index queue_usage_month_idx on queue_usage (month);
 
 -- Dashboards ------------------------------------------------------------------------------------
 -- Tables that only dashboards and bulk actions need. The delivery path does not use them.
@@ -301,10 +416,15 @@ create table audit_entry (
   target_name text,
   before      jsonb,
   after       jsonb,
-  constraint audit_entry_actor_type_values check (actor_type in ('api_key', 'member', 'operator')),
+  -- `service`: Jobferry itself, which opens and closes breakers.
+  constraint audit_entry_actor_type_values check (actor_type in ('api_key', 'member', 'operator', 'service')),
   constraint audit_entry_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 );
 create index audit_entry_account_id_id_idx on audit_entry (account_id, id);
+-- Changes of a kind, and changes of an object, newest first: without these indexes a rare one is searched among all entries of
+-- the account.
+create index audit_entry_account_id_action_id_idx on audit_entry (account_id, action, id);
+create index audit_entry_account_id_target_id_id_idx on audit_entry (account_id, target_id, id);
 
 create table bulk_action (
   id              text collate "C" not null default jobferry_id() primary key,
@@ -401,6 +521,9 @@ create table instance (
   address      text,
   -- Queues to which many publishes with names that the API ignores came lately (`IgnoredNames`); null if there are none.
   ignored      jsonb,
+  -- How the process runs, which it writes with each heartbeat: its host and process id, its commit, the ids of its keys, and a hash of
+  -- its plans. So `doctor` can compare processes, and no key encrypts before all of them have it.
+  settings     jsonb,
   constraint instance_role_values check (role in ('all', 'api', 'worker'))
 );
 
@@ -509,9 +632,13 @@ create table alert_rule (
   created_at     timestamptz(3) not null default jobferry_now(),
   evaluated_at   timestamptz(3),
   problem        text,
+  -- Where the notifications go: {"type": "webhook"}, to webhook_url; {"type": "email", "to": […]}; or {"type": "pagerduty",
+  -- "severity": …, "keyEnd": …}, whose routing key is in signing_secret.
+  target         jsonb not null default '{"type": "webhook"}',
+  constraint alert_rule_target_values check (target ->> 'type' in ('webhook', 'email', 'pagerduty')),
   constraint alert_rule_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade,
   constraint alert_rule_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade,
-  constraint alert_rule_kind_values check (kind in ('oldest_due', 'dead_letters', 'failure_share', 'hold',
+  constraint alert_rule_kind_values check (kind in ('oldest_due', 'dead_letters', 'failure_share', 'hold', 'breaker',
     'signature_rejected', 'slow_receiver', 'no_worker', 'usage')),
   constraint alert_rule_format_values check (format in ('jobferry', 'slack')),
   constraint alert_rule_silence_has_actor check ((silenced_until is null) = (silenced_by is null))
