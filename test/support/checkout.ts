@@ -9,12 +9,15 @@ const run = promisify(execFile);
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const MODULES = join(ROOT, 'node_modules');
 
-/** Copies the repository as `git clone` and `npm ci` leave it: nothing is built. */
-export async function checkOut(to: string): Promise<void> {
+/**
+ * Copies the repository as `git clone` and `npm ci` leave it: nothing is built.
+ * @param whole with tests and documents
+ */
+export async function checkOut(to: string, { whole = false }: { whole?: boolean } = {}): Promise<void> {
   await mkdir(to);
-  const { stdout } = await run('git', ['ls-files', '-z', '-co', '--exclude-standard', '--', '.', ':!test', ':!docs'], {
-    cwd: ROOT,
-  });
+  const paths = whole ? ['.'] : ['.', ':!test', ':!docs'];
+  const listing = ['ls-files', '-z', '-co', '--exclude-standard', '--', ...paths];
+  const { stdout } = await run('git', listing, { cwd: ROOT, maxBuffer: 2 ** 26 });
   for (const file of stdout.split('\0').filter((name) => name !== '')) {
     await mkdir(dirname(join(to, file)), { recursive: true });
     await copyFile(join(ROOT, file), join(to, file));

@@ -52,6 +52,7 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/e2e/proxy', 'waits for a proxy that is gone'],
   ['test/e2e/receivers-in-languages', 'compiles and runs receivers in eight languages'],
   ['test/e2e/recovering', 'kills and freezes workers'],
+  ['test/e2e/release\\.', 'packs both packages and builds the context of the image'],
   ['test/e2e/releases', 'starts processes of other releases'],
   ['test/e2e/replica', 'starts a primary and a standby'],
   ['test/e2e/rolling-restart', 'restarts processes behind a load balancer'],
