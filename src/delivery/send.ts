@@ -233,7 +233,7 @@ function reportHeaders(
  * The account for which a connection is being opened. It is set while the connector runs: the socket calls the look-up
  * before the connector returns, and can pass it only a name.
  */
-export interface Opening {
+interface Opening {
   accountId: string;
 }
 

@@ -36,7 +36,7 @@ export function judgeLocks(holders: readonly LockHolder[], blindRole: string | n
 }
 
 /** "a transaction of ann (psql, pid 123), which is idle, has had locks on queue for 98 s; 3 sessions wait for it" */
-export function lockedBy(holder: LockHolder): string {
+function lockedBy(holder: LockHolder): string {
   const { pid, prepared, user, program, isActive, isWaiting, seconds, waiting, tables } = holder;
   const ofSession = `a transaction of ${user} (${program || 'no program name'}, pid ${pid})${isActive ? '' : ', which is idle,'}`;
   const what = prepared === null ? ofSession : `the prepared transaction ${prepared} of ${user}`;

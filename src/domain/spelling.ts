@@ -1,5 +1,5 @@
 /** Returns the number of letters that are inserted, left out, replaced, or swapped with their neighbour. */
-export function distance(a: string, b: string): number {
+function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
   for (let i = 1; i <= a.length; i += 1) {

@@ -71,7 +71,7 @@ export function placed<T>(positions: readonly Position[], rows: readonly (T | nu
 export const inPlace = <Row extends { id: string }>(rows: Row[]) =>
   rows.map((node) => ({ position: { id: node.id }, node }));
 
-export interface PageInfo {
+interface PageInfo {
   hasNextPage: boolean;
   hasPreviousPage: boolean;
   startCursor?: string | null;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Retries {
+interface Retries {
   /** Ends the attempts. A running attempt is not interrupted. */
   signal: AbortSignal;
   /** @param failures number of attempts that have failed so far */

@@ -1,6 +1,6 @@
 import { Link } from 'wouter-preact';
 
-export interface PageInfo {
+interface PageInfo {
   startCursor: string | null;
   endCursor: string | null;
   hasNextPage: boolean;

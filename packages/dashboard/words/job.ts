@@ -3,7 +3,7 @@ import type { JobCourse, JobRow } from '../../query/schema/fragments.ts';
 /** The fields that sentences about a job need. The results of the operations have these fields, and more. */
 
 /** When a dead job was replayed, and the last job of the chain of its replays. */
-export interface Replayed {
+interface Replayed {
   replayedAt: string | null;
   lastReplay?:
     | (Pick<JobRow, 'id' | 'state' | 'endedAt' | 'deadReason'> & { deadLetter?: { replayedAt: string | null } | null })

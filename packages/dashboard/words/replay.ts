@@ -71,7 +71,7 @@ export function limitsOfQueue(queue: ReplayQueue | null): string {
   return `The queue’s own limits still apply: ${number(concurrency)} at once, ${rate}.`;
 }
 
-export interface Safety {
+interface Safety {
   signal: Signal;
   icon: IconName;
   strong: string;

@@ -5,7 +5,7 @@ export type Format = 'csv' | 'ndjson';
 /** A JSON text is kept as it is: a parser would change large numbers. */
 export type Cell = string | number | boolean | null | { json: string };
 
-export interface Writer {
+interface Writer {
   /** The first line, and for CSV the names of the columns. */
   head(facts: Readonly<Record<string, Cell>>): string;
   row(cells: readonly Cell[]): string;

@@ -177,7 +177,7 @@ export const QUEUES = paged(operations.ExportQueues, operations.ExportQueuesTota
 type CauseRow = ResultOf<typeof operations.ExportCauses>['groups'][number];
 
 /** The API returns the hundred largest groups, without pages. */
-export const CAUSES: Source = {
+const CAUSES: Source = {
   operation: operations.ExportCauses as unknown as Source['operation'],
   total: null,
   pageOf: (result) => ({

@@ -114,7 +114,7 @@ export const ID: Kind<string> = {
   label: (id) => `…${id.slice(-5)}`,
 };
 
-export interface Bounds {
+interface Bounds {
   min: number | null;
   max: number | null;
 }

@@ -29,7 +29,7 @@ export interface Context {
   queueIds?: readonly string[];
 }
 
-export interface Row<Value> {
+interface Row<Value> {
   kind: Kind<Value>;
   /** The member of the API's filter; a function if that depends on the value. */
   api: string | ((value: Value, context: Context) => object);

@@ -9,7 +9,7 @@ import { jsonOf, printable } from './output.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
 /** An answer of the receiver to a delivery. */
-export interface Step {
+interface Step {
   status: number;
   /** Milliseconds before the answer. */
   waitMs: number;

@@ -27,7 +27,7 @@ export interface ListenPrint {
   note(event: { type: string }, sentence: string): void;
 }
 
-export interface Listening {
+interface Listening {
   /** Resolves when the first delivery is over, with `isOnce`, or after `stop`. Rejects with `Refused`. */
   readonly done: Promise<{ hasSucceeded: boolean }>;
   stop(): Promise<void>;

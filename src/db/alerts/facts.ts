@@ -20,7 +20,7 @@ interface MeasuredRule {
 }
 
 /** A queue of which the condition of a rule holds. */
-export interface Measured extends QueueMeasure {
+interface Measured extends QueueMeasure {
   ruleId: string;
   queueId: string;
 }

@@ -31,7 +31,7 @@ const MAX_CACHED = 10_000;
 export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
 
 /** That a text was written by a holder of the key. */
-export interface Signature {
+interface Signature {
   /** Id of the key. */
   readonly key: string;
   /** HMAC-SHA256 in hexadecimal digits. */

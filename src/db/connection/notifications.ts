@@ -31,7 +31,7 @@ export interface ListenerOptions {
 }
 
 /** The channels that a part of the process listens to. */
-export interface Subscription {
+interface Subscription {
   /** Message handlers by channel. */
   channels: Readonly<Record<string, (message: string) => void>>;
   /**

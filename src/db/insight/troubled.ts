@@ -5,7 +5,7 @@ import { FAILED_PROBES } from './failed-probes.ts';
 import { newestOutcomes } from './past-failures.ts';
 
 /** Queues that can be ordered by trouble: each of them is then judged exactly. */
-export const MAX_TROUBLED = 500;
+const MAX_TROUBLED = 500;
 
 // Reads the head of each queue's due jobs, and its statistics of the last hour. Attempts after the last roll-up, 15 s
 // ago at most, are left out. A histogram ends with its largest value, so most need no adding up to have nothing slow.

@@ -58,7 +58,7 @@ export function setCookie({ name, path, isSecure, sameSite }: Cookie, value: str
   return `${name}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=${sameSite}${secure}`;
 }
 
-export function isHttps({ headers }: IncomingMessage, { url }: PublicAddress): boolean {
+function isHttps({ headers }: IncomingMessage, { url }: PublicAddress): boolean {
   return url === null ? headers.origin?.startsWith('https://') === true : url.protocol === 'https:';
 }
 

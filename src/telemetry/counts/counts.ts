@@ -118,7 +118,7 @@ function classOf(statusCode: number | null): string {
 }
 
 /** One of a few words: texts that clients send with a nack or defer count by its kind. */
-export function reasonOf({ status, error }: TransitionEntry): string {
+function reasonOf({ status, error }: TransitionEntry): string {
   if (error === null || !isOwnError(error)) return status;
   return error.startsWith('HTTP ') ? `http_${error[5]}xx` : error;
 }

@@ -2,7 +2,7 @@ import type { Database } from '../../db/connection/database.ts';
 import { leaseLocks, workersWithClaims } from '../../db/delivery/lease-locks.ts';
 
 /** Interval between polls. */
-export const POLL_MS = 500;
+const POLL_MS = 500;
 /**
  * Interval while this process rests. A worker that claims looks more often,
  * and one that takes over from a dead one is soon woken.

@@ -110,7 +110,7 @@ export function foreignRows(table: string): string {
 }
 
 /** Jobs that were in flight when the backup was made. */
-export interface InFlight {
+interface InFlight {
   accountId: string;
   /** Being delivered. */
   interrupted: string[];

@@ -226,7 +226,7 @@ export const SIGNALS: Readonly<Record<ActionState['status'], Signal>> = {
 };
 
 /** A step of an action, the newest first. */
-export interface Step {
+interface Step {
   at: number;
   icon: IconName;
   signal: Signal;

@@ -37,7 +37,7 @@ export interface ListedQueue extends QueueState {
   flow: Flow;
 }
 
-export interface Place {
+interface Place {
   search: string;
   after: string | null;
 }

@@ -11,7 +11,7 @@ import { momentOf } from './queue-texts.ts';
 
 /** A queue that needs attention, as a row of Overview says it: what is wrong, how much, and one way out. */
 
-export interface Problem {
+interface Problem {
   /** The condition in bold. */
   lead: Phrase;
   rest: Phrase;

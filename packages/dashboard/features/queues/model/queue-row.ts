@@ -18,7 +18,7 @@ export function brief(ms: number): string {
   return ms < 48 * 60 * MINUTE ? unit(ms / (60 * MINUTE), 'h') : unit(ms / (24 * 60 * MINUTE), 'd');
 }
 
-export interface Figure {
+interface Figure {
   text: string;
   worry: Worry;
 }

@@ -20,7 +20,7 @@ export type Settings = { [Name in SettingName]: InCapitals<SettingValues[Name]> 
 export type FieldName = keyof Settings;
 export type Value = Settings[FieldName];
 
-export type When = QueueSetting['applies'];
+type When = QueueSetting['applies'];
 /** The end of a sentence that begins with "It takes effect …". */
 export const WHEN: Readonly<Record<When, string>> = {
   now: 'immediately',
