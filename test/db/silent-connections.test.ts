@@ -49,8 +49,9 @@ it('fail the statements on them in time, once, and are never used again', async 
 it('count until the server has ended their sessions, if the pool closes them because they were idle', async () => {
   const { options } = db.pool;
   const { idleTimeoutMillis } = options;
-  onTestFinished(() => {
+  onTestFinished(async () => {
     options.idleTimeoutMillis = idleTimeoutMillis;
+    await Promise.allSettled([inAll()]); // none is left that is dead
   });
   const observer = await connect(url);
   const sessions = async () => {
@@ -62,8 +63,10 @@ it('count until the server has ended their sessions, if the pool closes them bec
   const inAll = () => Promise.all(Array.from({ length: max }, () => db.query('select pg_sleep(0.5)')));
   options.idleTimeoutMillis = 500;
   await waitFor(() => options.max === max, { message: 'the end of those before' });
-  await inAll();
+  // Held, so that none is idle before the last one is there.
+  const held = await Promise.all(Array.from({ length: max }, () => db.pool.connect()));
   expect(relay.break(/^jobferry$/, 'both')).toBe(max);
+  for (const client of held) client.release();
   await waitFor(() => db.pool.totalCount < max / 2, { message: 'idle connections that are closed' });
   let areDone = false;
   void Promise.allSettled([inAll()]).then(() => (areDone = true));
