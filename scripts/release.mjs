@@ -59,13 +59,9 @@ function problemsOf(version) {
     problems.push('test/db/released-functions.txt has other functions than this release: see its head');
   }
   if (git('status', '--porcelain') !== '') problems.push('there are changes that are not committed');
-  const tag = `refs/tags/v${version}`;
-  const tagged = spawnSync('git', ['rev-parse', '--verify', '--quiet', `${tag}^{commit}`], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  if (tagged.status === 0 && tagged.stdout.trim() !== git('rev-parse', 'HEAD')) {
-    problems.push(`the tag v${version} is another commit: a release is never changed`);
+  const tag = `v${version}`;
+  if (git('tag', '--list', tag) !== '' && git('tag', '--list', tag, '--points-at', 'HEAD') === '') {
+    problems.push(`the tag ${tag} is another commit: a release is never changed`);
   }
   return problems;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { namedVersions } from '../scripts/release/version.mjs';
 import { parseConfig, VARIABLES } from '../src/process/config.ts';
 import { withSecretFiles } from '../src/process/variables.ts';
 import { renderChart } from './support/helm.ts';
@@ -145,6 +146,10 @@ describe('the chart', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
     const [about] = documentsIn(read('helm/jobferry/Chart.yaml'));
     expect(about).toMatchObject({ version, appVersion: version });
+    // And so has each document and example, such as the README of the client.
+    const named = namedVersions(ROOT);
+    expect(named.map(({ file }) => file)).toContain('packages/client/README.md');
+    expect(named.filter((one) => one.version !== version)).toEqual([]);
   });
 
   it('renders a deployment of each role with variables of Jobferry', () => {

@@ -1,4 +1,4 @@
-/** Types of the scripts that make the guide, which are JavaScript. */
+/** Types of scripts that tests import, which are JavaScript. */
 
 declare module '*/scripts/guide/build.mjs' {
   export function makeGuide(folder: string, dist: string): Promise<void>;
@@ -13,4 +13,8 @@ declare module '*/scripts/guide/search-options.mjs' {
   import type { Options } from 'minisearch';
   export const OPTIONS: Options;
   export function find(index: MiniSearch, query: string): { url: string; title: string; heading: string }[];
+}
+
+declare module '*/scripts/release/version.mjs' {
+  export function namedVersions(root: string): { file: string; version: string }[];
 }
