@@ -6,7 +6,7 @@
 export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/alerts/(alerts|trouble)\\.', 'fires and resolves each kind of alert rule, also beside receivers that hang'],
   ['test/browser/', 'drives Chromium'],
-  ['test/cli/commands/(building|finding)\\.', 'runs dozens of commands, each on a service and a database'],
+  ['test/cli/commands/(building|exporting|finding)\\.', 'runs dozens of commands, each on a service and a database'],
   ['test/client/package', 'packs the client and compiles programs that use it'],
   ['test/client/reports', 'lets ack deadlines and retries of reports pass'],
   ['test/db/connections\\.', 'waits for time limits of connections and statements'],
