@@ -69,7 +69,8 @@ async function make() {
   const compiled = join(DIST, 'compiled');
   compile({
     extends: join(CLIENT, 'tsconfig.json'),
-    compilerOptions: { outDir: compiled },
+    // Users see no declaration of what only the package calls.
+    compilerOptions: { outDir: compiled, stripInternal: true },
     files: Object.keys(ENTRIES).map((entry) => join(CLIENT, entry.replace('client', 'src').concat('.ts'))),
   });
   flatten(compiled);

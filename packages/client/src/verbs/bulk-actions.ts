@@ -1,6 +1,7 @@
 import type { CallOptions } from '../calls.ts';
 import { JobferryApiError } from '../errors.ts';
-import { ACTION, type Ask, ERROR } from './ask.ts';
+import { ACTION, type Ask, type ById, ERROR } from './ask.ts';
+import { graphql } from './document.ts';
 import { poll } from './poll.ts';
 import type { BulkAction } from './types.ts';
 
@@ -23,16 +24,22 @@ export interface BulkActionVerbs {
   waitForEnd(id: string, options?: CallOptions): Promise<BulkAction>;
 }
 
+/** @internal */
 export function bulkActionVerbs(ask: Ask): BulkActionVerbs {
   const get = async (id: string, { signal }: CallOptions = {}): Promise<BulkAction> => {
     const call = `bulkActions.get(${id})`;
     const options = { signal, isRepeatable: true };
-    const { action } = await ask.document<{ action: BulkAction | null }>(call, GET, { id }, options);
+    const { action } = await ask.document(call, GET, { id }, options);
     if (action === null) throw new JobferryApiError({ status: 404, body: { error: 'bulk action not found' } }, call);
     return action;
   };
-  const change = async (verb: string, query: string, id: string, { signal }: CallOptions = {}): Promise<void> =>
-    void (await ask.result(`bulkActions.${verb}(${id})`, query, { id }, { signal, isRepeatable: verb !== 'cancel' }));
+  const change = async (verb: string, operation: ById, id: string, { signal }: CallOptions = {}): Promise<void> =>
+    void (await ask.result(
+      `bulkActions.${verb}(${id})`,
+      operation,
+      { id },
+      { signal, isRepeatable: verb !== 'cancel' },
+    ));
   return {
     get,
     pause: (id, options) => change('pause', PAUSE, id, options),
@@ -47,7 +54,7 @@ export function bulkActionVerbs(ask: Ask): BulkActionVerbs {
   };
 }
 
-const GET = `query ($id: ID!) { action: bulkAction(id: $id) { ${ACTION} } }`;
-const PAUSE = `mutation ($id: ID!) { result: pauseBulkAction(id: $id) { ${ERROR} } }`;
-const RESUME = `mutation ($id: ID!) { result: resumeBulkAction(id: $id) { ${ERROR} } }`;
-const CANCEL = `mutation ($id: ID!) { result: cancelBulkAction(id: $id) { ${ERROR} } }`;
+const GET = graphql(`query ($id: ID!) { action: bulkAction(id: $id) { ${ACTION} } }`);
+const PAUSE = graphql(`mutation ($id: ID!) { result: pauseBulkAction(id: $id) { ${ERROR} } }`);
+const RESUME = graphql(`mutation ($id: ID!) { result: resumeBulkAction(id: $id) { ${ERROR} } }`);
+const CANCEL = graphql(`mutation ($id: ID!) { result: cancelBulkAction(id: $id) { ${ERROR} } }`);

@@ -1,7 +1,7 @@
 import { QUEUE_SETTINGS, SETTING_NAMES, type SettingName } from '../../../../src/domain/queue-settings.ts';
 import type { CallOptions } from '../calls.ts';
 import type { Queue } from '../models.ts';
-import { type Ask, ERROR, FIELDS } from './ask.ts';
+import { type Ask, ERROR, FIELDS, type Operation } from './ask.ts';
 
 /** Creates queues over GraphQL: REST takes no secret, no tags and no queue to copy. */
 
@@ -15,15 +15,14 @@ export interface NewQueue {
   warning: string | null;
 }
 
-/** One request: if a second one were needed for the queue, its failure would lose the secret. */
+/** One request: if a second one were needed for the queue, its failure would lose the secret. @internal */
 export async function createQueue(
   ask: Ask,
   call: string,
   settings: object,
   { signal }: CallOptions = {},
 ): Promise<NewQueue> {
-  type Created = { signingSecret: string; queue: Queue & { addressWarning: string | null } };
-  const created = await ask.result<Created>(call, CREATE, { input: mapEnums(settings, 'toUpperCase') }, { signal });
+  const created = await ask.result(call, CREATE, { input: mapEnums(settings, 'toUpperCase') }, { signal });
   const { addressWarning: warning, ...queue } = created.queue;
   return { queue: mapEnums(queue, 'toLowerCase') as Queue, signingSecret: created.signingSecret, warning };
 }
@@ -38,6 +37,15 @@ export function mapEnums(settings: object, change: 'toUpperCase' | 'toLowerCase'
   );
 }
 
+interface Created {
+  signingSecret: string;
+  queue: Queue & { addressWarning: string | null };
+}
+
+/** Its type is written here, because the compiler does not know the names of a joined list. */
 const CREATE = `mutation ($input: CreateQueueInput!) { result: createQueue(input: $input) {
   ${ERROR} ${FIELDS} ... on CreateQueuePayload { signingSecret queue {
-    id name webhookUrl ${SETTING_NAMES.join(' ')} createdAt addressWarning } } } }`;
+    id name webhookUrl ${SETTING_NAMES.join(' ')} createdAt addressWarning } } } }` as unknown as Operation<
+  { result: Created },
+  { input: object }
+>;

@@ -1,4 +1,5 @@
 import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import { graphql } from './document.ts';
 import type { DeadLetterFilter, ManyOptions, StartedAction } from './types.ts';
 
 /** Options of `deadLetters.replayMatching`. */
@@ -18,6 +19,7 @@ export interface DeadLetterVerbs {
   replayMatching(filter: DeadLetterFilter, options?: ReplayOptions): Promise<StartedAction>;
 }
 
+/** @internal */
 export function deadLetterVerbs(ask: Ask): DeadLetterVerbs {
   return {
     replayMatching: (filter, { signal, ...options } = {}) =>
@@ -25,6 +27,7 @@ export function deadLetterVerbs(ask: Ask): DeadLetterVerbs {
   };
 }
 
-const REPLAY = `mutation ($filter: DeadLetterFilter!, $dryRun: Boolean, $all: Boolean, $ratePerSecond: Int, $canary: Boolean) {
+const REPLAY =
+  graphql(`mutation ($filter: DeadLetterFilter!, $dryRun: Boolean, $all: Boolean, $ratePerSecond: Int, $canary: Boolean) {
   result: replayDeadLetters(filter: $filter, dryRun: $dryRun, all: $all, ratePerSecond: $ratePerSecond, canary: $canary) {
-    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`;
+    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`);

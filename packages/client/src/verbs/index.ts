@@ -28,6 +28,7 @@ export interface Verbs {
   graphql<Data>(query: string, variables?: object, options?: GraphQLOptions): Promise<Data>;
 }
 
+/** @internal */
 export function createVerbs(routes: RouteCalls, ask: Ask): Verbs {
   return {
     queues: queueVerbs(routes, ask),
@@ -36,6 +37,6 @@ export function createVerbs(routes: RouteCalls, ask: Ask): Verbs {
     bulkActions: bulkActionVerbs(ask),
     keys: keyVerbs(ask),
     graphql: (query, variables = {}, { signal, timeoutMs } = {}) =>
-      ask.document('graphql()', query, variables, { signal, timeoutMs }),
+      ask.text('graphql()', query, variables, { signal, timeoutMs }),
   };
 }

@@ -1,7 +1,8 @@
 import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Job, PublishInput } from '../models.ts';
-import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import { ACTION, type Ask, type ById, ERROR, FIELDS } from './ask.ts';
+import { graphql } from './document.ts';
 import { poll } from './poll.ts';
 import { createPublishMany, type PublishManyAnswer } from './publish-many.ts';
 import type { JobFilter, ManyOptions, RunManyOptions, StartedAction } from './types.ts';
@@ -66,10 +67,11 @@ export interface JobVerbs {
   waitForOutcome(id: string, options?: CallOptions): Promise<Job>;
 }
 
+/** @internal */
 export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
-  const change = async (call: string, query: string, id: string, { signal }: CallOptions = {}): Promise<void> =>
+  const change = async (call: string, operation: ById, id: string, { signal }: CallOptions = {}): Promise<void> =>
     // Not repeated: when the answer to the first request was lost, the second one would be refused.
-    void (await ask.result(`jobs.${call}(${id})`, query, { id }, { signal }));
+    void (await ask.result(`jobs.${call}(${id})`, operation, { id }, { signal }));
 
   return {
     publishMany: createPublishMany(routes, ask),
@@ -82,11 +84,9 @@ export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
     extend: (id, input, { signal } = {}) =>
       ask.result(`jobs.extend(${id})`, EXTEND, { id, ...input }, { signal, isRepeatable: true }),
     async progress(id, { signal } = {}) {
-      const query = 'query ($id: ID!) { job(id: $id) { progress { text at } } }';
       const options = { signal, isRepeatable: true };
-      type Data = { job: { progress: JobProgress | null } | null };
       const call = `jobs.progress(${id})`;
-      const { job } = await ask.document<Data>(call, query, { id }, options);
+      const { job } = await ask.document(call, PROGRESS, { id }, options);
       if (job === null) throw new JobferryApiError({ status: 404, body: { error: 'job not found' } }, call);
       return job.progress;
     },
@@ -97,14 +97,15 @@ export function jobVerbs(routes: RouteCalls, ask: Ask): JobVerbs {
   };
 }
 
-const CANCEL = `mutation ($id: ID!) { result: cancelJob(id: $id) { ${ERROR} } }`;
-const CANCEL_MANY = `mutation ($filter: JobFilter!, $dryRun: Boolean, $all: Boolean) {
+const PROGRESS = graphql('query ($id: ID!) { job(id: $id) { progress { text at } } }');
+const CANCEL = graphql(`mutation ($id: ID!) { result: cancelJob(id: $id) { ${ERROR} } }`);
+const CANCEL_MANY = graphql(`mutation ($filter: JobFilter!, $dryRun: Boolean, $all: Boolean) {
   result: cancelJobs(filter: $filter, dryRun: $dryRun, all: $all) {
-    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`;
-const RUN_NOW = `mutation ($id: ID!) { result: runNow(id: $id) { ${ERROR} } }`;
-const RUN_MANY = `mutation ($filter: JobFilter!, $dryRun: Boolean, $ratePerSecond: Int, $all: Boolean) {
+    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`);
+const RUN_NOW = graphql(`mutation ($id: ID!) { result: runNow(id: $id) { ${ERROR} } }`);
+const RUN_MANY = graphql(`mutation ($filter: JobFilter!, $dryRun: Boolean, $ratePerSecond: Int, $all: Boolean) {
   result: runJobsNow(filter: $filter, dryRun: $dryRun, ratePerSecond: $ratePerSecond, all: $all) {
-    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`;
-const EXTEND = `mutation ($id: ID!, $seconds: Float!, $progress: String, $attempt: Int) {
+    ${ERROR} ${FIELDS} ... on BulkActionPayload { matched action { ${ACTION} } } } }`);
+const EXTEND = graphql(`mutation ($id: ID!, $seconds: Float!, $progress: String, $attempt: Int) {
   result: extendAck(id: $id, seconds: $seconds, progress: $progress, attempt: $attempt) {
-    ${ERROR} ${FIELDS} ... on ExtendAckPayload { deadline } } }`;
+    ${ERROR} ${FIELDS} ... on ExtendAckPayload { deadline } } }`);

@@ -1,5 +1,6 @@
 import type { CallOptions } from '../calls.ts';
 import { type Ask, ERROR, FIELDS } from './ask.ts';
+import { graphql } from './document.ts';
 
 /** A right of an API key, as GraphQL writes it: `PUBLISH` is the scope `publish` of the documents and commands. */
 export type KeyScope = 'ADMIN' | 'MANAGE' | 'PUBLISH' | 'READ' | 'REPORT';
@@ -59,15 +60,14 @@ export interface KeyVerbs {
   revoke(id: string, options?: CallOptions): Promise<void>;
 }
 
+/** @internal */
 export function keyVerbs(ask: Ask): KeyVerbs {
   return {
     async list({ signal } = {}) {
-      type Data = { account: { apiKeys: ApiKey[] } };
-      return (await ask.document<Data>('keys.list()', LIST, {}, { signal, isRepeatable: true })).account.apiKeys;
+      return (await ask.document('keys.list()', LIST, {}, { signal, isRepeatable: true })).account.apiKeys;
     },
     async create(settings, { signal } = {}) {
-      type Created = { apiKey: ApiKey; key: string };
-      const { apiKey, key } = await ask.result<Created>('keys.create()', CREATE, settings, { signal });
+      const { apiKey, key } = await ask.result('keys.create()', CREATE, settings, { signal });
       return { ...apiKey, key };
     },
     revoke: async (id, { signal } = {}) => void (await ask.result(`keys.revoke(${id})`, REVOKE, { id }, { signal })),
@@ -75,8 +75,8 @@ export function keyVerbs(ask: Ask): KeyVerbs {
 }
 
 const KEY = 'id name prefix lastFour scopes queues createdAt createdBy expiresAt lastUsedAt';
-const LIST = `{ account { apiKeys { ${KEY} } } }`;
-const CREATE = `mutation ($name: String, $scopes: [ApiKeyScope!], $queues: [String!], $expiresAt: DateTime) {
+const LIST = graphql(`{ account { apiKeys { ${KEY} } } }`);
+const CREATE = graphql(`mutation ($name: String, $scopes: [ApiKeyScope!], $queues: [String!], $expiresAt: DateTime) {
   result: createApiKey(name: $name, scopes: $scopes, queues: $queues, expiresAt: $expiresAt) {
-    ${ERROR} ${FIELDS} ... on CreateApiKeyPayload { key apiKey { ${KEY} } } } }`;
-const REVOKE = `mutation ($id: ID!) { result: revokeApiKey(id: $id) { ${ERROR} } }`;
+    ${ERROR} ${FIELDS} ... on CreateApiKeyPayload { key apiKey { ${KEY} } } } }`);
+const REVOKE = graphql(`mutation ($id: ID!) { result: revokeApiKey(id: $id) { ${ERROR} } }`);

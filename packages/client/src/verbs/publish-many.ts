@@ -5,7 +5,8 @@ import { isSegment } from '../exchange.ts';
 import { refusalIn } from '../graphql-answer.ts';
 import { refuseLostParts } from '../mistakes.ts';
 import type { PublishedJob, PublishInput } from '../models.ts';
-import { type Ask, ERROR, FIELDS } from './ask.ts';
+import { type Ask, type DataOf, ERROR, FIELDS, type Success } from './ask.ts';
+import { graphql } from './document.ts';
 
 /** The answer to one job of `jobs.publishMany`, for `unwrap`. */
 export type PublishManyAnswer =
@@ -19,19 +20,24 @@ const MAX_JOBS = 1000;
 /** The default of the service's `MAX_BODY_BYTES`, less what a request has beside its jobs. */
 const USUAL_BYTES = 1_000_000;
 
+interface Wire {
+  queue: string;
+  job: Omit<PublishInput, 'payload'> & { payloadText: string };
+}
+
 interface Prepared {
   job: PublishInput;
-  wire: object;
+  wire: Wire;
   /** Infinite for a job that GraphQL would not answer as REST does. */
   bytes: number;
 }
 
-/** Publishes any number of jobs, with as many requests as the service's limits need. */
+/** Publishes any number of jobs, with as many requests as the service's limits need. @internal */
 export function createPublishMany(routes: RouteCalls, ask: Ask) {
   const together = async (call: string, jobs: readonly Prepared[], signal: AbortSignal | undefined) => {
     const isRepeatable = jobs.every(({ job }) => job.idempotencyKey !== undefined);
     const variables = { jobs: jobs.map(({ wire }) => wire) };
-    const { answers } = await ask.result<{ answers: WireAnswer[] }>(call, PUBLISH_MANY, variables, {
+    const { answers } = await ask.result(call, PUBLISH_MANY, variables, {
       signal,
       isRepeatable,
     });
@@ -97,8 +103,8 @@ function prepare(queue: string, job: PublishInput): Prepared {
   // JSON writes them as null, by which GraphQL means a member that is not given.
   const isNoNumber = (value: unknown) => typeof value === 'number' && !Number.isFinite(value);
   const payloadText = Object.values(rest).some(isNoNumber) ? null : textOf(payload);
-  if (payloadText === null) return { job, wire: {}, bytes: Number.POSITIVE_INFINITY };
-  const wire = { queue, job: { ...rest, payloadText } };
+  const wire = { queue, job: { ...rest, payloadText: payloadText ?? '' } };
+  if (payloadText === null) return { job, wire, bytes: Number.POSITIVE_INFINITY };
   return { job, wire, bytes: new TextEncoder().encode(JSON.stringify(wire)).length + 1 };
 }
 
@@ -139,20 +145,15 @@ function bytesOf(jobs: readonly Prepared[]): number {
   return jobs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-interface WireAnswer {
-  created?: boolean;
-  payloadDiffers?: boolean;
-  job?: { id: string; status: string; createdAt: string };
-}
+type WireAnswer = Success<DataOf<typeof PUBLISH_MANY>['result']>['answers'][number];
 
 function answerOf(answer: WireAnswer): PublishManyAnswer {
-  const { created, job, payloadDiffers = false } = answer;
-  const refused = refusalIn(answer);
-  if (refused !== null || job === undefined) return refused as { status: 400; body: { error: unknown } };
+  if (!('job' in answer)) return refusalIn(answer) as { status: 400; body: { error: unknown } };
+  const { created, job, payloadDiffers } = answer;
   const body = { ...job, status: job.status.toLowerCase() } as PublishedJob;
-  return { status: created === true ? 201 : 200, body, payloadDiffers };
+  return { status: created ? 201 : 200, body, payloadDiffers };
 }
 
-const PUBLISH_MANY = `mutation ($jobs: [PublishJobsInput!]!) {
+const PUBLISH_MANY = graphql(`mutation ($jobs: [PublishJobsInput!]!) {
   result: publishJobs(jobs: $jobs) { ${ERROR} ${FIELDS} ... on PublishJobsPayload {
-    answers { ${ERROR} ${FIELDS} ... on PublishJobPayload { created payloadDiffers job { id status createdAt } } } } } }`;
+    answers { ${ERROR} ${FIELDS} ... on PublishJobPayload { created payloadDiffers job { id status createdAt } } } } } }`);

@@ -2,8 +2,9 @@ import { parsedUrl } from '../../../../src/domain/parsed-url.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
-import { ACTION, type Ask, ERROR, FIELDS } from './ask.ts';
+import { ACTION, type Ask, ERROR, FIELDS, type Operation, type Sendable } from './ask.ts';
 import { createQueue, type NewQueue } from './create-queue.ts';
+import { graphql } from './document.ts';
 import { type SeveralQueuesVerbs, severalQueuesVerbs } from './several-queues.ts';
 import type { ExamineOptions, PurgeOptions, RotateOptions, StartedAction } from './types.ts';
 
@@ -130,46 +131,54 @@ export interface QueueVerbs extends SeveralQueuesVerbs {
   setTags(name: string, tags: readonly string[], options?: CallOptions): Promise<void>;
 }
 
+/** @internal */
 export function queueVerbs(routes: RouteCalls, ask: Ask): QueueVerbs {
   /** The first request of two: mutations take ids, and names stay the same when a queue is created again. */
   const idOf = async (call: string, name: string, { signal }: CallOptions): Promise<string> => {
-    const query = 'query ($name: String!) { queue(name: $name) { id } }';
     const options = { signal, isRepeatable: true };
-    const { queue } = await ask.document<{ queue: { id: string } | null }>(call, query, { name }, options);
+    const { queue } = await ask.document(call, ID, { name }, options);
     return queue?.id ?? NO_QUEUE;
   };
-  const verb = async <T>(name: string, queue: string, document: string, options: CallOptions = {}, values = {}) => {
+  const verb = async <Result, Variables extends { id: string }>(
+    name: string,
+    queue: string,
+    operation: Operation<{ result: Result }, Variables>,
+    values: Sendable<Omit<Variables, 'id'>>,
+    options: CallOptions = {},
+  ) => {
     const call = `queues.${name}(${queue})`;
     const id = await idOf(call, queue, options);
     const isRepeatable = !SENT_ONCE.includes(name);
     const timeoutMs = TRIALS.includes(name) ? TRIAL_MS : undefined;
-    return ask.result<T>(call, document, { id, ...values }, { signal: options.signal, isRepeatable, timeoutMs });
+    const variables = { id, ...values } as unknown as Sendable<Variables>;
+    return ask.result(call, operation, variables, { signal: options.signal, isRepeatable, timeoutMs });
   };
-  const change = async (...args: Parameters<typeof verb>): Promise<void> => void (await verb(...args));
+  const change = async <Variables extends { id: string }>(
+    ...args: Parameters<typeof verb<unknown, Variables>>
+  ): Promise<void> => void (await verb(...args));
 
   return {
     ...severalQueuesVerbs(ask),
     ensure: (settings, options) => ensure({ routes, ask }, settings, options),
     createTagged: (settings, options) => createQueue(ask, `queues.createTagged(${settings.name})`, settings, options),
     copy: (of, settings, options) => copy(ask, of, settings, options),
-    pause: (name, options) => change('pause', name, PAUSE, options),
-    resume: (name, options) => change('resume', name, RESUME, options),
-    endHold: (name, options) => change('endHold', name, END_HOLD, options),
-    purge: (name, { dryRun = false, ...options } = {}) => verb('purge', name, PURGE, options, { dryRun }),
+    pause: (name, options) => change('pause', name, PAUSE, {}, options),
+    resume: (name, options) => change('resume', name, RESUME, {}, options),
+    endHold: (name, options) => change('endHold', name, END_HOLD, {}, options),
+    purge: (name, { dryRun = false, ...options } = {}) => verb('purge', name, PURGE, { dryRun }, options),
     rotateSecret: (name, { overlapSeconds, ...options } = {}) =>
-      verb('rotateSecret', name, ROTATE, options, { overlapSeconds }),
-    finishSecretRotation: (name, options) => change('finishSecretRotation', name, FINISH_ROTATION, options),
-    checkReceiver: async (name, options) =>
-      (await verb<{ check: ReceiverCheck }>('checkReceiver', name, CHECK, options)).check,
+      verb('rotateSecret', name, ROTATE, { overlapSeconds }, options),
+    finishSecretRotation: (name, options) => change('finishSecretRotation', name, FINISH_ROTATION, {}, options),
+    checkReceiver: async (name, options) => (await verb('checkReceiver', name, CHECK, {}, options)).check,
     examineReceiver: async (name, { payload, ...options } = {}) =>
-      (await verb<{ findings: ReceiverFinding[] }>('examineReceiver', name, EXAMINE, options, { payload })).findings,
+      (await verb('examineReceiver', name, EXAMINE, { payload }, options)).findings,
     setStandardWebhooks: (name, enabled, options) =>
-      change('setStandardWebhooks', name, STANDARD_WEBHOOKS, options, { enabled }),
+      change('setStandardWebhooks', name, STANDARD_WEBHOOKS, { enabled }, options),
     setPayloadEncryption: (name, enabled, options) =>
-      change('setPayloadEncryption', name, ENCRYPTION, options, { enabled }),
-    setBreaker: (name, breaker, options) => change('setBreaker', name, BREAKER, options, { breaker }),
-    markProduction: (name, production, options) => change('markProduction', name, PRODUCTION, options, { production }),
-    setTags: (name, tags, options) => change('setTags', name, TAGS, options, { tags }),
+      change('setPayloadEncryption', name, ENCRYPTION, { enabled }, options),
+    setBreaker: (name, breaker, options) => change('setBreaker', name, BREAKER, { breaker }, options),
+    markProduction: (name, production, options) => change('markProduction', name, PRODUCTION, { production }, options),
+    setTags: (name, tags, options) => change('setTags', name, TAGS, { tags }, options),
   };
 }
 
@@ -186,31 +195,34 @@ const SENT_ONCE = ['purge', 'rotateSecret', ...TRIALS];
 /** A receiver may take 15 s for each of the requests, some of which follow each other. */
 const TRIAL_MS = 300_000;
 
-const PAUSE = `mutation ($id: ID!) { result: pauseQueue(id: $id) { ${ERROR} } }`;
-const RESUME = `mutation ($id: ID!) { result: resumeQueue(id: $id) { ${ERROR} } }`;
-const END_HOLD = `mutation ($id: ID!) { result: endHold(queueId: $id) { ${ERROR} } }`;
-const PURGE = `mutation ($id: ID!, $dryRun: Boolean!) {
-  result: purgeQueue(id: $id, dryRun: $dryRun) { ${ERROR} ... on PurgeQueuePayload { matched action { ${ACTION} } } } }`;
-const ROTATE = `mutation ($id: ID!, $overlapSeconds: Float) {
+const ID = graphql('query ($name: String!) { queue(name: $name) { id } }');
+const ORIGINAL = graphql('query ($of: String!) { queue(name: $of) { id webhookUrl } }');
+const PRESENT_TAGS = graphql('query ($id: ID!) { queue(id: $id) { tags } }');
+const PAUSE = graphql(`mutation ($id: ID!) { result: pauseQueue(id: $id) { ${ERROR} } }`);
+const RESUME = graphql(`mutation ($id: ID!) { result: resumeQueue(id: $id) { ${ERROR} } }`);
+const END_HOLD = graphql(`mutation ($id: ID!) { result: endHold(queueId: $id) { ${ERROR} } }`);
+const PURGE = graphql(`mutation ($id: ID!, $dryRun: Boolean!) {
+  result: purgeQueue(id: $id, dryRun: $dryRun) { ${ERROR} ... on PurgeQueuePayload { matched action { ${ACTION} } } } }`);
+const ROTATE = graphql(`mutation ($id: ID!, $overlapSeconds: Float) {
   result: rotateSigningSecret(queueId: $id, overlapSeconds: $overlapSeconds) {
-    ${ERROR} ${FIELDS} ... on RotateSigningSecretPayload { signingSecret takesOverAt } } }`;
-const FINISH_ROTATION = `mutation ($id: ID!) { result: finishSecretRotation(queueId: $id) { ${ERROR} } }`;
-const CHECK = `mutation ($id: ID!) {
+    ${ERROR} ${FIELDS} ... on RotateSigningSecretPayload { signingSecret takesOverAt } } }`);
+const FINISH_ROTATION = graphql(`mutation ($id: ID!) { result: finishSecretRotation(queueId: $id) { ${ERROR} } }`);
+const CHECK = graphql(`mutation ($id: ID!) {
   result: checkReceiver(queueId: $id) {
-    ${ERROR} ... on CheckReceiverPayload { check { webhookStatusCode error responseBody durationMs certificateEndsAt } } } }`;
-const EXAMINE = `mutation ($id: ID!, $payload: String) {
+    ${ERROR} ... on CheckReceiverPayload { check { webhookStatusCode error responseBody durationMs certificateEndsAt } } } }`);
+const EXAMINE = graphql(`mutation ($id: ID!, $payload: String) {
   result: examineReceiver(queueId: $id, payload: $payload) {
-    ${ERROR} ${FIELDS} ... on ExamineReceiverPayload { findings { name status text advice } } } }`;
-const STANDARD_WEBHOOKS = `mutation ($id: ID!, $enabled: Boolean!) {
-  result: setStandardWebhooks(queueId: $id, enabled: $enabled) { ${ERROR} } }`;
-const ENCRYPTION = `mutation ($id: ID!, $enabled: Boolean!) {
-  result: setPayloadEncryption(queueId: $id, enabled: $enabled) { ${ERROR} } }`;
-const BREAKER = `mutation ($id: ID!, $breaker: BreakerInput) {
-  result: setBreaker(queueId: $id, breaker: $breaker) { ${ERROR} ${FIELDS} } }`;
-const PRODUCTION = `mutation ($id: ID!, $production: Boolean!) {
-  result: markProduction(queueId: $id, production: $production) { ${ERROR} } }`;
-const TAGS = `mutation ($id: ID!, $tags: [String!]!) {
-  result: updateQueue(id: $id, input: { tags: $tags }) { ${ERROR} ${FIELDS} } }`;
+    ${ERROR} ${FIELDS} ... on ExamineReceiverPayload { findings { name status text advice } } } }`);
+const STANDARD_WEBHOOKS = graphql(`mutation ($id: ID!, $enabled: Boolean!) {
+  result: setStandardWebhooks(queueId: $id, enabled: $enabled) { ${ERROR} } }`);
+const ENCRYPTION = graphql(`mutation ($id: ID!, $enabled: Boolean!) {
+  result: setPayloadEncryption(queueId: $id, enabled: $enabled) { ${ERROR} } }`);
+const BREAKER = graphql(`mutation ($id: ID!, $breaker: BreakerInput) {
+  result: setBreaker(queueId: $id, breaker: $breaker) { ${ERROR} ${FIELDS} } }`);
+const PRODUCTION = graphql(`mutation ($id: ID!, $production: Boolean!) {
+  result: markProduction(queueId: $id, production: $production) { ${ERROR} } }`);
+const TAGS = graphql(`mutation ($id: ID!, $tags: [String!]!) {
+  result: updateQueue(id: $id, input: { tags: $tags }) { ${ERROR} ${FIELDS} } }`);
 
 async function ensure(
   { routes: { queues }, ask }: { routes: RouteCalls; ask: Ask },
@@ -245,9 +257,7 @@ async function ensure(
 
 async function copy(ask: Ask, of: string, settings: QueueCopy, { signal }: CallOptions = {}): Promise<EnsuredQueue> {
   const call = `queues.copy(${of})`;
-  const query = 'query ($of: String!) { queue(name: $of) { id webhookUrl } }';
-  type Data = { queue: { id: string; webhookUrl: string } | null };
-  const { queue: other } = await ask.document<Data>(call, query, { of }, { signal, isRepeatable: true });
+  const { queue: other } = await ask.document(call, ORIGINAL, { of }, { signal, isRepeatable: true });
   if (other === null) throw new JobferryApiError({ status: 404, body: { error: 'queue not found' } }, call);
   const input = { ...settings, webhookUrl: settings.webhookUrl ?? other.webhookUrl, copyOf: other.id };
   return { outcome: 'created', ...(await createQueue(ask, call, input, { signal })) };
@@ -261,9 +271,8 @@ async function retag(
   { signal }: CallOptions,
 ): Promise<boolean> {
   const call = `queues.ensure(${name})`;
-  const query = 'query ($id: ID!) { queue(id: $id) { tags } }';
   const options = { signal, isRepeatable: true };
-  const { queue } = await ask.document<{ queue: { tags: string[] } | null }>(call, query, { id }, options);
+  const { queue } = await ask.document(call, PRESENT_TAGS, { id }, options);
   if (queue === null || Object.keys(differences(queue, { tags })).length === 0) return false;
   await ask.result(call, TAGS, { id, tags }, options);
   return true;

@@ -1,5 +1,6 @@
 import type { CallOptions } from '../calls.ts';
-import { type Ask, ERROR, FIELDS } from './ask.ts';
+import { type Ask, ERROR, FIELDS, type Operation, type Sendable } from './ask.ts';
+import { graphql } from './document.ts';
 
 /** Queues of an action: exactly one member is given. */
 export interface QueueChoice {
@@ -81,39 +82,45 @@ const NOTHING: QueuesResult = { changed: 0, queues: [], pausedAt: null };
 const TIMEOUT_MS = 30_000;
 
 const RESULT = `{ ${ERROR} ${FIELDS} ... on QueuesPayload {
-  changed pausedAt queues { id name outcome concurrency rateLimitMax rateLimitWindow } } }`;
+  changed pausedAt queues { id name outcome concurrency rateLimitMax rateLimitWindow } } }` as const;
 const OF_CHOICE = '$queues: QueueChoice!, $dryRun: Boolean!';
-const documentOf = (mutation: string) =>
-  `mutation (${OF_CHOICE}) { result: ${mutation}(queues: $queues, dryRun: $dryRun) ${RESULT} }`;
-const RESUME = `mutation (${OF_CHOICE}, $pausedAt: DateTime) {
-  result: resumeQueues(queues: $queues, dryRun: $dryRun, pausedAt: $pausedAt) ${RESULT} }`;
-const LIMIT = `mutation (${OF_CHOICE}, $limits: QueueLimitsInput!) {
-  result: limitQueues(queues: $queues, dryRun: $dryRun, limits: $limits) ${RESULT} }`;
-const RESTORE = `mutation ($former: [FormerLimitsInput!]!, $limits: QueueLimitsInput!) {
-  result: restoreQueueLimits(former: $former, limits: $limits) ${RESULT} }`;
+const PAUSE = graphql(`mutation (${OF_CHOICE}) {
+  result: pauseQueues(queues: $queues, dryRun: $dryRun) ${RESULT} }`);
+const END_HOLD = graphql(`mutation (${OF_CHOICE}) {
+  result: endHolds(queues: $queues, dryRun: $dryRun) ${RESULT} }`);
+const RESUME = graphql(`mutation (${OF_CHOICE}, $pausedAt: DateTime) {
+  result: resumeQueues(queues: $queues, dryRun: $dryRun, pausedAt: $pausedAt) ${RESULT} }`);
+const LIMIT = graphql(`mutation (${OF_CHOICE}, $limits: QueueLimitsInput!) {
+  result: limitQueues(queues: $queues, dryRun: $dryRun, limits: $limits) ${RESULT} }`);
+const RESTORE = graphql(`mutation ($former: [FormerLimitsInput!]!, $limits: QueueLimitsInput!) {
+  result: restoreQueueLimits(former: $former, limits: $limits) ${RESULT} }`);
 
+/** @internal */
 export function severalQueuesVerbs(ask: Ask): SeveralQueuesVerbs {
   // A repetition of a change that was made would answer that nothing was changed,
   // and an undo needs what was there before.
-  const send = (name: string, document: string, variables: object, { signal }: CallOptions) =>
-    ask.result<QueuesResult>(`queues.${name}()`, document, variables, {
-      signal,
-      timeoutMs: TIMEOUT_MS,
-      isRepeatable: 'dryRun' in variables && variables.dryRun === true,
-    });
+  const send = <Result, Variables>(
+    name: string,
+    operation: Operation<{ result: Result }, Variables>,
+    variables: Sendable<Variables>,
+    { signal }: CallOptions,
+  ) => {
+    const isRepeatable = (variables as { dryRun?: unknown }).dryRun === true;
+    return ask.result(`queues.${name}()`, operation, variables, { signal, timeoutMs: TIMEOUT_MS, isRepeatable });
+  };
   return {
-    pauseMany: (queues, { dryRun = false, ...options } = {}) =>
-      send('pauseMany', documentOf('pauseQueues'), { queues, dryRun }, options),
+    pauseMany: (queues, { dryRun = false, ...options } = {}) => send('pauseMany', PAUSE, { queues, dryRun }, options),
     resumeMany: async (queues, { dryRun = false, pausedAt, ...options } = {}) =>
       pausedAt === null ? NOTHING : send('resumeMany', RESUME, { queues, dryRun, pausedAt }, options),
     endHoldMany: (queues, { dryRun = false, ...options } = {}) =>
-      send('endHoldMany', documentOf('endHolds'), { queues, dryRun }, options),
+      send('endHoldMany', END_HOLD, { queues, dryRun }, options),
     limitMany: (queues, limits, { dryRun = false, ...options } = {}) =>
       send('limitMany', LIMIT, { queues, dryRun, limits }, options),
     restoreLimits: ({ queues }, limits, options = {}) => {
-      const former = queues.flatMap(({ id, name: _, outcome, ...before }) =>
-        outcome === 'CHANGED' ? [{ id, ...before }] : [],
-      );
+      const former = queues.flatMap(({ id, outcome, concurrency, rateLimitMax, rateLimitWindow }) => {
+        if (outcome !== 'CHANGED' || id === null || concurrency === null || rateLimitWindow === null) return [];
+        return [{ id, concurrency, rateLimitMax, rateLimitWindow }];
+      });
       return send('restoreLimits', RESTORE, { former, limits }, options);
     },
   };

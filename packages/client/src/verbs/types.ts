@@ -52,6 +52,19 @@ export type DeadReason =
 /** State of a job: its status, with `PENDING` divided into `DUE`, `SCHEDULED`, `RETRYING` and `HELD`. */
 export type JobState = 'AWAITING_ACK' | 'COMPLETED' | 'DEAD' | 'DUE' | 'HELD' | 'PROCESSING' | 'RETRYING' | 'SCHEDULED';
 
+/** Why a pending job is not delivered now. */
+export type WaitReason =
+  | 'BACKOFF'
+  | 'CONCURRENCY'
+  | 'DELAYED'
+  | 'DUE'
+  | 'HELD'
+  | 'PAUSED'
+  | 'PROBE_IN_FLIGHT'
+  | 'QUEUE_DELETED'
+  | 'QUEUE_HELD'
+  | 'RATE_LIMIT';
+
 /** Which jobs: all members must hold; an empty filter means all. GraphQL's `JobFilter` describes each. */
 export interface JobFilter {
   /** Jobs that this bulk action created or changed. */
@@ -97,7 +110,7 @@ export interface JobFilter {
   /** Statuses. */
   statuses?: readonly ('AWAITING_ACK' | 'COMPLETED' | 'DEAD' | 'PENDING' | 'PROCESSING')[];
   /** Why a pending job is not delivered. */
-  waitReasons?: readonly string[];
+  waitReasons?: readonly WaitReason[];
   /** Class of the last answer, such as 5; 0 for none. */
   webhookStatusClasses?: readonly number[];
   /** Status code of the last answer. */
