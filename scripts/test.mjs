@@ -71,7 +71,7 @@ async function runTests(project, env = {}) {
 }
 
 async function runLong() {
-  // The tests in a browser run here, so their types are checked here, too.
+  // The tests in a browser run here, so their types are checked here, with those of the dashboard.
   await step('check', process.execPath, ['scripts/check.mjs', 'browser']);
   // Four times as many cases as in `npm test`, for what is drawn at random.
   await runTests('long*', { FUZZ_CASES: '600', HELD_JOBS: '5000' });
