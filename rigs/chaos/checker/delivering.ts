@@ -83,7 +83,9 @@ export function checkNotEarly(facts: Facts): string[] {
     const starts = startsOf(facts, id);
     // A clock that went back may be before the job's own beginning; its first claim was after that all the same.
     const since = isMoved(facts.run, 0, Number.POSITIVE_INFINITY, 0) ? starts.slice(0, 1) : starts;
-    if (since.some((at) => at < due)) found.push(`${id} was delivered before its delay had passed`);
+    // A statement that publishes and claims reads the clock twice, and it may go back in between.
+    const isTorn = facts.changes.get(id)?.find(({ to }) => to === 'processing')?.isNearShift === true;
+    if (!isTorn && since.some((at) => at < due)) found.push(`${id} was delivered before its delay had passed`);
     for (const { at: from, status } of facts.history.get(id) ?? []) {
       if (queue === undefined || status === 'success') continue;
       const until = from + (status === 'deferred' ? queue.retryAfterMs : queue.backoffMs) - ROUNDING_MS;
