@@ -4,6 +4,7 @@ import { exchange } from '../exchange.ts';
 import type { Fetch } from '../fetch-function.ts';
 import { readGraphQL, refusalIn } from '../graphql-answer.ts';
 import { sendRepeatedly } from '../retries.ts';
+import type { Operation } from './document.ts';
 
 /** Beside its result, a mutation returns one of these. Those with fields also have `FIELDS`. */
 export const ERROR = '__typename ... on Error { message }';
@@ -19,16 +20,8 @@ interface AskOptions extends CallOptions {
   timeoutMs?: number | undefined;
 }
 
-/** The text of an operation with the types of its `data` and of its variables, as `graphql` of document.ts makes it. */
-export interface Operation<Data, Variables> {
-  readonly __apiType?: (variables: Variables) => Data;
-}
-
 /** A mutation whose result matters only if it is a refusal. */
 export type ById = Operation<{ result: unknown }, { id: string }>;
-
-/** The `data` of an operation. */
-export type DataOf<O> = O extends Operation<infer Data, infer _Variables> ? Data : never;
 
 /** Values to send for a type of the schema: lists are only read, and JSON leaves out members that are undefined. */
 export type Sendable<T> = T extends readonly (infer Item)[]

@@ -1,7 +1,8 @@
 import { QUEUE_SETTINGS, SETTING_NAMES, type SettingName } from '../../../../src/domain/queue-settings.ts';
 import type { CallOptions } from '../calls.ts';
 import type { Queue } from '../models.ts';
-import { type Ask, ERROR, FIELDS, type Operation } from './ask.ts';
+import { type Ask, ERROR, FIELDS } from './ask.ts';
+import type { Operation } from './document.ts';
 
 /** Creates queues over GraphQL: REST takes no secret, no tags and no queue to copy. */
 

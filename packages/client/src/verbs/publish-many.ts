@@ -5,8 +5,8 @@ import { isSegment } from '../exchange.ts';
 import { refusalIn } from '../graphql-answer.ts';
 import { refuseLostParts } from '../mistakes.ts';
 import type { PublishedJob, PublishInput } from '../models.ts';
-import { type Ask, type DataOf, ERROR, FIELDS, type Success } from './ask.ts';
-import { graphql } from './document.ts';
+import { type Ask, ERROR, FIELDS, type Success } from './ask.ts';
+import { graphql, type ResultOf } from './document.ts';
 
 /** The answer to one job of `jobs.publishMany`, for `unwrap`. */
 export type PublishManyAnswer =
@@ -37,10 +37,7 @@ export function createPublishMany(routes: RouteCalls, ask: Ask) {
   const together = async (call: string, jobs: readonly Prepared[], signal: AbortSignal | undefined) => {
     const isRepeatable = jobs.every(({ job }) => job.idempotencyKey !== undefined);
     const variables = { jobs: jobs.map(({ wire }) => wire) };
-    const { answers } = await ask.result(call, PUBLISH_MANY, variables, {
-      signal,
-      isRepeatable,
-    });
+    const { answers } = await ask.result(call, PUBLISH_MANY, variables, { signal, isRepeatable });
     return answers.map(answerOf);
   };
 
@@ -145,7 +142,7 @@ function bytesOf(jobs: readonly Prepared[]): number {
   return jobs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-type WireAnswer = Success<DataOf<typeof PUBLISH_MANY>['result']>['answers'][number];
+type WireAnswer = Success<ResultOf<typeof PUBLISH_MANY>['result']>['answers'][number];
 
 function answerOf(answer: WireAnswer): PublishManyAnswer {
   if (!('job' in answer)) return refusalIn(answer) as { status: 400; body: { error: unknown } };

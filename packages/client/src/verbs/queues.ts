@@ -2,9 +2,9 @@ import { parsedUrl } from '../../../../src/domain/parsed-url.ts';
 import type { CallOptions, RouteCalls } from '../calls.ts';
 import { JobferryApiError, unwrap } from '../errors.ts';
 import type { Queue, QueueCreateInput, QueueUpdateInput } from '../models.ts';
-import { ACTION, type Ask, ERROR, FIELDS, type Operation, type Sendable } from './ask.ts';
+import { ACTION, type Ask, ERROR, FIELDS, type Sendable } from './ask.ts';
 import { createQueue, type NewQueue } from './create-queue.ts';
-import { graphql } from './document.ts';
+import { graphql, type Operation } from './document.ts';
 import { type SeveralQueuesVerbs, severalQueuesVerbs } from './several-queues.ts';
 import type { ExamineOptions, PurgeOptions, RotateOptions, StartedAction } from './types.ts';
 

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../calls.ts';
-import { type Ask, ERROR, FIELDS, type Operation, type Sendable } from './ask.ts';
-import { graphql } from './document.ts';
+import { type Ask, ERROR, FIELDS, type Sendable } from './ask.ts';
+import { graphql, type Operation } from './document.ts';
 
 /** Queues of an action: exactly one member is given. */
 export interface QueueChoice {
