@@ -247,8 +247,6 @@ export interface ChangeRow {
   /** Whether another process took the claim back because it held the worker for dead. */
   isTakeBack: boolean;
   at: number;
-  /** Whether the clock of the database was moved at about that time. Left out in a run that moves no clock. */
-  isNearShift?: boolean;
 }
 
 /** A finished job as it was read during the run. */

@@ -34,11 +34,7 @@ export function byDatabaseClock(run: Run): Run {
     deliveries: run.deliveries
       .filter(({ at }) => !isNear(at))
       .map((delivery) => ({ ...delivery, at: toDatabase(delivery.at) })),
-    changes: run.changes.map((change) => ({
-      ...change,
-      at: toDatabase(change.at),
-      isNearShift: isNear(change.at),
-    })),
+    changes: run.changes.map((change) => ({ ...change, at: toDatabase(change.at) })),
   };
 }
 

@@ -82,9 +82,11 @@ export function checkNotEarly(facts: Facts): string[] {
     const due = job.createdAt + (facts.publishes.get(id)?.[0]?.delayMs ?? 0) - ROUNDING_MS;
     const starts = startsOf(facts, id);
     // A clock that went back may be before the job's own beginning; its first claim was after that all the same.
-    const since = isMoved(facts.run, 0, Number.POSITIVE_INFINITY, 0) ? starts.slice(0, 1) : starts;
-    // A statement that publishes and claims reads the clock twice, and it may go back in between.
-    const isTorn = facts.changes.get(id)?.find(({ to }) => to === 'processing')?.isNearShift === true;
+    const wasMoved = isMoved(facts.run, 0, Number.POSITIVE_INFINITY, 0);
+    const since = wasMoved ? starts.slice(0, 1) : starts;
+    // Unless it went back within the statement that published and claimed the job, which reads it twice.
+    const [stored] = facts.changes.get(id) ?? [];
+    const isTorn = wasMoved && stored?.from === null && (stored.claimedAt ?? job.createdAt) < job.createdAt;
     if (!isTorn && since.some((at) => at < due)) found.push(`${id} was delivered before its delay had passed`);
     for (const { at: from, status } of facts.history.get(id) ?? []) {
       if (queue === undefined || status === 'success') continue;
