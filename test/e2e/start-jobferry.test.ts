@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, unwrap } from '../../packages/client/src/index.ts';
-import { startJobferry, type TestJobferry } from '../../packages/client/src/testing/index.ts';
+import { type ExpectedDelivery, startJobferry, type TestJobferry } from '../../packages/client/src/testing/index.ts';
 import { builtService } from '../support/built.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -39,6 +39,9 @@ async function publish(body: { delay?: number } = {}): Promise<string> {
   const answer = await jobferry.client.jobs.publish({ params: { queueName: 'mails' }, body: { payload: {}, ...body } });
   return (await unwrap(answer)).id;
 }
+/** As `expectDelivery`, with the time that a busy machine takes. */
+const delivered = (expected: ExpectedDelivery = {}, by = jobferry) =>
+  by.expectDelivery({ timeoutMs: 30_000, ...expected });
 const statusOf = async (id: string) => (await unwrap(jobferry.client.jobs.get({ params: { id } }))).status;
 const reasons = (events: { reason: string }[]) => events.map(({ reason }) => reason);
 
@@ -50,7 +53,7 @@ describe('time passes for', () => {
     expect(await jobferry.time.pass('59m')).toEqual([]);
     expect(await statusOf(jobId)).toBe('pending');
     expect(await jobferry.time.pass('1m')).toMatchObject([{ reason: 'DELAYED', queue: 'mails', jobId }]);
-    const seen = await jobferry.expectDelivery({ jobId });
+    const seen = await delivered({ jobId });
     expect(seen).toMatchObject({ attempt: 1, statusCode: 200, answer: 'told' });
     // Its time is that of the moved clock, as in the history.
     const { at = '' } = seen as unknown as { at?: string };
@@ -62,9 +65,9 @@ describe('time passes for', () => {
     answers = [{ status: 500 }, { status: 500 }];
     await jobferry.createQueue({ name: 'mails', webhookUrl, maxAttempts: 2, backoffDelay: 3600 });
     const id = await publish();
-    await jobferry.expectDelivery({ attempt: 1, statusCode: 500 });
+    await delivered({ attempt: 1, statusCode: 500 });
     expect(reasons(await jobferry.time.next())).toEqual(['BACKOFF']);
-    await jobferry.expectDelivery({ attempt: 2, statusCode: 500 });
+    await delivered({ attempt: 2, statusCode: 500 });
     expect(await statusOf(id)).toBe('dead');
     expect(await jobferry.time.upcoming()).toEqual([]);
   });
@@ -74,7 +77,7 @@ describe('time passes for', () => {
     for (let n = 0; n < 15; n += 1) {
       answers = [{ status: 500 }, { status: 500 }];
       const jobId = await publish();
-      await jobferry.expectDelivery({ jobId, attempt: 1 });
+      await delivered({ jobId, attempt: 1 });
       expect(await statusOf(jobId)).toBe('pending');
       await jobferry.time.drain();
       expect(await statusOf(jobId)).toBe('completed');
@@ -85,7 +88,7 @@ describe('time passes for', () => {
     answers = [{ status: 429, headers: { 'retry-after': '600' } }];
     await jobferry.createQueue({ name: 'mails', webhookUrl });
     const id = await publish();
-    await jobferry.expectDelivery({ statusCode: 429 });
+    await delivered({ statusCode: 429 });
     const before = await jobferry.time.now();
     expect(reasons(await jobferry.time.next())).toEqual(['HELD']);
     expect((await jobferry.time.now()).getTime() - before.getTime()).toBeGreaterThan(590_000);
@@ -95,7 +98,7 @@ describe('time passes for', () => {
   it('ack deadlines', async () => {
     await jobferry.createQueue({ name: 'mails', webhookUrl, mode: 'ack', ackTimeout: 3600, maxAttempts: 1 });
     const id = await publish();
-    await jobferry.expectDelivery();
+    await delivered();
     expect(reasons(await jobferry.time.next())).toEqual(['ACK_DEADLINE']);
     expect(await statusOf(id)).toBe('dead');
   });
@@ -115,7 +118,7 @@ describe('time passes for', () => {
     await short.createQueue({ name: 'mails', webhookUrl, ...settings });
     const publishing = { params: { queueName: 'mails' }, body: { payload: {} } };
     await unwrap(short.client.jobs.publish(publishing));
-    await short.expectDelivery();
+    await delivered({}, short);
     const { id } = await unwrap(short.client.jobs.publish(publishing));
     // A drain ends before them.
     expect(await short.time.drain()).toEqual([]);
@@ -142,7 +145,7 @@ it('the lifetime of a job begins again when its queue is resumed', async () => {
     concurrency: 1,
   });
   await publish();
-  await jobferry.expectDelivery();
+  await delivered();
   const waiting = await publish();
   await jobferry.time.pass('2h');
   const mutate = (field: string) =>
