@@ -140,7 +140,7 @@ Written by \`npm run rig chaos\`. What the run does and how it is checked: [deli
 |---|---|
 ${originRows({ ...versions, seed })}
 | Duration of all phases, some of which run side by side | ${Math.round(totals.seconds / 60)} min |
-| Webhook timeout, lease | 1 s, 6 s; up to 15 s, 20 s where names are not answered |
+| Webhook timeout, lease | 3 s, 8 s; up to 15 s, 20 s where names are not answered |
 | Load | up to ${Math.max(...parts.map(({ perSecond }) => perSecond))} jobs or key races per second |
 
 **Lost: ${totals.lost}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered}

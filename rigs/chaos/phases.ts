@@ -12,6 +12,9 @@ export const MINUTES = 60_000;
 /** Share of the faults of processes that must have hit jobs in flight for a run to count. */
 const HIT_SHARE = 0.8;
 
+/** A machine that runs many services side by side may take seconds to bring a request to its receiver. */
+const WEBHOOK_TIMEOUT_MS = 3000;
+
 /** A number of the run that a variable changes: `CHAOS_` and the name. */
 export function count(name: string, usual: number): number {
   return Number(process.env[`CHAOS_${name}`] ?? usual);
@@ -24,6 +27,7 @@ export async function runPhase(evidence: Evidence, { least, ...phase }: Phase): 
   const { name } = phase;
   const others = () => evidence.unfinished.filter((unfinished) => unfinished.name !== name);
   const { summary, lastWords } = await play({
+    webhookTimeoutMs: WEBHOOK_TIMEOUT_MS,
     ...phase,
     onProgress(rig, seconds) {
       const faults: Record<string, number> = {};

@@ -61,8 +61,6 @@ const evidence: Evidence = { part: 'silence', seed: SEED, perSecond: PER_SECOND,
 afterAll(() => writeEvidence(evidence));
 
 const WORKERS = 6;
-/** A machine that runs many services side by side may take seconds to bring a request to its receiver. */
-const SIDE_BY_SIDE = { webhookTimeoutMs: 3000 };
 const HOUR_MS = 3_600_000;
 
 /** A third of them strike all workers at the same time. */
@@ -119,7 +117,6 @@ const READ_ONLY: Phase = {
   apis: 2,
   perSecond: SMALL_LOAD * 2,
   relayEach: true,
-  ...SIDE_BY_SIDE,
   faults: async (rig) => {
     const until = within(20 * MINUTES);
     // One as long as an operator's mistake, the others as long as a switch of servers.
@@ -158,7 +155,6 @@ const OPENING: Phase = {
   apis: 2,
   perSecond: SMALL_LOAD * 2,
   relayEach: true,
-  ...SIDE_BY_SIDE,
   faults: (rig) => strike(rig, stallOpening, { times: COUNTS.openings, atOnce: 1, until: within(10 * MINUTES) }),
   least: { 'stall-opening': COUNTS.openings },
 };
@@ -169,7 +165,6 @@ const LOCKED: Phase = {
   workers: 1,
   apis: 1,
   perSecond: SMALL_LOAD * 2,
-  ...SIDE_BY_SIDE,
   faults: (rig) => strike(rig, lockQueue, { times: COUNTS.locks, atOnce: 1, until: within(10 * MINUTES) }),
   least: { 'foreign-lock': COUNTS.locks },
 };
@@ -183,7 +178,6 @@ async function playProxy(): Promise<void> {
       workers: 1,
       apis: 1,
       perSecond: SMALL_LOAD,
-      ...SIDE_BY_SIDE,
       env: { WEBHOOK_PROXY_URL: proxy.url },
       faults: (rig) => strike(rig, loseWay('proxy-away', proxy), { times: COUNTS.proxies, atOnce: 1 }),
       least: { 'proxy-away': COUNTS.proxies },
@@ -251,7 +245,6 @@ const CLOCKS: Phase[] = Array.from({ length: Math.min(COUNTS.clocks, COUNTS.cloc
     workers: 1,
     apis: 1,
     perSecond: SMALL_LOAD / 4,
-    ...SIDE_BY_SIDE,
     env: { RETENTION_SWEEP_SECONDS: '5' },
     faults: async (rig) => {
       for (const hours of [100, -1, 1]) {
@@ -273,7 +266,6 @@ async function playDisk(): Promise<void> {
       apis: 1,
       perSecond: SMALL_LOAD,
       relayEach: true,
-      ...SIDE_BY_SIDE,
       startServer: () => startServer({ folder: disk.folder, settings }),
       faults: (rig) =>
         strike(rig, fillDisk(disk.folder, COUNTS.diskSeconds * 1000), { times: COUNTS.disks, atOnce: 1 }),
@@ -291,7 +283,6 @@ const STANDBY: Phase = {
   apis: 2,
   perSecond: SMALL_LOAD,
   relayEach: true,
-  ...SIDE_BY_SIDE,
   startServer: startServerPair,
   faults: (rig) => strike(rig, hangStandby(COUNTS.standbySeconds * 1000), { times: COUNTS.standbys, atOnce: 1 }),
   least: { 'standby-hangs': COUNTS.standbys },
