@@ -91,7 +91,10 @@ export class Egress {
     return longest;
   }
 
-  /** @returns what keeps deliveries from a host, whether or not that is what made one late; null if nothing does */
+  /**
+   * @returns the failure that keeps deliveries from a host, which need not be the cause of a late delivery; null
+   * without one
+   */
   keepsFrom(hostname: string): OwnFailure | null {
     const error = this.outage?.error ?? null;
     const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;

@@ -32,13 +32,13 @@ const BODY_GRACE_MS = 500;
 const READ_SOCKETS_MS = 250;
 
 /**
- * A receiver that refuses a request by its headers has most likely read so much of the body with them. The kernels of
- * both sides hold the rest, up to a megabyte, and nothing in this process shows whether it is read.
+ * Bytes of a body that a receiver has most likely read if it refuses a request by the headers. The kernels of both
+ * sides hold the rest, up to a megabyte, and nothing in this process shows whether the receiver reads it.
  */
 const READ_WITH_HEADERS_BYTES = 4096;
 /**
- * Few receivers accept a job that they have not read, and a new connection for each of the smaller ones would cost
- * more.
+ * The receiver may have accepted a job whose body is larger than this without reading it. Few receivers do so, and a
+ * new connection after each smaller job would cost more.
  */
 const LARGE_ACCEPTED_BYTES = 256 * 1024;
 

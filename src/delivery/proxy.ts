@@ -90,7 +90,8 @@ export function createProxiedConnector(
 const OWN_LIMITS: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL'];
 
 /**
- * Tells a connection to the proxy that did not come about, its certificate included, from what happens in the tunnel.
+ * Makes a `ProxyError` of a failed connection to the proxy, its certificate included, to tell it from failures in the
+ * tunnel.
  */
 function toProxy(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>

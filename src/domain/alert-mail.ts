@@ -20,8 +20,8 @@ export interface AlertMail {
   /** With angle brackets. Each attempt has the same, so that a mail server or a reader can drop a repeated one. */
   messageId: string;
   /**
-   * The alerts. A mail that says that one is over has a reference in common with the mail that it fired,
-   * so readers group them.
+   * References of the alerts. A mail about the end of an alert has a reference in common with the mail about its start,
+   * so mail readers group the two.
    */
   references: readonly string[];
 }

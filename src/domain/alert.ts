@@ -51,7 +51,7 @@ interface Evaluation {
   findings: readonly Finding[] | null;
   /** Alerts of the rule that may be open. */
   maxOpen: number;
-  /** Alerts of which the receiver can be notified now. Beyond them, an alert of which it knows does not end. */
+  /** Number of alerts whose end the receiver can be notified of now. Further alerts that it knows of stay open. */
   canTell: number;
 }
 

@@ -11,11 +11,11 @@ import type { AttemptOutcome } from './outcome.ts';
 
 /** When a breaker opens; at least one of both is set. */
 export interface BreakerSettings {
-  /** It opens when so many answers in a row have failed; null: not by their number. */
+  /** Number of failed answers in a row that opens the breaker; null if their number does not. */
   failures: number | null;
   /**
-   * It opens when at least two answers in a row have failed, and the first of them so many seconds ago;
-   * null: not by time.
+   * The breaker opens when at least two answers in a row have failed, the first of them at least this many seconds ago;
+   * null if time does not open it.
    */
   seconds: number | null;
 }

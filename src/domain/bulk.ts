@@ -101,8 +101,8 @@ const RANGES = ['dead', 'created', 'scheduled', 'completed'] as const;
 
 /**
  * Restores a filter from the JSON that the action stores: times are text there. `receivers` beside `queueIds` is only
- * for people: the queues that delivered to them when the action was started are the condition, also those that deliver
- * elsewhere since.
+ * shown to people. The condition is `queueIds`: the queues that delivered to these receivers when the action was
+ * started, even if they deliver elsewhere now.
  */
 export function filterOf<Filter extends object>(selection: unknown): Filter {
   const filter = { ...(selection as Record<string, unknown>) };

@@ -54,8 +54,8 @@ export function parseDatabaseUrl(url: string): DatabaseUrl | string {
 const WITH_TLS = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/g;
 
 /**
- * Says in the URL what the driver does. It takes these modes for `verify-full`, prints a warning, and will take them
- * for something weaker in its next version; `uselibpqcompat=true` asks for that today.
+ * Returns the URL with the TLS mode that the driver really uses. The driver treats these modes as `verify-full`, and
+ * prints a warning. Its next version will treat them as something weaker, which `uselibpqcompat=true` requests today.
  */
 export function withExplicitTls(url: string): string {
   return /[?&]uselibpqcompat=true(?=[&#]|$)/.test(url) ? url : url.replace(WITH_TLS, '$1verify-full');

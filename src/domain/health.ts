@@ -17,11 +17,13 @@ type CountedAnswer =
 export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   attempts: number;
   /**
-   * With those that the worker nacked, whatever the receiver had answered, and with failed probes of an open breaker.
+   * Failed attempts: also those that the worker nacked, whatever the receiver had answered, and failed probes of an
+   * open breaker.
    */
   failed: number;
   /**
-   * By the receiver's answer, or by the worker. Without failed probes, which the receiver refused or did not answer.
+   * Attempts that the receiver's answer or the worker deferred, without failed probes, which the receiver refused or
+   * did not answer.
    */
   deferred: number;
   duration: Percentiles;
@@ -31,8 +33,8 @@ export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
    */
   lastFailure: LastFailure | null;
   /**
-   * The attempts with which the queue ended in failure, where they are not those of the hour: a warning is about them,
-   * unless they are too few. Null otherwise.
+   * The failed attempts that the queue ended with, if the last hour does not show them; null otherwise. A warning is
+   * about these attempts, unless they are too few.
    */
   past: PastAttempts | null;
 }

@@ -12,7 +12,7 @@ const OTHER_STATUSES: readonly [RegExp, JobStatus][] = [
   [/^(?:awaiting|acked$)/i, 'awaiting_ack'],
 ];
 
-/** Returns the status that a text probably means that is none. */
+/** Returns the status that is probably meant by a text that is no status; undefined if none is. */
 export function statusMeantBy(text: string): JobStatus | undefined {
   return OTHER_STATUSES.find(([pattern]) => pattern.test(text))?.[1];
 }

@@ -1,6 +1,9 @@
 /** A position in an ordered list: the value that it is ordered by, and the id that breaks ties. */
 export interface Position {
-  /** A number, for times milliseconds, or null where the column is; lists by id leave it out. */
+  /**
+   * Value that the list is ordered by: a number, milliseconds for a time, or null if the column is null. Lists by id
+   * leave it out.
+   */
   at?: number | null | undefined;
   id: string;
   /** Ordinal of the attempt of the job, in lists of attempts. */

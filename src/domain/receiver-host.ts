@@ -16,8 +16,8 @@ const MAX_TYPED = 300;
 /**
  * Returns a receiver as `receiverOf` has it. People may write it with space around it, with capitals or letters of
  * their language (`bücher.example`), or as a URL. A port 443 or 80 after a host alone stays, because a webhook of the
- * other scheme is stored with it: in `api.partner.com:443` it is that of `http://api.partner.com:443/`. A text that is
- * no host matches no receiver.
+ * other scheme has that port in its receiver: `api.partner.com:443` is the receiver of `http://api.partner.com:443/`. A
+ * text that is no host matches no receiver.
  */
 export function asReceiver(text: string): string {
   const typed = text.trim();

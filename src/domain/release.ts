@@ -101,7 +101,7 @@ export function tooOld(version: string, release: Release): string {
   );
 }
 
-/** So many times that a release began to run are kept. */
+/** Number of kept entries about a release that took over from another one; the oldest are removed. */
 export const RELEASES_KEPT = 100;
 
 /** A process that has sent a heartbeat lately. */

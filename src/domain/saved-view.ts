@@ -42,8 +42,8 @@ const PLAIN_WORDS =
 const PLAIN_PARAMETERS: ReadonlySet<string> = new Set(['order', 'tab', 'dismissed', 'from', 'to']);
 
 /**
- * Whether people without the right to see payloads may read the query. The dashboard alone reads filters, so this does
- * not: a query with anything that is not known to be harmless is withheld, such as a quoted text with a space.
+ * Whether people without the right to see payloads may read the query. Only the dashboard parses filters. So this
+ * function withholds a query with anything that is not known to be harmless, such as a quoted text with a space.
  */
 export function isPlainView(query: string): boolean {
   return [...new URLSearchParams(query)].every(([name, value]) => {

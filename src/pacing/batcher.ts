@@ -50,7 +50,10 @@ export class Batcher<In, Out> {
     () => this.#flushNext(),
   );
   #inFlight: Entry<In, Out>[] = [];
-  /** Whether an item may wait whose time is shorter than usual, so that it ends before that of items in front of it. */
+  /**
+   * Whether an item with a shorter time than usual may be waiting: its time may end before that of the items in front
+   * of it.
+   */
   #hasShort = false;
   /** When no item was waiting for the last time, or when a pause of the database ended. */
   #emptyAt = 0;

@@ -111,16 +111,17 @@ export function toSegment(value: string, name: string): string {
 }
 
 /**
- * Whether an error of `fetch` is thrown as it is, and not repeated: a mistake of a program, but no TypeError, which
- * `fetch` throws when the network fails; or one with a `digest`, by which the `fetch` of Next.js says that a page
- * cannot be rendered at build time.
+ * Whether an error of `fetch` is thrown as it is, and the request not repeated. That is a RangeError, which shows a
+ * mistake of the program, or an error with a `digest`, by which the `fetch` of Next.js says that a page cannot be
+ * rendered at build time. A TypeError is not: `fetch` throws it when the network fails.
  */
 export function isMistake(error: unknown): boolean {
   return error instanceof RangeError || (error instanceof Error && 'digest' in error);
 }
 
 /**
- * @throws TypeError when no header can have it. `fetch` would throw one at each call, as for a failure of the network.
+ * @throws TypeError when no header can contain the key. `fetch` would throw a TypeError at each call, as if the network
+ * had failed.
  */
 export function toApiKey(apiKey: string): string {
   if (/[\0\r\n]|[^\0-\xff]/.test(apiKey.trim())) throw new TypeError('apiKey has a character that no header can have');

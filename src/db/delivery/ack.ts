@@ -16,7 +16,10 @@ export interface AckedJob {
   document: JobDocument | null;
 }
 
-/** `coming`: the delivery has not been settled yet. `unusual`: nothing was changed, and the full way decides. */
+/**
+ * `coming`: the delivery has not been settled yet. `unusual`: nothing was changed, and the report has to be applied as
+ * a transition.
+ */
 export type AckResult = AckedJob | 'coming' | 'unusual';
 
 /** As `jobferry_ack` returns it; times are in milliseconds. */

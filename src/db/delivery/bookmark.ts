@@ -1,6 +1,7 @@
 /**
- * SQL: a join with the bookmark `b` of the queue `q` at `clock.now` (docs/decisions/0059). Columns are null without
- * one, and its times also if the clock was set back. As `jobferry_bookmark`, which costs more for each of many queues.
+ * SQL: a join with the bookmark `b` of the queue `q` at `clock.now` (docs/decisions/0059). All columns are null without
+ * a bookmark, and its times are null also if the clock was set back. It does the same as `jobferry_bookmark`, which
+ * costs more if it is called for each of many queues.
  */
 export const BOOKMARK_OF_Q = `
       left join lateral (

@@ -39,9 +39,9 @@ export interface LeaseLock {
   /**
    * Asks the server on this connection whether it has the lock, and stores the time. Other workers use the stored time
    * to decide whether this process is dead, so only a stored confirmation counts. Rejects when the connection ends.
-   * @param isResting the process has had no claims for some time: the stored time is deleted, and the server must be
-   *   able to write all the same. Without one, others conclude from the absence of the lock alone, which takes them
-   *   longer.
+   * @param isResting whether the process has had no claims for some time. Then the stored time is deleted, and the
+   *   server must be able to write all the same. Without a stored time, other workers conclude from the absence of the
+   *   lock alone, which takes them longer.
    */
   confirm(isResting: boolean): Promise<Confirmed | 'gone'>;
   /** Releases the lock. Resolves within a second, even when the server does not reply. */

@@ -56,8 +56,8 @@ function successesOf(settlements: readonly Settlement[]): boolean | null {
 }
 
 /**
- * Whether the settlement only completes a job that was delivered, and tells at most a breaker of it. What it repeats of
- * the job's state is as it is stored.
+ * Whether the settlement only completes a job that was delivered, and affects at most the breaker of its queue. Its
+ * other fields repeat the state of the job as it is stored.
  */
 function isSuccess({ expected, transition: { status, queueEffect, isBilled } }: Settlement): boolean {
   if (expected !== 'processing' || status !== 'completed' || !isBilled) return false;

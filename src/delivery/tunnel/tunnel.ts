@@ -35,7 +35,7 @@ export interface TunnelAnswer {
   error: string | null;
 }
 
-/** Time after the receiver's time limit in which the client's word of it may arrive. */
+/** Time after the receiver's time limit in which the client's answer may still arrive. */
 const GRACE_MS = 1000;
 /** Characters of the bodies that are sent to the client together. */
 const MAX_BATCH = 4 * 1024 * 1024;
@@ -198,7 +198,10 @@ export class Tunnel implements TunnelFacts {
   }
 }
 
-/** With the limits of the client's process and machine, for which the job is not to blame (D38). */
+/**
+ * Errors that a client can report. They include limits of its process and machine, for which the job is not to blame
+ * (D38).
+ */
 const CLIENT_ERRORS = [...DELIVERY_ERRORS, 'no_descriptors', 'no_local_port'] as const;
 type ClientError = (typeof CLIENT_ERRORS)[number];
 

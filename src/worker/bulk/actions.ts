@@ -20,8 +20,8 @@ interface KnownAction extends BulkActionRef {
   /** Share of a whole batch. It is halved when the database fails, and grows by a fifth after each successful batch. */
   share: number;
   /**
-   * Searches in a row that took too long; null until a step has worked:
-   * the process before may have left a note about one.
+   * Number of searches in a row that took too long; null until a step has worked, because the process that ran the
+   * action before may have stored a note about such a search.
    */
   slow: number | null;
 }

@@ -101,7 +101,7 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
   }
 }
 
-/** The pace of an action with a rate, and how long its next batch must wait: not for a clock that went back. */
+/** The pace of an action with a rate, and how long its next batch must wait: not at all if the clock went back. */
 function paceNow({ ratePerSecond, sinceLastMs }: Action) {
   const { batchSize, intervalMs } = paceOf(ratePerSecond);
   const isKnown = sinceLastMs !== null && sinceLastMs >= -intervalMs;

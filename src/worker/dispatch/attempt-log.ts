@@ -58,7 +58,7 @@ function notableOf({ delivery }: SettledDelivery, applied: boolean): Notable | n
   if (delivery.outcome === 'abandoned') return 'abandoned';
   if (transition.deadReason !== null) return 'dead';
   const effect = transition.queueEffect?.kind ?? null;
-  // Each answer of a queue with a breaker has one of the others.
+  // The other effects are ordinary: with a breaker, each answer has one.
   return effect === 'hold' || effect === 'resume' ? effect : null;
 }
 

@@ -22,7 +22,7 @@ export interface ClaimTime {
 }
 
 interface Lease {
-  /** From the claim. */
+  /** Length of the lease in milliseconds, from the claim on. */
   leaseMs: number;
   /** Whether no other process can have taken back the claim, although the lease has not ended. */
   isHeld: () => boolean;
@@ -109,7 +109,7 @@ function takeEnvelope(job: ClaimedJob): Buffer {
   return body;
 }
 
-/** @param pauseMs until a delivery is tried again that could not begin */
+/** @param pauseMs returns milliseconds until a delivery that could not begin is tried again */
 function decide(job: ClaimedJob, result: SendResult, now: number, pauseMs: () => number): Delivery {
   const moment = { now, random: Math.random() };
   const outcome = 'abandoned' in result ? null : classify(result.answer, now);

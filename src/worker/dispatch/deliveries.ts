@@ -17,8 +17,9 @@ const PACE = { items: 16, ms: 5 };
 const FEW = 16;
 
 /**
- * Called when a delivery is over. Its payload took `bytes`. `reason` is null if nothing can be claimed because of that,
- * or if its outcome could not be written: then the job is taken back when its lease ends.
+ * Called when a delivery has ended. `bytes` is the size of its payload. `reason` is why the queue may have work now. It
+ * is null if the end of the delivery makes nothing claimable, or if the outcome could not be written: then the job is
+ * taken back when its lease ends.
  */
 type OnEnd = (queue: OwnedQueue, bytes: number, reason: LocalWakeReason | null) => void;
 

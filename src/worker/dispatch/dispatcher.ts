@@ -29,8 +29,8 @@ const MAX_CLAIMS = 3;
 /** Delay before a failed claim is retried. */
 const RETRY_MS = 250;
 /**
- * After its last claim and its last wake-up a process does less of what only deliveries need. Longer than it takes
- * until a payload is indexed (worker/maintenance/maintenance.ts).
+ * A process rests if it has had no claim, delivery or wake-up for this long: it then does less of the work that only
+ * deliveries need. Longer than it takes until a payload is indexed (worker/maintenance/maintenance.ts).
  */
 const RESTS_AFTER_MS = 10_000;
 /**
@@ -134,8 +134,8 @@ export class Dispatcher {
   }
 
   /**
-   * Like `wake`, for what this process alone knows of: if it is about to end, or lacks the key of the queue,
-   * the others are notified.
+   * Like `wake`, for an event that only this process knows of. If this process is about to end, or lacks the key of the
+   * queue, it notifies the other processes instead.
    */
   wakeSomewhere(queueId: string, reason?: LocalWakeReason): void {
     if (this.#draining || this.missingKeys.has(queueId)) this.#options.passOn?.(queueId);

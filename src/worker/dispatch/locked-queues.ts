@@ -8,8 +8,8 @@ import type { Logger } from '../../telemetry/log.ts';
  */
 const RETRY_MS = { least: 25, most: 1000 };
 /**
- * Claims and edits lock a queue for milliseconds. After this time a person should look,
- * and is logged again after a minute.
+ * Claims and edits lock a queue for milliseconds. A queue that is locked for longer than this is logged, and again
+ * after a minute, because a person should look.
  */
 const LONG_MS = 10_000;
 const AGAIN_MS = 60_000;
@@ -30,8 +30,8 @@ interface Locked {
 }
 
 /**
- * Notices queues that another session keeps locked. A claim passes over them, so nothing waits that the server would
- * show. A locked table is another matter: claims wait for it until their time limit.
+ * Notices queues that another session keeps locked. A claim skips such queues, so no session waits for their locks, and
+ * the server shows no waiting session. A locked table is another matter: claims wait for it until their time limit.
  */
 export class LockedQueues {
   readonly #log: Pick<Logger, 'warn'>;

@@ -18,8 +18,8 @@ export interface DispatcherOptions {
   /** Settings of the queues that deliveries follow; undefined if no queue has any. */
   followed?: { of(queueId: string): FollowedSettings };
   /**
-   * Whether a tunnel takes the deliveries of the queue here: its answers say nothing about the webhook.
-   * Undefined: of none.
+   * Whether a tunnel takes the deliveries of the queue in this process: its answers say nothing about the webhook.
+   * Undefined: no queue has a tunnel here.
    */
   isTunnelled?: ((queueId: string) => boolean) | undefined;
   workerId: number;
@@ -31,8 +31,8 @@ export interface DispatcherOptions {
   /** Called when the process is woken from a rest: `mayClaim` becomes true when the server has confirmed the lock. */
   onWoken?: () => void;
   /**
-   * Whether jobs of the queue may be claimed here: those of a queue with tunnels only where one of them begins.
-   * Undefined: always.
+   * Whether this process may claim jobs of the queue: for a queue with tunnels, only a process where one of them
+   * begins. Undefined: always.
    */
   mayDeliver?: ((queueId: string) => boolean) | undefined;
   /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */

@@ -8,7 +8,8 @@ export interface Amount {
 }
 
 /**
- * A part of the process's capacity is reserved for accounts that use little. Each gets an eighth of what is left of it.
+ * A part of the process's capacity is reserved for accounts that use little. Each may have an eighth of the capacity
+ * that is left.
  */
 const RESERVED: Amount = { slots: 1 / 5, bytes: 1 / 4 };
 const RESERVE_APPETITE = 1 / 8;

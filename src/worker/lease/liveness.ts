@@ -24,7 +24,10 @@ import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
  *   The claims of a killed worker are taken back by T + 4 s.
  */
 const CONFIRM_EVERY_MS = 500;
-/** A process that rests claims nothing before its next confirmation, for which it asks when it is woken. */
+/**
+ * Interval of the confirmations while the process rests. It claims nothing before the next one, which it requests when
+ * it is woken.
+ */
 const CONFIRM_AT_REST_MS = 5000;
 const REPLY_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
@@ -131,7 +134,10 @@ export class Liveness {
     return this.#problem ?? this.#unwritable ?? (this.#mayAnswer ? null : 'the server does not answer');
   }
 
-  /** Whether the server has answered a process that rests, or was woken a moment ago, as far as that one has asked. */
+  /**
+   * Whether the server may still answer: the process rests, or was woken a moment ago, and the last confirmation is not
+   * older than a rest allows.
+   */
   get #mayAnswer(): boolean {
     const isLate = elapsedMs(this.#confirmed) >= CONFIRM_AT_REST_MS + CONFIRMED_FOR_MS;
     return !isLate && (this.#options.isResting() || performance.now() - this.#wokenAt < REPLY_MS);

@@ -8,8 +8,9 @@ import { expireDeadlines } from './recover.ts';
 const OWN_TIMER_MS = 6000;
 
 /**
- * Expires leases and ack deadlines when they are due, with one timer per queue. After a suspension of a process that
- * also has the API, acks that came in time may not have been read yet.
+ * Expires leases and ack deadlines when they are due, with one timer per queue. A timer that fires late waits once more
+ * (`decideAfter`): after a suspension of a process that also has the API, acks that came in time may not have been read
+ * yet.
  */
 export class Deadlines {
   readonly #db: Database;

@@ -21,8 +21,8 @@ import { counts } from '../../telemetry/counts/counts.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /**
- * Bookmarks of queues are right, but for a transaction by hand or a clock that was set back;
- * while a snapshot is held, the check is dear.
+ * Interval of the check of bookmarks. They are wrong only after a manual transaction or a clock that was set back, and
+ * the check is expensive while a snapshot is held.
  */
 const BOOKMARKS_EVERY_MS = 600_000;
 /** Queues of which one sweep checks the bookmarks. */

@@ -10,12 +10,12 @@ const MINUTES_OF_DAY = 24 * 60;
 const LATEST_MINUTES = 5;
 
 /**
- * The schedule of graphile-worker: `retention` once per period of the sweep, in whole minutes. Of all workers, one adds
- * the row of a minute (graphile-worker's table of known crontabs). The clocks of the processes decide the minute, so a
- * wrong clock can keep the rows away. Then the loop sweeps.
+ * The schedule of graphile-worker: `retention` once per period of the sweep, in whole minutes. For each minute, only
+ * one of all workers adds the row (graphile-worker's table of known crontabs). The clocks of the processes decide the
+ * minute, so a wrong clock can keep the rows away. Then the loop sweeps.
  *
- * After a sleep of the machine or a step of its clock, graphile-worker goes through all minutes of it. A sweep for each
- * would be for nothing, so only the last minutes get a row.
+ * After the machine has slept or its clock has jumped, graphile-worker goes through all minutes in between. A sweep for
+ * each of them would be useless, so only the last minutes get a row.
  */
 export function sweepSchedule(everyMs: number, now = () => new Date()): ParsedCronItem[] {
   const minutes = Math.max(1, Math.ceil(everyMs / MINUTE_MS));

@@ -44,8 +44,8 @@ export interface FakeAnswer {
 export interface FakeOptions {
   /**
    * Answers a call in place of the fake; undefined leaves it to the fake. A publish that it answers is not recorded. It
-   * is asked about each job of a `publishMany` as about a publish, and about a queue with tags or a secret as about
-   * each other.
+   * is called for each job of a `publishMany` as for a publish, and for a queue with tags or a secret as for any other
+   * queue.
    * @param call such as `POST /v1/queues/emails/jobs`
    * @param body parsed; undefined if the call has none
    */

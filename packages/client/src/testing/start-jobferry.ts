@@ -51,7 +51,10 @@ export interface TestJobferry {
    * @throws Error with the attempts that ended meanwhile, if none agrees in time
    */
   expectDelivery(expected?: ExpectedDelivery): Promise<SeenAttempt>;
-  /** Ends the use of the service. It runs on, for the next call of `startJobferry`, until the process ends. */
+  /**
+   * Ends the use of the service. The service keeps running for the next call of `startJobferry`, until this process
+   * ends.
+   */
   stop(): Promise<void>;
 }
 

@@ -38,8 +38,8 @@ export interface ExtendInput {
 export interface JobVerbs {
   /**
    * Publishes jobs. Each is accepted or refused on its own; the answers have the order of the jobs. A request has up to
-   * 1000 jobs and a megabyte; more are several requests, one after the other, and a job that is larger goes over REST.
-   * If one of them fails, the call rejects, and the jobs of earlier ones are published. So give each job an
+   * 1000 jobs and a megabyte. More jobs are sent in several requests, one after the other, and a larger job goes over
+   * REST. If a request fails, the call rejects, and the jobs of earlier requests are published. So give each job an
    * `idempotencyKey`: then a request is retried, and the whole call can be repeated. `throwIfPayloadDiffers` has no
    * effect: see `payloadDiffers` of each answer. Needs the scopes `read` and `publish`.
    */
@@ -60,8 +60,8 @@ export interface JobVerbs {
   /** Returns the progress that the worker of a job has reported; null for none. The scope `read` is enough. */
   progress(id: string, options?: CallOptions): Promise<JobProgress | null>;
   /**
-   * Waits until a job is completed or dead, and returns it. It reads the job again and again, at intervals that grow to
-   * two seconds, also while Jobferry does not answer for up to five minutes. Give a `signal` such as
+   * Waits until a job is completed or dead, and returns it. It reads the job at intervals that grow to two seconds, and
+   * goes on while Jobferry does not answer, for up to five minutes. Give a `signal` such as
    * `AbortSignal.timeout(60_000)`: without one it waits for as long as the job does.
    */
   waitForOutcome(id: string, options?: CallOptions): Promise<Job>;

@@ -42,7 +42,7 @@ export interface Breaker {
   seconds?: number | undefined;
 }
 
-/** A queue as `queues.copy` takes it: what is not given is that of the other queue. */
+/** Argument of `queues.copy`: settings that are left out are copied from the other queue. */
 export type QueueCopy = Pick<QueueDeclaration, 'name'> & Partial<Omit<QueueDeclaration, 'name' | 'template'>>;
 
 /** Result of `queues.rotateSecret`. */

@@ -60,7 +60,7 @@ export interface ResumeManyOptions extends QueuesOptions {
   pausedAt?: string | null | undefined;
 }
 
-/** Verbs that change several queues in one request. A queue that is so already is left as it is. */
+/** Verbs that change several queues in one request. A queue that is already in the wanted state is left unchanged. */
 export interface SeveralQueuesVerbs {
   /** Pauses queues. */
   pauseMany(queues: QueueChoice, options?: QueuesOptions): Promise<QueuesResult>;

@@ -27,7 +27,7 @@ export interface Extension {
   beat(ackTimeoutMs: number, stopped: AbortSignal, onError: (error: Error) => void): Promise<void>;
 }
 
-/** The watch learns each new deadline, and that the attempt is over. */
+/** Creates the extension of an attempt. `watch` is notified of each new deadline, and when the attempt is over. */
 export function createExtension(calls: JobCalls, job: DeliveredJob<unknown>, watch: AttemptWatch): Extension {
   /** Sends one request. A refusal that says so ends the attempt for its signal, too. */
   const once = async (seconds: number, progress?: string, timeoutMs?: number): Promise<ExtendAnswer | Error> => {
