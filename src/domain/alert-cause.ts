@@ -1,4 +1,5 @@
 import type { AlertKind } from './alert-rule.ts';
+import { durationText } from './duration.ts';
 import { allAwaitReports, REPORTS_ADVICE, slotsInUse } from './queue-slots.ts';
 
 /** The measure of a queue for which a rule's condition holds. */
@@ -40,30 +41,31 @@ export function countedLetters(threshold: number): number {
 export function causeOfQueue(rule: RuleOfCause, measure: QueueMeasure): string {
   const { queueName: queue, value, total } = measure;
   const { threshold, windowSeconds } = rule;
-  const recently = `of the last ${duration(windowSeconds)}`;
+  const recently = `of the last ${durationText(windowSeconds)}`;
   switch (rule.kind) {
     case 'oldest_due':
-      return `The oldest due job of ${queue} has waited for ${duration(value)}; the limit is ${duration(threshold)}.${slotsOf(measure)}`;
+      return `The oldest due job of ${queue} has waited for ${durationText(value)}; the limit is ${durationText(threshold)}.${slotsOf(measure)}`;
     case 'dead_letters': {
       const jobs = value === 1 ? '1 job' : `${value >= countedLetters(threshold) ? 'At least ' : ''}${value} jobs`;
-      return `${jobs} of ${queue} died in the last ${duration(windowSeconds)}.${reasonOf(measure)}`;
+      return `${jobs} of ${queue} died in the last ${durationText(windowSeconds)}.${reasonOf(measure)}`;
     }
     case 'failure_share':
       return `${share(value)} of ${measure.total} attempts of ${queue} ${recently} failed; the limit is ${share(threshold)}. Look at its causes of dead letters, and at the log of the receiver.`;
     case 'hold':
-      return `${queue} has been held for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver asked for it, or answered 429 or 503.`;
+      return `${queue} has been held for ${durationText(value)}; the limit is ${durationText(threshold)}. Its receiver deferred a job, or answered 429, 503 or 529.`;
     case 'breaker':
-      return `The breaker of ${queue} has been open for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver fails: ${total} answers in a row. ${PROBES[measure.probes ?? 'probed']}`;
+      return `The breaker of ${queue} has been open for ${durationText(value)}; the limit is ${durationText(threshold)}. Its receiver fails (failed answers in a row: ${total}). ${PROBES[measure.probes ?? 'probed']}`;
     case 'signature_rejected':
       return `${share(value)} of ${measure.total} answers to ${queue} ${recently} were 401. The receiver probably verifies the signature with another secret.`;
     case 'slow_receiver':
-      return `${share(value)} of ${measure.total} deliveries of ${queue} ${recently} took longer than ${duration(threshold)}.`;
+      return `${share(value)} of ${measure.total} deliveries of ${queue} ${recently} took longer than ${durationText(threshold)}.`;
     default:
       throw new Error(`a rule of the kind ${rule.kind} watches no queue`);
   }
 }
 
-export const NO_WORKER = 'No worker has been seen for 30 s, so nothing is delivered. Start one, or look at its log.';
+export const NO_WORKER =
+  'No worker has been seen for at least 30 s, so nothing is delivered. Start one, or look at its log.';
 
 /** @param attempts of this month @param limit of the plan */
 export function causeOfUsage(attempts: number, limit: number): string {
@@ -73,7 +75,7 @@ export function causeOfUsage(attempts: number, limit: number): string {
 
 /** @param seconds how far the statistics are behind */
 export function statisticsAreBehind(seconds: number): string {
-  return `the statistics are ${duration(seconds)} behind: no worker sums them up`;
+  return `the statistics are ${durationText(seconds)} behind: the workers are stopped or overloaded`;
 }
 
 function slotsOf({ inFlight, awaitingAck, concurrency }: QueueMeasure): string {
@@ -81,7 +83,7 @@ function slotsOf({ inFlight, awaitingAck, concurrency }: QueueMeasure): string {
   const slots = { inFlight, awaitingAck, concurrency };
   if (allAwaitReports(slots)) return ` ${slotsInUse(slots)}. ${REPORTS_ADVICE}`;
   if (awaitingAck === 0 && inFlight >= concurrency)
-    return ` All its ${concurrency} slots are in use: the receiver is slow, or it needs more.`;
+    return ` All its slots (${concurrency}) are in use: the receiver is slow, or the queue needs more slots.`;
   return ` ${slotsInUse(slots)}.`;
 }
 
@@ -92,15 +94,4 @@ function reasonOf({ reason, statusCode }: QueueMeasure): string {
 
 function share(percent: number): string {
   return `${Number(percent.toPrecision(2))} %`;
-}
-
-/** Two digits at most, so that the text of a growing age changes seldom. */
-function duration(seconds: number): string {
-  const units = [
-    [86_400, 'd'],
-    [3600, 'h'],
-    [60, 'min'],
-  ] as const;
-  const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
-  return `${Math.floor(seconds / size)} ${unit}`;
 }

@@ -74,14 +74,14 @@ function textOf({ type, rule, alerts, others }: AlertContent, pageUrl: string | 
   if (others > 0) parts.push(`And ${others} more.`);
   if (alerts.some(({ state }) => state === 'firing')) parts.push(`What to do: ${advice}`);
   if (pageUrl !== null) parts.push(`Alerts in Jobferry: ${pageUrl}`);
-  parts.push(`The alert rule ${rule.id} has your address. People with the role admin can change it.`);
+  parts.push(`The alert rule ${rule.id} sends mail to your address. Members with the role admin can change it.`);
   return `${parts.map(withoutControls).join('\n\n')}\n`;
 }
 
 function paragraphOf({ state, cause, queue, firedAt, resolvedAt }: NotifiedAlert, pageUrl: string | null): string {
   const time = state === 'firing' ? firedAt : resolvedAt;
   const lines = [`${state.toUpperCase()}: ${cause}`];
-  if (time !== null) lines.push(`${state === 'firing' ? 'Since' : 'Over at'} ${time}`);
+  if (time !== null) lines.push(`${state === 'firing' ? 'Since' : 'Resolved at'} ${time}`);
   if (queue !== null && pageUrl !== null) lines.push(new URL(`queues/${encodeURIComponent(queue)}`, pageUrl).href);
   return lines.join('\n');
 }

@@ -100,14 +100,14 @@ export const KINDS: Readonly<Record<AlertKind, KindOfRule>> = {
     threshold: seconds(5, 600),
   },
   no_worker: {
-    words: 'no worker runs',
+    words: 'no worker is running',
     advice: 'Start a worker, or look at the log of the one that should run.',
     ofQueues: false,
     hasWindow: false,
     threshold: null,
   },
   usage: {
-    words: 'the plan is used up',
+    words: 'usage of the plan is high',
     advice: 'Find out which queue uses it (Settings > Plan), or ask for a larger plan.',
     ofQueues: false,
     hasWindow: false,

@@ -1,4 +1,5 @@
 import { type Finding, orOk, problem, warning } from './doctor.ts';
+import { durationText } from './duration.ts';
 
 /** A transaction that has had locks on tables for a while. */
 export interface LockHolder {
@@ -42,7 +43,7 @@ function lockedBy(holder: LockHolder): string {
   const what = prepared === null ? ofSession : `the prepared transaction ${prepared} of ${user}`;
   const others = waiting === 0 ? '' : `; ${waiting === 1 ? '1 session waits' : `${waiting} sessions wait`} for it`;
   const locks = isWaiting ? 'has waited for a lock, with others on' : 'has had locks on';
-  return `${what} ${locks} ${tables.join(', ')} for ${Math.round(seconds)} s${others}`;
+  return `${what} ${locks} ${tables.join(', ')} for ${durationText(seconds)}${others}`;
 }
 
 /** Holders in words, each with the statement that ends it; and, for a role that is blind, that there may be others. */
@@ -64,8 +65,8 @@ export function hiddenSessions(role: string): { what: string; fix: string } {
 /** The statement that ends it. */
 export function wayOutOf({ pid, prepared, isActive, isWaiting }: LockHolder): string {
   if (prepared !== null) return endOfPrepared(prepared);
-  if (isWaiting) return `end what it waits for, or take it back: select pg_cancel_backend(${pid})`;
-  return `${isActive ? 'wait for its end, or' : 'end it there, or'}: select pg_terminate_backend(${pid})`;
+  if (isWaiting) return `end the transaction it waits for, or cancel its statement: select pg_cancel_backend(${pid})`;
+  return `${isActive ? 'wait for its end, or' : 'end it in that program, or'}: select pg_terminate_backend(${pid})`;
 }
 
 /** The statements of which one ends a prepared transaction. */

@@ -1,5 +1,6 @@
 import { type Finding, ok, warning } from './doctor.ts';
 import { endOfPrepared, hiddenSessions } from './doctor-locks.ts';
+import { durationText } from './duration.ts';
 
 /** A session or the like with an old transaction. Nothing can remove the dead rows that it keeps before it ends. */
 export interface SnapshotHolder {
@@ -59,8 +60,8 @@ export function judgeSnapshots({ holders, dead, live, blindRole }: SnapshotFacts
 export function heldBy(holder: SnapshotHolder, rows?: string): string {
   const { kind, name, user, program, state, seconds, ids } = holder;
   const counted = rows === undefined ? '' : ` (${rows})`;
-  const age = `${Math.round(seconds ?? 0)} s`;
-  const since = `so no row that died since is removed${counted}`;
+  const age = durationText(seconds ?? 0);
+  const since = `so vacuum keeps the rows that died since${counted}`;
   const by = program || 'no program name';
   switch (kind) {
     case 'session':
@@ -83,7 +84,7 @@ function keptBySession(ids: number | null): string {
 function endOf({ kind, name }: SnapshotHolder): string {
   switch (kind) {
     case 'session':
-      return `end it there, or: select pg_terminate_backend(${name})`;
+      return `end it in that program, or: select pg_terminate_backend(${name})`;
     case 'prepared':
       return endOfPrepared(name);
     case 'standby':

@@ -1,3 +1,4 @@
+import { durationText } from './duration.ts';
 import { type ReplicationFacts, replicationFaults } from './replication.ts';
 import { OLDEST_SERVER, type ServerSettings } from './server-settings.ts';
 
@@ -38,7 +39,7 @@ export function judgeSettings(facts: SettingFacts): Finding[] {
   }
   if (standby) {
     found.push(
-      problem(check, 'the server is a standby, which cannot be written to', 'let DATABASE_URL lead to the primary'),
+      problem(check, 'the server is a standby, which cannot be written to', 'set DATABASE_URL to the primary'),
     );
   }
   if (facts.read_only && !standby) {
@@ -105,7 +106,7 @@ export function judgeIndexes({ missing, invalid }: IndexFacts): Finding[] {
       ...invalid.map((name) => problem(check, `the index ${name} is not valid`, `reindex index concurrently ${name}`)),
     ],
     check,
-    'all are there and valid',
+    'all exist and are valid',
   );
 }
 
@@ -150,7 +151,7 @@ export function judgeVacuum({ tables, idleSlots, xidAge }: VacuumFacts): Finding
     found.push(
       problem(
         check,
-        `transaction ids are used up to ${Math.round(xidAge / 2.1e7)} %`,
+        `${Math.round(xidAge / 2.1e7)} % of the transaction ids are used`,
         'vacuum (freeze), as the owner of the database',
       ),
     );
@@ -171,7 +172,7 @@ export function judgeSequence({ last, used }: SequenceFacts): Finding[] {
       'the sequence of claim tokens is behind the jobs, as after an incomplete restore: late results could be taken for new ones, and jobs in flight are not counted';
     return [problem(check, what, `select setval('jobferry_claim_token_seq', ${used + 1_000_000})`)];
   }
-  return [ok(check, 'claim tokens are new')];
+  return [ok(check, 'the sequence of claim tokens is ahead of all jobs')];
 }
 
 /** A clock that is further off than this is wrong. */
@@ -209,7 +210,7 @@ export function judgeLags(
   const found: Finding[] = [];
   const late = (what: string, seconds: number | null, limit: number, fix: string) => {
     if (seconds !== null && seconds > limit)
-      found.push(warning(check, `${what} by ${Math.round(seconds)} s`, workerRunning ? fix : NO_WORKER_FIX));
+      found.push(warning(check, `${what} by ${durationText(seconds)}`, workerRunning ? fix : NO_WORKER_FIX));
   };
   const busy = 'give the workers or the database more CPU; the log of the workers names errors';
   late('the search index is late', searchSeconds, LATE.search, busy);
@@ -222,7 +223,7 @@ export function judgeLags(
     'start a worker; the log of the workers says why a sweep stops',
   );
   if (oldestDue !== null && oldestDue.seconds > LATE.due) {
-    const what = `a job of queue ${oldestDue.name} has been due for ${Math.round(oldestDue.seconds)} s`;
+    const what = `a job of queue ${oldestDue.name} has been due for ${durationText(oldestDue.seconds)}`;
     found.push(
       warning(
         check,
@@ -248,7 +249,7 @@ const GIB = 2 ** 30;
 
 export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[] {
   const check = 'disk';
-  const size = `the database has ${(databaseBytes / GIB).toFixed(2)} GiB`;
+  const size = `the database uses ${(databaseBytes / GIB).toFixed(2)} GiB`;
   if (isFull) {
     const fix =
       'free space there, in the order of "The disk fills up" in docs/troubleshooting.md; delete nothing in pg_wal';

@@ -6,3 +6,18 @@ export function readDuration(text: string): number | null {
   const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g);
   return [...parts].reduce((ms, [, count, unit]) => ms + Number(count) * (UNITS[unit ?? ''] ?? 0), 0);
 }
+
+const LARGE = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+] as const;
+
+/**
+ * Returns a number of seconds as `119 s`, `2 min`, `47 h` or `3 d`. It is rounded down to at least two whole units, so
+ * the text of a growing age changes seldom.
+ */
+export function durationText(seconds: number): string {
+  const [size, unit] = LARGE.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}

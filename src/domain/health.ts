@@ -123,7 +123,7 @@ export function inTrouble(
   const succeeded = since === 0 ? 'none has' : since === 1 ? 'one has' : `${since} have`;
   const warnings = warned.map((warning) => ({
     warning,
-    message: `${until}, ${past.failed} of ${past.attempts}, and ${succeeded} succeeded since. ${PAST_ADVICE[warning] ?? ''}`,
+    message: `${until} (${past.failed} of ${past.attempts}), and ${succeeded} succeeded since. ${PAST_ADVICE[warning] ?? ''}`,
   }));
   return { ...health, warnings: [...warnings, ...others], lastFailure, past };
 }
@@ -217,7 +217,7 @@ function underPressure(totals: AttemptTotals): Warnings {
   const attempts = attemptsOf(totals);
   const putOff = putOffOf(totals);
   if (putOff < LEAST_BAD_ANSWERS || putOff <= attempts * 0.2) return [];
-  const message = `${putOff} of ${attempts} attempts of the last hour were deferred by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
+  const message = `${putOff} of ${attempts} attempts of the last hour were deferred by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more capacity.`;
   return [{ warning: 'backpressure', message }];
 }
 

@@ -26,4 +26,4 @@ export function slotsInUse(slots: SlotsInUse): string {
 
 /** The way out when all slots wait for reports. */
 export const REPORTS_ADVICE =
-  'Look whether the worker behind the receiver runs and reports: until it does, or a time-out comes, nothing else is delivered.';
+  'Check that the worker behind the receiver runs and reports: until it does, or an ack deadline passes, nothing else is delivered.';

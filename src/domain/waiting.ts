@@ -154,7 +154,7 @@ function holdSource(lastError: string | null, hasBreaker: boolean): string {
   // A worker may also give such a reason for its defer.
   if (isFailure && hasBreaker) return 'it was the probe of a breaker, which uses up no attempt';
   if (code === undefined) return 'the receiver requested a delay';
-  return `as its Retry-After requested, or for ${DEFAULT_HOLD_MS / 1000} s, the default without one`;
+  return `the receiver requested it by Retry-After, or it is the default of ${DEFAULT_HOLD_MS / 1000} s`;
 }
 
 function holdTime({ hold }: WaitingQueue): Time | null {
@@ -170,7 +170,7 @@ function holdTime({ hold }: WaitingQueue): Time | null {
 
 function rateTime({ rate }: WaitingQueue): Time | null {
   if (rate === null || rate.used < rate.max) return null;
-  const message = `The rate limit of ${rate.max} deliveries is used up until ${iso(rate.resetsAt)}.`;
+  const message = `The rate limit of ${rate.max} per window is used up until ${iso(rate.resetsAt)}.`;
   return { reason: 'rate_limit', message, at: rate.resetsAt };
 }
 

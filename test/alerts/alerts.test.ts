@@ -252,7 +252,7 @@ describe('each kind of rule', () => {
     await openFor(90);
     expect(await causes(one)).toMatchObject([
       expect.stringMatching(
-        /^The breaker of orders has been open for 90 s.* fails: 12 answers in a row.* until a job is published/,
+        /^The breaker of orders has been open for 90 s.* \(failed answers in a row: 12\)\..* until a job is published/,
       ),
     ]);
   });

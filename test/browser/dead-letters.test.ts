@@ -62,7 +62,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await question.getByLabel('50 per second').check();
     await question.getByRole('button', { name: 'Send 1, then 3' }).click();
     await page.waitForURL('**/actions/**');
-    await says(page, /^The canary was sent\. The other 3 dead letters follow when it completes\.$/);
+    await says(page, /^The canary was sent\. The rest \(3 dead letters\) follows when it completes\.$/);
     await page.goBack();
     await page.locator('h1:focus').waitFor();
     // The end is told on any screen.

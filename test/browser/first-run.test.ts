@@ -110,7 +110,7 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     expect([await name.inputValue(), await from.inputValue(), await chosen()]).toEqual(['mails', 'copy', 'ACK']);
   });
 
-  it('says how the first job did not arrive, on a phone', async () => {
+  it('says why the first job is not completed, on a phone', async () => {
     const receiver = await startReceiver({ respond: { status: 500 } });
     const { page, account } = await showFirstRun(PHONE);
     expect(await widerThanWindow(page)).toEqual([]);

@@ -15,7 +15,7 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     service = await startSmallService();
   });
 
-  it('are put back, and not what was changed again meanwhile', async () => {
+  it('are reverted, and not what was changed again meanwhile', async () => {
     const account = await service.openAccount();
     const orders = await account.createQueue('orders', await openReceiver(), { concurrency: 5, maxAttempts: 3 });
     await account.operate.updateQueue(orders, { concurrency: 9, maxAttempts: 7 });
@@ -27,28 +27,28 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     await says(page, /^jf_.+ changed the number of attempts at .+\.$/);
     const entries = page.locator('.changelog > li');
     expect(await entries.count()).toBe(3);
-    const putBack = entries.filter({ hasText: 'concurrency' }).getByRole('button', { name: 'Put back…' });
+    const putBack = entries.filter({ hasText: 'concurrency' }).getByRole('button', { name: 'Revert…' });
     await putBack.click();
-    const dialog = page.getByRole('dialog', { name: /^Put back 1.setting of orders\?$/ });
+    const dialog = page.getByRole('dialog', { name: /^Revert 1.setting of orders\?$/ });
     expect(textOf(await dialog.locator('dl').innerText())).toContain('Concurrency 9 → 5');
     await dialog.getByText('Attempts was changed again since, and stays as it is: 8.').waitFor();
 
     // Another person is faster: the action is refused, and the page shows what is true now.
     await account.operate.updateQueue(orders, { concurrency: 6 });
-    await dialog.getByRole('button', { name: /^Put back 1/ }).click();
+    await dialog.getByRole('button', { name: /^Revert 1/ }).click();
     await page
       .getByRole('alert')
       .getByText(/changed meanwhile/)
       .waitFor();
-    const nothing = page.getByRole('dialog', { name: 'Nothing of orders is left to put back' });
+    const nothing = page.getByRole('dialog', { name: 'Nothing in orders is left to revert' });
     await nothing.getByText('Concurrency was changed again since, and stays as it is: 6.').waitFor();
     await account.operate.updateQueue(orders, { concurrency: 9 });
     await nothing.getByRole('button', { name: 'Close' }).click();
     await page.reload();
     await settled(watched);
     await putBack.last().click();
-    await dialog.getByRole('button', { name: /^Put back 1/ }).click();
-    await page.getByText(/^1.setting of orders put back$/).waitFor();
+    await dialog.getByRole('button', { name: /^Revert 1/ }).click();
+    await page.getByText(/^1.setting of orders reverted$/).waitFor();
     await says(page, /^jf_.+ changed the concurrency at .+\.$/);
     await page.locator('main :focus').waitFor();
     const { queue } = await account.graphql.query('{ queue(name: "orders") { concurrency maxAttempts } }');

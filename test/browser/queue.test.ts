@@ -142,9 +142,9 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
     await service.inDatabase((db) => db.query(`delete from release_run where version like '0.0.%'`));
 
     await page.goto('/queues?compare=day');
-    await page.getByRole('img', { name: /In this time yesterday: \d+\sattempts\.$/ }).waitFor();
+    await page.getByRole('img', { name: /The same period yesterday: \d+\sattempts\.$/ }).waitFor();
     await page.goto('/jobs?compare=day');
-    await page.getByText(/^In this time yesterday: 6\sjobs\.$/).waitFor();
+    await page.getByText(/^The same period yesterday: 6\sjobs\.$/).waitFor();
   });
 
   it('has a link to what is behind each figure', async () => {
@@ -189,9 +189,9 @@ describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
       new RegExp(`^The queue has been held since .+\\. Job …${asking.slice(-5)} asked for it`),
     );
     await page.getByRole('button', { name: 'End the hold' }).click();
-    await page.getByText('The hold of models is ended').waitFor();
+    await page.getByText('Hold of models ended').waitFor();
     await note.waitFor({ state: 'detached' });
-    await says(page, /^(Running|Job …)/);
+    await says(page, /^(Running|Probing)/);
     // Its button is gone.
     await page.locator('h1:focus').waitFor();
   });

@@ -149,7 +149,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     expect(await dialog.isVisible()).toBe(true);
     answer();
     await dialog.getByText('No answer came. The change may have been applied.').waitFor();
-    await expect.poll(async () => textOf(await dialog.locator('.price').innerText())).toMatch(/paused already 2/);
+    await expect.poll(async () => textOf(await dialog.locator('.price').innerText())).toMatch(/already paused 2/);
   });
 
   it('selects the rows that are seen by keys, and names them before the action', async () => {

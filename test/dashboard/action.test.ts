@@ -63,7 +63,7 @@ describe('the first line of an action', () => {
 
   it('says that the rest waits for the canary', () => {
     expect(sentence({ processed: 1 })).toBe(
-      'The canary was sent. The other 1 997 dead letters follow when it completes.',
+      'The canary was sent. The rest (1 997 dead letters) follows when it completes.',
     );
     expect(sentence({ processed: 0, canaryJobId: null })).toMatch(/^The canary is about to be sent\./);
   });
@@ -78,7 +78,7 @@ describe('the first line of an action', () => {
         ),
       );
     expect(said({ processed: 1 }, 1)).toBe(
-      'Waiting: queue orders is paused. The canary is delivered when the queue is resumed, and the other 1 997 follow when it completes.',
+      'Waiting: queue orders is paused. The canary is delivered when the queue is resumed, and the rest (1 997) follows when it completes.',
     );
     expect(titleOfAction({ ...RUNNING, processed: 1 }, paused)).toBe('Waiting');
     expect(titleOfAction(RUNNING, paused)).toMatch(/done$/);
@@ -91,8 +91,11 @@ describe('the first line of an action', () => {
     const pause = { status: 'PAUSED', pausedAt: '2026-11-12T12:06:31Z', pausedBy: 'ann@example.org' } as const;
     expect(sentence(pause)).toBe('Paused by ann@example.org after 1 204 of 1 998 dead letters.');
     expect(plain(textOfPhrase(leadOfAction({ ...RUNNING, ...pause }, VIEW)))).toMatch(
-      /at 12:04:29\. The other 794 wait until it is resumed\.$/,
+      /at 12:04:29\. The rest \(794\) waits until the action is resumed\.$/,
     );
+    // The server counts up to a million.
+    const many = { ...RUNNING, ...pause, matched: 1_000_000, processed: 1 };
+    expect(plain(textOfPhrase(leadOfAction(many, VIEW)))).toMatch(/The rest \(999 999\+\) waits until/);
     expect(titleOfAction({ ...RUNNING, ...pause })).toBe('Paused');
     expect(stepsOf({ ...RUNNING, ...pause }, null, null)[0]).toMatchObject({
       at: Date.parse(pause.pausedAt),

@@ -53,7 +53,7 @@ describe('a kind of alert rule', () => {
     ['DEAD_LETTERS', 1, null, 'At least 1 job in any queue dies within 15 min.'],
     ['DEAD_LETTERS', 3, 'orders', 'At least 3 jobs in orders die within 15 min.'],
     ['FAILURE_SHARE', 50, 'orders', 'At least 50 % of attempts in orders fail within 15 min.'],
-    ['HOLD', 600, null, 'Any queue is held for longer than 10 min.'],
+    ['HOLD', 600, null, 'A hold of any queue lasts longer than 10 min.'],
     ['SIGNATURE_REJECTED', 5, 'orders', 'At least 5 % of answers to orders are 401 within 15 min.'],
     ['SLOW_RECEIVER', 5, 'orders', '5 % of deliveries in orders take longer than 5 s within 15 min.'],
     ['NO_WORKER', null, null, 'No worker is running.'],

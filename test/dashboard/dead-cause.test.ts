@@ -102,7 +102,7 @@ describe('the title of a cause', () => {
     [{ reason: 'NACKED', error: null }, 'Worker refused it for good'],
     [{ reason: 'NACKED', error: 'HTTP 422', webhookStatusCode: 422 }, 'Receiver refused it for good with 422'],
     [{ reason: 'NACKED', error: 'HTTP 404', webhookStatusCode: 202 }, 'Worker refused it: “HTTP 404”'],
-    [{ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: 429 }, 'All 50 holds were used up (429)'],
+    [{ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: 429 }, '50 holds used up (429)'],
     [
       { reason: 'RETRY_AFTER_EXCEEDS_LIFETIME', webhookStatusCode: 503 },
       'Receiver asked to wait past the end of the lifetime (503)',
@@ -123,7 +123,7 @@ describe('the title of a cause', () => {
       titleOfDeath({ ...cause(change), queue: { maxAttempts: 3 }, sample: null }, 15);
     expect(title({})).toBe('Receiver answered 500, 3\u00a0times');
     expect(title({ error: 'ack_timeout', webhookStatusCode: 202 })).toBe('Worker did not report in time');
-    expect(title({ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: null })).toBe('All holds were used up');
+    expect(title({ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: null })).toBe('All holds used up');
   });
 
   it('has the first line of the last answer below it, else the error', () => {

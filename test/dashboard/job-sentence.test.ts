@@ -139,7 +139,7 @@ const ROWS: Row[] = [
         },
       }),
     },
-    'Waits for the probe: job …c31f0 finds out whether the queue may go on.',
+    'Waits for the probe: job …c31f0 tests whether the receiver accepts deliveries again.',
     'after probe …c31f0',
   ],
   ['DELAYED', waits('DELAYED'), 'Scheduled for 12:04:22, in 11 s.', 'in 11 s'],
@@ -149,17 +149,17 @@ const ROWS: Row[] = [
     'Waits because jf_4kQ…x7Pd paused the queue at 11:20:00.',
     'queue paused since 11:20',
   ],
-  ['CONCURRENCY', waits('CONCURRENCY', null), 'Waits for a free slot: 20 of 20 are busy.', '20 of 20 slots are busy'],
+  ['CONCURRENCY', waits('CONCURRENCY', null), 'Waits for a free slot: 20 of 20 in use.', '20 of 20 slots are busy'],
   [
     'CONCURRENCY',
     { ...waits('CONCURRENCY', null), ...inQueue({ depth: { awaitingAck: 20 } }) },
-    'Waits for a free slot: 20 of 20 are busy, 20 wait for a report.',
+    'Waits for a free slot: 20 of 20 in use, 20 waiting for a report.',
     '20 of 20 slots are busy',
   ],
   [
     'RATE_LIMIT',
     { ...waits('RATE_LIMIT'), ...inQueue({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:22') } }) },
-    'Waits until 12:04:22, 11 s more: all 100 deliveries per 1 min are used.',
+    'Waits until 12:04:22, 11 s more: the rate limit of 100 per 1 min is used up.',
     'in 11 s · 100 of 100 used',
   ],
   ['DUE', waits('DUE'), 'Next in line: nothing stands in its way.', 'next in line'],
@@ -280,7 +280,7 @@ const ROWS: Row[] = [
       deferCount: 50,
       attempts: [failed(1, 'HTTP 429', { status: 'DEFERRED' })],
     },
-    'Dead since 09:41:52: all 50 holds are used; the receiver last answered 429.',
+    'Dead since 09:41:52: the limit of 50 holds is used up; the receiver last answered 429.',
     '50 holds used',
   ],
   [
@@ -343,24 +343,24 @@ describe('the second line', () => {
   it('says what is used and what follows', () => {
     const attempts = [failed(1, 'HTTP 500'), failed(2, 'HTTP 500'), failed(3, 'timeout')];
     expect(line({ ...waits('BACKOFF'), attemptsMade: 3, lastError: 'timeout', attempts })).toBe(
-      '3 of 5 attempts are used. The 2 before it were answered 500. If the next one fails too, it waits 32 s more.',
+      'Attempts used: 3 of 5. The 2 earlier attempts were answered 500. If the next attempt fails too, the job is retried after 32 s.',
     );
-    expect(line({ ...waits('BACKOFF'), attemptsMade: 4, attempts })).toMatch(/If it fails, it is dead\.$/);
-    expect(line(waits('DUE'))).toBe('None of 5 attempts is used yet. If the next one fails, it waits 4 s more.');
+    expect(line({ ...waits('BACKOFF'), attemptsMade: 4, attempts })).toMatch(/next attempt fails, the job dies\.$/);
+    expect(line(waits('DUE'))).toBe('Attempts used: 0 of 5. If the next attempt fails, the job is retried after 4 s.');
   });
 
   it('counts holds, which use no attempt', () => {
-    expect(line({ ...waits('HELD'), deferCount: 3 })).toBe('3 of 50 holds are used, and 0 of 5 attempts.');
+    expect(line({ ...waits('HELD'), deferCount: 3 })).toBe('Holds used: 3 of 50. Attempts used: 0 of 5.');
   });
 
   it('says what a job of a paused queue would wait for itself', () => {
     const paused = { ...waits('PAUSED', null), state: 'RETRYING', attemptsMade: 1, lastError: 'HTTP 500' } as const;
     expect(line(paused)).toMatch(
-      /^Its retry is set for 12:04:22, because the receiver answered 500\. 1 of 5 attempts is/,
+      /^Its retry is set for 12:04:22, because the receiver answered 500\. Attempts used: 1 of 5\./,
     );
-    expect(line({ ...waits('QUEUE_HELD'), state: 'SCHEDULED' })).toMatch(/^It is scheduled for 12:04:22\. None of/);
+    expect(line({ ...waits('QUEUE_HELD'), state: 'SCHEDULED' })).toMatch(/^It is scheduled for 12:04:22\. Attempts/);
     expect(line({ ...waits('PAUSED', null), state: 'HELD', lastError: 'HTTP 429', deferCount: 2 })).toBe(
-      'It is held itself until 12:04:22, because the receiver answered 429. 2 of 50 holds are used, and 0 of 5 attempts.',
+      'The job itself is held until 12:04:22, because the receiver answered 429. Holds used: 2 of 50. Attempts used: 0 of 5.',
     );
   });
 
@@ -446,7 +446,7 @@ describe('a dead job that was replayed', () => {
   it('says what became of the last replay of a chain', () => {
     const last = { ...replay, state: 'COMPLETED', endedAt: at('12:03:11') } as const;
     expect(plain(textOfPhrase(replayText(replayedAt, last, context, false)))).toBe(
-      'Replayed at 12:00:59; that died and was replayed, the last replay …007ce completed at 12:03:11.',
+      'Replayed at 12:00:59; that replay died and was replayed, too. The last replay …007ce completed at 12:03:11.',
     );
   });
 

@@ -133,7 +133,7 @@ describe('the headline of Overview', () => {
 
   it('says since when all is quiet', () => {
     expect(headline([idle], 1, '2026-11-12T11:58:02Z')).toBe('All is quiet. The last attempt ended at 11:58:02.');
-    expect(headline([idle], 1, null)).toBe('All is quiet. No attempt is kept.');
+    expect(headline([idle], 1, null)).toBe('All is quiet. No attempts are on record.');
     expect(headline([idle], 1, undefined)).toBe('All is quiet.');
   });
 

@@ -52,7 +52,7 @@ describe('a change of a queue', () => {
     );
   });
 
-  it('is put back as far as nothing was changed since', () => {
+  it('is reverted as far as nothing was changed since', () => {
     const change = entry(
       { mode: 'standard', concurrency: 5, maxAttempts: 3 },
       { mode: 'ack', concurrency: 8, maxAttempts: 4 },
@@ -67,7 +67,7 @@ describe('a change of a queue', () => {
     expect(whyNot(change, back)).toBeNull();
   });
 
-  it('is put back with the tags that it took away', () => {
+  it('is reverted with the tags that it took away', () => {
     const change = entry({ tags: ['a', 'b'] }, { tags: [] });
     expect(putBackOf(change, QUEUE)).toMatchObject({ changes: [{ name: 'tags', value: ['a', 'b'] }], newer: [] });
     expect(putBackOf(change, { ...QUEUE, tags: ['a', 'b'] })).toEqual({ changes: [], newer: [] });
@@ -93,7 +93,7 @@ describe('a change of a queue', () => {
       newer: [{ label: 'Breaker', present: expect.stringMatching(/^after 3\sfailed answers/) }],
     });
     expect(whyNot(set, other)).toBe('This was changed again since.');
-    expect(whyNot(set, putBackOf(set, QUEUE))).toBe('The queue has the former values again.');
+    expect(whyNot(set, putBackOf(set, QUEUE))).toBe('The queue already has the former values.');
   });
 
   it('says in words that Jobferry opened and closed the breaker', () => {
@@ -127,8 +127,8 @@ describe('a change of a queue', () => {
   it('says why it has no way back', () => {
     const why = (change: Entry) => whyNot(change, putBackOf(change, QUEUE));
     expect(why(entry({ concurrency: 5 }, { concurrency: 8 }))).toBe('This was changed again since.');
-    expect(why(entry({ concurrency: 9 }, { concurrency: 8 }))).toBe('The queue has the former values again.');
-    expect(why(entry({}, {}, 'queue.rotate_secret'))).toBe('A secret cannot be put back. It can be rotated again.');
+    expect(why(entry({ concurrency: 9 }, { concurrency: 8 }))).toBe('The queue already has the former values.');
+    expect(why(entry({}, {}, 'queue.rotate_secret'))).toBe('A rotation cannot be reverted. Rotate the secret again.');
     expect(why(entry({}, {}, 'queue.pause'))).toBeNull();
     expect(putBackOf(entry({ concurrency: 5 }, { concurrency: 9 }, 'queue.create'), QUEUE)).toBeNull();
   });

@@ -128,7 +128,7 @@ const ROWS: Row[] = [
         probe: { id: `${'0'.repeat(19)}c31f0` },
       },
     },
-    'Job …c31f0 finds out whether it may go on.',
+    'Probing: job …c31f0 tests whether the receiver accepts deliveries again.',
   ],
   [
     'failing',
@@ -268,7 +268,7 @@ const ROWS: Row[] = [
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
-    'Catching up: 600 are due; at 12 per second until about 12:05.',
+    'Catching up: 600 jobs are due; at 12 per second until about 12:05.',
     { in: 2, out: 12, accepted: 12, span: SPAN },
   ],
   ['slow', warned('SLOW_RECEIVER'), '5 % of deliveries in the last hour took about 4.2 s or longer.'],
@@ -283,7 +283,7 @@ const ROWS: Row[] = [
     'Running: 3.2 deliveries per second from 11:50 to 12:00, starting 84 ms late.',
     { accepted: 3.2, wait: 84, span: SPAN },
   ],
-  ['moving', {}, 'Running: nothing waits, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
+  ['moving', {}, 'Running: no job is waiting, the last attempt ended at 12:03:11.', { lastAt: at('12:03:11') }],
   ['idle', {}, 'Idle. The last attempt ended at 11:04:00.', { lastAt: at('11:04:00') }],
   [
     'idle',
@@ -291,18 +291,18 @@ const ROWS: Row[] = [
     'Idle. The last attempt ended at 09:04:00. 9 attempts failed, and none has succeeded since.',
     { lastAt: at('09:04:00') },
   ],
-  ['idle', {}, 'Idle. Nothing waits.'],
+  ['idle', {}, 'Idle. No job is waiting.'],
   // Too few for a warning, and yet nothing was accepted.
   [
     'moving',
     { health: { ...health, attempts: 2, failed: 2 } },
-    'Running: nothing waits, the last attempt ended at 12:03:11. All 2 attempts of the last hour failed.',
+    'Running: no job is waiting, the last attempt ended at 12:03:11. All 2 attempts of the last hour failed.',
     { lastAt: at('12:03:11') },
   ],
   [
     'idle',
     { health: { ...health, attempts: 1, failed: 1 } },
-    'Idle. The last attempt ended at 11:04:00. It failed, the only one of the last hour.',
+    'Idle. The last attempt ended at 11:04:00. It was the only one in the last hour, and it failed.',
     { lastAt: at('11:04:00') },
   ],
 ];
@@ -416,7 +416,7 @@ const EXTREMES: Row[] = [
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 18_204 } },
-    'Catching up: 18 204 are due; at 3.3 per second it takes more than a day.',
+    'Catching up: 18 204 jobs are due; at 3.3 per second it takes more than a day.',
     { in: 3.33, out: 3.34, accepted: 3.34, span: SPAN },
   ],
   [
@@ -439,8 +439,8 @@ const EXTREMES: Row[] = [
     QUIET,
   ],
   ['moving', { depth: { ...depth, awaitingAck: 2, due: 1 } }, 'Running: 1 is due, 2 are waiting for a report.', QUIET],
-  ['idle', {}, 'Idle. Nothing waits.', QUIET],
-  ['moving', {}, 'Running: nothing waits.', { ...QUIET, moves: true }],
+  ['idle', {}, 'Idle. No job is waiting.', QUIET],
+  ['moving', {}, 'Running: no job is waiting.', { ...QUIET, moves: true }],
 ];
 
 it.each(EXTREMES)('%s, where nothing goes in or out: %j', (condition, change, sentence, flow = {}) => {
@@ -457,14 +457,14 @@ it('says in the line below what outweighs the failures of the hour, and what bin
     plain(textOfPhrase(leadOfQueue({ ...queue, ...change }, { ...NO_FLOW, ...flow }, view)));
   const lastFailure = { at: at('11:21:07'), succeededSince: 80, error: null };
   expect(lead({ health: { ...health, lastFailure } })).toBe(
-    'It failed until 11:21:07; since then 80 attempts succeeded, and none failed. No limit is in the way: 3 of 20 slots in use.',
+    'Attempts failed until 11:21:07; since then 80 have succeeded, and none has failed. No limit is in the way: 3 of 20 slots in use.',
   );
   const stuck = { inFlight: 0, oldestDueSeconds: 700, depth: { ...depth, due: 2 } };
   expect(lead(stuck, { ...QUIET, quietSince: SPAN.from })).toBe(
     'No limit is in the way: 0 of 20 slots in use. Check that a worker is running.',
   );
   const awaiting = { concurrency: 5, inFlight: 5, depth: { ...depth, due: 4, awaitingAck: 5 } };
-  expect(lead(awaiting, QUIET)).toMatch(/^Look whether the worker behind the receiver runs and reports/);
+  expect(lead(awaiting, QUIET)).toMatch(/^Check that the worker behind the receiver runs and reports/);
   expect(lead({ depth: { ...depth, held: 10 } })).toBe('Nothing is due: 3 of 20 slots in use.');
 });
 
@@ -569,7 +569,7 @@ describe('what limits it', () => {
       'All 20 slots are busy and half of the deliveries take longer than 640 ms, so about 31 per second is all it can do. 25 slots would keep up, if the receiver can take them.',
     );
     expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:29') } })).toBe(
-      'The rate limit is reached: all 100 deliveries per 1 min are used, the next ones start in 18 s.',
+      'The rate limit of 100 per 1 min is used up; the next delivery starts in 18 s.',
     );
     // The window has passed, and the server's next answer is not there yet.
     expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:10') } })).toMatch(/^No limit is in the way/);

@@ -111,7 +111,7 @@ const ROWS: [change: Partial<QueueNow>, lead: string, rest: string, flow?: Parti
     '35 jobs per second came in during the last minute, and 31 were finished from 11:50 to 12:00.',
     { in: 35, out: 31, span: SPAN },
   ],
-  [{}, 'Idle.', 'Nothing waits.'],
+  [{}, 'Idle.', 'No job is waiting.'],
 ];
 
 describe('a queue that needs attention', () => {

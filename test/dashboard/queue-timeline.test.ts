@@ -153,10 +153,10 @@ describe('an earlier time beside the charts', () => {
     const plain = (text: string | null) => text?.replaceAll('\u00a0', ' ') ?? null;
     expect(missingOfGhost(from, yesterday, { now, retentionSeconds: three })).toBeNull();
     expect(plain(missingOfGhost(from, week, { now, retentionSeconds: three }))).toBe(
-      'There is no line of last week: statistics are kept for 3 d.',
+      'There is no line for last week: statistics are kept for 3 d.',
     );
     expect(plain(missingOfGhost(now - three * 1000, yesterday, { now, retentionSeconds: three }))).toBe(
-      'The line of yesterday does not begin with the chart: statistics are kept for 3 d.',
+      'The line for yesterday starts later than the chart: statistics are kept for 3 d.',
     );
     expect(missingOfGhost(from, week, { now, retentionSeconds: ten })).toBeNull();
     expect(comparisonOf('month')).toBeNull();

@@ -16,7 +16,7 @@ it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   [{}, /^The receiver answered 200 in 12 ms\. It accepted the signature, or does not check it\.$/, 'ok'],
   [
     { certificateEndsAt: '2027-03-01T12:00:00.000Z' },
-    /does not check it\. Its certificate ends on 2027-03-01\.$/,
+    /does not check it\. Its certificate expires on 2027-03-01\.$/,
     'ok',
   ],
   [
@@ -26,12 +26,12 @@ it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   ],
   [
     { webhookStatusCode: 503, durationMs: 1500, error: 'HTTP 503', signature: 'UNKNOWN' },
-    /^The receiver answered 503 in 1\.5 s\. .* is not known\.$/,
+    /^The receiver answered 503 in 1\.5 s\. It is not known whether it accepts the signature\.$/,
     'bad',
   ],
   [
     { webhookStatusCode: null, error: 'timeout', signature: 'UNKNOWN' },
-    /^The receiver did not answer within 15 s\. .* is not known\.$/,
+    /^The receiver did not answer within 15 s\. It is not known whether it accepts the signature\.$/,
     'bad',
   ],
   [
@@ -41,7 +41,7 @@ it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   ],
   [
     { webhookStatusCode: null, error: 'address_not_allowed', signature: 'UNKNOWN' },
-    /^Its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it\. /,
+    /^The receiver’s address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it\. /,
     'bad',
   ],
 ])('the check %j is said in words', (change, text, signal) => {

@@ -139,7 +139,7 @@ describe('what came back', () => {
       },
     ],
     [
-      'The receiver took it. The worker has 4 min 51 s to report.',
+      'The receiver accepted it. The worker has 4 min 51 s to report.',
       { status: 'AWAITING_ACK', attempts: [], ackDeadline: '2026-11-12T12:09:02Z' },
     ],
     [

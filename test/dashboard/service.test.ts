@@ -206,7 +206,7 @@ it('old snapshots are named, and never missing where sessions cannot be seen', (
     return [value, isLate, note];
   };
   expect(row(true)).toEqual(['none', false, '']);
-  expect(row(true, 'a session', 'a slot')).toEqual(['a session; a slot', true, 'no row that died since is removed']);
+  expect(row(true, 'a session', 'a slot')).toEqual(['a session; a slot', true, 'vacuum keeps rows that died since']);
   const grant = 'grant pg_read_all_stats to see all sessions';
   expect(row(false)).toEqual(['not visible', false, grant]);
   expect(row(false, 'a slot')).toEqual(['a slot', true, grant]);

@@ -183,7 +183,7 @@ describe('a receiver', () => {
         { pausedQueues: 2 },
         { attempts: 40, failed: 30, refused: 30, failingQueues: 3, lastFailure: failedUntil(4) },
       ),
-      'All 3 queues that deliver to a.example are failing: 30 of 40 attempts in the last hour failed. It failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
+      'All 3 queues that deliver to a.example are failing: 30 of 40 attempts in the last hour failed. a.example failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
       'bad',
     ],
     [
@@ -201,7 +201,7 @@ describe('a receiver', () => {
     ],
     [
       receiver({ pausedQueues: 3 }, { attempts: 560, refused: 500, untriedQueues: 2, lastFailure: failedUntil(60) }),
-      'All 3 queues that deliver to a.example are paused. It failed until 11:59:30; since then 60 attempts succeeded, and none failed.',
+      'All 3 queues that deliver to a.example are paused. a.example failed until 11:59:30; since then 60 attempts succeeded, and none failed.',
       'idle',
     ],
     [

@@ -11,7 +11,7 @@ it('the sign-in page has a sentence for each failure that the server names, and 
 
 it.each(SIGN_IN_FAILURE_CODES)('the sentence of %s says what to do', (code) => {
   const text = textOfSignInFailure(code);
-  expect(text).toMatch(/\b(try again|start it again|sign in again|tell an administrator)\b.*\.$/i);
+  expect(text).toMatch(/\b(try again|start it again|sign in again|contact an administrator)\b.*\.$/i);
   expect(text).not.toContain('_');
 });
 

@@ -161,7 +161,7 @@ describe('an earlier time in a sparkline', () => {
       yesterday,
     );
     expect(values).toEqual([null, 1200, 4]);
-    expect(plain(sentence)).toBe('In this time yesterday: 1 204 attempts.');
+    expect(plain(sentence)).toBe('The same period yesterday: 1 204 attempts.');
     expect(plain(sparkThen(points, [], yesterday).sentence)).toBe('');
   });
 

@@ -37,7 +37,7 @@ it('an idle transaction with locks is found, with who waits and the statement th
     what: expect.stringMatching(
       /^a transaction of \w+ \(a laptop, pid \d+\), which is idle, has had locks on queue for \d+ s; 1 session waits for it$/,
     ),
-    fix: `end it there, or: select pg_terminate_backend(${pid?.pid})`,
+    fix: `end it in that program, or: select pg_terminate_backend(${pid?.pid})`,
   });
   await db.query(`select pg_terminate_backend($1)`, [pid?.pid]);
   await waiting;
@@ -64,7 +64,7 @@ it('locks are a problem if another session waits or the holder does nothing, and
       fix: 'wait for its end, or: select pg_terminate_backend(7)',
     },
     expect.objectContaining({ status: 'problem', what: expect.stringMatching(/; 3 sessions wait for it$/) }),
-    expect.objectContaining({ status: 'problem', fix: 'end it there, or: select pg_terminate_backend(7)' }),
+    expect.objectContaining({ status: 'problem', fix: 'end it in that program, or: select pg_terminate_backend(7)' }),
   ]);
 });
 
@@ -110,7 +110,7 @@ it('a schema change behind a dump: both sessions are named, and which of them wa
   await waitFor(async () => (await found()).flat().join() === '1,false,1,true', { message: 'the reader' });
   const said = judgeLocks(await lockHolders(db, 0)).map(({ status, what, fix }) => `${status}: ${what} -> ${fix}`);
   expect(said).toEqual([
-    expect.stringMatching(/^problem: .* has had locks on job for \d+ s; 1 session waits for it -> end it there/),
+    expect.stringMatching(/^problem: .* has had locks on job for \d+ s; 1 session waits for it -> end it in/),
     expect.stringMatching(/^problem: .* has waited for a lock, with others on job .* select pg_cancel_backend/),
   ]);
   await dump.query('rollback');

@@ -82,7 +82,7 @@ it('is another one by a command, which names both accounts in their audit logs',
   expect(await operatorsAccountId(db)).toBe(first);
 
   expect((await give(id, 'second')).json).toEqual({ id, before: first });
-  expect((await give(id, 'second')).text).toBe(`Account ${id} is the operator's already.`);
+  expect((await give(id, 'second')).text).toBe(`Account ${id} is already the operator's.`);
   expect(await db.query('select id from account where is_operator')).toEqual([{ id }]);
   expect(await commands.text('account', 'show', id)).toMatch(/^operator's account +yes$/m);
   const actions = await db.query(

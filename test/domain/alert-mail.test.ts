@@ -30,7 +30,11 @@ describe('the mail about alerts', () => {
     ['[Jobferry] 1 firing, 1 resolved: jobs die in x, y', [notified('a', 'x'), notified('b', 'y', 'resolved')], {}],
     ['[Jobferry] 3 firing: jobs die in x, y and 1 more', ['x', 'y', 'z'].map((name) => notified(name, name)), {}],
     ['[Jobferry] 1 firing, 80 more: jobs die in x and others', [notified('a', 'x')], { others: 80 }],
-    ['[Jobferry] Firing: no worker runs', [notified('a', null)], { rule: { ...content([]).rule, kind: 'no_worker' } }],
+    [
+      '[Jobferry] Firing: no worker is running',
+      [notified('a', null)],
+      { rule: { ...content([]).rule, kind: 'no_worker' } },
+    ],
     ['[Jobferry] Test: jobs die in orders', [], { type: 'test', rule: { ...content([]).rule, queue: 'orders' } }],
   ])('has the subject %s', (expected, alerts, more) => {
     expect(subject(alerts, more)).toBe(expected);

@@ -185,13 +185,13 @@ describe('the cause of an alert', () => {
       'oldest_due',
       300,
       { inFlight: 5, awaitingAck: 0, concurrency: 5 },
-      'All its 5 slots are in use: the receiver is slow',
+      'All its slots (5) are in use: the receiver is slow, or the queue needs more slots.',
     ],
     [
       'oldest_due',
       300,
       { inFlight: 5, awaitingAck: 5, concurrency: 5 },
-      '5 of 5 slots wait for a report. Look whether the worker',
+      '5 of 5 slots wait for a report. Check that the worker',
     ],
     [
       'oldest_due',
@@ -212,7 +212,7 @@ describe('the cause of an alert', () => {
       'breaker',
       60,
       { total: 9, probes: 'probed' },
-      '9 answers in a row. Nothing is lost, and one job at a time probes it.',
+      '(failed answers in a row: 9). Nothing is lost, and one job at a time probes it.',
     ],
     [
       'breaker',

@@ -210,7 +210,7 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     /setval\('jobferry_claim_token_seq', 1000007\)/,
   ],
   ['a far clock', judgeClock(5100), 'warning', /5\.1 s ahead/, /NTP/],
-  ['late search', judgeLags({ ...lags, searchSeconds: 301 }, true), 'warning', /search index is late by 301 s/, /CPU/],
+  ['late search', judgeLags({ ...lags, searchSeconds: 301 }, true), 'warning', /search index is late by 5 min/, /CPU/],
   ['late statistics', judgeLags({ ...lags, statisticsSeconds: 400 }, true), 'warning', /statistics/, /CPU/],
   ['late wake-ups', judgeLags({ ...lags, wakeUpSeconds: 61 }, true), 'warning', /wake-ups/, /worker/],
   [
@@ -236,6 +236,13 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     /queue show q1/,
   ],
   [
+    'jobs that are days late',
+    judgeLags({ ...lags, oldestDue: { ...due, seconds: 260_000 } }, true),
+    'warning',
+    /queue mails has been due for 3 d/,
+    /queue show q1/,
+  ],
+  [
     'a full disk',
     judgeDisk({ databaseBytes: GIB, isFull: false, disk: { freeBytes: GIB, totalBytes: 9 * GIB } }),
     'problem',
@@ -246,7 +253,7 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     'a full disk elsewhere',
     judgeDisk({ databaseBytes: GIB, isFull: true, disk: null }),
     'problem',
-    /full, so it takes no writes; the database has 1\.00 GiB/,
+    /full, so it takes no writes; the database uses 1\.00 GiB/,
     /delete nothing in pg_wal/,
   ],
   ['no worker', judgeFleet([{ ...all, role: 'api' }], release('1.0.0'), null), 'problem', /no worker/, /--role worker/],
@@ -337,10 +344,10 @@ describe('doctor', () => {
       {
         check: 'bloat',
         status: 'ok',
-        fix: 'end it there, or: select pg_terminate_backend(123)',
+        fix: 'end it in that program, or: select pg_terminate_backend(123)',
         what: 'a session of ann (analyst-notebook, pid 123, idle in transaction) has had a transaction open for 80 s and keeps the rows that died in the last 12 transactions (27416 dead rows beside 31595 live ones)',
       },
-      expect.objectContaining({ status: 'warning', what: expect.stringContaining(' for 300 s and ') }),
+      expect.objectContaining({ status: 'warning', what: expect.stringContaining(' for 5 min and ') }),
     ]);
     expect(judgeSnapshots({ ...snapshots, holders: [{ ...holder, ids: null }] })).toMatchObject([
       { status: 'ok', what: expect.stringMatching(/ for 80 s and keeps its locks, but no dead row at this moment$/) },

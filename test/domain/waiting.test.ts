@@ -90,7 +90,7 @@ const CASES: Case[] = [
   ['the concurrency', {}, full, 'concurrency', null, '5 of 5'],
   ['a concurrency that was lowered', {}, { inFlight: 5, concurrency: 2 }, 'concurrency', null, '5 of 2'],
   ['its delay, whatever the concurrency', later(9), full, 'delayed', 9, iso(9)],
-  ['the rate window', {}, { rate: rate(10, 30) }, 'rate_limit', 30, `10 deliveries is used up until ${iso(30)}`],
+  ['the rate window', {}, { rate: rate(10, 30) }, 'rate_limit', 30, `10 per window is used up until ${iso(30)}`],
   ['the rate window of a lowered limit', {}, { rate: rate(12, 30), ...full }, 'rate_limit', 30, iso(30)],
   ['its delay, until after the window', later(40), { rate: rate(10, 30) }, 'delayed', 40, iso(40)],
 ];

@@ -122,7 +122,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     const here = await runJobferry(['restore', file, '--check'], { DATABASE_URL: databaseUrl });
     expect(here, 'a check where it was made').toMatchObject({
       code: 3,
-      stdout: expect.stringMatching(/\n\nThe file is whole\.\nIt cannot be restored here: /),
+      stdout: expect.stringMatching(/\n\nThe file is intact\.\nIt cannot be restored here: /),
     });
     const restored = await done<{ accounts: Row[] }>(['restore', file, '--operator'], env);
     expect(restored.accounts).toMatchObject([{ id: accountId, awaitingAck: 1, wasSuspended: false }]);

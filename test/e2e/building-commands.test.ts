@@ -176,7 +176,7 @@ describe('publish', () => {
     expect((await pipe(others, ...withKeys)).code).toBe(0);
     const different = (await pipe(others.replaceAll('"n":1', '"n":2'), ...withKeys)).out.split('\n');
     expect(different.slice(20)).toEqual([
-      ...[expect.stringMatching(/^line 20: /), '10 more lines were refused: --json has the reason of each', ''],
+      ...[expect.stringMatching(/^line 20: /), 'other lines refused: 10 (--json has the reason of each)', ''],
     ]);
     expect(await pipe(line('d', 1) + line(1.5, 2), ...withKeys)).toEqual({
       code: 2,

@@ -154,10 +154,10 @@ describe('jobferry dev', () => {
     // The keys of the terminal.
     const keys = createDevClient(url, apiKey);
     expect(await keys.retry(id)).toBe('the job is completed, not pending');
-    expect(await keys.runNext()).toBe('no job waits for a time');
+    expect(await keys.runNext()).toBe('no job waits for a later time');
     const api = createApi(url, apiKey);
     const { id: later } = await api.publish('dev', { payload: {}, delay: 3600 });
-    expect(await keys.runNext()).toMatch(new RegExp(`^job ${later} is due now, in place of 20`));
+    expect(await keys.runNext()).toMatch(new RegExp(`^job ${later} is due now instead of at 20`));
     await api.waitForStatus(later, 'completed');
     const { id: queueId } = await createDevClient(url, apiKey).ensureQueue('dev', queues[0].url);
     expect(await keys.togglePause([queueId])).toBe('paused: publishes are accepted, and wait');
@@ -253,7 +253,7 @@ describe('jobferry dev', () => {
     expect((await time('drain')).stdout).toContain('Nothing happened.');
     expect((await time('2020-01-01T00:00Z')).stderr).toContain('only a reset moves it back');
     expect((await time('soon')).stderr).toContain('WHAT must be next, drain, reset, a duration');
-    expect((await time('--data', 'elsewhere')).stderr).toContain('no jobferry dev runs with its data in elsewhere');
+    expect((await time('--data', 'elsewhere')).stderr).toContain('no jobferry dev uses the data folder elsewhere');
     expect(await dev.stop()).toBe(0);
 
     const again = runDev();
@@ -269,7 +269,7 @@ describe('jobferry dev', () => {
     await writeFile(join(folder, 'mine/notes.txt'), 'mine');
     const dev = runDev('--data', 'mine', '--fresh');
     expect(await dev.ended).toBe(1);
-    expect(dev.errors()).toContain('mine has notes.txt, which is not of jobferry dev');
+    expect(dev.errors()).toContain('mine has notes.txt, which jobferry dev did not create');
     expect(await readFile(join(folder, 'mine/notes.txt'), 'utf8')).toBe('mine');
   });
 

@@ -56,7 +56,7 @@ it('publishes nothing and delivers nothing, takes reports, and goes on after it 
   expect(await operator.json('account', 'resume', id)).toEqual({ id, changed: true, queues: 1 });
   await client.waitForStatus(second.id, 'awaiting_ack');
   await waitFor(async () => (await publish()).status === 201);
-  expect(await operator.text('account', 'resume', id)).toMatch(/was active already\. Queues resumed: 0\.$/);
+  expect(await operator.text('account', 'resume', id)).toMatch(/is already active\. Queues resumed: 0\.$/);
   expect(await operator.text('queue', 'show', own.id), 'its own pause').toMatch(/^state +paused$/m);
   const audited = await cluster.query(
     `select action from audit_entry where account_id = $1 and action like 'account.%'`,

@@ -65,7 +65,7 @@ function Paused({ waiting }: { waiting: number }) {
       action={
         <button type="button" className="btn tiny" onClick={togglePause}>
           <Icon name="play" />
-          Go on
+          Continue
         </button>
       }
     >

@@ -1,15 +1,15 @@
 import type { SchemaType } from '../../query/schema/types.ts';
-import { many, number, quote, seconds, upperFirst, visible } from '../../query/words/format.ts';
+import { many, quote, seconds, upperFirst, visible } from '../../query/words/format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
 const CAUSES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     connection_refused: 'the receiver refused the connection',
-    dns_error: 'its host name was not found',
+    dns_error: 'the receiver’s host name was not found',
     reset: 'the receiver cut the connection',
     tls_error: 'the receiver’s certificate was rejected',
-    address_not_allowed: 'its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
-    invalid_response: 'its answer was not valid HTTP',
+    address_not_allowed: 'the receiver’s address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
+    invalid_response: 'the receiver’s answer was not valid HTTP',
     network_error: 'the network failed',
     ack_timeout: 'the worker did not report in time',
     worker_lost: 'Jobferry’s own worker was lost 10 times',
@@ -90,7 +90,7 @@ export function titleOfDeath(
       if (code !== null && codeOf(error) === code) return `Receiver refused it for good with ${code}`;
       return error === null ? 'Worker refused it for good' : `Worker refused it: ${quote(error)}`;
     case 'DEFER_CAP_EXHAUSTED':
-      return `${maxDefers === undefined ? 'All' : `All ${number(maxDefers)}`} holds were used up${answer}`;
+      return `${maxDefers === undefined ? 'All holds' : many(maxDefers, 'hold')} used up${answer}`;
     case 'RETRY_AFTER_EXCEEDS_LIFETIME':
       return `Receiver asked to wait past the end of the lifetime${answer}`;
     case 'DELIVERY_LIFETIME_EXCEEDED':
@@ -109,7 +109,7 @@ export function titleOfDeath(
 }
 
 /** The clause as the start of a title: "the receiver answered 500" is "Receiver answered 500". */
-const subject = (clause: string) => upperFirst(clause.replace(/^the /, '').replace(/^its /, 'receiver’s '));
+const subject = (clause: string) => upperFirst(clause.replace(/^the /, ''));
 
 /** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
 export function isOfWorker(reason: string, { error, code }: { error: string | null; code: number | null }): boolean {

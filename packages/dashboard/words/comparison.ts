@@ -25,8 +25,8 @@ export function missingOfGhost(
 ): string | null {
   const earliest = now - retentionSeconds * 1000;
   const kept = `statistics are kept for ${span(retentionSeconds * 1000)}`;
-  if (now - ms < earliest) return `There is no line of ${word}: ${kept}.`;
-  return from - ms < earliest ? `The line of ${word} does not begin with the chart: ${kept}.` : null;
+  if (now - ms < earliest) return `There is no line for ${word}: ${kept}.`;
+  return from - ms < earliest ? `The line for ${word} starts later than the chart: ${kept}.` : null;
 }
 
 /**
@@ -42,10 +42,10 @@ export function pointsThen<Point extends { at: string }>(
   return times.map((at) => byStart.get(at));
 }
 
-/** "In this time yesterday: 1 204 attempts." Nothing is said of what is not known. */
+/** "The same period yesterday: 1 204 attempts." Nothing is said of what is not known. */
 export function thenText(values: readonly (number | null)[], one: string, { word }: Comparison): string {
   if (values.every((value) => value === null)) return '';
-  return `In this time ${word}: ${many(
+  return `The same period ${word}: ${many(
     values.reduce<number>((sum, value) => sum + (value ?? 0), 0),
     one,
   )}.`;

@@ -44,7 +44,7 @@ function pending(job: JobWhole, context: JobContext): Phrase {
     case 'QUEUE_HELD':
       return phrase`Waits: its queue is held for ${left(queue.hold?.until ?? at, context)} more, until ${moment(queue.hold?.until ?? at, context)}${holder(queue.hold)}.`;
     case 'PROBE_IN_FLIGHT':
-      return phrase`Waits for the probe: ${queue.hold?.probe ? `job ${shortId(queue.hold.probe.id)}` : 'one job'} finds out whether the queue may go on.`;
+      return phrase`Waits for the probe: ${queue.hold?.probe ? `job ${shortId(queue.hold.probe.id)}` : 'one job'} tests whether the receiver accepts deliveries again.`;
     case 'DELAYED':
       return phrase`Scheduled for ${moment(at, context)}, in ${left(at, context)}.`;
     case 'PAUSED':
@@ -52,9 +52,9 @@ function pending(job: JobWhole, context: JobContext): Phrase {
         ? phrase`Waits because its queue is paused.`
         : phrase`Waits because ${queue.pause.by} paused the queue at ${moment(queue.pause.since, context)}.`;
     case 'CONCURRENCY':
-      return phrase`Waits for a free slot: ${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} are busy${awaited(queue)}.`;
+      return phrase`Waits for a free slot: ${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} in use${awaited(queue)}.`;
     case 'RATE_LIMIT':
-      return phrase`Waits until ${moment(at, context)}, ${left(at, context)} more: all ${queue.rateWindow?.max ?? queue.rateLimitMax ?? NONE} deliveries per ${seconds(queue.rateLimitWindow)} are used.`;
+      return phrase`Waits until ${moment(at, context)}, ${left(at, context)} more: the rate limit of ${queue.rateWindow?.max ?? queue.rateLimitMax ?? NONE} per ${seconds(queue.rateLimitWindow)} is used up.`;
     case 'QUEUE_DELETED':
       return phrase`Its queue was deleted: the job dies in a moment.`;
     case 'DUE':
@@ -73,7 +73,7 @@ function holder(hold: JobWhole['queue']['hold']): string {
 }
 
 const awaited = ({ depth }: JobWhole['queue']) =>
-  depth?.awaitingAck ? `, ${depth.awaitingAck} wait for a report` : '';
+  depth?.awaitingAck ? `, ${depth.awaitingAck} waiting for a report` : '';
 
 function processing(job: JobWhole, context: JobContext): Phrase {
   const elapsed = Math.max(0, context.now - Date.parse(job.startedAt ?? job.scheduledFor));
@@ -108,7 +108,7 @@ function dead(job: JobWhole, context: JobContext): Phrase {
       return phrase`${since}: the worker refused it for good${quoted(last?.error ?? null)}.`;
     case 'DEFER_CAP_EXHAUSTED': {
       const code = job.attempts.findLast(({ status }) => status === 'DEFERRED')?.webhookStatusCode;
-      return phrase`${since}: all ${job.queue.maxDefers} holds are used${code == null ? '' : `; the receiver last answered ${code}`}.`;
+      return phrase`${since}: the limit of ${many(job.queue.maxDefers, 'hold')} is used up${code == null ? '' : `; the receiver last answered ${code}`}.`;
     }
     case 'RETRY_AFTER_EXCEEDS_LIFETIME':
       return phrase`${since}: the receiver asked to wait past ${moment(job.deliverBy, context)}, the end of the job’s lifetime.`;
@@ -148,7 +148,7 @@ export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
     case 'PROCESSING':
       return sentences(
         `This is attempt ${job.attemptsMade} of ${job.maxAttempts}.`,
-        whatFollows(job, job.attemptsMade, 'this one'),
+        whatFollows(job, job.attemptsMade, 'this attempt'),
       );
     case 'AWAITING_ACK':
       return sentences(
@@ -159,8 +159,8 @@ export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
       );
     case 'COMPLETED': {
       const whole = Date.parse(job.endedAt ?? job.createdAt) - Date.parse(job.createdAt);
-      const attempts = job.attemptsMade === 1 ? 'with the first attempt' : `with attempt ${job.attemptsMade}`;
-      return phrase`It took ${took(whole)} from publish to end, and ended ${attempts} of ${job.maxAttempts}.`;
+      const attempt = `attempt ${job.attemptsMade} of ${job.maxAttempts}`;
+      return phrase`It took ${took(whole)} from publish to completion, on ${attempt}.`;
     }
     case 'DEAD':
       return [];
@@ -176,7 +176,7 @@ function ownWait({ state, waiting, scheduledFor, lastError }: JobWhole, context:
     case 'RETRYING':
       return phrase`Its retry is set for ${at}, because ${because}.`;
     case 'HELD':
-      return phrase`It is held itself until ${at}, because ${because}.`;
+      return phrase`The job itself is held until ${at}, because ${because}.`;
     case 'SCHEDULED':
       return phrase`It is scheduled for ${at}.`;
     default:
@@ -189,8 +189,7 @@ const OWN_REASONS: ReadonlySet<string> = new Set(['BACKOFF', 'HELD', 'DELAYED'])
 
 function used(job: JobWhole): (string | null)[] {
   if (job.state === 'HELD') {
-    const holds = `${job.deferCount} of ${job.queue.maxDefers} holds are used`;
-    return [`${holds}, and ${job.attemptsMade} of ${job.maxAttempts} attempts.`];
+    return [`Holds used: ${job.deferCount} of ${job.queue.maxDefers}.`, attemptsUsed(job)];
   }
   return [attemptsUsed(job), earlierAnswers(job), whatFollows(job, job.attemptsMade + 1)];
 }
@@ -208,28 +207,27 @@ function aheadText(ahead: number | null): string {
 }
 
 function attemptsUsed(job: JobWhole): string {
-  if (job.attemptsMade === 0) return `None of ${job.maxAttempts} attempts is used yet.`;
-  return `${job.attemptsMade} of ${job.maxAttempts} attempts ${job.attemptsMade === 1 ? 'is' : 'are'} used.`;
+  return `Attempts used: ${job.attemptsMade} of ${job.maxAttempts}.`;
 }
 
-/** "The two before it were answered 500." */
+/** "The 2 earlier attempts were answered 500." */
 function earlierAnswers(job: JobWhole): string | null {
   if (job.state !== 'RETRYING') return null;
   const earlier = job.attempts.slice(0, -1).filter(({ status }) => status === 'FAILED');
   const [first] = earlier;
   if (first?.webhookStatusCode == null || !earlier.every((one) => hasSameAnswer(one, first))) return null;
   if (job.attempts.at(-1)?.webhookStatusCode === first.webhookStatusCode) return null;
-  const before = earlier.length === 1 ? 'The one before it was' : `The ${earlier.length} before it were`;
+  const before = earlier.length === 1 ? 'The earlier attempt was' : `The ${earlier.length} earlier attempts were`;
   return `${before} answered ${first.webhookStatusCode}.`;
 }
 
 const hasSameAnswer = (a: AttemptNow, b: AttemptNow) => a.webhookStatusCode === b.webhookStatusCode;
 
-function whatFollows(job: JobWhole, next: number, which = 'the next one'): string {
-  if (next >= job.maxAttempts) return 'If it fails, it is dead.';
+function whatFollows(job: JobWhole, next: number, which = 'the next attempt'): string {
+  if (next >= job.maxAttempts) return `If ${which} fails, the job dies.`;
   const too = job.attempts.some(({ status }) => status === 'FAILED') ? ' too' : '';
   const type = job.backoffType === 'FIXED' ? 'fixed' : 'exponential';
-  return `If ${which} fails${too}, it waits ${span(backoffMs(type, job.backoffDelay, next, 0))} more.`;
+  return `If ${which} fails${too}, the job is retried after ${span(backoffMs(type, job.backoffDelay, next, 0))}.`;
 }
 
 /**
@@ -244,7 +242,7 @@ export function replayText(
 ): Phrase {
   const start = phrase`Replayed at ${moment(at, view)}`;
   if (replay === null) return phrase`${start}.`;
-  const job = phrase`${start}; ${isFirst ? 'the' : 'that died and was replayed, the last'} replay ${shortId(replay.id)}`;
+  const job = phrase`${start}; ${isFirst ? 'the' : 'that replay died and was replayed, too. The last'} replay ${shortId(replay.id)}`;
   if (replay.endedAt === null) return phrase`${job} is ${lowerFirst(wordOfJob(replay).word)}.`;
   const [end, when] = replay.state === 'COMPLETED' ? ['completed', 'at'] : ['is dead', 'since'];
   return phrase`${job} ${end} ${when} ${moment(replay.endedAt, view)}.`;

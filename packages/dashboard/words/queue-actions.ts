@@ -78,15 +78,15 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   webhookUrl: 'webhook address',
   mode: 'mode',
   ackTimeout: 'time to report',
-  ackTimeoutAction: 'end of jobs without a report',
+  ackTimeoutAction: 'action without a report',
   concurrency: 'concurrency',
   rateLimitMax: 'rate limit',
-  rateLimitWindow: 'window of the rate limit',
+  rateLimitWindow: 'rate limit window',
   maxAttempts: 'number of attempts',
-  backoffType: 'kind of back-off',
+  backoffType: 'back-off type',
   backoffDelay: 'back-off',
   maxDefers: 'number of holds',
-  dlqEnabled: 'keeping of dead letters',
+  dlqEnabled: 'dead letter setting',
 } satisfies Record<SettingName | 'webhookUrl', string>;
 
 /** The action on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */

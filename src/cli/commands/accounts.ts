@@ -65,7 +65,7 @@ const show = command({
         text: facts([
           ['id', account.id],
           ['name', account.name],
-          ['plan', limit === undefined ? `${account.plan} (not in PLANS: the strictest limits hold)` : account.plan],
+          ['plan', limit === undefined ? `${account.plan} (not in PLANS: the strictest limits apply)` : account.plan],
           ['created', account.createdAt],
           ['suspended since', account.suspendedAt ?? undefined],
           ['suspended by', account.suspendedBy ?? undefined],
@@ -86,7 +86,7 @@ const create = command({
   name: 'account create',
   summary: 'Create an account.',
   options: {
-    name: { value: 'N', required: true, help: 'name for people' },
+    name: { value: 'N', required: true, help: 'display name' },
     plan: { value: 'P', required: true, help: 'a plan of PLANS' },
   },
   run: ({ options: { name, plan } }, environment) => {
@@ -122,7 +122,7 @@ const changePlan = command({
       const before = found(await setPlan(db, OPERATOR, id, plan), 'account', id);
       return {
         json: { id, plan, before },
-        text: before === plan ? `Account ${id} has the plan ${plan} already.` : `Account ${id}: ${before} → ${plan}`,
+        text: before === plan ? `Account ${id} already has the plan ${plan}.` : `Account ${id}: ${before} → ${plan}`,
       };
     });
   },
@@ -169,7 +169,7 @@ const changeOperator = command({
         json: { id, before: changed === 0 ? id : before },
         text:
           changed === 0
-            ? `Account ${id} is the operator's already.`
+            ? `Account ${id} is already the operator's.`
             : `Account ${id} is the operator's now.${before === null ? '' : ` Before, it was ${before}.`}`,
       };
     }),
@@ -212,7 +212,8 @@ function usageOfMonth(usage: UsageByQueue): { json: unknown; text: string } {
     { title: 'DEFERRED', of: ({ deferred }) => deferred, isNumber: true },
   ];
   const until = usage.countedUntil === null ? '' : `\nCounted up to ${usage.countedUntil.toISOString()}.`;
-  const others = usage.otherQueues === 0 ? '' : `\n${usage.otherQueues} more queues: ${usage.otherAttempts} attempts.`;
+  const others =
+    usage.otherQueues === 0 ? '' : `\nOther queues: ${usage.otherQueues}. Their attempts: ${usage.otherAttempts}.`;
   const text = table(columns, rows, 'No delivery attempts in this month.');
   return { json: { ...usage, queues: rows }, text: `${text}${others}${until}` };
 }
@@ -303,7 +304,7 @@ function assertName({ name }: AccountSummary, confirm: string): void {
 }
 
 function stateAfter(id: string, state: string, { changed }: SuspensionChange): string {
-  return changed ? `Account ${id} is ${state}.` : `Account ${id} was ${state} already.`;
+  return changed ? `Account ${id} is ${state}.` : `Account ${id} is already ${state}.`;
 }
 
 /** Returns the plan's attempts of a month; null for no limit, undefined if PLANS does not name the plan. */

@@ -44,9 +44,9 @@ function requiredOf({ options }: Command): OptionTable {
 
 /** Where a command finds the service. */
 const REACH = {
-  api: 'Goes to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or to the `jobferry dev` or `serve` of this folder.',
+  api: 'Uses the API at JOBFERRY_URL with JOBFERRY_API_KEY, or the `jobferry dev` or `serve` of this folder.',
   either:
-    'With JOBFERRY_URL it goes to that API, with JOBFERRY_API_KEY; without it to the `jobferry dev` that runs in this folder, unless DATA_DIR names other data of Jobferry; otherwise it reads the database.',
+    'If JOBFERRY_URL is set, the command uses that API with JOBFERRY_API_KEY. Otherwise it uses the `jobferry dev` that runs in this folder, unless DATA_DIR names other data of Jobferry, or else the database itself.',
 } as const;
 
 /** The usage of one command, with its options. */

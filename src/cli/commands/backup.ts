@@ -93,14 +93,14 @@ const restoring = command({
   options: {
     account: { value: 'ID', help: 'only this account' },
     operator: {
-      help: 'the operator’s account of the file becomes the operator’s here, and the present one a usual account',
+      help: 'make the operator’s account of the file the operator’s here; the present one becomes an ordinary account',
     },
     resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
     unsigned: {
       help: 'accept a file without a signature of a key of ENCRYPTION_KEY, because no one else could write it',
     },
     check: {
-      help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged, with 3 if it cannot',
+      help: 'only check whether the file can be restored here; exit code 1 if it is damaged, 3 if it cannot be restored',
     },
   },
   argument: FILE,
@@ -162,7 +162,7 @@ async function check(
 function verdicts(refusal: string | null, isEmpty: boolean): string {
   const first = isEmpty ? ' The database has no tables of Jobferry yet: `restore` creates them.' : '';
   const here = refusal === null ? `It can be restored here.${first}` : `It cannot be restored here: ${refusal}`;
-  return `The file is whole.\n${here}`;
+  return `The file is intact.\n${here}`;
 }
 
 /** Logs how far the work is, every five seconds. */
@@ -221,7 +221,7 @@ function describe(
       ? `${workerRunning ? 'Deliveries have begun' : 'No worker is running: deliveries begin when one does'}, except in accounts that were suspended before.`
       : 'The accounts are suspended: nothing is published or delivered. Begin with: account resume ID',
     ...unknownPlans.map(
-      (plan) => `PLANS does not name the plan ${plan}: the strictest limits hold until \`account set-plan\`.`,
+      (plan) => `PLANS does not name the plan ${plan}: the strictest limits apply until \`account set-plan\`.`,
     ),
   ];
   return [

@@ -62,9 +62,9 @@ function withChip(table: Table, chips: readonly Chip[], added: Chip): readonly C
   const terms = [chips[old], added].map((chip) => (chip === undefined ? '' : formatChip(table, chip)));
   if (terms[0] === terms[1]) return chips;
   if (kind !== TIMES && kind !== NUMBERS)
-    throw new UsageError(`--filter: ${added.word} stands twice, and is one condition`);
+    throw new UsageError(`--filter: ${added.word} is given twice, and can be given once`);
   const [from, to] = [/:>=?(.*)/, /:<=?(.*)/].map((end) => terms.flatMap((term) => end.exec(term)?.[1] ?? [])[0]);
   if (from === undefined || to === undefined)
-    throw new UsageError(`--filter: ${added.word} stands twice: a range is ${added.word}:A..B`);
+    throw new UsageError(`--filter: ${added.word} is given twice: a range is ${added.word}:A..B`);
   return chips.with(old, parseTerm(table, `${added.word}:${from}..${to}`));
 }

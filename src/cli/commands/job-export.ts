@@ -76,7 +76,7 @@ async function* textsOf(
     if (why === null && rows === 0) await withoutRows();
     // Fewer rows than the most that there can be were asked for.
     if (why === null || (isCut && limit !== undefined && limit < MAX_ROWS)) return;
-    throw new CommandError(`the export is incomplete after ${rows} rows: ${why}`);
+    throw new CommandError(`the export is incomplete (rows written: ${rows}): ${why}`);
   }
 }
 

@@ -43,7 +43,7 @@ export const JOB_LIST = command({
     },
     format: { value: 'F', help: 'csv or ndjson: the file that the dashboard exports, newest first; needs the API' },
     payload: { help: 'with --format: also the payloads' },
-    dead: { help: 'with --format: dead letters in place of jobs, --filter is as in their box' },
+    dead: { help: 'with --format: dead letters in place of jobs, with the conditions of their filter box' },
     limit: { ...ROWS, help: `${ROWS.help}; with --format up to 100000, which is the default` },
   },
   run: async (
@@ -63,7 +63,7 @@ export const JOB_LIST = command({
       const which = status === null ? '' : ` that are ${status}`;
       const note =
         status === 'completed' && jobs.length < page.limit
-          ? `\n\nOnly the newest ${MAX_EXAMINED} jobs of the queue were read.`
+          ? `\n\nCompleted jobs are looked up among the newest ${MAX_EXAMINED} jobs of a queue.`
           : '';
       return { json: jobs, text: table(COLUMNS, jobs, `Queue ${printable(queue.name)} has no jobs${which}.`) + note };
     });

@@ -87,7 +87,7 @@ const create = command({
   summary: 'Create an API key. It is shown once.',
   options: {
     account: { value: 'ID', required: true, help: 'the account of the key' },
-    name: { value: 'N', help: 'name for people, such as the purpose of the key' },
+    name: { value: 'N', help: 'display name, such as the purpose of the key' },
     scopes: { value: 'LIST', help: `what the key may do, of ${KEY_SCOPES.join(',')}; everything if left out` },
     queues: { value: 'LIST', help: 'names of the queues that the key is limited to; all if left out' },
     expires: { value: 'TIME', help: 'end of the key, as 90d, 12h or 2027-01-31T12:00:00Z; none if left out' },
@@ -130,7 +130,7 @@ const revoke = command({
       const id = idOf(argument, 'key');
       const changed = await revokeApiKey(db, OPERATOR, null, id);
       if (!changed) found(await keyAccount(db, id), 'key', id);
-      const text = changed ? `Key ${id} is revoked.` : `Key ${id} was revoked already.`;
+      const text = changed ? `Key ${id} is revoked.` : `Key ${id} is already revoked.`;
       return { json: { id, revoked: true, changed }, text };
     }),
 });

@@ -14,7 +14,7 @@ export const LISTEN = command({
   reach: 'api',
   options: {
     forward: { value: 'URL', required: true, help: 'where deliveries go, such as http://localhost:3000/jobs' },
-    tap: { help: 'get copies of deliveries, which go to the webhook as before; nothing is answered' },
+    tap: { help: 'get copies of deliveries, which go to the webhook as before; the answers to copies are ignored' },
     once: { help: 'exit after the first delivery, with code 1 unless the answer is a 2xx' },
     force: { help: 'take the deliveries of a queue that is marked as production' },
     'print-secret': {
@@ -47,7 +47,7 @@ function plainPrint(forward: URL, isTap: boolean): ListenPrint {
   return {
     ready: ({ queue, secret }) => {
       const what = isTap ? 'Copies of deliveries' : 'Deliveries';
-      console.log(`${what} of ${queue.name} come to ${forward.href}${isTap ? '' : `, and not to ${queue.webhookUrl}`}`);
+      console.log(`${what} of ${queue.name} go to ${forward.href}${isTap ? '' : `, and not to ${queue.webhookUrl}`}`);
       if (secret !== null) console.log(`JOBFERRY_SECRET=${secret}`);
     },
     attempt: (attempt) => console.log(attemptLine(attempt, attempt.queue.length)),

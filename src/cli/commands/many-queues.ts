@@ -27,9 +27,9 @@ export function queuesOf(argument: string, receiver: string | undefined): string
 
 /** The effect of each action on a queue, and the reason if it has none, after the name of the queue. */
 const EFFECTS = {
-  pause: ['is paused. Deliveries in progress end.', 'was paused already.'],
+  pause: ['is paused. Running deliveries continue.', 'is already paused.'],
   resume: ['is resumed.', 'is not paused.'],
-  endHold: ['has no hold any more, or the next probe of its breaker is due.', 'is not held, or its next probe is due.'],
+  endHold: ['is no longer held, or its next probe is due now.', 'is not held, or its next probe was already due.'],
 } as const;
 export type QueueAction = keyof typeof EFFECTS;
 

@@ -96,20 +96,20 @@ function statusResult(found: SchemaStatus, processes: readonly RunningProcess[])
 }
 
 const WORDS = {
-  current: 'current: nothing is to be applied',
-  pending: 'pending: a start, or `migrate`, applies what is missing',
-  failed: 'failed: `migrate` tries again, when its cause is fixed',
+  current: 'current: nothing to apply',
+  pending: 'pending: `migrate`, or a start of `serve`, applies what is missing',
+  failed: 'failed: fix the cause, then run `migrate` again',
   newer: 'newer: a later version of Jobferry has migrated this database',
 };
 
 function releaseWords({ database: { migration, release } }: SchemaStatus): string {
   if (migration === null) return 'none';
-  if (release === null) return 'the database does not say which release migrated it';
+  if (release === null) return 'unknown: the database has no record of the release that migrated it';
   return `the database is of ${release.version}; the oldest release that may run beside it is ${release.oldestBeside}`;
 }
 
 function processWords(older: readonly RunningProcess[], { program }: SchemaStatus): string {
-  if (older.length === 0) return 'no process that is too old runs';
+  if (older.length === 0) return 'no running process is too old';
   return `${processesInWords(older)}: too old to run beside ${program.release.version}, upgrade or stop them`;
 }
 

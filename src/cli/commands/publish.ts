@@ -43,7 +43,7 @@ export const PUBLISH = command({
     return withApi(environment, async (client) => {
       if (lines) return publishLines(client, queueName, { keyAt, ...delay });
       const body = {
-        payload: payloadOf(payload ?? (await piped('--payload'))),
+        payload: payloadOf(payload ?? (await piped('--payload is missing, and the standard input is a terminal'))),
         ...delay,
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
@@ -68,9 +68,8 @@ export const PUBLISH = command({
 });
 
 /** Returns the standard input. @throws UsageError for a terminal, which would be waited for */
-async function piped(option: string): Promise<string> {
-  if (process.stdin.isTTY)
-    throw new UsageError(`${option} needs something on the standard input, or --payload is missing`);
+async function piped(problem: string): Promise<string> {
+  if (process.stdin.isTTY) throw new UsageError(problem);
   return readAll(process.stdin);
 }
 
@@ -100,7 +99,7 @@ async function publishLines(
   { keyAt, ...options }: LinesOptions,
 ): Promise<Result> {
   const run = randomUUID();
-  const jobs = (await piped('--lines')).split('\n').flatMap((text, at) => {
+  const jobs = (await piped('--lines needs payloads on the standard input')).split('\n').flatMap((text, at) => {
     const line = text.trim();
     const number = at + 1;
     if (line === '') return [];
@@ -127,7 +126,7 @@ async function publishLines(
         return [];
       }
       const from = batch[0]?.number;
-      throw new CommandError(`${messageOf(error)}; lines from ${from} on may be missing\n${soFar().join('\n')}`);
+      throw new CommandError(`${messageOf(error)}; lines from ${from} on may not be published\n${soFar().join('\n')}`);
     });
     const missing = answers.find(({ status }) => status === 404);
     if (missing !== undefined) {
@@ -169,7 +168,7 @@ function reasonsOf(refused: readonly RefusedLine[]): string[] {
   }
   const reasons = [...byError].slice(0, MOST_REASONS).map(([error, lines]) => `${namesOf(lines)}: ${printable(error)}`);
   const others = [...byError.values()].slice(MOST_REASONS).flat().length;
-  return others === 0 ? reasons : [...reasons, `${others} more lines were refused: --json has the reason of each`];
+  return others === 0 ? reasons : [...reasons, `other lines refused: ${others} (--json has the reason of each)`];
 }
 
 function namesOf(lines: readonly number[]): string {

@@ -1,5 +1,6 @@
 import { type JobferryClient, type QueueOutcome, unwrap } from '../../../packages/client/src/index.ts';
 import { graphql, type ResultOf } from '../../../packages/query/schema/graphql.ts';
+import { durationText } from '../../domain/duration.ts';
 import { TEST_PAYLOAD } from '../../domain/receiver-examination.ts';
 import { ask } from '../ask.ts';
 import { queueByNameOrId, queueIn } from './api.ts';
@@ -68,7 +69,7 @@ export async function listThroughApi(client: JobferryClient, { options }: Given<
     }
     cursor = read.queues.pageInfo.hasNextPage ? read.queues.pageInfo.endCursor : null;
   } while (cursor !== null && queues.length < page.limit);
-  if (!isReached) throw new CommandError(`--after ${page.after}: there is no such queue, or no such queue any more`);
+  if (!isReached) throw new CommandError(`--after ${page.after}: this queue does not exist, or was deleted`);
   const rows = queues.slice(0, page.limit);
   return { json: rows, text: table(COLUMNS, rows, 'No queues.') + nextPage(rows, page) };
 }
@@ -187,5 +188,5 @@ function stateOf({ pause, hold, oldestDueSeconds }: WireQueue): string {
 }
 
 function sinceSeconds(seconds: number | null): string | null {
-  return seconds === null ? null : `${Math.round(seconds)} s ago`;
+  return seconds === null ? null : `${durationText(seconds)} ago`;
 }

@@ -15,7 +15,7 @@ const MAX_SOCKETS = 32;
 export const QUEUE_CHECK = command({
   name: 'queue check',
   summary:
-    'Send up to thirty test requests to the receiver of a queue, and judge its answers: signatures, redirects, sizes, duplicates, speed. The receiver may do the work of each.',
+    'Send up to thirty test requests to the receiver of a queue, and check its answers: signatures, redirects, sizes, duplicates, speed. The receiver may process each request.',
   options: {
     ...OF_QUEUE,
     payload: { value: 'JSON', help: `payload that the receiver takes; ${TEST_PAYLOAD} by default` },

@@ -14,7 +14,7 @@ export const LIMIT = command({
     concurrency: { value: 'N', help: 'maximum number of jobs in flight' },
     'rate-limit-max': { value: 'N', help: 'maximum number of deliveries per rate window; none for no limit' },
     'rate-limit-window': { value: 'TIME', help: 'length of the rate window' },
-    'dry-run': { help: 'change nothing: say what would be changed' },
+    'dry-run': { help: 'change nothing: show what would be changed' },
   },
   argument: QUEUES_ARGUMENT,
   run: ({ argument, options }, environment) => {

@@ -32,7 +32,7 @@ function helpOf(name: SettingName): string {
 const SWITCHES = {
   'standard-webhooks': { value: YES_OR_NO, help: 'whether deliveries have the headers of Standard Webhooks, too' },
   'encrypt-payloads': { value: YES_OR_NO, help: 'whether payloads of later jobs are stored encrypted' },
-  production: { value: YES_OR_NO, help: 'whether only a forced `listen` may take its deliveries' },
+  production: { value: YES_OR_NO, help: 'whether `listen` needs --force to take its deliveries' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 const SWITCH: Record<keyof typeof SWITCHES, (client: JobferryClient, name: string, isOn: boolean) => Promise<void>> = {
@@ -43,7 +43,7 @@ const SWITCH: Record<keyof typeof SWITCHES, (client: JobferryClient, name: strin
 
 const BREAKER = {
   value: 'N|TIME|N,TIME|no',
-  help: 'hold the queue when so many answers in a row have failed, or all of so long a time, such as 10,2m; by a time alone, jobs whose attempts are over sooner die',
+  help: 'hold the queue after N failed answers in a row, or when all answers of TIME have failed, such as 10,2m; with TIME alone, jobs that use up their attempts sooner die',
 } as const satisfies Option;
 
 const URL_HELP = 'where jobs are delivered';

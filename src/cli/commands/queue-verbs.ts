@@ -64,13 +64,15 @@ async function ended(client: JobferryClient, action: BulkAction | null): Promise
   return client.bulkActions.waitForEnd(action.id);
 }
 
+const jobs = (count: number) => (count === 1 ? '1 job' : `${count} jobs`);
+
 function finished(matched: number, action: BulkAction | null, done: string) {
-  if (action === null) return { json: { matched, action }, text: `${matched} would be ${done}.` };
+  if (action === null) return { json: { matched, action }, text: `${jobs(matched)} would be ${done}.` };
   const { succeeded, skipped, status, error } = action;
   const rest = skipped === 0 ? '' : `; ${skipped} had changed meanwhile`;
   const text =
     status === 'COMPLETED'
-      ? `${succeeded} ${done}${rest}.`
-      : `${status.toLowerCase()}: ${error ?? `${succeeded} ${done}`}`;
+      ? `${jobs(succeeded)} ${done}${rest}.`
+      : `${status.toLowerCase()}: ${error ?? `${jobs(succeeded)} ${done}`}`;
   return { json: { matched, action }, text, isFailure: status !== 'COMPLETED' };
 }

@@ -41,7 +41,7 @@ const list = command({
   summary: 'List live queues, oldest first, with what stops them.',
   options: {
     account: { value: 'ID', help: 'only those of this account' },
-    name: { value: 'TEXT', help: 'only those whose name has this text, in capitals or not' },
+    name: { value: 'TEXT', help: 'only those whose name contains this text, in upper or lower case' },
     ...PAGE,
   },
   run: ({ options }, environment) =>
@@ -251,7 +251,7 @@ function describe(
     ['- after a defer or back-pressure', jobs.held > 0 ? count('held') : undefined],
     ['next of them due', nextDueAt ?? undefined],
     ['in flight', slotsInUse(slots)],
-    ['way out', jobs.due > 0 && allAwaitReports(slots) ? REPORTS_ADVICE : undefined],
+    ['what to do', jobs.due > 0 && allAwaitReports(slots) ? REPORTS_ADVICE : undefined],
     ['dead', count('dead')],
     ['rate limit', rateLimitMax === null ? null : `${rateLimitMax} in ${rateLimitWindow} s`],
     ['attempts of a job', queue.maxAttempts],

@@ -23,11 +23,11 @@ const SHOWN_PAYLOAD = 200;
 
 export const RECEIVER = command({
   name: 'receiver',
-  summary: 'Run a receiver that prints deliveries, and answers as a script says.',
+  summary: 'Run a receiver that prints deliveries, and answers by a script.',
   options: {
     script: {
       value: 'STEPS',
-      help: 'answers in turn, the last one again and again, such as 500,429:5,slow:20s,200: a status, 429 with Retry-After 5, a 200 after 20 s; 200 by default',
+      help: 'answers in order, the last one repeated, such as 500,429:5,slow:20s,200: a status, 429 with Retry-After 5, a 200 after 20 s; 200 by default',
     },
     port: { value: 'N', help: `port on this machine; ${DEFAULT_PORT} by default` },
     secret: { value: 'S', help: 'signing secret of the queue: deliveries with another signature get 401' },
@@ -84,7 +84,7 @@ async function startReceiver({ port, steps, secret, json }: ReceiverOptions) {
     const isLeft = await sleep(step.waitMs, false, { signal: stopping.signal }).catch(() => true);
     if (isLeft || res.destroyed) return;
     const delivery = deliveryIn(body.toString());
-    const shown = line(delivery, step.status) + (genuine ? '' : '  the signature is not that of --secret');
+    const shown = line(delivery, step.status) + (genuine ? '' : '  the signature does not match --secret');
     console.log(json ? jsonOf({ type: 'delivery', ...delivery, status: step.status }) : shown);
     res.writeHead(step.status, step.retryAfter === null ? {} : { 'retry-after': String(step.retryAfter) }).end();
   });

@@ -106,7 +106,7 @@ function groupOf([word]: readonly string[]): readonly Command[] | null {
 }
 
 const BUILDERS = [
-  'To build with Jobferry. Most of these go to the API of JOBFERRY_URL with JOBFERRY_API_KEY, or else to the `jobferry dev` or `serve`',
+  'To build with Jobferry. Most of these use the API at JOBFERRY_URL with JOBFERRY_API_KEY, or else the `jobferry dev` or `serve`',
   'of this folder:',
 ];
 
@@ -122,7 +122,7 @@ function overview(): string {
     '',
     ...rowsOf(OPERATING),
     '',
-    'Commands print for people, and with --json for programs. Exit codes: 1 for failure, 2 for wrong usage.',
+    'Commands print text; with --json they print JSON for programs. Exit codes: 1 for failure, 2 for wrong usage.',
     '`jobferry COMMAND --help` explains one command, `jobferry --version` prints the version. All other settings are',
     'environment variables, see docs/configuration.md.',
   ].join('\n');

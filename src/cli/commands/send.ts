@@ -43,7 +43,7 @@ export const SEND = command({
 export const PULL = command({
   name: 'pull',
   summary:
-    'Deliver a job of any Jobferry once more, to a URL on this machine: the same bytes of the payload, signed with a secret of this machine. The job does not change.',
+    'Deliver a job again, to a URL on this machine, with the same payload bytes and signed with a secret of this machine. The job does not change.',
   reach: 'api',
   options: {
     forward: { value: 'URL', required: true, help: 'where it goes, such as http://localhost:3000/jobs' },
@@ -78,7 +78,8 @@ async function readJob(environment: Environment, id: string): Promise<{ job: Wir
   const { job } = await withApi(environment, (client) => ask(client, PulledJob, { id }));
   if (job === null) throw new CommandError(`job ${id} does not exist, or its retention has passed`);
   const { payloadText } = job;
-  if (payloadText === null) throw new CommandError('the API key may not see payloads, or it cannot be decrypted');
+  if (payloadText === null)
+    throw new CommandError('the API key may not see payloads, or the payload cannot be decrypted');
   const { apiKey } = await apiAddress(environment);
   return { job: { ...job, payloadText }, own: secretOf(apiKey, job.queue.name) };
 }
@@ -89,7 +90,7 @@ async function post(url: URL, { id, ...request }: SignedDelivery): Promise<Resul
     .then(async (response) => ({ status: response.status, body: await response.text() }))
     .catch((error: unknown) => {
       const { cause, message } = error as Error;
-      throw new CommandError(`no answer of ${url.href}: ${cause instanceof Error ? cause.message : message}`);
+      throw new CommandError(`no answer from ${url.href}: ${cause instanceof Error ? cause.message : message}`);
     });
   const { status, body } = sent;
   const durationMs = Math.round(performance.now() - startedAt);

@@ -81,7 +81,7 @@ function showKey(key: string, url: string, config: Config): void {
     const how =
       config.databaseUrl === undefined
         ? `is in ${config.dataDir}/api-key`
-        : 'is kept nowhere: `account list` has the id of the account, and `key create --account ID` makes a key';
+        : 'is not stored: `account list` shows the id of the account, and `key create --account ID` creates a key';
     console.log(`\nThe first account was created. In production its API key is not printed; it ${how}.\n`);
     return;
   }

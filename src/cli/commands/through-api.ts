@@ -16,7 +16,8 @@ export function throughApi(
     reach: 'either',
     run: async (given, environment) => {
       if (!(await hasApi(environment))) return command.run(given, environment);
-      if (given.options.account !== undefined) throw new UsageError('--account is not for an API: the key has one');
+      if (given.options.account !== undefined)
+        throw new UsageError('--account cannot be used with an API: the key belongs to one account');
       return withApi(environment, (client) => run(client, given));
     },
   };

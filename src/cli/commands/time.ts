@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<WireEvent>[] = [
 export const TIME = command({
   name: 'time',
   summary:
-    'Let time pass for a running `jobferry dev`: until the next event (`next`), by a duration (`+2h`), until a time (`2026-12-24T10:00Z`), or until no job waits for a time (`drain`). `reset` puts the clock back. Without an argument: what happens next.',
+    'Move the clock of a running `jobferry dev` forward: to the next event (`next`), by a duration (`+2h`), to a time (`2026-12-24T10:00Z`), or until no job waits for a later time (`drain`). `reset` puts the clock back. Without an argument, it lists what happens next.',
   options: { data: { value: 'FOLDER', help: `folder of its data; ${DATA_DIR} by default` } },
   argument: { name: 'WHAT', what: 'next, a duration such as +2h, a time, drain or reset', optional: true },
   run: async ({ argument, options: { data = DATA_DIR } }) => {
@@ -30,7 +30,7 @@ function actionOf(argument: string): Action {
   if (argument === '') {
     return async (client) => {
       const clock = await client.clock();
-      const events = table(COLUMNS, clock.next, 'No job waits for a time.');
+      const events = table(COLUMNS, clock.next, 'No job waits for a later time.');
       return { json: clock, text: `${describe(clock)}\n${events}` };
     };
   }
@@ -70,5 +70,5 @@ function describe({ now, aheadSeconds }: WireClock): string {
 async function clientOf(folder: string): Promise<DevClient> {
   const address = await addressIn(folder);
   if (address !== null) return createDevClient(address.url, address.apiKey);
-  throw new CommandError(`no jobferry dev runs with its data in ${folder}: start it, or name its folder by --data`);
+  throw new CommandError(`no jobferry dev uses the data folder ${folder}: start it, or name its folder with --data`);
 }

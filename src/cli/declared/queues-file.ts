@@ -61,7 +61,7 @@ function queuesIn(root: ParsedNode | null, variables: Variables, at: At): ReadQu
   const list = isMap(root) ? root.get('queues', true) : undefined;
   if (isMap(root)) {
     for (const { key } of root.items) {
-      if (String(key) !== 'queues') at(placeOf(key), `${String(key)} is not known: the file has "queues" only`);
+      if (String(key) !== 'queues') at(placeOf(key), `${String(key)} is unknown: a file has "queues" only`);
     }
   }
   if (!isSeq(list)) {
@@ -101,7 +101,7 @@ function queueIn(item: unknown, variables: Variables, at: At): ReadQueue | null 
       member === SECRET || member === TAGS
         ? null
         : ignoredIn(contract.queues.create, { query: {}, body: { [member]: value } });
-    if (ignored !== null) wrong(placeOfMember(member), `${ignored} is no setting of a queue`);
+    if (ignored !== null) wrong(placeOfMember(member), `${ignored} is not a setting of a queue`);
     else {
       const read = filled(value, variables);
       if ('problem' in read) wrong(placeOfMember(member), `${member}: the variable ${read.problem}`);

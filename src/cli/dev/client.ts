@@ -94,8 +94,8 @@ export function createDevClient(url: string, apiKey: string): DevClient {
       const { jobs } = await ask(client, NextDue, {});
       const [next] = jobs.nodes;
       return next === undefined
-        ? 'no job waits for a time'
-        : `${await runNow(next.id)}, in place of ${next.scheduledFor}`;
+        ? 'no job waits for a later time'
+        : `${await runNow(next.id)} instead of at ${next.scheduledFor}`;
     },
 
     async togglePause(queueIds) {
@@ -107,7 +107,7 @@ export function createDevClient(url: string, apiKey: string): DevClient {
 
     async clock() {
       const { clock } = await ask(client, ReadClock, {});
-      if (clock === null) throw new Error('this server is not one for development: its clock cannot be moved');
+      if (clock === null) throw new Error('this server was not started by jobferry dev: its clock cannot be moved');
       return clock;
     },
 

@@ -253,7 +253,7 @@ async function removeData(dataDir: string): Promise<void> {
   const foreign = names.find((name) => !OWN_FILES.test(name) && !isLock(name));
   if (foreign !== undefined) {
     throw new Error(
-      `${dataDir} has ${foreign}, which is not of jobferry dev: it deletes only a folder of its own data`,
+      `${dataDir} has ${foreign}, which jobferry dev did not create: it deletes only folders with its own data`,
     );
   }
   if (names.length === 0) return;

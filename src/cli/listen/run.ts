@@ -129,7 +129,7 @@ class Session {
       for await (const { tunnelId, more, deliveries } of this.#events(queue.id, stream.signal)) {
         open ??= this.#opened(tunnelId, queue, secret);
         if (this.#wasSuspended()) break;
-        if (more > 0) this.#options.print.note({ type: 'missed' }, `${more} further jobs changed, too many for copies`);
+        if (more > 0) this.#options.print.note({ type: 'missed' }, `changed jobs that were not copied: ${more}`);
         for (const delivery of deliveries) void this.#deliver(open, queue, delivery, forwarder);
       }
     } catch (error) {

@@ -155,7 +155,7 @@ function dataOf<T>(statusCode: number, text: string): T {
   try {
     result = JSON.parse(text) as typeof result;
   } catch {
-    const message = `the answer has the status ${statusCode}, and is not that of a Jobferry`;
+    const message = `the answer has the status ${statusCode}, and is not from Jobferry`;
     // A proxy may answer so: the body is too large, or the address is wrong.
     throw isRefusal(statusCode) ? new Refused(message) : new Error(message);
   }

@@ -143,7 +143,7 @@ export class Listener {
       try {
         onListening?.();
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'notifications: a part of the process failed when it could listen');
+        this.#options.log.warn({ err: error }, 'notifications: a listener failed when the connection was made');
       }
     }
   }

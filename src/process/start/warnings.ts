@@ -53,8 +53,8 @@ export function warnOfUntrustedProxy({ publicUrl, trustedProxies, role }: Config
   if (role === 'worker' || publicUrl?.protocol !== 'https:' || trustedProxies.length > 0) return;
   log.warn(
     {},
-    'PUBLIC_URL has https and TRUSTED_PROXIES is not set: all people count as one address, so wrong keys and failed sign-ins of ' +
-      'one can keep others from signing in for a minute',
+    'PUBLIC_URL has https and TRUSTED_PROXIES is not set: all clients seem to have the same address, so wrong keys ' +
+      'and failed sign-ins of one client can block the sign-in of all others for a minute',
   );
 }
 

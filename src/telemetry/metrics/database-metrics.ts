@@ -151,7 +151,7 @@ function serverMetrics(server: () => ServerMeasures | null): Definition[] {
     },
     {
       name: 'jobferry_database_snapshot_transactions',
-      help: 'Transactions since the oldest row that a standby or a replication slot needs; 0 without one, absent as above. Shown by one process.',
+      help: 'Transactions since the oldest row that a standby or a replication slot needs; 0 without one, absent if the database role cannot see sessions of other roles. Shown by one process.',
       type: 'gauge',
       read: () => of(server, ({ snapshotTransactions: count }) => (count === null ? [] : [[[], count]])),
     },

@@ -47,7 +47,7 @@ function metricsEndpoint(pages: Pick<Pages, 'get'>, token: string | null, log: L
     pages.get(formatFor(req.headers.accept)).then(
       ({ contentType, text }) => answer(res, 200, contentType, text),
       (error: unknown) => {
-        log.error({ err: error }, 'the page of metrics could not be made');
+        log.error({ err: error }, 'the metrics could not be rendered');
         answer(res, 500, 'text/plain; charset=utf-8', 'internal error\n');
       },
     );

@@ -193,7 +193,7 @@ export class Sweeper {
       if (this.#now() === null) return;
       try {
         if (await checkBookmark(this.#db, queueId))
-          this.#log.warn({ queueId }, 'claims passed over jobs of a queue until now');
+          this.#log.warn({ queueId }, 'claims skipped jobs of a queue until now: its bookmark was wrong');
       } catch (error) {
         this.#log.warn(
           { err: error, queueId },

@@ -242,11 +242,11 @@ describe('what operators do with the database, people with a key do through the 
     const rest = await cli.json<{ id: string }[]>('queue', 'list', '--after', first?.id ?? '', '--limit', '2');
     expect(rest.map((queue) => queue.id)).toEqual(all.slice(1, 3).map((queue) => queue.id));
 
-    expect(await cli.text('queue', 'pause', 'through')).toBe('Queue through is paused. Deliveries in progress end.');
+    expect(await cli.text('queue', 'pause', 'through')).toBe('Queue through is paused. Running deliveries continue.');
     expect(await cli.text('queue', 'show', 'through')).toMatch(/^state +paused$/m);
     const purged = await publish('through', '--key', 'k');
-    expect(await cli.text('queue', 'purge', 'through', '--dry-run')).toBe('1 would be cancelled.');
-    expect(await cli.text('queue', 'purge', 'through')).toBe('1 cancelled.');
+    expect(await cli.text('queue', 'purge', 'through', '--dry-run')).toBe('1 job would be cancelled.');
+    expect(await cli.text('queue', 'purge', 'through')).toBe('1 job cancelled.');
     expect(await cli.text('job', 'show', '--queue', 'through', '--key', 'k')).toMatch(
       new RegExp(`^id +${purged}$`, 'm'),
     );
@@ -254,18 +254,20 @@ describe('what operators do with the database, people with a key do through the 
       /has no job with the key x/,
     );
 
-    expect(await cli.text('queue', 'release-hold', id)).toBe('Queue through is not held, or its next probe is due.');
+    expect(await cli.text('queue', 'release-hold', id)).toBe(
+      'Queue through is not held, or its next probe was already due.',
+    );
     expect(await cli.json('queue', 'resume', id)).toEqual({ id, changed: true });
     await newQueue('beside');
     expect(await cli.text('queue', 'pause', ' through, beside ,')).toBe(
-      'Queue through is paused. Deliveries in progress end.\nQueue beside is paused. Deliveries in progress end.',
+      'Queue through is paused. Running deliveries continue.\nQueue beside is paused. Running deliveries continue.',
     );
     expect(await cli.text('queue', 'resume', 'through , beside')).toMatch(
       /^Queue through is resumed\.\nQueue beside is/,
     );
     await expect(cli.run('queue', 'pause', ' , ')).rejects.toThrow(/^the id or the name of the queue is missing/);
     expect(await cli.text('queue', 'resume', id)).toBe('Queue through is not paused.');
-    await expect(cli.run('queue', 'list', '--after', UNKNOWN_ID)).rejects.toThrow(/no such queue/);
+    await expect(cli.run('queue', 'list', '--after', UNKNOWN_ID)).rejects.toThrow(/this queue does not exist/);
     const { host } = new URL(receiver.url);
     const { queues } = await cli.json<{ queues: { id: string }[] }>('queue', 'release-hold', '--receiver', host);
     expect(queues.map((queue) => queue.id)).toContain(id);
@@ -288,11 +290,11 @@ describe('what operators do with the database, people with a key do through the 
     const check = await cli.run('queue', 'check', 'through');
     expect([check.isFailure, check.text]).toEqual([true, expect.stringMatching(/^Receiver of through: http/)]);
 
-    expect(await cli.text('queue', 'replay', 'through', '--dry-run')).toBe('1 would be replayed.');
-    expect(await cli.text('queue', 'replay', 'through', '--rate', '10')).toBe('1 replayed.');
+    expect(await cli.text('queue', 'replay', 'through', '--dry-run')).toBe('1 job would be replayed.');
+    expect(await cli.text('queue', 'replay', 'through', '--rate', '10')).toBe('1 job replayed.');
     await expect(cli.run('queue', 'delete', 'through', '--confirm', 'x')).rejects.toThrow(/--confirm must be the name/);
     expect(await cli.text('queue', 'delete', 'through', '--confirm', 'through')).toBe('Queue through is deleted.');
-    await expect(cli.run('queue', 'list', '--account', UNKNOWN_ID)).rejects.toThrow(/--account is not for an API/);
+    await expect(cli.run('queue', 'list', '--account', UNKNOWN_ID)).rejects.toThrow(/--account cannot be used with/);
   });
 });
 
@@ -336,7 +338,7 @@ describe('send and pull', () => {
 
   it.each<[string[], RegExp]>([
     [['send', 'nowhere', '--payload', '{}'], /URL must be a URL such as/],
-    [['send', 'http://127.0.0.1:9/', '--payload', '{}'], /no answer of http:\/\/127\.0\.0\.1:9\/: /],
+    [['send', 'http://127.0.0.1:9/', '--payload', '{}'], /no answer from http:\/\/127\.0\.0\.1:9\/: /],
     [['send', 'http://127.0.0.1:9/', '--payload', '{}', '--attempt', '0'], /--attempt must be/],
     [['send', 'http://127.0.0.1:9/', '--payload', '{}', '--id', 'x'], /--id must have/],
     [['pull', UNKNOWN_ID, '--forward', 'http://127.0.0.1:9/'], /does not exist/],

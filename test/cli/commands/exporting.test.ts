@@ -196,7 +196,7 @@ describe('job list --filter', () => {
     expect(await cli.json('job', 'list', '--queue', 'good', '--filter', 'state:dead')).toEqual([]);
   });
 
-  it('joins the two ends of a range, and refuses any other word that stands twice', async () => {
+  it('joins the two ends of a range, and refuses any other word that is given twice', async () => {
     const head = async (filter: string) => JSON.parse((await lines('--format', 'ndjson', '--filter', filter))[0] ?? '');
     expect(await head('created:<-10m created:>-1h')).toMatchObject({ filter: 'created:-1h..-10m' });
     expect(await head('attempts:>1 attempts:<4')).toMatchObject({
@@ -207,10 +207,10 @@ describe('job list --filter', () => {
     const refused = (filter: string) => expect(cli.run('job', 'list', '--filter', filter)).rejects;
     await refused('attempts:>3 attempts:<2').toThrow('attempts:4..1: A range is such as 2..4.');
     await refused('created:>-1h created:<-2h').toThrow('The second time is before the first one.');
-    await refused('created:>-1h created:>-2h').toThrow('created stands twice: a range is created:A..B');
-    await refused('created:yesterday created:>-30h').toThrow('created stands twice');
-    await refused('error:~reset error:~zzz').toThrow('error stands twice, and is one condition');
-    await refused('key:=a key:=b').toThrow('key stands twice');
-    await refused('attempts:>1 state:dead attempts:>2').toThrow('attempts stands twice: a range is attempts:A..B');
+    await refused('created:>-1h created:>-2h').toThrow('created is given twice: a range is created:A..B');
+    await refused('created:yesterday created:>-30h').toThrow('created is given twice');
+    await refused('error:~reset error:~zzz').toThrow('error is given twice, and can be given once');
+    await refused('key:=a key:=b').toThrow('key is given twice');
+    await refused('attempts:>1 state:dead attempts:>2').toThrow('attempts is given twice: a range is attempts:A..B');
   });
 });

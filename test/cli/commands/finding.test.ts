@@ -44,7 +44,7 @@ describe('a queue', () => {
     expect(await operator.json('queue', 'show', id)).toMatchObject({ queue: { name: 'orders' } });
     expect(await operator.json('queue', 'show', 'orders', '--account', account.id)).toMatchObject({ queue: { id } });
     expect(await operator.json('queue', 'pause', 'orders')).toEqual({ id, changed: true });
-    expect(await operator.text('queue', 'pause', 'orders')).toBe('Queue orders was paused already.');
+    expect(await operator.text('queue', 'pause', 'orders')).toBe('Queue orders is already paused.');
     expect(await operator.json('queue', 'resume', 'orders')).toEqual({ id, changed: true });
     expect(await op.auditOf(id)).toMatchObject([
       { action: 'queue.create' },
@@ -92,7 +92,7 @@ describe('a queue', () => {
       ],
     });
     expect(await operator.text('queue', 'pause', '--receiver', 'API.partner.com', '--account', account.id)).toBe(
-      'Queue at-one was paused already.\nQueue at-two was paused already.',
+      'Queue at-one is already paused.\nQueue at-two is already paused.',
     );
     expect(await operator.text('queue', 'resume', 'at-one,at-two')).toBe(
       'Queue at-one is resumed.\nQueue at-two is resumed.',
@@ -175,7 +175,7 @@ describe('a queue', () => {
     expect(text).toMatch(/^- after a failure +1\n- after a defer or back-pressure +1\nnext of them due +2/m);
     expect(text).toMatch(/^next signing secret +takes over at 2/m);
     expect(await operator.text('queue', 'release-hold', 'waits')).toMatch(
-      /^Queue waits is not held, .* is due\. But 1 of its jobs waits .*runJobsNow\.$/,
+      /^Queue waits is not held, .* was already due\. But 1 of its jobs waits .*runJobsNow\.$/,
     );
   });
 });
@@ -236,7 +236,7 @@ describe('job show', () => {
     const id = await publish('busy', { delay: 60 });
     await op.db.query(`update job set wait_reason = 'hold', last_error = 'HTTP 503' where id = $1`, [id]);
     expect(await operator.text('job', 'show', id)).toContain(
-      'after “HTTP 503”: as its Retry-After requested, or for 60 s, the default without one.',
+      'after “HTTP 503”: the receiver requested it by Retry-After, or it is the default of 60 s.',
     );
     await op.db.query(`update job set last_error = 'tired' where id = $1`, [id]);
     expect(await operator.text('job', 'show', id)).toContain('after “tired”: the receiver requested a delay.');

@@ -44,7 +44,7 @@ it('shows a migrated database as current, with the versions of both', async () =
   expect(text).toMatch(/^state +current/m);
   expect(database.release).toEqual({ version: VERSION, oldestBeside: OLDEST_BESIDE });
   expect(text).toContain(`of ${VERSION}; the oldest release that may run beside it is ${OLDEST_BESIDE}\n`);
-  expect(text).toMatch(/^older +no process/m);
+  expect(text).toMatch(/^older +no running process/m);
 });
 
 it('shows what is missing, what failed with the reason, and the schema of a later version', async () => {
@@ -105,5 +105,5 @@ it('shows a release that the database does not know yet as pending', async () =>
   await client.query('delete from schema_release');
   const { state, text } = await status();
   expect(state).toBe('pending');
-  expect(text).toContain('the database does not say');
+  expect(text).toContain('the database has no record of the release');
 });

@@ -80,7 +80,7 @@ queues:
   ]
 }`;
     expect(mistakesIn(text)).toEqual([
-      'queues.json:7: concurency (did you mean concurrency?) is no setting of a queue',
+      'queues.json:7: concurency (did you mean concurrency?) is not a setting of a queue',
       'queues.json:7: tags: must be a list',
       'queues.json:8: maxAttempts: must be 1 to 25',
       expect.stringMatching(/^queues\.json:10: name: must be 1 to 64 of/),
@@ -93,8 +93,8 @@ queues:
   it.each<[string, RegExp]>([
     ['[]', /^queues\.json:1: must be an object with a list "queues"$/],
     ['', /must be an object/],
-    ['{"queue": []}', /^queues\.json:1: queue is not known/],
-    ['"\\e[2J": 1', /^queues\.json:1: \\u001b\[2J is not known/],
+    ['{"queue": []}', /^queues\.json:1: queue is unknown/],
+    ['"\\e[2J": 1', /^queues\.json:1: \\u001b\[2J is unknown/],
     ['{"queues": [{"name": "a", "name": "b"}]}', /^queues\.json:1: .*unique/],
     ['{"queues": [\n{"name": "a",,}]}', /^queues\.json:2: /],
     ['{"queues": [{"webhookUrl": "https://shop.example/"}]}', /^queues\.json:1: name: must be given$/],

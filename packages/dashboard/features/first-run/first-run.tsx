@@ -153,7 +153,7 @@ function AfterCreation({
 function h1Of(name: string, status: string | undefined): string {
   if (status === undefined) return `${name} is ready and waiting for its first job.`;
   if (status === 'COMPLETED') return `It works: the first job in ${name} arrived.`;
-  return status === 'DEAD' ? `The first job in ${name} did not arrive.` : `The first job in ${name} is on its way.`;
+  return status === 'DEAD' ? `The first job in ${name} is dead.` : `The first job in ${name} is on its way.`;
 }
 
 function Step({

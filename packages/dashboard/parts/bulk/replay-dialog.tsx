@@ -109,7 +109,7 @@ export default function ReplayDialog({
           <input type="checkbox" checked={isCanary} onChange={({ currentTarget: { checked } }) => setCanary(checked)} />
           <span>
             <b className="strong">Send 1 first</b>
-            <small>The other {number(jobs - 1)} follow when it completes. If it dies, nothing more is sent.</small>
+            <small>The rest ({number(jobs - 1)}) follows when it completes. If it dies, nothing more is sent.</small>
           </span>
         </label>
       )}

@@ -14,7 +14,7 @@ import { ProgressBar } from '../progress.tsx';
 import { toast } from '../toast.tsx';
 
 const FORMATS: readonly (readonly [format: Format, label: string, hint: string])[] = [
-  ['csv', 'CSV', 'For spreadsheets. A text that one would run as a formula gets an apostrophe before it.'],
+  ['csv', 'CSV', 'For spreadsheets. Text that a spreadsheet would run as a formula gets a leading apostrophe.'],
   ['ndjson', 'NDJSON', 'For programs: a JSON object on each line, with all digits of payloads.'],
 ];
 

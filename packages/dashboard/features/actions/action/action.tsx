@@ -27,7 +27,7 @@ import {
   SIGNALS,
   sentenceOfAction,
   titleOfAction,
-  toGo,
+  toGoText,
   wordsOfKind,
 } from '../model/action.ts';
 import { hasOutcome, isSettled, MOST_COUNTED, sharesOf } from '../model/outcome.ts';
@@ -254,7 +254,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
       onClose={onClose}
     >
       <p className="q">
-        What is {done} stays {done}. The other {number(toGo(action))} stay as they are.
+        What is {done} stays {done}. The rest ({toGoText(action)}) stays as it is.
       </p>
     </Dialog>
   );

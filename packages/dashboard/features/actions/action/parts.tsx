@@ -15,7 +15,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { ProgressBar } from '../../../parts/progress.tsx';
 import { titleOfDeath } from '../../../words/cause.ts';
 import { wordOfSpeed } from '../../../words/replay.ts';
-import { isOpen, paceOfAction, progressText, stepsOf, toGo, wordsOfKind } from '../model/action.ts';
+import { isOpen, paceOfAction, progressText, stepsOf, toGoText, wordsOfKind } from '../model/action.ts';
 import { MOST_COUNTED, type Share } from '../model/outcome.ts';
 import { pairsOfSelection } from '../model/selection.ts';
 import { type ActionOfPage, type Canary, CauseOfAction } from '../operations.ts';
@@ -49,7 +49,7 @@ export function Progress({ action }: { action: ActionOfPage }) {
         </span>
         <span>
           <i className="dot to-go" />
-          {isOpen(action) ? 'to go' : 'not processed'} <b>{number(toGo(action))}</b>
+          {isOpen(action) ? 'to go' : 'not processed'} <b>{toGoText(action)}</b>
         </span>
         {pace !== '' && <span className="end">{pace}</span>}
       </div>

@@ -81,12 +81,15 @@ export function wordsOfKind(kind: string): KindWords {
 /** The server counts up to here. */
 const MAX_MATCHED = 1_000_000;
 
-export const matchedText = (matched: number) => (matched >= MAX_MATCHED ? `${number(MAX_MATCHED)}+` : number(matched));
+/** A number of jobs; `part` of them if it is given. "+" says that there may be more than were counted. */
+export const matchedText = (matched: number, part = matched) => `${number(part)}${matched >= MAX_MATCHED ? '+' : ''}`;
 
 /** Whether it goes on, or can go on. */
 export const isOpen = ({ status }: Pick<ActionState, 'status'>) => status === 'RUNNING' || status === 'PAUSED';
 
-export const toGo = ({ matched, processed }: ActionState) => Math.max(0, matched - processed);
+const toGo = ({ matched, processed }: ActionState) => Math.max(0, matched - processed);
+
+export const toGoText = (action: ActionState) => matchedText(action.matched, toGo(action));
 
 /** The number of processed jobs at a time, in milliseconds. */
 export interface Sample {
@@ -151,8 +154,8 @@ export function sentenceOfAction(
   const pause = `queue ${paused.queue.name} is paused`;
   if (!waitsForCanary(action))
     return `${text} ${paused.isExact ? '' : 'More than '}${many(paused.count, 'of its jobs waits', 'of its jobs wait')}: ${pause}.`;
-  const rest = number(action.matched - 1);
-  return `Waiting: ${pause}. The canary is delivered when the queue is resumed, and the other ${rest} follow when it completes.`;
+  const rest = matchedText(action.matched, action.matched - 1);
+  return `Waiting: ${pause}. The canary is delivered when the queue is resumed, and the rest (${rest}) follows when it completes.`;
 }
 
 function progressOfAction(
@@ -166,10 +169,10 @@ function progressOfAction(
     case 'RUNNING': {
       const repeats = action.repeatedStep === null ? '' : ` Waiting: ${action.repeatedStep}.`;
       if (waitsForCanary(action)) {
-        const rest = many(action.matched - 1, one, others);
+        const rest = `${matchedText(action.matched, action.matched - 1)} ${action.matched === 2 ? one : others}`;
         return action.canaryJobId === null
-          ? `The canary is about to be sent. The other ${rest} follow when it completes.${repeats}`
-          : `The canary was sent. The other ${rest} follow when it completes.`;
+          ? `The canary is about to be sent. The rest (${rest}) follows when it completes.${repeats}`
+          : `The canary was sent. The rest (${rest}) follows when it completes.`;
       }
       const left = timeLeft(action, rate);
       const progress = `${number(action.succeeded)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.${repeats}`;
@@ -265,7 +268,7 @@ export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy
   }
   if (action.status === 'RUNNING') {
     if (action.processed > 0 && !waitsForCanary(action)) {
-      const text = `${number(action.processed)} processed, ${number(toGo(action))} to go`;
+      const text = `${number(action.processed)} processed, ${toGoText(action)} to go`;
       steps.push({ at: Date.parse(action.updatedAt), icon: words.icon, signal: 'run', text });
     }
   } else {
@@ -283,7 +286,7 @@ export function leadOfAction(action: ActionState & { queue: { name: string } | n
   return sentences(
     phrase`${action.queue === null ? 'Started' : `Queue ${action.queue.name}, started`} by ${action.requestedBy} at ${{ at, text: time(at, view) }}.`,
     action.status === 'RUNNING' ? 'It continues if you leave this page.' : null,
-    action.status === 'PAUSED' ? `The other ${number(toGo(action))} wait until it is resumed.` : null,
+    action.status === 'PAUSED' ? `The rest (${toGoText(action)}) waits until the action is resumed.` : null,
   );
 }
 

@@ -56,7 +56,7 @@ export function sentenceOfRule({ kind, threshold, windowSeconds, queue }: RuleFa
     case 'FAILURE_SHARE':
       return `${share} attempts in ${name} fail ${within}`;
     case 'HOLD':
-      return `${upperFirst(name)} is held for ${longer}.`;
+      return `A hold of ${name} lasts ${longer}.`;
     case 'BREAKER':
       return `The breaker of ${name} is open for ${longer}.`;
     case 'SIGNATURE_REJECTED':

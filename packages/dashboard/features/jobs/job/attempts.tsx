@@ -109,7 +109,7 @@ function Receipt({ job: { receipt, attemptsMade, startedAt } }: { job: JobWithAt
         <span className="no">#{attemptsMade}</span>
         <Status word={{ ...JOB_STATES.AWAITING_ACK, word: 'Received' }} />
         <span className="mono">{webhookStatusCode}</span>
-        <span className="q cut err">the worker’s report is to come</span>
+        <span className="q cut err">the worker’s report is pending</span>
         <span className="n q wait">{durationMs === null ? NONE : tookExactly(durationMs)}</span>
         <span className="n q3">{startedAt !== null && <Time at={startedAt} />}</span>
       </div>

@@ -156,7 +156,7 @@ export default function Jobs() {
                 <Pager
                   info={jobs.pageInfo}
                   pathTo={(at) => `/jobs${searchOf({ ...url, after: null, before: null, ...at })}`}
-                  labels={url.order === 'newest' ? undefined : ['Back', 'On']}
+                  labels={url.order === 'newest' ? undefined : ['Previous', 'Next']}
                   summary={rangeText(url, rows.length, jobs.all)}
                 />
               )}

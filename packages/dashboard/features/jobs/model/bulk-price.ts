@@ -20,7 +20,7 @@ export const BULK: Readonly<Record<Exclude<JobsAction, 'replay'>, BulkWords>> = 
     refused: 'Not run',
     question: (matched) => `Run ${many(matched, 'job')} now?`,
     lead: 'Scheduled, retrying and held jobs become due now.',
-    figures: ['jobs become due', 'skipped: not waiting for a time'],
+    figures: ['jobs become due', 'skipped: not scheduled, retrying or held'],
     third: ['kept', 'pauses, holds and limits of queues'],
   },
   cancel: {

@@ -9,7 +9,7 @@ export function sentenceOfSent(job: JobWhole, context: JobContext): Phrase {
   const last = job.attempts.at(-1);
   const answer = last === undefined ? null : answerOf(last, context);
   if (job.status === 'AWAITING_ACK') {
-    return phrase`${receiptOf(job) ?? 'The receiver took it.'} The worker has ${left(job.ackDeadline, context)} to report.`;
+    return phrase`${receiptOf(job) ?? 'The receiver accepted it.'} The worker has ${left(job.ackDeadline, context)} to report.`;
   }
   if (answer === null) return sentenceOfJob(job, context);
   switch (job.status) {

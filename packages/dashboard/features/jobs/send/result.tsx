@@ -40,7 +40,7 @@ export function Result({
       )}
       <section ref={panel} className="panel" aria-labelledby="came-back">
         <header>
-          <h2 id="came-back">What came back</h2>
+          <h2 id="came-back">Result</h2>
           <span className="end">
             <Link className="btn quiet tiny" href={`/jobs/${job.id}`}>
               <Icon name="open" />

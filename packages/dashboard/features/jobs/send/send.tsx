@@ -83,7 +83,7 @@ function LoadedSend(props: Loaded) {
   // The form stays the same component throughout, so that it keeps its fields and the focus.
   return (
     <Frame {...props} sentence={sentence} job={job} onSent={(shown) => setSent({ ...shown, queue: name })}>
-      {shown === null && <Empty title="What comes back is shown here" icon="moving" />}
+      {shown === null && <Empty title="The answer will be shown here" icon="moving" />}
       {shown !== null && <Failure result={jobResult} what="The job" />}
       {shown !== null && job !== undefined && (
         <Result key={job.id} job={job} created={shown.created} isFresh={sent !== null} />

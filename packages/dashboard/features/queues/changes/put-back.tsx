@@ -32,7 +32,7 @@ export function PutBackDialog({
     const now = present === null ? null : putBackOf(entry, present);
     onDone();
     if (JSON.stringify(now?.changes) !== JSON.stringify(changes)) {
-      return 'The queue was changed meanwhile. Nothing was put back; this is what is left now.';
+      return 'The queue was changed meanwhile. Nothing was reverted; this is what can be reverted now.';
     }
     const [first] = changes;
     const outcome = await changeQueue(async () =>
@@ -41,16 +41,16 @@ export function PutBackDialog({
         : outcomeOf((await request(UpdateQueue, { id, input: inputOf(changes) })).updateQueue),
     );
     if (!outcome.ok) return asSentence([...outcome.fieldErrors.values()][0] ?? outcome.message);
-    toast({ text: `${count} of ${name} put back` });
+    toast({ text: `${count} of ${name} reverted` });
     onDone();
     onClose();
     return null;
   };
   return (
     <Dialog
-      title={changes.length === 0 ? `Nothing of ${name} is left to put back` : `Put back ${count} of ${name}?`}
-      lead="Only the settings of this change get their former values. You can put this back, too."
-      action={changes.length === 0 ? null : { label: `Put back ${count}`, run }}
+      title={changes.length === 0 ? `Nothing in ${name} is left to revert` : `Revert ${count} of ${name}?`}
+      lead="Only the settings of this change get their former values. You can revert this, too."
+      action={changes.length === 0 ? null : { label: `Revert ${count}`, run }}
       onClose={onClose}
     >
       <dl className="diff">

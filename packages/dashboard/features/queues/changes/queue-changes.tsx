@@ -89,7 +89,7 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
           <Phrase pieces={headOf(newest, Date.parse(newest.at), time(Date.parse(newest.at), view))} />
         )
       }
-      lead={`What was changed in ${name}, the newest first. Settings can be put back, secrets cannot.`}
+      lead={`What was changed in ${name}, the newest first. Settings can be reverted, secrets cannot.`}
     >
       <Failure result={result} what="The changes" />
       {list === undefined && result.isLoading && <Skeleton lines={6} />}
@@ -140,7 +140,7 @@ function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOf
           <May mutation={entry.action === 'queue.set_breaker' ? 'setBreaker' : 'updateQueue'}>
             <button type="button" className="btn tiny" onClick={onPutBack}>
               <Icon name="undo" />
-              Put back…<span className="sr"> what {entry.actor} changed</span>
+              Revert…<span className="sr"> what {entry.actor} changed</span>
             </button>
           </May>
         )}

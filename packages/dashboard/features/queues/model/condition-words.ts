@@ -133,7 +133,8 @@ export const CONDITIONS: Readonly<Record<Condition, ConditionWords>> = {
     word: 'Probing',
     icon: 'probe',
     signal: 'hold',
-    sentence: ({ hold }) => phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on.`,
+    sentence: ({ hold }) =>
+      phrase`Probing: job ${shortId(hold?.probe?.id ?? '')} tests whether the receiver accepts deliveries again.`,
     advice: phrase`If the receiver takes it, the other jobs follow. If not, the queue is held again.`,
     wayOut: ({ name, hold }) =>
       hold?.probe == null ? seeQueue(name) : { label: 'See the probe', path: `/jobs/${hold.probe.id}` },
@@ -180,7 +181,7 @@ export const CONDITIONS: Readonly<Record<Condition, ConditionWords>> = {
     icon: 'growing',
     signal: 'warn',
     sentence: (queue, flow, view) =>
-      phrase`Catching up: ${many(queue.depth?.due ?? 0, 'is', 'are')} due; ${paceText(queue, flow, view)}.`,
+      phrase`Catching up: ${many(queue.depth?.due ?? 0, 'job is', 'jobs are')} due; ${paceText(queue, flow, view)}.`,
     wayOut: seeJobs('See due jobs', 'due'),
     alert: ['OLDEST_DUE', MINUTE],
   },
@@ -216,7 +217,7 @@ export const CONDITIONS: Readonly<Record<Condition, ConditionWords>> = {
     signal: 'idle',
     sentence: (queue, { lastAt }, view) =>
       lastAt === null
-        ? phrase`Idle. Nothing waits.`
+        ? phrase`Idle. No job is waiting.`
         : sentences(phrase`Idle. The last attempt ended at ${momentAt(lastAt, view)}.`, allFailed(queue)),
   },
 };
@@ -227,9 +228,9 @@ function runningText(queue: QueueNow, { accepted, span: of, wait, lastAt }: Flow
     return phrase`Running: ${deliveries(accepted)} per second from ${spanOf(of, view)}${late}.`;
   }
   if (openJobs(queue) > 0) return phrase`Running: ${openText(queue)}.`;
-  if (lastAt === null) return phrase`Running: nothing waits.`;
+  if (lastAt === null) return phrase`Running: no job is waiting.`;
   return sentences(
-    phrase`Running: nothing waits, the last attempt ended at ${momentAt(lastAt, view)}.`,
+    phrase`Running: no job is waiting, the last attempt ended at ${momentAt(lastAt, view)}.`,
     allFailed(queue),
   );
 }

@@ -128,7 +128,7 @@ export function headlineOf(
   if (moves) return { strong: phrase`${all} healthy.`, soft: null };
   if (lastDeliveryAt === undefined) return { strong: phrase`All is quiet.`, soft: null };
   if (lastDeliveryAt === null) {
-    return { strong: phrase`All is quiet.`, soft: phrase`No attempt is kept.` };
+    return { strong: phrase`All is quiet.`, soft: phrase`No attempts are on record.` };
   }
   const at = Date.parse(lastDeliveryAt);
   return {
@@ -199,7 +199,7 @@ export function headlineOfList(states: readonly QueueState[], total: number, sea
   const parts = [
     [problems, problems === 1 ? 'needs attention' : 'need attention'],
     [moving, moving === 1 ? 'is running' : 'are running'],
-    [waiting, waiting === 1 ? 'waits for a time' : 'wait for a time'],
+    [waiting, waiting === 1 ? 'waits for a later time' : 'wait for a later time'],
     [idle, idle === 1 ? 'is idle' : 'are idle'],
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, text]) => `${number(count)}\u00a0${text}`);

@@ -118,9 +118,9 @@ function breakerBack(former: Breaker | null, set: Breaker | null, present: Break
 /** Why a change has no button. */
 export function whyNot({ action }: Pick<Entry, 'action'>, back: PutBack | null): string | null {
   if (action === 'queue.rotate_secret' || action === 'queue.finish_rotation') {
-    return 'A secret cannot be put back. It can be rotated again.';
+    return 'A rotation cannot be reverted. Rotate the secret again.';
   }
   if (back === null || back.changes.length > 0) return null;
-  if (back.newer.length === 0) return 'The queue has the former values again.';
+  if (back.newer.length === 0) return 'The queue already has the former values.';
   return `${back.newer.length === 1 ? 'This was' : 'All of it was'} changed again since.`;
 }

@@ -36,10 +36,7 @@ export function causeOfLast({ health }: Health, common: string | null): string {
   const code = codeOf(error);
   if (code !== null) return common?.endsWith(` ${code}`) === true ? '' : ` with code ${code}`;
   const clause = error === 'timeout' ? 'the receiver did not answer in time' : causeOf(error, 0);
-  const said =
-    common === null
-      ? clause.replace(/^its /, 'the receiver’s ')
-      : clause.replace(/^the receiver’s /, 'its ').replace(/^the receiver /, 'it ');
+  const said = common === null ? clause : clause.replace(/^the receiver’s /, 'its ').replace(/^the receiver /, 'it ');
   // A row of Overview ends its bold part at a colon.
   return ` because ${said.replace(/: (.*)/, ' ($1)')}`;
 }

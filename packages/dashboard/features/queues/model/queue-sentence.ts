@@ -22,7 +22,7 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   const { rateWindow } = queue;
   const at = rateWindow === null ? 0 : Date.parse(rateWindow.resetsAt);
   if (rateWindow !== null && rateWindow.used >= rateWindow.max && at > view.now) {
-    return phrase`The rate limit is reached: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next ones start in ${span(at - view.now)}.`;
+    return phrase`The rate limit of ${number(rateWindow.max)} per ${seconds(queue.rateLimitWindow)} is used up; the next delivery starts in ${span(at - view.now)}.`;
   }
   if (allSlotsAwait(queue)) return [REPORTS_ADVICE];
   if (inFlight >= queue.concurrency) return slotsBind(queue, flow);

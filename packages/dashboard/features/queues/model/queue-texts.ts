@@ -24,11 +24,13 @@ export function breakerText({ hold, breaker }: QueueNow, view: View): Phrase {
   const until = Date.parse(hold?.until ?? '');
   const next =
     hold?.probe != null
-      ? phrase`Job ${shortId(hold.probe.id)} finds out whether it is back.`
+      ? phrase`Job ${shortId(hold.probe.id)} is probing it now.`
       : until > view.now
         ? phrase`The next probe is at ${momentOf(until, view)}.`
         : phrase`The next job that is due probes it.`;
-  return phrase`Its breaker has been open since ${momentOf(Date.parse(openedAt), view)}: ${many(breaker?.failedInRow ?? 0, 'answer')} in a row failed${last}. ${next}`;
+  // A breaker that was removed may have left its hold.
+  const failed = breaker == null ? '' : `: ${many(breaker.failedInRow, 'answer')} in a row failed${last}`;
+  return phrase`Its breaker has been open since ${momentOf(Date.parse(openedAt), view)}${failed}. ${next}`;
 }
 
 /** "18 204 are due, the oldest for 8 min 40 s"; null if none is. */
@@ -79,13 +81,13 @@ export function awaitingText(queue: QueueNow, flow: Flow, view: View): Phrase {
 }
 
 /**
- * Says what outweighs the failures of the hour, as in "It failed until 15:21:12; all 80 attempts since succeeded."
+ * Says what outweighs the failures of the hour, as in "Attempts failed until 15:21:12; since then 80 have succeeded."
  * Returns null if nothing does.
  */
 export function recoveryText({ health }: Pick<QueueNow, 'health'>, view: View): Phrase | null {
   const last = health?.lastFailure ?? null;
   if (last === null || last.succeededSince === 0) return null;
-  return phrase`It failed until ${momentOf(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
+  return phrase`Attempts failed until ${momentOf(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'has', 'have')} succeeded, and none has failed.`;
 }
 
 /** 0.4, 3.2, 120 */
@@ -105,7 +107,7 @@ export function allFailed({ health }: QueueNow): string | null {
   if (past > 0) return `${many(past, 'attempt')} failed, and none has succeeded since.`;
   if (health === null || health.attempts === 0 || health.failed < health.attempts) return null;
   return health.attempts === 1
-    ? 'It failed, the only one of the last hour.'
+    ? 'It was the only one in the last hour, and it failed.'
     : `All ${number(health.attempts)} attempts of the last hour failed.`;
 }
 

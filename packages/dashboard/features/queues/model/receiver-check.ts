@@ -16,7 +16,7 @@ export interface CheckResult {
 const SIGNATURES: Readonly<Record<CheckResult['signature'], string>> = {
   ACCEPTED: 'It accepted the signature, or does not check it.',
   REJECTED: 'It rejected the signature: does it know this queue’s signing secret?',
-  UNKNOWN: 'Whether it accepts the signature is not known.',
+  UNKNOWN: 'It is not known whether it accepts the signature.',
 };
 
 export function sentenceOfCheck(
@@ -30,6 +30,7 @@ export function sentenceOfCheck(
       : `The receiver answered ${webhookStatusCode} in ${took(durationMs)}.`;
   const outcome =
     error === null ? ({ signal: 'ok', icon: 'done' } as const) : ({ signal: 'bad', icon: 'failed' } as const);
-  const certificate = certificateEndsAt === null ? '' : ` Its certificate ends on ${certificateEndsAt.slice(0, 10)}.`;
+  const certificate =
+    certificateEndsAt === null ? '' : ` Its certificate expires on ${certificateEndsAt.slice(0, 10)}.`;
   return { text: `${answer} ${SIGNATURES[signature]}${certificate}`, ...outcome };
 }

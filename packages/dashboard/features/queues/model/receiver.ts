@@ -70,13 +70,13 @@ function queuesOf(part: number, { queueCount: all, host }: Receiver): string {
 
 /** The answer of the page: does the receiver accept what is sent? */
 export function sentenceOfReceiver(receiver: Receiver, view: View): string {
-  const { pausedQueues } = receiver;
+  const { host, pausedQueues } = receiver;
   if (trouble(receiver) === 'paused') {
     const { health } = receiver;
     const isWell = health === null || (health.lastFailure === null && failingOf(health) === 0);
     const before = isWell
       ? ''
-      : ` ${pastOf(health, 'Before, ', view) ?? recoveryOf(health, 'It', view) ?? ofHour(health, 'Before, ')}`;
+      : ` ${pastOf(health, 'Before, ', view) ?? recoveryOf(health, host, view) ?? ofHour(health, 'Before, ')}`;
     return `${queuesOf(pausedQueues, receiver)} paused.${before}`;
   }
   const paused = pausedQueues === 0 ? '' : ` ${many(pausedQueues, 'queue is', 'queues are')} paused.`;
@@ -91,7 +91,7 @@ function answerOf(receiver: Receiver, view: View): string {
     case 'fails': {
       const past = pastOf(health, '', view);
       if (past !== null) return `${queuesOf(failing, receiver)} failing: ${past}`;
-      const since = recoveryOf(health, 'It', view);
+      const since = recoveryOf(health, host, view);
       return `${queuesOf(failing, receiver)} failing: ${ofHour(health, '')}${since === null ? '' : ` ${since}`}`;
     }
     case 'nothing': {

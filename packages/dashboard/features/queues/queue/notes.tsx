@@ -140,11 +140,11 @@ function HoldNote({ queue, hold }: { queue: QueueOfPage; hold: NonNullable<Queue
   const isFuture = Date.parse(until) > now;
   const [label, done] = byBreaker
     ? ['Probe now', `The next probe of ${name} is due`]
-    : ['End the hold', `The hold of ${name} is ended`];
+    : ['End the hold', `Hold of ${name} ended`];
   const end = async () => {
     const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
     if (outcome.ok) toast({ text: done, icon: 'play' });
-    else toastFailure(`The hold of ${name} is not ended: ${outcome.message}`);
+    else toastFailure(`Hold of ${name} not ended: ${outcome.message}`);
   };
   return (
     <Note

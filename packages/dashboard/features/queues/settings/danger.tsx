@@ -73,14 +73,14 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
       failed: `Encryption of ${name} not changed`,
       close,
       onDone: () => {
-        toast({ text: isOn ? `${name}: new payloads are stored readable` : `${name}: new payloads are encrypted` });
+        toast({ text: isOn ? `${name}: new payloads are not encrypted` : `${name}: new payloads are encrypted` });
         onChanged();
       },
     });
   return (
     <DangerRow
       id="encryption"
-      title={isOn ? 'Payloads are encrypted' : 'Payloads are stored readable'}
+      title={isOn ? 'Payloads are encrypted' : 'Payloads are not encrypted'}
       action={
         <button type="button" className="btn" onClick={() => setAsking(true)}>
           {isOn ? 'Stop encrypting…' : 'Encrypt…'}
@@ -89,7 +89,7 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
       dialog={
         isAsking && (
           <Dialog
-            title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
+            title={isOn ? `Stop encrypting the payloads of ${name}?` : `Encrypt the payloads of ${name}?`}
             lead="Applies to jobs published from now on; existing jobs stay as they are."
             action={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
             onClose={close}

@@ -4,16 +4,15 @@
  */
 export const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
   provider_unavailable:
-    'The sign-in provider does not answer. Try again in a minute. If it goes on, tell an administrator of Jobferry.',
+    'The sign-in provider does not answer. Try again in a minute. If this continues, contact an administrator.',
   refused: 'The sign-in provider refused the sign-in, or it was cancelled there. Try again, or ask for access there.',
   invalid:
-    'The answer of the sign-in provider was not valid. Try again. If it goes on, an administrator finds the reason in the log of Jobferry.',
+    'The answer of the sign-in provider was not valid. Try again. If this continues, an administrator can find the reason in the log of Jobferry.',
   expired:
     'This sign-in took longer than 10 minutes, began in another browser, or was completed before. Start it again.',
   no_role:
     'The sign-in provider knows you, but you have no role in Jobferry. Ask an administrator for one, then sign in again.',
-  too_many_members:
-    'Jobferry has as many members as it can have, so no further person can sign in. Tell an administrator.',
+  too_many_members: 'The limit of members is reached, so no further person can sign in. Contact an administrator.',
   too_many_failures: 'Too many sign-ins. Wait a minute, then try again.',
 };
 

@@ -128,7 +128,7 @@ export function snapshotRow({ seesAll, holders }: { seesAll: boolean; holders: r
     label: 'Old snapshots in the database',
     value: isLate ? holders.map(({ message }) => message).join('; ') : seesAll ? 'none' : 'not visible',
     isLate,
-    note: seesAll ? (isLate ? 'no row that died since is removed' : '') : 'grant pg_read_all_stats to see all sessions',
+    note: seesAll ? (isLate ? 'vacuum keeps rows that died since' : '') : 'grant pg_read_all_stats to see all sessions',
   };
 }
 
