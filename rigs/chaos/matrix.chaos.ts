@@ -23,8 +23,8 @@ const COUNTS = {
 };
 const SEED = count('SEED', Date.now() % 2 ** 31);
 const PER_SECOND = count('PER_SECOND', 40);
-/** A phase that has not reached its count by then ends and fails, so that all phases take 45 minutes at most. */
-const PATIENCE_MS = { kills: 16 * MINUTES, freezes: 8 * MINUTES, crashes: 8 * MINUTES };
+/** A phase that has not reached its count by then ends and fails. A slow machine starts a process in four seconds. */
+const PATIENCE_MS = { kills: 40 * MINUTES, freezes: 20 * MINUTES, crashes: 20 * MINUTES };
 /**
  * A killed worker's jobs go on within this, the worst of them as well. It is asserted where nothing but kills happens:
  * in a mixture another fault may hit the worker that would go on.
@@ -123,7 +123,7 @@ const PHASES: Omit<Phase, 'perSecond'>[] = [
 ];
 
 describe('the matrix', () => {
-  it.each(PHASES)('$name', { timeout: 30 * MINUTES }, async (phase) => {
+  it.each(PHASES)('$name', { timeout: 60 * MINUTES }, async (phase) => {
     const { kills } = await runPhase(evidence, { ...phase, perSecond: PER_SECOND });
     if (phase.least['kill-worker'] !== undefined) {
       expect(Math.max(0, ...kills), 'the worst recovery from a kill').toBeLessThan(RECOVERED_MS);
