@@ -135,7 +135,7 @@ const HINT = {
   complexity: PRICE.payloadSuggestions,
   nullable: true,
   description:
-    'Why the filter may match nothing: there is no queue of a name or with a tag (jobs only), no queue delivers to a receiver, or recent payloads do not have the path of its payload condition, or have values of another type there, or are not searched because they are encrypted or larger than 64 KiB. Null if the page has items, or there is no such reason.',
+    'Why the filter may match nothing. For jobs: no queue has a name or a tag of the filter. For jobs and dead letters: no queue delivers to a receiver of the filter; or recent payloads do not have the path of its payload condition, have values of another type there, or are not searched because they are encrypted or larger than 64 KiB. Null if the page has items, or if there is no such reason.',
   resolve: (page: object) => {
     const { edges, hint } = page as Hinted;
     return edges.length === 0 ? hint() : null;

@@ -86,7 +86,11 @@ builder.objectType(ValidationError, {
 const SIMPLE: readonly [new (message: string) => Refusal, name: string, description: string][] = [
   [NotFoundError, 'NotFoundError', 'The object does not exist, or belongs to another account (REST: 404).'],
   [ConflictError, 'ConflictError', 'The state of the object does not allow the request (REST: 409).'],
-  [ForbiddenError, 'ForbiddenError', 'The request would exceed a limit of the plan or the account (REST: 403).'],
+  [
+    ForbiddenError,
+    'ForbiddenError',
+    'The request would exceed a limit of the plan or the account, or the account is suspended (REST: 403).',
+  ],
   [LimitReachedError, 'LimitReachedError', 'The plan’s delivery attempts of this month are used up (REST: 402).'],
   [GoneError, 'GoneError', 'The queue has been deleted, and its dead letters with it (REST: 410).'],
   [

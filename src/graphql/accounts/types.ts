@@ -78,11 +78,11 @@ const UsageByQueue = builder.objectRef<UsageByQueueShape>('UsageByQueue').implem
       resolve: ({ queues }) => queues,
     }),
     otherQueues: t.float({
-      description: 'Number of queues with attempts beyond those.',
+      description: 'Number of queues with attempts that are not in `queues`.',
       resolve: ({ otherQueues }) => otherQueues,
     }),
     otherAttempts: t.float({
-      description: 'Number of attempts of those.',
+      description: 'Number of attempts of the queues that are not in `queues`.',
       resolve: ({ otherAttempts }) => otherAttempts,
     }),
   }),
@@ -133,7 +133,7 @@ const Account = builder.prismaObject('Account', {
     name: t.exposeString('name', { description: 'Name given when the account was created.' }),
     isSuspended: t.boolean({
       description:
-        'Whether the operator has suspended the account: publishes, replays, new queues and ends of pauses are refused, and its queues are paused.',
+        'Whether the operator has suspended the account. Its queues are paused, and it cannot publish or replay jobs, create queues or alert rules, resume queues, or open tunnels.',
       resolve: (_row, _args, { account }) => account.isSuspended === true,
     }),
     plan: t.field({

@@ -6,9 +6,9 @@ import { AlertFormat, AlertTargetInput } from './targets.ts';
 import { AlertKind, AlertNotification, AlertRule } from './types.ts';
 
 const THRESHOLD =
-  'Seconds (`OLDEST_DUE`: 300 by default; `HOLD`: 600; `BREAKER`: 60; up to 86400. `SLOW_RECEIVER`: 5, up to 600), a number of dead letters (1, up to 1000), or a percentage (`FAILURE_SHARE`: 50; `SIGNATURE_REJECTED`: 5; `USAGE`: 80). `NO_WORKER` has none.';
+  'Limit of the condition, with its default. Seconds up to 86400: `OLDEST_DUE` 300, `HOLD` 600, `BREAKER` 60. Seconds up to 600: `SLOW_RECEIVER` 5. Dead letters up to 1000: `DEAD_LETTERS` 1. Percentage: `FAILURE_SHARE` 50, `SIGNATURE_REJECTED` 5, `USAGE` 80. `NO_WORKER` has no limit.';
 const WINDOW =
-  'The time before now that is counted: a multiple of 300 up to 3600; 900 by default. Only for kinds that count.';
+  'Length of the counted window in seconds: a multiple of 300 up to 3600; 900 by default. Only for kinds that count.';
 const FOR =
   'Seconds for which the condition must hold before an alert fires, and be over before it resolves: 0 to 3600; 60 by default.';
 
@@ -36,14 +36,15 @@ const CreateAlertRuleInput = builder.inputType('CreateAlertRuleInput', {
 });
 
 const UpdateAlertRuleInput = builder.inputType('UpdateAlertRuleInput', {
-  description: 'The settings to change. Fields that are left out keep their values.',
+  description:
+    'The settings to change. Fields that are left out keep their values; the defaults below are for new rules only.',
   fields: (t) => ({
     threshold: t.float({ description: THRESHOLD }),
     windowSeconds: t.int({ description: WINDOW }),
     forSeconds: t.int({ description: FOR }),
     target: t.field({
       type: AlertTargetInput,
-      description: `${TARGET} A rule that becomes one with a webhook gets a new signing secret, which \`rotateAlertRuleSecret\` shows.`,
+      description: `${TARGET} If the rule had no webhook before, call \`rotateAlertRuleSecret\` to get a signing secret.`,
     }),
     webhookUrl: t.string({
       description: 'URL to which notifications are sent; http or https. Short for a `target` that is a webhook.',
@@ -151,7 +152,7 @@ builder.mutationFields((t) => ({
   rotateAlertRuleSecret: t.field({
     type: RotateAlertRuleSecretPayload,
     description:
-      'Replaces the signing secret of an alert rule at once, also for notifications that wait. One that the receiver refuses meanwhile is repeated. The routing key of PagerDuty is replaced with `updateAlertRule`.',
+      'Replaces the signing secret of an alert rule at once, also for notifications that wait. If the receiver refuses a notification because it still has the former secret, the notification is sent again. To replace the routing key of PagerDuty, call `updateAlertRule`.',
     errors: { types: [NotFoundError, ConflictError] },
     args: { id: t.arg.id({ required: true, description: 'Id of the rule.' }) },
     resolve: (_root, { id }, { services, account }) =>
@@ -160,7 +161,7 @@ builder.mutationFields((t) => ({
   silenceAlertRule: t.field({
     type: AlertRulePayload,
     description:
-      'Silences an alert rule. Its alerts fire without a notification; one that still fires at the end of the silence has its notification then. The end of an alert whose notification was sent before the silence is sent at once.',
+      'Silences an alert rule. Its alerts fire without a notification. If an alert still fires at the end of the silence, its notification is sent then. If an alert ends whose notification was sent before the silence, its end is reported at once.',
     errors: { types: [ValidationError, NotFoundError] },
     args: {
       id: t.arg.id({ required: true, description: 'Id of the rule.' }),

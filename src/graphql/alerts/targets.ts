@@ -27,7 +27,7 @@ const AlertWebhook = builder.objectRef<WebhookTarget>('AlertWebhook').implement(
   description: 'A webhook that gets signed requests.',
   fields: (t) => ({
     url: t.string({
-      description: 'URL to which notifications are sent; its scheme and host only, as with `webhookUrl` of the rule.',
+      description: 'URL of the webhook. A client that may not call `updateAlertRule` gets its scheme and host only.',
       resolve: ({ webhookUrl }, _args, context) => shownWebhookUrl(webhookUrl, context),
     }),
     format: t.field({ type: AlertFormat, description: 'Body of the requests.', resolve: ({ format }) => format }),
@@ -97,7 +97,10 @@ const AlertPagerDutyInput = builder.inputType('AlertPagerDutyInput', {
       description:
         'Integration key of the Events API v2; it is stored like a signing secret. A rule that has one keeps it by default.',
     }),
-    severity: t.field({ type: AlertSeverity, description: 'Severity of the incidents; `CRITICAL` by default.' }),
+    severity: t.field({
+      type: AlertSeverity,
+      description: 'Severity of the incidents. By default it stays the same; in a new target it is `CRITICAL`.',
+    }),
   }),
 });
 export const AlertTargetInput = builder.inputType('AlertTargetInput', {

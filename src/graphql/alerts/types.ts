@@ -11,7 +11,7 @@ import { shownWebhookUrl } from './webhook-url.ts';
 
 export const AlertKind = enumOf(
   'AlertKind',
-  'What a rule watches. `OLDEST_DUE`: a due job waits for longer than the threshold in seconds, in a queue that is neither paused nor held. `DEAD_LETTERS`: at least as many dead letters in the window. `FAILURE_SHARE`: at least that percentage of the attempts in the window failed; of ten or more. `HOLD`: the queue is held for longer than the threshold in seconds, and not by an open breaker. `BREAKER`: its breaker is open for longer than the threshold in seconds. `SIGNATURE_REJECTED`: at least that percentage of the answers in the window were 401; three or more. `SLOW_RECEIVER`: one delivery in twenty of the window took longer than the threshold in seconds; of ten or more. `NO_WORKER`: no process has delivered for 30 s. `USAGE`: that percentage of the plan’s attempts of this month is used.',
+  'What a rule watches. `OLDEST_DUE`: the oldest due job has waited for longer than the threshold in seconds, in a queue that is neither paused nor held. `DEAD_LETTERS`: the window has at least as many dead letters as the threshold. `FAILURE_SHARE`: at least the threshold’s percentage of the attempts in the window failed, of ten attempts or more. `HOLD`: the queue has been held for longer than the threshold in seconds, and its breaker is not open. `BREAKER`: the breaker of the queue has been open for longer than the threshold in seconds. `SIGNATURE_REJECTED`: at least the threshold’s percentage of the answers in the window, and at least three, were 401. `SLOW_RECEIVER`: at least one delivery in twenty of the window took longer than the threshold in seconds, of ten deliveries or more. `NO_WORKER`: no worker has been seen for 30 s. `USAGE`: at least the threshold’s percentage of the plan’s attempts of this month is used.',
   ALERT_KINDS,
 );
 const ALERT_STATES = ['pending', 'firing', 'resolved'] as const;
@@ -23,7 +23,7 @@ export const AlertState = enumOf(
 const AlertResolution = enumOf('AlertResolution', 'Why an alert has ended.', ALERT_RESOLUTIONS);
 
 export const AlertNotification = builder.prismaObject('AlertNotification', {
-  description: `A request to the target of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes, or more slowly if an answer has a \`Retry-After\`, which counts up to an hour. Each attempt has the same body. After the last one, a new notification has the alerts that still fire.`,
+  description: `A message to the target of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes. A \`Retry-After\` in an answer delays the next attempt, by an hour at most. Each attempt has the same body. If the last attempt fails, a new notification contains the alerts that still fire.`,
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the notification, as in its body.' }),
@@ -41,7 +41,7 @@ export const AlertNotification = builder.prismaObject('AlertNotification', {
     failedAt: t.expose('failedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Time at which the last attempt failed; null if it has not.',
+      description: 'Time at which the final attempt failed; null unless the notification was given up.',
     }),
     webhookStatusCode: t.exposeInt('webhookStatusCode', {
       nullable: true,
@@ -84,23 +84,23 @@ export const AlertRule = builder.prismaObject('AlertRule', {
     }),
     threshold: t.float({
       nullable: true,
-      description: 'Seconds, a number of dead letters, or a percentage, by kind; null for a kind without one.',
+      description: 'Limit in seconds, dead letters or percent, depending on `kind`; null for a kind without a limit.',
       select: { kind: true, threshold: true },
       resolve: ({ kind, threshold }) => (KINDS[kind as Kind].threshold === null ? null : threshold),
     }),
     windowSeconds: t.int({
       nullable: true,
-      description: 'The time before now that is counted; null for a kind that counts nothing.',
+      description: 'Length of the window in which the rule counts, in seconds; null for a kind that counts nothing.',
       select: { kind: true, windowSeconds: true },
       resolve: ({ kind, windowSeconds }) => (KINDS[kind as Kind].hasWindow ? windowSeconds : null),
     }),
     forSeconds: t.exposeInt('forSeconds', {
       description:
-        'Time for which the condition must hold before an alert fires, and be over before it resolves, which takes a minute at least.',
+        'Time in seconds for which the condition must hold before an alert fires. Before the alert resolves, the condition must be over for the same time, and for a minute at least.',
     }),
     webhookUrl: t.string({
       description:
-        'URL to which notifications are sent; for other targets one that names them, as `mailto:ops@example.com`. A client that may not call `updateAlertRule` gets its scheme and host only, such as `https://hooks.slack.com/…`, as the rest may be a secret.',
+        'URL of the webhook to which notifications are sent. For another target, a URL that names it, such as `mailto:ops@example.com`. A client that may not call `updateAlertRule` gets only the scheme and the host, such as `https://hooks.slack.com/…`, because the rest may be a secret.',
       resolve: ({ webhookUrl }, _args, context) => shownWebhookUrl(webhookUrl, context),
     }),
     target: t.field({
@@ -131,7 +131,7 @@ export const AlertRule = builder.prismaObject('AlertRule', {
     }),
     problem: t.exposeString('problem', {
       nullable: true,
-      description: 'Why the last evaluation could not decide, and left the alerts as they are; null if it could.',
+      description: 'Reason why the last evaluation had no result and changed no alert; null if it had a result.',
     }),
     firing: t.relation('alerts', {
       complexity: { field: 1, multiplier: 10 },
@@ -185,11 +185,11 @@ export const Alert = builder.prismaObject('Alert', {
     firingNotificationId: t.exposeID('firingNotificationId', {
       nullable: true,
       description:
-        'Id of the notification that it fires. Null if none was made, because the rule was silenced or too many of its notifications waited, or if it was given up.',
+        'Id of the notification that reports the alert as firing. Null if there is none, because the rule was silenced or too many of its notifications were waiting, or if the notification was given up.',
     }),
     resolvedNotificationId: t.exposeID('resolvedNotificationId', {
       nullable: true,
-      description: 'Id of the notification that it has ended; null if none was made.',
+      description: 'Id of the notification that reports the end of the alert; null if there is none.',
     }),
   }),
 });

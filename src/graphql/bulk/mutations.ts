@@ -24,6 +24,6 @@ const changes = (change: 'cancel' | 'pause' | 'resume', description: string) =>
 changes('cancel', 'Stops a bulk action. Finished batches are not undone.');
 changes(
   'pause',
-  'Pauses a running bulk action after its present batch, until it is resumed or cancelled. A job that was sent ahead as the canary is delivered all the same. Changes nothing if it is paused already.',
+  'Pauses a running bulk action after its present batch, until it is resumed or cancelled. The job of the canary replay is still delivered. Changes nothing if the bulk action is already paused.',
 );
 changes('resume', 'Continues a paused bulk action where it stopped. Changes nothing if it is running.');

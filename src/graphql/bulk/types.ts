@@ -90,7 +90,7 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     secondsLeft: t.float({
       nullable: true,
       description:
-        'Estimated time to the end at that average, in seconds; null unless the bulk action is running and has processed items.',
+        'Estimated time to the end at the rate `processedPerSecond`, in seconds; null unless the bulk action is running and has processed items.',
       select: { status: true, matched: true, processed: true, ...TIMES },
       resolve: (action) => {
         const { status, matched, processed } = action;

@@ -6,7 +6,7 @@ import { refusing } from '../input.ts';
 
 export const Dismissal = builder.prismaObject('Dismissal', {
   description:
-    'The decision to leave the dead letters of an error group as they are, for all people of the account. A dead letter with the same fingerprint is dismissed if its job died until the end of the dismissal. Dead letters after that, and those with another status code or error, are not.',
+    'The decision to leave the dead letters of an error group as they are, for all people of the account. A dead letter with the same fingerprint is dismissed if its job died by the end of the dismissal. Dead letters of jobs that died later, and dead letters with another status code or error, are not dismissed.',
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     fingerprint: t.exposeString('fingerprint', { description: 'Fingerprint of the error group.' }),
@@ -39,14 +39,14 @@ const RestoreErrorGroupPayload = builder.objectRef<{ fingerprint: string }>('Res
 builder.mutationFields((t) => ({
   dismissErrorGroup: t.field({
     type: DismissErrorGroupPayload,
-    description: `Dismisses an error group, or changes the end of its dismissal. Nothing happens to its dead letters: the filter \`dismissed\` leaves them out. An account has at most ${MAX_DISMISSALS} dismissals. One is removed when all dead letters from before its end are past retention.`,
+    description: `Dismisses an error group, or changes the end of its dismissal. Its dead letters do not change; the filter \`dismissed\` can exclude them. An account has at most ${MAX_DISMISSALS} dismissals. A dismissal is removed when all dead letters from before its end are past retention.`,
     errors: { types: [NotFoundError, InvalidRequestError] },
     args: {
       fingerprint: t.arg.string({ required: true, description: 'Fingerprint of the error group.' }),
       until: t.arg({
         type: 'DateTime',
         description:
-          'End of the dismissal, at most 90 days from now. By default it is now, so that the group is back as soon as it occurs again.',
+          'End of the dismissal, at most 90 days from now. By default the dismissal ends now, so that new dead letters of the group are not dismissed.',
       }),
     },
     resolve: (_root, { fingerprint, until }, { services, account }) =>

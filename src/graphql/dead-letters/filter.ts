@@ -6,13 +6,13 @@ import { PayloadConditionInput, toCondition } from '../jobs/filter.ts';
 
 export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
   description:
-    'A filter of dead letters. All given members must hold; an empty filter matches all dead letters. An empty list matches none, and a bulk action refuses a filter that has only empty lists, unless `all` is true; it then finds nothing.',
+    'A filter of dead letters. All given members must hold; an empty filter matches all dead letters. An empty list matches no dead letter. A bulk action refuses a filter that has only empty lists, unless `all` is true. With `all`, the bulk action finds nothing.',
   fields: (t) => ({
     ids: t.idList({ description: 'Dead letters with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Dead letters of these queues.' }),
     receivers: t.stringList({
       description:
-        'Dead letters of queues that deliver to one of these receivers, as in `Receiver.host`. A bulk action takes the queues that do when it is requested.',
+        'Dead letters of queues that deliver to one of these receivers, as in `Receiver.host`. A bulk action uses the queues that deliver to them at the time of the request.',
     }),
     dead: t.field({ type: TimeRangeInput, description: 'Dead letters of jobs that died in this range.' }),
     reasons: t.field({ type: [DeadReason], description: 'Dead letters of jobs that died for one of these reasons.' }),
@@ -22,7 +22,7 @@ export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
     }),
     dismissed: t.boolean({
       description:
-        'True: only dead letters that are dismissed by their cause, see `dismissErrorGroup`. False: only those that are not.',
+        'True: only dead letters that are dismissed with their error group, see `dismissErrorGroup`. False: only those that are not.',
     }),
     errorContains: t.string({ description: 'Dead letters whose error contains this text, ignoring case.' }),
     webhookStatusCodes: t.intList({

@@ -79,7 +79,7 @@ builder.prismaObject('DeadLetter', {
       type: Job,
       nullable: true,
       description:
-        'The last job of the chain of replays: that of the replay, or, if it died and was replayed, that of its own replay, and so on. Null as for `replayedJob`.',
+        'The last job of the chain of replays: the job that the replay created, or, if that job died and was replayed, the job that its own replay created, and so on. Null if `replayedJob` is null.',
       resolve: ({ replayedJobId }, _args, context) => lastReplayOf(context, replayedJobId),
     }),
   }),

@@ -50,18 +50,18 @@ export const PayloadConditionInput: InputRef<PayloadConditionShape> = builder
 
 export const JobFilterInput = builder.inputType('JobFilter', {
   description:
-    'A filter of jobs. All given members must hold; an empty filter matches all jobs. An empty list matches none, and a bulk action refuses a filter that has only empty lists, unless `all` is true; it then finds nothing.',
+    'A filter of jobs. All given members must hold; an empty filter matches all jobs. An empty list matches no job. A bulk action refuses a filter that has only empty lists, unless `all` is true. With `all`, the bulk action finds nothing.',
   fields: (t) => ({
     ids: t.idList({ description: 'Jobs with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Jobs of these queues.' }),
     queueNames: t.stringList({ description: 'Jobs of the queues with these names.' }),
     queueTags: t.stringList({
       description:
-        'Jobs of the live queues that have at least one of these tags; at most 10 tags, of at most 100 queues. A bulk action takes the queues that have them when it is requested. Without effect in `Queue.jobs`.',
+        'Jobs of the live queues that have at least one of these tags; at most 10 tags, which at most 100 queues have. A bulk action uses the queues that have the tags at the time of the request. The condition has no effect in `Queue.jobs`.',
     }),
     receivers: t.stringList({
       description:
-        'Jobs of queues that deliver to one of these receivers, as in `Receiver.host`. A bulk action takes the queues that do when it is requested.',
+        'Jobs of queues that deliver to one of these receivers, as in `Receiver.host`. A bulk action uses the queues that deliver to them at the time of the request.',
     }),
     states: t.field({ type: [JobStateName], description: 'Jobs in one of these states.' }),
     statuses: t.field({ type: [JobStatus], description: 'Jobs with one of these statuses.' }),

@@ -83,7 +83,7 @@ const JobGroups = builder.objectRef<JobGroupsShape>('JobGroups').implement({
       complexity: PRICE.payloadSuggestions,
       nullable: true,
       description:
-        'Why no job is counted by a value: recent payloads do not have the path, or what the payload condition of the filter requires. Null if a group has a value, or jobs are counted by no path and there are some, or there is no such reason.',
+        'Why no job is counted by a value: recent payloads do not have the path, or what the payload condition of the filter requires. Null if a group has a value, if jobs were found and no path was given, or if there is no such reason.',
       resolve: ({ hint }) => hint(),
     }),
   }),
@@ -100,7 +100,7 @@ builder.queryFields((t) => ({
       multiplier: Math.min(Math.max(first ?? 20, 1), MAX_FIRST),
     }),
     description:
-      'Matching jobs of all live queues counted by queue, status, state, reason of death or payload value. Counts by queue, status and state without a filter besides queue and creation time are by index alone. At most 20 000 groups; jobs whose payload cannot be searched are not counted by payload.',
+      'Matching jobs of all live queues, counted by queue, status, state, reason of death or payload value. Counts by queue, status and state read only an index if the filter has no conditions besides queue and creation time. At most 20 000 groups; jobs whose payload cannot be searched are not counted by payload.',
     args: {
       by: t.arg({
         type: [JobDimensionName],

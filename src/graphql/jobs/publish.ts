@@ -70,7 +70,7 @@ type PublishAnswer = PublishedOne | Refused;
 const typeOfListed = new WeakMap<object, (typeof LISTED)[number]>();
 
 const PublishAnswerRef = builder.unionType('PublishAnswer', {
-  description: 'The result for one job of `publishJobs`, the same as `publishJob` returns.',
+  description: 'The result for one job of `publishJobs`, or the reason why the job was refused.',
   types: [PublishJobPayload, ValidationError, NotFoundError, LimitReachedError, UnavailableError],
   resolveType: (answer) => typeOfListed.get(answer) ?? PublishJobPayload,
 });

@@ -214,7 +214,7 @@ builder.prismaObject('Job', {
     cancelledBy: t.string({
       nullable: true,
       description:
-        'Actor that cancelled the job, itself or by a bulk action; null unless the job was cancelled, and if the actor is no longer known.',
+        'Actor that cancelled the job directly or with a bulk action; null if the job was not cancelled, or if the actor is no longer known.',
       resolve: (job, _args, { loaders }) =>
         job.deadReason === 'cancelled' && job.deadAt !== null
           ? loaders.cancelledBy.load(cancelKey(job, job.deadAt))

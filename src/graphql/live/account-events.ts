@@ -23,7 +23,7 @@ interface InstancesChangedShape {
 }
 
 export const DeadLettersAdded = builder.objectRef<DeadLettersAddedShape>('DeadLettersAdded').implement({
-  description: 'Jobs have died and left dead letters, so error groups have changed. Read them again if they are shown.',
+  description: 'Jobs have died and left dead letters, so error groups have changed. A client has to query them again.',
   fields: (t) => ({
     queues: t.field({
       type: [Queue],

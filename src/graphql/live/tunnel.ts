@@ -27,7 +27,7 @@ const TunnelDelivery = builder.objectRef<TunnelDeliveryShape>('TunnelDelivery').
     jobId: t.exposeID('jobId', { description: 'Id of the job.' }),
     attempt: t.exposeInt('attempt', { description: 'Number of the attempt, from 1.' }),
     headers: t.exposeStringList('headers', {
-      description: 'Names and values of the headers, in turn; among them the signature by the secret of the queue.',
+      description: 'Names and values of the headers, alternating; they include the signature with the queue’s secret.',
     }),
     body: t.exposeString('body', { description: 'The body. The signature is that of its UTF-8 bytes.' }),
     timeoutMs: t.exposeInt('timeoutMs', {
@@ -45,7 +45,7 @@ const TunnelEvent = builder.objectRef<TunnelEventShape>('TunnelEvent').implement
     }),
     more: t.exposeInt('more', {
       description:
-        'Number of further jobs that changed, of which there are no copies because there were too many; 0 in a tunnel.',
+        'Number of further changed jobs whose deliveries were not copied because there were too many; 0 in a tunnel.',
     }),
     deliveries: t.field({
       type: [TunnelDelivery],
@@ -60,7 +60,7 @@ builder.subscriptionField('tunnel', (t) =>
   t.field({
     type: TunnelEvent,
     description:
-      'Opens a tunnel, as `jobferry listen` does: while it is open, deliveries of the queue come here and not to its webhook. Several tunnels of a queue share them. Other processes follow within two seconds. A delivery is not counted as an attempt if the tunnel is lost before it is answered. The client must call `answerTunnel` every five seconds, with answers or without; the tunnel ends ten seconds after the last call.',
+      'Opens a tunnel, as `jobferry listen` does: while it is open, deliveries of the queue are sent to this subscription, and not to the webhook. Several tunnels of a queue share the deliveries. Other processes use the tunnel within two seconds. A delivery is not counted as an attempt if the tunnel is lost before it is answered. The client must call `answerTunnel` every five seconds, with answers or without; the tunnel ends ten seconds after the last call.',
     args: {
       queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
       force: t.arg.boolean({
@@ -95,7 +95,7 @@ builder.subscriptionField('deliveryCopies', (t) =>
   t.field({
     type: TunnelEvent,
     description:
-      'Copies of the deliveries of a queue that begin from now on, as `jobferry listen --tap` shows them. The deliveries go to the webhook as always, and copies are not answered. A delivery appears within half a second; of a queue with more than some dozens of deliveries a second, some have no copy. A job that was attempted before and changes now may be copied with its last attempt.',
+      'Copies of the deliveries of a queue that begin from now on, as `jobferry listen --tap` shows them. The deliveries go to the webhook as always, and copies are not answered. A delivery appears within half a second. If a queue has more than some dozens of deliveries a second, some are not copied. If a job that was attempted before changes, its last attempt may be copied.',
     args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     subscribe: async (_root, { queueId }, context) => {
       if (!context.access.mayViewPayloads) throw new JobferryError('forbidden', 'this needs the right to see payloads');
@@ -146,9 +146,9 @@ const TunnelAnswerInput = builder.inputType('TunnelAnswerInput', {
   fields: (t) => ({
     deliveryId: t.id({ required: true, description: 'Id of the delivery.' }),
     statusCode: t.int({ description: 'Status of the answer, 200 to 999; null if there was none.' }),
-    retryAfter: t.string({ description: 'Value of its header `retry-after`.' }),
-    outcome: t.string({ description: 'Value of its header `x-jobferry-outcome`.' }),
-    body: t.string({ description: 'Beginning of its body; 4 KiB are kept.' }),
+    retryAfter: t.string({ description: 'Value of the answer’s header `retry-after`.' }),
+    outcome: t.string({ description: 'Value of the answer’s header `x-jobferry-outcome`.' }),
+    body: t.string({ description: 'Beginning of the answer’s body; 4 KiB are kept.' }),
     error: t.string({
       description:
         'Why there was no answer, as in the history of a job, such as `connection_refused` or `timeout`; `network_error` for other texts. `no_descriptors` and `no_local_port` use no attempt.',
@@ -187,7 +187,7 @@ builder.mutationFields((t) => ({
   endTunnel: t.field({
     type: TunnelPayload,
     description:
-      'Ends a tunnel at once: the deliveries of its queue go to the webhook again, unless it has other tunnels. The audit log names an actor that ends the tunnel of another one.',
+      'Ends a tunnel at once: the deliveries of its queue go to the webhook again, unless it has other tunnels. If an actor ends the tunnel of another actor, the audit log names the actor that ended it.',
     args: { tunnelId: t.arg.id({ required: true, description: 'Id of the tunnel.' }) },
     resolve: async (_root, { tunnelId }, { services, account }) => {
       if (isTunnelId(tunnelId)) await services.queues.endTunnel(account, tunnelId);

@@ -13,14 +13,14 @@ export const WatchInput = builder.inputType('WatchInput', {
     actionIds: t.idList({ description: 'Ids of bulk actions.' }),
     errorGroups: t.boolean({
       description:
-        'True: which queues have new dead letters, so that error groups have changed. Within about two seconds, and not at the start.',
+        'True: sends the queues that have new dead letters, and so changed error groups, within about two seconds. Nothing is sent at the start.',
     }),
     auditLog: t.boolean({
       description: 'True: new entries of the audit log, within about two seconds. The newest are sent at the start.',
     }),
     instances: t.boolean({
       description:
-        'True: the processes when one has started or ended, or its load has changed, within about two seconds. For accounts that see no processes there are no such events.',
+        'True: sends the running processes at the start, and within about two seconds after one has started or ended, or its load has changed. Accounts that may not see processes get an empty list at the start, and no later events.',
     }),
   }),
 });

@@ -51,7 +51,7 @@ builder.queryFields((t) => ({
       type: Session,
       complexity: pagePrice,
       description:
-        'Sessions that have not ended, newest first: all of the account for an `ADMIN`, the own ones for others.',
+        'Sessions that have not ended, newest first: all of the account for an `ADMIN`, their own for other roles.',
       resolve: async (_root, args, context, info) => {
         const { prisma, loaders } = context;
         const visible = visibleSessions(context, (await loaders.server()).now);

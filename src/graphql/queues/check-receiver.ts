@@ -88,7 +88,7 @@ builder.mutationFields((t) => ({
     type: ExamineReceiverPayload,
     complexity: PRICE.receiverExamination,
     description:
-      'Sends up to thirty test requests to the webhook of a queue, and judges the answers: signatures that are good, wrong, missing or over a changed body, numbers and duplicate keys, 1 MiB, an id twice, several at once. They are no jobs, but a receiver that takes the payload may do its work each time. No request is sent after a minute, or when the client has left. At most three a minute and account, and five checks or examinations at once.',
+      'Sends up to thirty test requests to the webhook of a queue, and checks the answers. The requests have a valid, wrong or missing signature, a changed body, numbers and duplicate keys, a body of 1 MiB or a repeated id; some are sent at the same time. They are not jobs, but a receiver that accepts the payload may do its work each time. No request is sent after a minute, or after the client has disconnected. At most three per minute and account, and five checks or examinations at once.',
     errors: { types: [ValidationError, NotFoundError, ConflictError] },
     args: {
       queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),

@@ -16,7 +16,7 @@ const TAGS =
 
 const CreateQueueInput = builder.inputType('CreateQueueInput', {
   description:
-    'A new queue. A field that is left out has the template’s value or the default, lowered to the plan’s ceiling if it is above it.',
+    'A new queue. A field that is left out gets the value of the template, or the default. If that value is above the plan’s ceiling, it is lowered to the ceiling.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'Name of the queue: 1 to 64 of a-z, 0-9, - and _.' }),
     webhookUrl: t.string({ required: true, description: 'URL to which jobs are delivered; http or https.' }),
@@ -25,7 +25,7 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
     tags: t.stringList({ description: TAGS }),
     copyOf: t.id({
       description:
-        'Id of a queue whose settings replace the defaults of the other fields, with its tags, its headers of Standard Webhooks, its encryption of payloads, its breaker and its mark of production. Its signing secret is not copied. Not together with `template`.',
+        'Id of a queue whose settings replace the defaults of the other fields. Its tags, Standard Webhooks headers, payload encryption, breaker and production mark are copied, too; its signing secret is not. Not together with `template`.',
     }),
     signingSecret: t.string({
       description:
@@ -73,7 +73,7 @@ const RotateSigningSecretPayload = builder
       takesOverAt: t.expose('takesOverAt', {
         type: 'DateTime',
         description:
-          'Time at which the next secret replaces the present one. Until then it signs only the extra header, whose name is that of the signature header and `-next`.',
+          'Time at which the next secret replaces the present one. Until then, the next secret signs only an extra header, which has the name of the signature header with `-next` appended.',
       }),
     }),
   });
@@ -159,7 +159,7 @@ builder.mutationFields((t) => ({
   endHold: t.field({
     type: QueuePayload,
     description:
-      'Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, including the job whose defer caused the hold. An open breaker stays open: one job probes the receiver now, and its answer decides about the others. To let all go, remove the breaker.',
+      'Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, including the job whose defer caused the hold. An open breaker stays open: one job probes the receiver now, and the other jobs wait for its answer. To deliver all jobs, remove the breaker.',
     errors: { types: [NotFoundError] },
     args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { queueId: id }, context) =>

@@ -16,7 +16,7 @@ import { byTrouble, type OtherQueues } from './by-trouble.ts';
 
 const QueueOrder = enumOf(
   'QueueOrder',
-  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: first queues whose receiver rejects or fails or whose breaker is open, then those that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, each with the one first that costs most in failed attempts and waiting jobs, then the one whose oldest due job waits longest; then all others, oldest first. If more than 500 queues need a hand, the least severe come with the others.',
+  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: by severity. First come queues whose receiver rejects or fails or whose breaker is open, then queues that fall behind or have a slow receiver, then held queues and queues with backpressure, then paused queues, and then all others, oldest first. Queues of the same severity are ordered by the number of failed attempts and waiting jobs, and then by the age of the oldest due job, largest first. If more than 500 queues need attention, the least severe come with the others.',
   ['created_at', 'trouble'],
 );
 

@@ -16,8 +16,7 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
       description: 'Number of attempts that failed or that the worker nacked, with failed probes of open breakers.',
     }),
     refused: t.exposeInt('refused', {
-      description:
-        'Number of attempts that were answered with something else than 2xx and backpressure, or not at all.',
+      description: 'Number of attempts with an answer other than 2xx and backpressure, or without an answer.',
     }),
     deferred: t.exposeInt('deferred', { description: 'Number of attempts that ended in backpressure.' }),
     answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
@@ -34,11 +33,11 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
     }),
     failingQueues: t.exposeInt('failing', {
       description:
-        'Number of queues with the warning `FAILING` or `SIGNATURE_REJECTED` by the receiver’s answers, and, if most of at least ten attempts to the receiver failed, also queues with fewer attempts, most of which failed; 0 if ten attempts to the receiver succeeded since its last failure.',
+        'Number of queues that have the warning `FAILING` or `SIGNATURE_REJECTED` because of the receiver’s answers. If most of at least ten attempts to the receiver failed, queues with fewer attempts count, too, if most of their attempts failed. 0 if ten attempts to the receiver have succeeded since its last failure.',
     }),
     untriedQueues: t.exposeInt('untried', {
       description:
-        'Number of queues that failed, and that have not been tried enough since the receiver works again; 0 if it fails.',
+        'Number of queues that failed and have had too few attempts since the receiver recovered; 0 while the receiver fails.',
     }),
     lastFailure: t.field({
       type: LastFailure,
@@ -51,7 +50,7 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
       type: PastAttempts,
       nullable: true,
       description:
-        'The attempts of the queues that fail, if these are not failing by the last hour: nothing has succeeded since, or too little. Null otherwise.',
+        'The attempts of the failing queues, if the counts of the last hour do not show that these queues fail: too few attempts, or none, have succeeded since. Null otherwise.',
       resolve: ({ past }) => past,
     }),
     acceptedAt: t.expose('acceptedAt', {
@@ -64,7 +63,7 @@ const ReceiverHealth = builder.objectRef<ReceiverHealthShape>('ReceiverHealth').
       type: 'DateTime',
       nullable: true,
       description:
-        'Start of the last five minutes in which the receiver answered something else, or not at all; null if it did not within the last day.',
+        'Start of the last five minutes in which the receiver gave an answer other than 2xx, or none; null if there was no such attempt within the last day.',
     }),
   }),
 });
@@ -74,7 +73,7 @@ const Receiver = builder.objectRef<ReceiverShape>('Receiver').implement({
   fields: (t) => ({
     host: t.exposeString('host', {
       description:
-        'Host of the webhook URLs in lower case, with the port unless it is the default of the scheme, such as `api.partner.com` or `api.partner.com:8443`. It identifies the receiver. As an argument it may also have capitals, letters such as `bücher.example`, or a scheme; without a scheme, `:443` and `:80` are kept, so leave a default port out.',
+        'Host of the webhook URLs in lower case, with the port unless it is the default of the scheme, such as `api.partner.com` or `api.partner.com:8443`. The host identifies the receiver. As an argument, it may also have capital letters, a name such as `bücher.example`, or a scheme. Without a scheme, `:443` and `:80` are kept, so leave out a default port.',
     }),
     queueIds: t.idList({
       description: 'Ids of the queues, oldest first. `queues(receivers: [host])` has the queues.',

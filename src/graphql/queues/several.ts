@@ -52,7 +52,7 @@ const FormerLimitsInput = builder.inputType('FormerLimitsInput', {
 
 const QueueOutcomeKind = enumOf(
   'QueueOutcomeKind',
-  'What became of a queue. `CHANGED`: it was changed; in a dry run, it would be. `UNCHANGED`: it was so already. `CHANGED_SINCE`: the undo left it as it is, because another action has changed it. `NOT_FOUND`: there is no such live queue.',
+  'Outcome of a mutation for one queue. `CHANGED`: the queue was changed; in a dry run, it would be changed. `UNCHANGED`: the queue was already in the requested state. `CHANGED_SINCE`: the undo did not change the queue, because another action has changed it since. `NOT_FOUND`: there is no such live queue.',
   QUEUE_OUTCOMES,
 );
 
@@ -92,14 +92,14 @@ const QueuesPayload = builder.objectRef<SeveralQueues>('QueuesPayload').implemen
     }),
     queues: t.field({
       type: [QueueOutcome],
-      description: 'The chosen queues: of a receiver oldest first, else in the order of the input.',
+      description: 'The chosen queues: oldest first if chosen by receiver, otherwise in the order of the input.',
       resolve: ({ queues }) => queues,
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Start of the pause of the queues that were paused, which `resumeQueues` takes to undo it; null if none was.',
+        'Time at which the queues were paused, which `resumeQueues` accepts to undo it; null if no queue was paused.',
     }),
     waiting: t.int({
       complexity: PRICE.total,
@@ -108,7 +108,7 @@ const QueuesPayload = builder.objectRef<SeveralQueues>('QueuesPayload').implemen
     }),
     waitingExact: t.boolean({
       complexity: PRICE.total,
-      description: 'False if there are more than `waiting`.',
+      description: 'False if the queues have more pending jobs than `waiting`.',
       resolve: async (payload, _args, { loaders }) => (await loaders.waitingOfSeveral.load(payload)).exact,
     }),
   }),
@@ -130,7 +130,7 @@ const CHOICE = { type: QueueChoiceInput, required: true, description: 'The queue
 const DRY_RUN = {
   required: true,
   defaultValue: false,
-  description: 'True: change nothing, and say what would be.',
+  description: 'True: change nothing, and return what would change.',
 } as const;
 const ERRORS = { types: [ValidationError, NotFoundError, ConflictError] };
 const ERRORS_OF_ACCOUNT = { types: [ValidationError, ForbiddenError, NotFoundError, ConflictError] };
@@ -180,7 +180,7 @@ builder.mutationFields((t) => ({
     type: QueuesPayload,
     complexity: PRICE.severalQueues,
     description:
-      'Sets limits of several queues in one transaction. If that would raise the concurrency of all queues of the account above its limit, it is refused, and nothing is changed.',
+      'Sets limits of several queues in one transaction. It is refused, and changes nothing, if the sum of `concurrency` over all queues of the account would exceed the limit.',
     errors: ERRORS_OF_ACCOUNT,
     args: {
       queues: t.arg(CHOICE),
@@ -194,15 +194,19 @@ builder.mutationFields((t) => ({
     type: QueuesPayload,
     complexity: PRICE.severalQueues,
     description:
-      'Undoes a `limitQueues`: puts back what it set, in queues that still have it. Others have the outcome `CHANGED_SINCE`.',
+      'Undoes a `limitQueues`: restores the former limits of the queues that still have the limits which it set. Other queues have the outcome `CHANGED_SINCE`.',
     errors: ERRORS_OF_ACCOUNT,
     args: {
       former: t.arg({
         type: [FormerLimitsInput],
         required: true,
-        description: `The limits of queues before it, at most ${MAX_CHOSEN}.`,
+        description: `The limits that the queues had before the \`limitQueues\`; at most ${MAX_CHOSEN} queues.`,
       }),
-      limits: t.arg({ type: QueueLimitsInput, required: true, description: 'The limits that it set.' }),
+      limits: t.arg({
+        type: QueueLimitsInput,
+        required: true,
+        description: 'The limits that the `limitQueues` set.',
+      }),
     },
     resolve: (_root, { former, limits }, { services, account }) =>
       refusing(() => {

@@ -8,7 +8,7 @@ import { PRICE } from '../prices.ts';
 
 /** For descriptions of the time of the last delivery. */
 export const LAST_DELIVERY =
-  'If its job has been removed since, it is the start of the five minutes in which it ended.';
+  'If the job has been removed since, this is the start of the five minutes in which the attempt ended.';
 
 export const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
   description:
@@ -54,7 +54,7 @@ export const QueueDepth = builder.objectRef<QueueDepthShape>('QueueDepth').imple
 });
 
 export const TimelinePoint = builder.objectRef<TimelinePointShape>('TimelinePoint').implement({
-  description: 'Attempts of a queue that ended in a time span, and jobs published in it.',
+  description: 'Attempts that ended in a time span, and jobs published in it.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'Start of the time span.' }),
     success: t.exposeInt('success', { description: 'Number of attempts that succeeded.' }),
@@ -96,8 +96,7 @@ const HealthWarning = builder.objectRef<WarningShape>('HealthWarning').implement
       type: 'DateTime',
       complexity: PRICE.warningStart,
       nullable: true,
-      description:
-        'Start of the five minutes in which the problem began that has lasted since; null if it has lasted for more than a day.',
+      description: 'Start of the five minutes in which the problem began; null if it has lasted for more than a day.',
       resolve: async ({ warning, queueId }, _args, { loaders }) =>
         (await loaders.warningStarts.load(queueId))?.get(warning) ?? null,
     }),
@@ -112,12 +111,12 @@ export const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastF
     error: t.string({
       nullable: true,
       description:
-        'Error code of the attempt, such as `tls_error` or `HTTP 500`; null if a worker gave a reason of its own, and for receivers.',
+        'Error code of the attempt, such as `tls_error` or `HTTP 500`; null if a worker gave a reason of its own, and always null in `ReceiverHealth`.',
       resolve: ({ error }) => error ?? null,
     }),
     webhookStatusCode: t.int({
       nullable: true,
-      description: 'Status code of the receiver’s answer; null without an answer, and for receivers.',
+      description: 'Status code of the receiver’s answer; null without an answer, and always in `ReceiverHealth`.',
       resolve: ({ webhookStatusCode }) => webhookStatusCode ?? null,
     }),
   }),
@@ -125,7 +124,7 @@ export const LastFailure = builder.objectRef<NonNullable<QueueHealthShape['lastF
 
 export const PastAttempts = builder.objectRef<NonNullable<QueueHealthShape['past']>>('PastAttempts').implement({
   description:
-    'The attempts with which a queue, or the failing queues of a receiver, ended in failure, where they are not those of the last hour.',
+    'The last attempts of a queue, or of the failing queues of a receiver, if they ended in failure and the counts of the last hour do not show them.',
   fields: (t) => ({
     attempts: t.exposeInt('attempts', { description: 'Number of attempts.' }),
     failed: t.exposeInt('failed', { description: 'Number of attempts that failed or that the worker nacked.' }),
@@ -156,7 +155,7 @@ export const QueueHealth = builder
       attempts: t.exposeInt('attempts', { description: 'Number of attempts that ended.' }),
       failed: t.exposeInt('failed', {
         description:
-          'Number of attempts that failed or that the worker nacked, with failed probes of an open breaker. In ack mode the receiver answered most of those that failed otherwise with 2xx.',
+          'Number of attempts that failed or that the worker nacked, including failed probes of an open breaker. In ack mode, most failed attempts that are not probes have a 2xx answer.',
       }),
       deferred: t.exposeInt('deferred', {
         description:
@@ -178,14 +177,14 @@ export const QueueHealth = builder
         type: PastAttempts,
         nullable: true,
         description:
-          'The attempts with which the queue ended in failure, where they are not those of the last hour. The warnings `FAILING` and `SIGNATURE_REJECTED` are about these; without a warning they are the last attempts, which all failed, and are too few for one. Null otherwise.',
+          'The last attempts of the queue, if they ended in failure and the counts of the last hour do not show them. The warnings `FAILING` and `SIGNATURE_REJECTED` are about these attempts. Without such a warning, all of these attempts failed, but they are too few for a warning. Null otherwise.',
         resolve: ({ past }) => past,
       }),
       warnings: t.field({
         type: [HealthWarning],
         complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
         description:
-          'Problems of the receiver that need attention; empty if there are none. `FAILING` and `SIGNATURE_REJECTED` are judged by the hour that ends with the last attempt, and do not end because time passes: ten successes since the last failure end them, as does a success after an hour without most of the failures.',
+          'Problems of the receiver that need attention; empty if there are none. `FAILING` and `SIGNATURE_REJECTED` depend on the hour that ends with the last attempt, so they do not end because time passes. They end with ten successes since the last failure, or with one success if the hour that ends with it has too few failures for a warning.',
         resolve: ({ warnings, queueId, usesAttempts, past }) =>
           warnings.map((one) => ({ ...one, message: adviceOf(one, usesAttempts && past === null), queueId })),
       }),

@@ -5,7 +5,7 @@ import { fieldOf } from './settings.ts';
 
 const QueueTemplate = builder.objectRef<TemplateShape>('QueueTemplate').implement({
   description:
-    'The settings that a new queue of the account gets from a template, or from the defaults: those that `createQueue` is not given. Durations are in seconds.',
+    'The settings that a new queue of the account gets from a template, or from the defaults, for the fields that `createQueue` leaves out. Durations are in seconds.',
   fields: (t) => ({
     name: t.exposeString('name', { nullable: true, description: 'Name of the template; null for the defaults.' }),
     ...ofSettings((setting, name) => t.field(fieldOf(setting, name))),

@@ -27,7 +27,7 @@ const QueueTunnel = builder.objectRef<OpenTunnel>('QueueTunnel').implement({
 });
 
 const IgnoredNames = builder.objectRef<IgnoredNamesShape>('IgnoredNames').implement({
-  description: 'Publishes over REST that have names which the API ignores, most likely misspelt ones.',
+  description: 'Publishes over REST with unknown names, which are probably misspelled. The API ignores these names.',
   fields: (t) => ({
     message: t.string({
       description: 'A sentence for people.',
@@ -171,7 +171,7 @@ builder.prismaObject('Queue', {
     addressWarning: t.string({
       nullable: true,
       description:
-        'Problem of the host of the webhook URL, if it is an address that is neither public nor allowed: all deliveries are refused. Null for other addresses, and for names.',
+        'Problem of the webhook URL if its host is an IP address that is neither public nor allowed: all deliveries are refused. Null for other addresses and for host names.',
       resolve: ({ webhookUrl }, _args, { services }) => services.queues.addressWarning(webhookUrl),
     }),
     ignoredNames: t.field({

@@ -15,12 +15,12 @@ import { PRICE } from '../prices.ts';
 
 const ClockEventReason = enumOf(
   'ClockEventReason',
-  'Why something happens to a job when a time has come. `DELAYED`, `BACKOFF`, `HELD`, `QUEUE_HELD`, `RATE_LIMIT`: it can be delivered, as in `Waiting.reason`. `ACK_DEADLINE`: its report is overdue. `LIFETIME`: it becomes dead.',
+  'Reason of a timed event of a job. `DELAYED`, `BACKOFF`, `HELD`, `QUEUE_HELD`, `RATE_LIMIT`: this wait ends, and the job can be delivered; see `Waiting.reason`. `ACK_DEADLINE`: the ack deadline of the job passes. `LIFETIME`: the job becomes dead.',
   CLOCK_EVENT_REASONS,
 );
 
 const ClockEventType = builder.objectRef<ClockEvent>('ClockEvent').implement({
-  description: 'Something that happens to a job when a time has come.',
+  description: 'A timed event of a job, such as the end of its back-off.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'Time of the event.' }),
     reason: t.field({ type: ClockEventReason, description: 'Why it happens.', resolve: ({ reason }) => reason }),
@@ -70,13 +70,13 @@ const ResetClockPayload = builder.objectRef<{ clock: ClockState }>('ResetClockPa
 });
 
 const Travel = builder.inputType('TravelInput', {
-  description: 'Distance of the travel. Without a field: to the next event.',
+  description: 'How far the clock is moved. Without a field: to the next event.',
   fields: (t) => ({
     bySeconds: t.float({ description: `By this number of seconds, at most ${MAX_TRAVEL_MS / 1000}.` }),
     until: t.field({ type: 'DateTime', description: 'Until this time.' }),
     drain: t.boolean({
       description:
-        'Until no job waits for a time, or the next event is the end of a lifetime. Jobs of paused queues stay. Receivers have half a second to report before an ack deadline passes.',
+        'Until no job waits for a later time, or the next event is the end of a lifetime. Jobs of paused queues stay. Receivers have half a second to report before an ack deadline passes.',
     }),
   }),
 });
@@ -103,9 +103,9 @@ builder.mutationFields((t) => ({
   travelInTime: t.field({
     type: TravelPayload,
     description:
-      'Lets time pass on a server for development or tests, from event to event: delays, back-offs, holds, rate windows, ack deadlines and lifetimes end in their order, and each time what is due is delivered. Removal after retention follows within 2 s.',
+      'Moves the clock of a server for development or tests forward, from event to event. Delays, back-offs, holds, rate windows, ack deadlines and lifetimes end in their order, and after each event the jobs that are due are delivered. Removal after retention follows within 2 s.',
     errors: { types: [ConflictError, InvalidRequestError] },
-    args: { input: t.arg({ type: Travel, required: true, description: 'Distance of the travel.' }) },
+    args: { input: t.arg({ type: Travel, required: true, description: 'How far the clock is moved.' }) },
     resolve: (_root, { input: { bySeconds, until, drain } }, { services, account }) =>
       refusing(async () => {
         const given = [bySeconds, until, drain === true ? drain : null].filter((one) => one != null);

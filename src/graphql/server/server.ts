@@ -17,7 +17,7 @@ const ServiceLags = builder.objectRef<LagsShape>('ServiceLags').implement({
     }),
     statisticsSeconds: t.exposeFloat('statisticsSeconds', {
       description:
-        'Time since which ended attempts are not yet summed up for statistics, in seconds. Statistics contain them nevertheless, more slowly.',
+        'Time by which the sums for statistics are behind, in seconds. Statistics contain the missing attempts nevertheless, but are slower.',
     }),
     wakeUpSeconds: t.exposeFloat('wakeUpSeconds', {
       nullable: true,
@@ -33,7 +33,7 @@ const SnapshotHolderKind = enumOf(
 );
 
 const SnapshotHolderType = builder.objectRef<SnapshotHolder>('SnapshotHolder').implement({
-  description: 'A transaction or the like in the database. No row that died since it began can be removed.',
+  description: 'A session, prepared transaction, standby or replication slot that can keep dead rows in the database.',
   fields: (t) => ({
     kind: t.field({ type: SnapshotHolderKind, description: 'Kind of the holder.', resolve: ({ kind }) => kind }),
     name: t.exposeString('name', {
@@ -48,7 +48,8 @@ const SnapshotHolderType = builder.objectRef<SnapshotHolder>('SnapshotHolder').i
     }),
     transactions: t.exposeInt('ids', {
       nullable: true,
-      description: 'Number of later transactions, for a standby and a slot; null for the others.',
+      description:
+        'Number of transactions since the oldest row that the holder keeps; null for a session that keeps no dead row.',
     }),
     message: t.string({
       description: 'The holder as a sentence. Its wording may change.',
@@ -59,7 +60,7 @@ const SnapshotHolderType = builder.objectRef<SnapshotHolder>('SnapshotHolder').i
 
 const HeldSnapshotsType = builder.objectRef<HeldSnapshots>('HeldSnapshots').implement({
   description:
-    'Transactions and the like that keep dead rows in the database. Tables grow meanwhile, and lists and statistics become slower.',
+    'Old transactions, standbys and replication slots that keep dead rows in the database. Tables grow meanwhile, and lists and statistics become slower.',
   fields: (t) => ({
     holders: t.field({
       type: [SnapshotHolderType],
@@ -105,7 +106,7 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
       nullable: true,
       complexity: PRICE.usage,
       description:
-        'Transactions and the like that keep dead rows in the database. Only the operator’s account receives it: it names roles and applications. Null for other accounts.',
+        'Old transactions, standbys and replication slots that keep dead rows in the database. Only the operator’s account receives it: it names roles and applications. Null for other accounts.',
       resolve: (_server, _args, { services, account }) => services.server.snapshots(account),
     }),
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {
