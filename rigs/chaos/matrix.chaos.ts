@@ -23,7 +23,7 @@ const COUNTS = {
 };
 const SEED = count('SEED', Date.now() % 2 ** 31);
 const PER_SECOND = count('PER_SECOND', 40);
-/** A phase that has not reached its count by then ends and fails. A slow machine starts a process in four seconds. */
+/** A phase that has not reached its count by then ends and fails. A process may take four seconds to start. */
 const PATIENCE_MS = { kills: 40 * MINUTES, freezes: 20 * MINUTES, crashes: 20 * MINUTES };
 /**
  * A killed worker's jobs go on within this, the worst of them as well. It is asserted where nothing but kills happens:

@@ -47,7 +47,7 @@ export interface Rig {
 const KEY = 'key-of-the-chaos-account';
 const WEBHOOK_TIMEOUT_MS = 1000;
 /** The part of the lease that src/worker adds to the webhook's time-out. */
-const LEASE_MARGIN_MS = 5000;
+export const LEASE_MARGIN_MS = 5000;
 /** Work that is due later than this, because a clock was moved, is not waited for. */
 const FAR_MS = 60_000;
 /** A leap of the clock covers jobs that are due within this time after it. */

@@ -34,7 +34,7 @@ export interface ClockState {
 export interface Travel {
   byMs?: number | undefined;
   to?: Date | undefined;
-  /** Until no job waits for a time, except for the end of its lifetime. */
+  /** Until no job waits for a later time, except for the end of its lifetime. */
   drains?: boolean | undefined;
 }
 

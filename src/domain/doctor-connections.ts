@@ -47,7 +47,7 @@ export function connectionsMissing(
 export const NO_CONNECTION_LEFT = 'no connection is left on the server (SQLSTATE 53300)';
 
 const WHOSE_FIX =
-  'find out which programs have them: select usename, application_name, count(*) from pg_stat_activity group by 1, 2 order by 3 desc; ' +
+  'find out which programs hold the connections: select usename, application_name, count(*) from pg_stat_activity group by 1, 2 order by 3 desc; ' +
   'end idle ones of other programs with pg_terminate_backend, or raise max_connections';
 
 /** @param embedded whether the database is the one of DATA_DIR */

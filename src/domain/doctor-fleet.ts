@@ -62,6 +62,12 @@ function judgeCommits(processes: readonly SeenProcess[]): Finding[] {
     const different = [...new Set(commits)].map((commit) => commit.slice(0, 12)).sort();
     if (different.length < 2) return [];
     const what = `processes of different builds of version ${version} are running: ${different.join(', ')}`;
-    return [warning(CHECK, what, 'run the same build everywhere: only different releases may run beside each other')];
+    return [
+      warning(
+        CHECK,
+        what,
+        'run the same build everywhere: once the later build has migrated the database, the earlier one cannot be started again',
+      ),
+    ];
   });
 }

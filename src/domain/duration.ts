@@ -14,10 +14,10 @@ const LARGE = [
 ] as const;
 
 /**
- * Returns a number of seconds as `119 s`, `2 min`, `47 h` or `3 d`. It is rounded down to at least two whole units, so
- * the text of a growing age changes seldom.
+ * Returns a number of seconds as `119 s`, `2 min`, `47 h` or `3 d`. The unit is the largest of which there are at least
+ * two, otherwise the second. The number is rounded down, so the text of a growing age changes seldom. Never negative.
  */
 export function durationText(seconds: number): string {
   const [size, unit] = LARGE.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
-  return `${Math.floor(seconds / size)} ${unit}`;
+  return `${Math.max(0, Math.floor(seconds / size))} ${unit}`;
 }

@@ -154,7 +154,7 @@ function holdSource(lastError: string | null, hasBreaker: boolean): string {
   // A worker may also give such a reason for its defer.
   if (isFailure && hasBreaker) return 'it was the probe of a breaker, which uses up no attempt';
   if (code === undefined) return 'the receiver requested a delay';
-  return `the receiver requested it by Retry-After, or it is the default of ${DEFAULT_HOLD_MS / 1000} s`;
+  return `the time is that of the receiver’s Retry-After, or the default of ${DEFAULT_HOLD_MS / 1000} s`;
 }
 
 function holdTime({ hold }: WaitingQueue): Time | null {

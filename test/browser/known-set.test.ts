@@ -72,7 +72,7 @@ describe.skipIf(NO_BROWSER !== null)('a known set of jobs', () => {
     ['retried', /^2 are waiting for a retry, the first at \d/, /0 % 2xx 2 × 5xx/],
     ['busy', /^2 are held, the first until \d/, /0 % 2xx 2 backpressure/],
     ['reports', /^Running: (1 is waiting for a report\.$|.+ per second from )/, /1 of 3 slots/],
-    ['purged', /^(Idle|Running)[.:] [Nn]othing waits\.$/, /Answers, last hour None no attempt ended/],
+    ['purged', /^(Idle|Running)[.:] [Nn]o job is waiting\.$/, /Answers, last hour None no attempt ended/],
   ])('is counted on the page of the queue %s', async (name, sentence, fact) => {
     expect(await show(`/queues/${name}`, sentence)).toMatch(fact);
   });

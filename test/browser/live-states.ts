@@ -213,7 +213,7 @@ async function raiseAlerts({ graphql, queues }: Seeding, db: pg.Pool): Promise<v
        from (values ($1, 'search-index', 'firing', '8 min', '7 min', null, 540,
                      'The oldest due job of search-index has waited for 9 min; the limit is 2 min.', null),
                     ($2, null, 'resolved', '2 h', '119 min', '95 min', 1,
-                     'No worker has been seen for 30 s, so nothing is delivered. Start one, or look at its log.', 'condition_over')
+                     'No worker has been seen for at least 30 s, so nothing is delivered. Start one, or look at its log.', 'condition_over')
             ) v(rule_id, queue_name, state, since, fired, resolved, value, cause, resolution)
        join alert_rule r on r.id = v.rule_id
      on conflict (rule_id, coalesce(queue_id, '')) where state <> 'resolved'

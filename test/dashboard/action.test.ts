@@ -11,6 +11,7 @@ import {
   stepsOf,
   timeLeft,
   titleOfAction,
+  toGoText,
   wordsOfKind,
 } from '../../packages/dashboard/features/actions/model/action.ts';
 import { sentenceOfActions } from '../../packages/dashboard/features/actions/model/action-list.ts';
@@ -96,6 +97,7 @@ describe('the first line of an action', () => {
     // The server counts up to a million.
     const many = { ...RUNNING, ...pause, matched: 1_000_000, processed: 1 };
     expect(plain(textOfPhrase(leadOfAction(many, VIEW)))).toMatch(/The rest \(999 999\+\) waits until/);
+    expect(toGoText({ ...many, status: 'COMPLETED', processed: 1_000_000 })).toBe('0');
     expect(titleOfAction({ ...RUNNING, ...pause })).toBe('Paused');
     expect(stepsOf({ ...RUNNING, ...pause }, null, null)[0]).toMatchObject({
       at: Date.parse(pause.pausedAt),

@@ -183,7 +183,7 @@ describe('a receiver', () => {
         { pausedQueues: 2 },
         { attempts: 40, failed: 30, refused: 30, failingQueues: 3, lastFailure: failedUntil(4) },
       ),
-      'All 3 queues that deliver to a.example are failing: 30 of 40 attempts in the last hour failed. a.example failed until 11:59:30; since then 4 attempts succeeded, and none failed. 2 queues are paused.',
+      'All 3 queues that deliver to a.example are failing: 30 of 40 attempts in the last hour failed. Attempts to a.example failed until 11:59:30; since then 4 have succeeded, and none has failed. 2 queues are paused.',
       'bad',
     ],
     [
@@ -191,17 +191,17 @@ describe('a receiver', () => {
         { pausedQueues: 2 },
         { attempts: 780, failed: 731, refused: 731, answered2xx: 49, lastFailure: failedUntil(45) },
       ),
-      'a.example failed until 11:59:30; since then 45 attempts succeeded, and none failed. 2 queues are paused.',
+      'Attempts to a.example failed until 11:59:30; since then 45 have succeeded, and none has failed. 2 queues are paused.',
       'ok',
     ],
     [
       receiver({ queueCount: 8 }, { attempts: 560, refused: 500, untriedQueues: 5, lastFailure: failedUntil(60) }),
-      'a.example failed until 11:59:30; since then 60 attempts succeeded, and none failed. 5 queues have had too few attempts since.',
+      'Attempts to a.example failed until 11:59:30; since then 60 have succeeded, and none has failed. 5 queues have had too few attempts since.',
       'warn',
     ],
     [
       receiver({ pausedQueues: 3 }, { attempts: 560, refused: 500, untriedQueues: 2, lastFailure: failedUntil(60) }),
-      'All 3 queues that deliver to a.example are paused. a.example failed until 11:59:30; since then 60 attempts succeeded, and none failed.',
+      'All 3 queues that deliver to a.example are paused. Attempts to a.example failed until 11:59:30; since then 60 have succeeded, and none has failed.',
       'idle',
     ],
     [

@@ -78,7 +78,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   webhookUrl: 'webhook address',
   mode: 'mode',
   ackTimeout: 'time to report',
-  ackTimeoutAction: 'action without a report',
+  ackTimeoutAction: 'action at the ack timeout',
   concurrency: 'concurrency',
   rateLimitMax: 'rate limit',
   rateLimitWindow: 'rate limit window',
@@ -86,7 +86,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   backoffType: 'back-off type',
   backoffDelay: 'back-off',
   maxDefers: 'number of holds',
-  dlqEnabled: 'dead letter setting',
+  dlqEnabled: 'dead-letter setting',
 } satisfies Record<SettingName | 'webhookUrl', string>;
 
 /** The action on a queue, for a page that is about it: "changed the webhook address", "paused the queue". */

@@ -73,7 +73,8 @@ export const APPLY = command({
 /** The changes so far stay, and their secrets are shown, because no later run can show them. */
 function interrupted(error: unknown, { queue }: Change, lines: readonly string[]): CommandError {
   const message = messageOf(error);
-  const done = lines.length === 0 ? '' : `\n\n${lines.join('\n')}\n\nThis is done. Run the command again to continue.`;
+  const done =
+    lines.length === 0 ? '' : `\n\n${lines.join('\n')}\n\nThese changes were made. Run the command again to continue.`;
   return new CommandError(`queue ${printable(queue)}: ${message}${done}`, { cause: error });
 }
 

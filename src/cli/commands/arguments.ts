@@ -46,7 +46,7 @@ function requiredOf({ options }: Command): OptionTable {
 const REACH = {
   api: 'Uses the API at JOBFERRY_URL with JOBFERRY_API_KEY, or the `jobferry dev` or `serve` of this folder.',
   either:
-    'If JOBFERRY_URL is set, the command uses that API with JOBFERRY_API_KEY. Otherwise it uses the `jobferry dev` that runs in this folder, unless DATA_DIR names other data of Jobferry, or else the database itself.',
+    'If JOBFERRY_URL is set, the command uses that API with JOBFERRY_API_KEY. Otherwise it uses the `jobferry dev` that runs in this folder, unless DATA_DIR names other data of Jobferry. If neither applies, it uses the database itself.',
 } as const;
 
 /** The usage of one command, with its options. */

@@ -126,7 +126,7 @@ async function publishLines(
         return [];
       }
       const from = batch[0]?.number;
-      throw new CommandError(`${messageOf(error)}; lines from ${from} on may not be published\n${soFar().join('\n')}`);
+      throw new CommandError(`${messageOf(error)}; lines from ${from} on may be unpublished\n${soFar().join('\n')}`);
     });
     const missing = answers.find(({ status }) => status === 404);
     if (missing !== undefined) {

@@ -30,7 +30,7 @@ export const LIMIT = command({
       const { queues } = await client.queues.limitMany(choice, limits, { dryRun });
       const changed = dryRun ? 'would be limited.' : 'is limited.';
       return resultOf(
-        doneWith(queues, (name, isChanged) => `Queue ${name} ${isChanged ? changed : 'has these limits already.'}`),
+        doneWith(queues, (name, isChanged) => `Queue ${name} ${isChanged ? changed : 'already has these limits.'}`),
         isOne,
       );
     });

@@ -23,7 +23,7 @@ const SHOWN_PAYLOAD = 200;
 
 export const RECEIVER = command({
   name: 'receiver',
-  summary: 'Run a receiver that prints deliveries, and answers by a script.',
+  summary: 'Run a receiver that prints deliveries and answers them according to a script.',
   options: {
     script: {
       value: 'STEPS',

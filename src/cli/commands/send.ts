@@ -43,7 +43,7 @@ export const SEND = command({
 export const PULL = command({
   name: 'pull',
   summary:
-    'Deliver a job again, to a URL on this machine, with the same payload bytes and signed with a secret of this machine. The job does not change.',
+    'Deliver a job again, to a URL on this machine: with the same payload bytes, signed with a secret of this machine. The job does not change.',
   reach: 'api',
   options: {
     forward: { value: 'URL', required: true, help: 'where it goes, such as http://localhost:3000/jobs' },

@@ -107,7 +107,7 @@ export function createDevClient(url: string, apiKey: string): DevClient {
 
     async clock() {
       const { clock } = await ask(client, ReadClock, {});
-      if (clock === null) throw new Error('this server was not started by jobferry dev: its clock cannot be moved');
+      if (clock === null) throw new Error('this server is not for development or tests: its clock cannot be moved');
       return clock;
     },
 

@@ -95,7 +95,8 @@ interface Row extends UseRow, DepthRow {
 }
 
 /**
- * `next`: when the next job that waits for a time is due. `first_deadline`: the first time-out of an awaited report.
+ * `next`: when the next job that waits for a later time is due. `first_deadline`: the first time-out of an awaited
+ * report.
  */
 export type DepthRow = Record<JobStateName, number> & Record<'oldest' | 'next' | 'first_deadline', Date | null>;
 

@@ -20,7 +20,7 @@ export interface ServerMeasures {
   activeTransactionSeconds: number | null;
   /**
    * Number of transactions since the oldest row that a standby (`hot_standby_feedback`) or a replication slot needs; 0
-   * without one. Null as above: standbys are sessions of another role.
+   * without one. Null if the role may not see sessions of other roles, as those of standbys are.
    */
   snapshotTransactions: number | null;
   /** Age of the oldest transaction id, or of the oldest multixact id if that is more. */

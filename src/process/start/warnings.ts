@@ -48,13 +48,13 @@ export function warnOfAllowedAddresses(
   log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
 }
 
-/** With https in front there is a proxy, from whose address all people come unless it is trusted. */
+/** With https in front there is a proxy, so all clients seem to have its address unless it is trusted. */
 export function warnOfUntrustedProxy({ publicUrl, trustedProxies, role }: Config, log: Logger): void {
   if (role === 'worker' || publicUrl?.protocol !== 'https:' || trustedProxies.length > 0) return;
   log.warn(
     {},
-    'PUBLIC_URL has https and TRUSTED_PROXIES is not set: all clients seem to have the same address, so wrong keys ' +
-      'and failed sign-ins of one client can block the sign-in of all others for a minute',
+    'PUBLIC_URL has https and TRUSTED_PROXIES is not set: all clients seem to have the same address, so 20 wrong ' +
+      'texts of one client can block sign-ins of others with a key of a form of its own for a minute',
   );
 }
 

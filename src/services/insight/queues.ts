@@ -40,7 +40,7 @@ export type { QueueRow } from '../../db/rows.ts';
 export type QueueDepth = Readonly<Record<JobStateName, number>> & {
   /** `scheduledFor` of the oldest due job; null when none is due. */
   readonly oldestDueAt: Date | null;
-  /** `scheduledFor` of the next job that waits for a time: scheduled, in back-off or held; null when none does. */
+  /** `scheduledFor` of the next job that waits for a later time: scheduled, in back-off or held; null if none does. */
   readonly nextDueAt: Date | null;
   /** First ack deadline of the jobs that await a report; null when none does. */
   readonly firstAckDeadline: Date | null;

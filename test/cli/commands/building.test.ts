@@ -276,7 +276,7 @@ describe('what operators do with the database, people with a key do through the 
     expect(await cli.text(...limit, '--dry-run')).toBe('Queue through would be limited.');
     expect(await cli.json(...limit)).toEqual({ id, changed: true });
     expect(await cli.text('queue', 'limit', `through,${first?.id}`, '--rate-limit-max', 'none')).toMatch(
-      /^Queue through is limited.\nQueue \S+ has these limits already.$/,
+      /^Queue through is limited.\nQueue \S+ already has these limits.$/,
     );
     await expect(cli.run('queue', 'limit', 'through')).rejects.toThrow('give at least one limit');
     const { json } = await cli.run('publish', 'through', '--payload', '{}', '--wait');

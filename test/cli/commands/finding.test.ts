@@ -236,7 +236,7 @@ describe('job show', () => {
     const id = await publish('busy', { delay: 60 });
     await op.db.query(`update job set wait_reason = 'hold', last_error = 'HTTP 503' where id = $1`, [id]);
     expect(await operator.text('job', 'show', id)).toContain(
-      'after “HTTP 503”: the receiver requested it by Retry-After, or it is the default of 60 s.',
+      'after “HTTP 503”: the time is that of the receiver’s Retry-After, or the default of 60 s.',
     );
     await op.db.query(`update job set last_error = 'tired' where id = $1`, [id]);
     expect(await operator.text('job', 'show', id)).toContain('after “tired”: the receiver requested a delay.');

@@ -30,7 +30,7 @@ export interface ExpectedDelivery {
   attempt?: number | undefined;
   /** Status code of the receiver's answer; null for no answer. */
   statusCode?: number | null | undefined;
-  /** Milliseconds to wait for it; 4000 by default. */
+  /** Milliseconds to wait for the attempt to end; 4000 by default. Its outcome may be stored later. */
   timeoutMs?: number | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface TestJobferry {
   createQueue(settings: QueueCreateInput): Promise<CreatedQueue>;
   /**
    * Waits for an attempt to end and its outcome to be stored, and returns it. Each attempt is returned once, in order.
-   * @throws Error with the attempts that ended meanwhile, if none agrees in time
+   * @throws Error with the attempts that ended meanwhile, if none agrees in time; or if the outcome is not stored
    */
   expectDelivery(expected?: ExpectedDelivery): Promise<SeenAttempt>;
   /**

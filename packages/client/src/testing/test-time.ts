@@ -27,16 +27,16 @@ export interface TestTime {
   now(): Promise<Date>;
   /** Returns what will happen next, earliest first. */
   upcoming(): Promise<TimeEvent[]>;
-  /** Lets time pass until the next event. Returns what happened; nothing if no job waits for a time. */
+  /** Lets time pass until the next event. Returns what happened; nothing if no job waits for a later time. */
   next(): Promise<TimeEvent[]>;
   /** Lets time pass: by a number of milliseconds, or by a text such as `90s`, `2h` or `3d`. Returns what happened. */
   pass(duration: number | string): Promise<TimeEvent[]>;
   /** Lets time pass until then. Returns what happened. */
   until(time: Date): Promise<TimeEvent[]>;
   /**
-   * Lets time pass until no job waits for a time, or the next event is the end of a lifetime. Receivers in ack mode
-   * have half a second to report before a deadline passes. Returns what happened, of up to twenty jobs of each queue at
-   * a time.
+   * Lets time pass until no job waits for a later time, or the next event is the end of a lifetime. Receivers in ack
+   * mode have half a second to report before a deadline passes. Returns what happened, of up to twenty jobs of each
+   * queue at a time.
    */
   drain(): Promise<TimeEvent[]>;
   /** Puts the clock back to that of the machine. */

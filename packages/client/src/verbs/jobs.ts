@@ -50,7 +50,7 @@ export interface JobVerbs {
   cancelMany(filter: JobFilter, options?: ManyOptions): Promise<StartedAction>;
   /** Makes a pending job due now. */
   runNow(id: string, options?: CallOptions): Promise<void>;
-  /** Makes all jobs due that match and wait for a time, up to `ratePerSecond`. */
+  /** Makes all jobs due that match and wait for a later time, up to `ratePerSecond`. */
   runManyNow(filter: JobFilter, options?: RunManyOptions): Promise<StartedAction>;
   /**
    * Moves the ack deadline of a job, and stores its progress. Needs the scopes `read` and `report`.

@@ -9,7 +9,7 @@ export type KeyScope = 'ADMIN' | 'MANAGE' | 'PUBLISH' | 'READ' | 'REPORT';
 export interface ApiKey {
   /** Id, for `keys.revoke`. */
   id: string;
-  /** Name for people; null for none. */
+  /** Display name; null for none. */
   name: string | null;
   /** First characters of the key. */
   prefix: string;
@@ -37,7 +37,7 @@ export interface CreatedKey extends ApiKey {
 
 /** Argument of `keys.create`. What is left out is not limited. */
 export interface NewKey {
-  /** Name for people, such as the purpose. */
+  /** Display name, such as the purpose. */
   name?: string | undefined;
   /** Rights of the key. */
   scopes?: readonly KeyScope[] | undefined;

@@ -89,7 +89,9 @@ export const isOpen = ({ status }: Pick<ActionState, 'status'>) => status === 'R
 
 const toGo = ({ matched, processed }: ActionState) => Math.max(0, matched - processed);
 
-export const toGoText = (action: ActionState) => matchedText(action.matched, toGo(action));
+/** The jobs that are not processed. All are once the action is complete, however many there were. */
+export const toGoText = (action: ActionState) =>
+  action.status === 'COMPLETED' ? number(toGo(action)) : matchedText(action.matched, toGo(action));
 
 /** The number of processed jobs at a time, in milliseconds. */
 export interface Sample {

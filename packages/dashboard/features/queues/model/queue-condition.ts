@@ -110,7 +110,7 @@ export function quietFrom({ depth, oldestDueSeconds, ackTimeout }: QueueNow, flo
   return starts.length === 0 ? last : Math.max(last, Math.min(...starts));
 }
 
-/** Whether a job is due or in flight: the others wait for a time. */
+/** Whether a job is due or in flight: the others wait for a later time. */
 export function canMove({ depth }: QueueNow): boolean {
   return depth !== null && depth.due + depth.processing + depth.awaitingAck > 0;
 }

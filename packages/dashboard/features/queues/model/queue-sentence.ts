@@ -29,7 +29,7 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   if (conditionOf(queue, flow, view) === 'stuck') {
     return phrase`No limit is in the way: ${number(inFlight)} of ${many(queue.concurrency, 'slot')} in use. Check that a worker is running.`;
   }
-  // Jobs that wait for a time are not limited, but nothing could be delivered either.
+  // Jobs that wait for a later time are not limited, but nothing could be delivered either.
   const why = !canMove(queue) && openJobs(queue) > 0 ? 'Nothing is due' : 'No limit is in the way';
   return phrase`${why}: ${number(inFlight)} of ${many(queue.concurrency, 'slot')} in use.`;
 }

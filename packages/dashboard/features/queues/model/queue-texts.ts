@@ -131,7 +131,7 @@ export function openText({ depth }: QueueNow): string {
     .join(', ');
 }
 
-/** Nothing is due: what waits for a time, and for which. */
+/** Nothing is due: what waits for a later time, and for which. */
 export function waitingText(queue: QueueNow, view: View): Phrase {
   const { depth } = queue;
   const next = depth?.nextDueAt ?? null;

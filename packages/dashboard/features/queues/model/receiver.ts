@@ -131,7 +131,7 @@ function pastOf(health: Health | null, lead: string, view: View): string | null 
 function recoveryOf(health: Health | null, who: string, view: View): string | null {
   const last = health?.lastFailure ?? null;
   if (last === null || last.succeededSince === 0) return null;
-  return `${who} failed until ${time(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'attempt')} succeeded, and none failed.`;
+  return `Attempts to ${who} failed until ${time(Date.parse(last.at), view)}; since then ${many(last.succeededSince, 'has', 'have')} succeeded, and none has failed.`;
 }
 
 export function signOfReceiver(receiver: Receiver): { icon: IconName; signal: Signal } {
