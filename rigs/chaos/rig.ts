@@ -36,6 +36,7 @@ export interface Rig {
   inside: TcpRelay;
   probes: ProbeRecord[];
   pastWrites: Run['pastWrites'];
+  webhookTimeoutMs: number;
   leaseMs: number;
   /** The last output of processes that ended by themselves. */
   lastWords: string[];
@@ -47,7 +48,7 @@ export interface Rig {
 const KEY = 'key-of-the-chaos-account';
 const WEBHOOK_TIMEOUT_MS = 1000;
 /** The part of the lease that src/worker adds to the webhook's time-out. */
-export const LEASE_MARGIN_MS = 5000;
+const LEASE_MARGIN_MS = 5000;
 /** Work that is due later than this, because a clock was moved, is not waited for. */
 const FAR_MS = 60_000;
 /** A leap of the clock covers jobs that are due within this time after it. */
@@ -286,6 +287,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     inside: inside.relay,
     probes,
     pastWrites,
+    webhookTimeoutMs,
     leaseMs,
     lastWords,
     drain,

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { portsOf, type RelayedConnection, type TcpRelay } from '../../test/support/tcp-relay.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import { claimsOf, type Fault, note, untilBusy, withSlot } from './faults.ts';
-import { LEASE_MARGIN_MS, type Rig } from './rig.ts';
+import type { Rig } from './rig.ts';
 import type { Slot } from './supervisor.ts';
 
 /**
@@ -134,7 +134,7 @@ export const stallWorker: Fault = (rig) =>
     process.kill(stalled.pid, 'SIGSTOP');
     try {
       record.underWay = (await claimsOf(rig, slot)).length;
-      await wait(rig.leaseMs - LEASE_MARGIN_MS + rig.random.between(500, 1500));
+      await wait(rig.webhookTimeoutMs + rig.random.between(500, 1500));
     } finally {
       record.healedAt = Date.now();
       process.kill(stalled.pid, 'SIGCONT');

@@ -27,8 +27,8 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     await says(page, /^jf_.+ changed the number of attempts at .+\.$/);
     const entries = page.locator('.changelog > li');
     expect(await entries.count()).toBe(3);
-    const putBack = entries.filter({ hasText: 'concurrency' }).getByRole('button', { name: 'Revert…' });
-    await putBack.click();
+    const revert = entries.filter({ hasText: 'concurrency' }).getByRole('button', { name: 'Revert…' });
+    await revert.click();
     const dialog = page.getByRole('dialog', { name: /^Revert 1.setting of orders\?$/ });
     expect(textOf(await dialog.locator('dl').innerText())).toContain('Concurrency 9 → 5');
     await dialog.getByText('Attempts was changed again since, and stays as it is: 8.').waitFor();
@@ -46,7 +46,7 @@ describe.skipIf(NO_BROWSER !== null)('the changes of a queue', () => {
     await nothing.getByRole('button', { name: 'Close' }).click();
     await page.reload();
     await settled(watched);
-    await putBack.last().click();
+    await revert.last().click();
     await dialog.getByRole('button', { name: /^Revert 1/ }).click();
     await page.getByText(/^1.setting of orders reverted$/).waitFor();
     await says(page, /^jf_.+ changed the concurrency at .+\.$/);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inWords, putBackOf, whyNot } from '../../packages/dashboard/features/queues/model/queue-changes.ts';
+import { inWords, reversalOf, whyNot } from '../../packages/dashboard/features/queues/model/queue-changes.ts';
 import {
   type Breaker,
   inputOf,
@@ -57,7 +57,7 @@ describe('a change of a queue', () => {
       { mode: 'standard', concurrency: 5, maxAttempts: 3 },
       { mode: 'ack', concurrency: 8, maxAttempts: 4 },
     );
-    const back = putBackOf(change, QUEUE);
+    const back = reversalOf(change, QUEUE);
     expect(back?.changes).toMatchObject([
       { name: 'mode', from: 'received; a worker reports later', to: 'the job is completed', value: 'STANDARD' },
     ]);
@@ -69,9 +69,9 @@ describe('a change of a queue', () => {
 
   it('is reverted with the tags that it took away', () => {
     const change = entry({ tags: ['a', 'b'] }, { tags: [] });
-    expect(putBackOf(change, QUEUE)).toMatchObject({ changes: [{ name: 'tags', value: ['a', 'b'] }], newer: [] });
-    expect(putBackOf(change, { ...QUEUE, tags: ['a', 'b'] })).toEqual({ changes: [], newer: [] });
-    expect(putBackOf(change, { ...QUEUE, tags: ['c'] })?.newer).toMatchObject([{ label: 'Tags' }]);
+    expect(reversalOf(change, QUEUE)).toMatchObject({ changes: [{ name: 'tags', value: ['a', 'b'] }], newer: [] });
+    expect(reversalOf(change, { ...QUEUE, tags: ['a', 'b'] })).toEqual({ changes: [], newer: [] });
+    expect(reversalOf(change, { ...QUEUE, tags: ['c'] })?.newer).toMatchObject([{ label: 'Tags' }]);
   });
 
   it('has the breaker in words, and puts it back unless it was changed again', () => {
@@ -81,19 +81,19 @@ describe('a change of a queue', () => {
     expect(words(set)).toEqual([['Breaker', 'none', text]]);
     // The state of a breaker is not a setting, so that it may change.
     const open = { failures: 10, seconds: 120, failedInRow: 7 };
-    expect(putBackOf(set, { ...QUEUE, breaker: open })).toEqual({
+    expect(reversalOf(set, { ...QUEUE, breaker: open })).toEqual({
       changes: [{ name: 'breaker', label: 'Breaker', when: 'now', value: null, from: text, to: 'none' }],
       newer: [],
     });
     const removed = entry({ breaker: { seconds: 60 } }, { breaker: null }, 'queue.set_breaker');
-    expect(putBackOf(removed, QUEUE)?.changes).toMatchObject([{ value: { failures: null, seconds: 60 } }]);
-    const other = putBackOf(set, { ...QUEUE, breaker: { failures: 3, seconds: null } });
+    expect(reversalOf(removed, QUEUE)?.changes).toMatchObject([{ value: { failures: null, seconds: 60 } }]);
+    const other = reversalOf(set, { ...QUEUE, breaker: { failures: 3, seconds: null } });
     expect(other).toEqual({
       changes: [],
       newer: [{ label: 'Breaker', present: expect.stringMatching(/^after 3\sfailed answers/) }],
     });
     expect(whyNot(set, other)).toBe('This was changed again since.');
-    expect(whyNot(set, putBackOf(set, QUEUE))).toBe('The queue already has the former values.');
+    expect(whyNot(set, reversalOf(set, QUEUE))).toBe('The queue already has the former values.');
   });
 
   it('says in words that Jobferry opened and closed the breaker', () => {
@@ -125,11 +125,11 @@ describe('a change of a queue', () => {
   });
 
   it('says why it has no way back', () => {
-    const why = (change: Entry) => whyNot(change, putBackOf(change, QUEUE));
+    const why = (change: Entry) => whyNot(change, reversalOf(change, QUEUE));
     expect(why(entry({ concurrency: 5 }, { concurrency: 8 }))).toBe('This was changed again since.');
     expect(why(entry({ concurrency: 9 }, { concurrency: 8 }))).toBe('The queue already has the former values.');
     expect(why(entry({}, {}, 'queue.rotate_secret'))).toBe('A rotation cannot be reverted. Rotate the secret again.');
     expect(why(entry({}, {}, 'queue.pause'))).toBeNull();
-    expect(putBackOf(entry({ concurrency: 5 }, { concurrency: 9 }, 'queue.create'), QUEUE)).toBeNull();
+    expect(reversalOf(entry({ concurrency: 5 }, { concurrency: 9 }, 'queue.create'), QUEUE)).toBeNull();
   });
 });

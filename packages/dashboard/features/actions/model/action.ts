@@ -132,6 +132,9 @@ export function timeLeft(action: ActionState, rate: number | null): number | nul
   return (toGo(action) / perSecond) * 1000;
 }
 
+/** The jobs that are sent after the canary. */
+const restText = ({ matched }: ActionState) => matchedText(matched, matched - 1);
+
 /** Whether the rest waits until the job that was sent ahead has ended. */
 function waitsForCanary(action: ActionState): boolean {
   return action.status === 'RUNNING' && action.canary && action.processed <= 1 && action.matched > 1;
@@ -156,8 +159,7 @@ export function sentenceOfAction(
   const pause = `queue ${paused.queue.name} is paused`;
   if (!waitsForCanary(action))
     return `${text} ${paused.isExact ? '' : 'More than '}${many(paused.count, 'of its jobs waits', 'of its jobs wait')}: ${pause}.`;
-  const rest = matchedText(action.matched, action.matched - 1);
-  return `Waiting: ${pause}. The canary is delivered when the queue is resumed, and the rest (${rest}) follows when it completes.`;
+  return `Waiting: ${pause}. The canary is delivered when the queue is resumed, and the rest (${restText(action)}) follows when it completes.`;
 }
 
 function progressOfAction(
@@ -171,7 +173,7 @@ function progressOfAction(
     case 'RUNNING': {
       const repeats = action.repeatedStep === null ? '' : ` Waiting: ${action.repeatedStep}.`;
       if (waitsForCanary(action)) {
-        const rest = `${matchedText(action.matched, action.matched - 1)} ${action.matched === 2 ? one : others}`;
+        const rest = `${restText(action)} ${action.matched === 2 ? one : others}`;
         return action.canaryJobId === null
           ? `The canary is about to be sent. The rest (${rest}) follows when it completes.${repeats}`
           : `The canary was sent. The rest (${rest}) follows when it completes.`;

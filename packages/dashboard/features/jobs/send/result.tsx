@@ -38,9 +38,9 @@ export function Result({
           This idempotency key was used before, so nothing was published. Here is the job that has it.
         </Note>
       )}
-      <section ref={panel} className="panel" aria-labelledby="came-back">
+      <section ref={panel} className="panel" aria-labelledby="result">
         <header>
-          <h2 id="came-back">Result</h2>
+          <h2 id="result">Result</h2>
           <span className="end">
             <Link className="btn quiet tiny" href={`/jobs/${job.id}`}>
               <Icon name="open" />

@@ -21,10 +21,10 @@ import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase, Time } from '../../../parts/time.tsx';
 import { phrase } from '../../../words/phrase.ts';
 import { actionOnQueue, QUEUE_ACTIONS } from '../../../words/queue-actions.ts';
-import { inWords, putBackOf, whyNot } from '../model/queue-changes.ts';
+import { inWords, reversalOf, whyNot } from '../model/queue-changes.ts';
 import { QueueChanges as QueueChangesQuery } from '../operations/queue-changes.ts';
 import { type QueueOfSettings, QueueSettings } from '../operations/queue-settings.ts';
-import { PutBackDialog } from './put-back.tsx';
+import { RevertDialog } from './revert.tsx';
 
 const PAGE = 25;
 const AGAIN_MS = 30_000;
@@ -69,7 +69,7 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
   const [opened, setOpened] = useState<ChangeEntry | null>(null);
   const list = result.data?.auditLog;
   const newest = list?.nodes[0];
-  const back = opened === null ? null : putBackOf(opened, queue);
+  const back = opened === null ? null : reversalOf(opened, queue);
   const refresh = () => {
     onChanged();
     void result.refetch();
@@ -98,14 +98,14 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
         <div className={result.isPlaceholderData ? 'dim' : undefined}>
           <ol className="changelog">
             {list.nodes.map((entry) => (
-              <Entry key={entry.id} entry={entry} queue={queue} onPutBack={() => setOpened(entry)} />
+              <Entry key={entry.id} entry={entry} queue={queue} onRevert={() => setOpened(entry)} />
             ))}
           </ol>
           <Pager info={list.pageInfo} pathTo={(place) => `${queuePath(name, '/changes')}${toSearch({ ...place })}`} />
         </div>
       )}
       {opened !== null && back !== null && (
-        <PutBackDialog entry={opened} queue={queue} back={back} onDone={refresh} onClose={() => setOpened(null)} />
+        <RevertDialog entry={opened} queue={queue} back={back} onDone={refresh} onClose={() => setOpened(null)} />
       )}
     </Page>
   );
@@ -114,9 +114,9 @@ function Changes({ queue, onChanged }: { queue: QueueOfSettings; onChanged: () =
 const headOf = (entry: ChangeEntry, at: number, text: string) =>
   phrase`${entry.actor} ${actionOnQueue(entry)} at ${{ at, text }}.`;
 
-function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOfSettings; onPutBack: () => void }) {
+function Entry({ entry, queue, onRevert }: { entry: ChangeEntry; queue: QueueOfSettings; onRevert: () => void }) {
   const changes = inWords(entry);
-  const back = putBackOf(entry, queue);
+  const back = reversalOf(entry, queue);
   const why = whyNot(entry, back);
   const at = Date.parse(entry.at);
   const action = actionOnQueue(entry);
@@ -138,7 +138,7 @@ function Entry({ entry, queue, onPutBack }: { entry: ChangeEntry; queue: QueueOf
       <span className="buttons">
         {back !== null && back.changes.length > 0 && (
           <May mutation={entry.action === 'queue.set_breaker' ? 'setBreaker' : 'updateQueue'}>
-            <button type="button" className="btn tiny" onClick={onPutBack}>
+            <button type="button" className="btn tiny" onClick={onRevert}>
               <Icon name="undo" />
               Revert…<span className="sr"> what {entry.actor} changed</span>
             </button>

@@ -78,7 +78,7 @@ export function inWords(entry: Entry): ChangeInWords[] {
   });
 }
 
-export interface PutBack {
+export interface Reversal {
   /** The settings that would change now. */
   changes: Change[];
   /** Settings that were changed again since, with their present values: these stay. */
@@ -88,12 +88,15 @@ export interface PutBack {
 /** Tags are lists, so texts are compared. */
 const isSame = (one: Value, other: Value) => textOf(one) === textOf(other);
 
-/** The change that puts another one back; null for an entry that is no change of settings. */
-export function putBackOf({ action, ...entry }: Entry, queue: Settings & { breaker: Breaker | null }): PutBack | null {
+/** The change that reverts another one; null for an entry that is no change of settings. */
+export function reversalOf(
+  { action, ...entry }: Entry,
+  queue: Settings & { breaker: Breaker | null },
+): Reversal | null {
   const [old, now] = [membersOf(entry.before), membersOf(entry.after)];
   if (action === 'queue.set_breaker') return breakerBack(breakerIn(old), breakerIn(now), breakerOf(queue.breaker));
   if (action !== 'queue.update') return null;
-  const back: PutBack = { changes: [], newer: [] };
+  const back: Reversal = { changes: [], newer: [] };
   for (const field of FIELDS) {
     const { name, label, when } = field;
     if (!(name in old) || !(name in now)) continue;
@@ -106,7 +109,7 @@ export function putBackOf({ action, ...entry }: Entry, queue: Settings & { break
   return back;
 }
 
-function breakerBack(former: Breaker | null, set: Breaker | null, present: Breaker | null): PutBack {
+function breakerBack(former: Breaker | null, set: Breaker | null, present: Breaker | null): Reversal {
   const [was, made, is] = [former, set, present].map((one) => JSON.stringify(one));
   if (is === was) return { changes: [], newer: [] };
   const from = shownBreaker(present);
@@ -116,7 +119,7 @@ function breakerBack(former: Breaker | null, set: Breaker | null, present: Break
 }
 
 /** Why a change has no button. */
-export function whyNot({ action }: Pick<Entry, 'action'>, back: PutBack | null): string | null {
+export function whyNot({ action }: Pick<Entry, 'action'>, back: Reversal | null): string | null {
   if (action === 'queue.rotate_secret' || action === 'queue.finish_rotation') {
     return 'A rotation cannot be reverted. Rotate the secret again.';
   }

@@ -7,12 +7,12 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { Difference } from '../../../parts/difference.tsx';
 import { Note } from '../../../parts/note.tsx';
 import { toast } from '../../../parts/toast.tsx';
-import { type PutBack, putBackOf } from '../model/queue-changes.ts';
+import { type Reversal, reversalOf } from '../model/queue-changes.ts';
 import { type Breaker, inputOf, WHEN } from '../model/queue-settings.ts';
 import { QueueSettings, SetBreaker, UpdateQueue } from '../operations/queue-settings.ts';
 
 /** Asks before the settings of a change get their former values. Others of the queue stay as they are. */
-export function PutBackDialog({
+export function RevertDialog({
   entry,
   queue: { id, name },
   back: { changes, newer },
@@ -21,7 +21,7 @@ export function PutBackDialog({
 }: {
   entry: ChangeEntry;
   queue: { id: string; name: string };
-  back: PutBack;
+  back: Reversal;
   onDone: () => void;
   onClose: () => void;
 }) {
@@ -29,7 +29,7 @@ export function PutBackDialog({
   const run = async (): Promise<string | null> => {
     // Another person may have changed it since the page was read.
     const { queue: present } = await request(QueueSettings, { name });
-    const now = present === null ? null : putBackOf(entry, present);
+    const now = present === null ? null : reversalOf(entry, present);
     onDone();
     if (JSON.stringify(now?.changes) !== JSON.stringify(changes)) {
       return 'The queue was changed meanwhile. Nothing was reverted; this is what can be reverted now.';
