@@ -43,6 +43,14 @@ export function isMoved(run: Run, from: number, to: number, byMs: number): boole
   return shiftsOf(run).some((shift) => Math.abs(shift.ms) > byMs && shift.from <= to && shift.to >= from);
 }
 
+/**
+ * Whether a change, by the database's clock, may be of a statement that read that clock just before it was moved: a
+ * fault is noted before the clock is.
+ */
+export function isAtShift(run: Run, at: number): boolean {
+  return shiftsOf(run).some(({ from, ms }) => at - ms >= from && at - ms < from + NEAR_MS);
+}
+
 interface Shift {
   from: number;
   to: number;
