@@ -118,7 +118,7 @@ const READ_ONLY: Phase = {
   perSecond: SMALL_LOAD * 2,
   relayEach: true,
   faults: async (rig) => {
-    const until = within(20 * MINUTES);
+    const until = within(40 * MINUTES);
     // One as long as an operator's mistake, the others as long as a switch of servers.
     await strike(rig, readOnly(30_000), { times: Math.min(1, Math.floor(COUNTS.readOnly / 50)), atOnce: 1 });
     const left = COUNTS.readOnly - rig.faults.filter(({ kind }) => kind === 'read-only').length;
@@ -289,7 +289,7 @@ const STANDBY: Phase = {
 };
 
 const show = async (phase: Phase) => void (await runPhase(evidence, phase));
-const timeout = { timeout: 30 * MINUTES };
+const timeout = { timeout: 60 * MINUTES };
 
 describe('faults that processes do not notice', () => {
   it(SILENCE.name, timeout, () => show(SILENCE));
