@@ -78,7 +78,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'packages/client/src/verbs/document': ['packages/query/schema'],
   'process/root': [],
   'process/version': ['process/root'],
-  'process/config': ['telemetry/log', 'domain'],
+  'process/config': ['contract', 'telemetry/log', 'domain'],
   'process/variables': ['process/config', 'domain'],
   process: ['*'],
   'cli/declared': ['packages/client/src/models', 'packages/client/src/verbs/queues', 'contract', 'domain'],

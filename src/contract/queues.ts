@@ -1,7 +1,6 @@
 import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { LIMITS, QUEUE_DEFAULTS } from '../domain/queue.ts';
-import { ofSettings, type QueueSetting, type SettingName, type SettingValues } from '../domain/queue-settings.ts';
 import { parseWebhookUrl } from '../domain/webhook-url.ts';
 import {
   errorFields,
@@ -10,15 +9,12 @@ import {
   GIVEN,
   id,
   idParam,
-  integerWithin,
-  oneOf,
   type RouteMetadata,
-  secondsWithin,
   timestamp,
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
 import { lean } from './lean.ts';
-import { SETTING_DESCRIPTIONS } from './setting-descriptions.ts';
+import { settingSchemas as settings } from './settings.ts';
 
 const c = initContract();
 
@@ -48,27 +44,6 @@ const webhookUrl = onWire(
       'checks whether its address is allowed.',
   },
 );
-
-type SchemaOf<Value> = [Value] extends [boolean]
-  ? z.ZodBoolean
-  : [Value] extends [string]
-    ? z.ZodEnum<[Value, ...Value[]]>
-    : null extends Value
-      ? z.ZodNullable<z.ZodNumber>
-      : z.ZodNumber;
-type SettingSchemas = { [Name in SettingName]: SchemaOf<SettingValues[Name]> };
-
-/** Spec "Queue": the settings of create and update. */
-const settings = z.object(
-  ofSettings((setting, name) => schemaOf(setting).describe(SETTING_DESCRIPTIONS[name])) as SettingSchemas,
-);
-
-function schemaOf(setting: QueueSetting): z.ZodTypeAny {
-  if (setting.kind === 'switch') return z.boolean();
-  if (setting.kind === 'choice') return oneOf(setting.values);
-  const number = setting.kind === 'whole' ? integerWithin(setting) : secondsWithin(setting);
-  return setting.default === null ? number.nullable() : number;
-}
 
 /** Documents the defaults without applying them: a template may set others, so the services apply them. */
 function documentDefaults<Shape extends z.ZodRawShape>(shape: Shape, defaults: Readonly<Record<string, unknown>>) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { settingSchemas } from '../contract/settings.ts';
 import { isSocketPath, MAX_SOCKET_PATH } from '../domain/listening-address.ts';
 import { parsedUrl } from '../domain/parsed-url.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from '../domain/plan.ts';
@@ -99,20 +100,20 @@ const plan = z
     queues: limit,
     monthlyAttempts: limit,
     includedAttempts: z.number().int().min(0),
-    maxAttempts: z.number().int().min(1).max(25),
-    maxDefers: z.number().int().min(0).max(1000),
+    maxAttempts: settingSchemas.shape.maxAttempts,
+    maxDefers: settingSchemas.shape.maxDefers,
     window: z.number().positive(),
   })
   .strict();
-const template = z
-  .object({
-    mode: z.enum(['standard', 'ack']),
-    ackTimeout: z.number().min(0.001).max(86_400),
-    backoffType: z.enum(['fixed', 'exponential']),
-    backoffDelay: z.number().min(0).max(3600),
-    maxAttempts: z.number().int().min(1).max(25),
-    maxDefers: z.number().int().min(0).max(1000),
-    concurrency: z.number().int().min(1).max(500),
+const template = settingSchemas
+  .pick({
+    mode: true,
+    ackTimeout: true,
+    backoffType: true,
+    backoffDelay: true,
+    maxAttempts: true,
+    maxDefers: true,
+    concurrency: true,
   })
   .partial()
   .strict();

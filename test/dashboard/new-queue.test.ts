@@ -4,6 +4,7 @@ import {
   type Template,
   textOfTemplate,
 } from '../../packages/dashboard/features/first-run/model/new-queue.ts';
+import { SHOWN_DEFAULTS } from '../support/shown-settings.ts';
 
 const answers = {
   name: ' orders ',
@@ -16,17 +17,9 @@ const other = { id: 'id1', webhookUrl: 'https://other.example/' };
 
 describe('the settings of a template in words', () => {
   const template: Omit<Template, 'name'> = {
+    ...SHOWN_DEFAULTS,
     mode: 'ACK',
     ackTimeout: 600,
-    ackTimeoutAction: 'RETRY',
-    concurrency: 5,
-    rateLimitMax: null,
-    rateLimitWindow: 60,
-    maxAttempts: 3,
-    maxDefers: 50,
-    backoffType: 'EXPONENTIAL',
-    backoffDelay: 2,
-    dlqEnabled: true,
   };
   const text = (change: Partial<Template> = {}) =>
     textOfTemplate({ ...template, ...change }).replaceAll(/[\u00a0\u202f]/g, ' ');

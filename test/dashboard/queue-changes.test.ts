@@ -7,20 +7,14 @@ import {
   shownBreaker,
 } from '../../packages/dashboard/features/queues/model/queue-settings.ts';
 import type { Entry } from '../../packages/dashboard/words/queue-actions.ts';
+import { SHOWN_DEFAULTS } from '../support/shown-settings.ts';
 
 const QUEUE: Settings & { breaker: Breaker | null } = {
+  ...SHOWN_DEFAULTS,
   webhookUrl: 'https://b.example/',
   mode: 'ACK',
-  ackTimeout: 300,
-  ackTimeoutAction: 'RETRY',
   concurrency: 9,
-  rateLimitMax: null,
-  rateLimitWindow: 60,
-  maxAttempts: 3,
   backoffType: 'FIXED',
-  backoffDelay: 2,
-  maxDefers: 50,
-  dlqEnabled: true,
   tags: [],
   breaker: null,
 };

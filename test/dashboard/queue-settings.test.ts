@@ -7,20 +7,12 @@ import {
   type Settings,
   sentenceOfReview,
 } from '../../packages/dashboard/features/queues/model/queue-settings.ts';
+import { SHOWN_DEFAULTS } from '../support/shown-settings.ts';
 
 const settings: Settings = {
+  ...SHOWN_DEFAULTS,
   webhookUrl: 'https://example.com/hooks',
-  mode: 'STANDARD',
-  ackTimeout: 300,
-  ackTimeoutAction: 'RETRY',
   concurrency: 20,
-  rateLimitMax: null,
-  rateLimitWindow: 60,
-  maxAttempts: 3,
-  backoffType: 'EXPONENTIAL',
-  backoffDelay: 2,
-  maxDefers: 50,
-  dlqEnabled: true,
   tags: ['eu', 'mail'],
 };
 const changesOf = (edits: Edits) => review(settings, edits).changes;

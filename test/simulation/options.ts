@@ -1,5 +1,5 @@
 import type { BreakerSettings } from '../../src/domain/breaker.ts';
-import type { QueueSettings } from '../../src/domain/queue.ts';
+import { QUEUE_DEFAULTS, type QueueSettings } from '../../src/domain/queue.ts';
 import { Random } from './random.ts';
 
 /** Share of each kind of behaviour of a webhook, and of the clients that report on its jobs. */
@@ -192,6 +192,7 @@ function anyFaults(random: Random): Faults {
 
 function anyQueue(random: Random): Options['queues'][number] {
   return {
+    ...QUEUE_DEFAULTS,
     maxAttempts: random.int(1, 4),
     maxDefers: random.int(0, 3),
     concurrency: random.pick([1, 1, 2, 3]),

@@ -1,4 +1,5 @@
-import type { QueueSettings } from '../../../src/domain/queue.ts';
+import { columnOf } from '../../../src/db/rows.ts';
+import { QUEUE_DEFAULTS, type QueueSettings } from '../../../src/domain/queue.ts';
 import { type BreakerRow, breakerOf } from '../model/breaker.ts';
 import type { Tables } from '../model/tables.ts';
 import type { Random } from '../random.ts';
@@ -6,6 +7,7 @@ import type { Side } from './operations.ts';
 
 export function anySettings(random: Random): Omit<QueueSettings, 'webhookUrl'> {
   return {
+    ...QUEUE_DEFAULTS,
     maxAttempts: random.int(1, 3),
     maxDefers: random.int(0, 2),
     concurrency: random.int(1, 4),
@@ -20,23 +22,8 @@ export function anySettings(random: Random): Omit<QueueSettings, 'webhookUrl'> {
   };
 }
 
-const COLUMNS: Record<keyof QueueSettings, string> = {
-  webhookUrl: 'webhook_url',
-  maxAttempts: 'max_attempts',
-  maxDefers: 'max_defers',
-  concurrency: 'concurrency',
-  dlqEnabled: 'dlq_enabled',
-  mode: 'mode',
-  rateLimitMax: 'rate_limit_max',
-  rateLimitWindow: 'rate_limit_window',
-  ackTimeout: 'ack_timeout',
-  ackTimeoutAction: 'ack_timeout_action',
-  backoffType: 'backoff_type',
-  backoffDelay: 'backoff_delay',
-};
-
 export function columnsOf(settings: Partial<QueueSettings>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [COLUMNS[name as never], value]));
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [columnOf(name), value]));
 }
 
 /** Half of the queues have none. */
