@@ -325,6 +325,14 @@ describe('the price of a replay', () => {
     expect(planRefusal(1, 100, 100)).toMatch(/will be refused/);
   });
 
+  it('says that there may be more than a million', () => {
+    const jobs = 1_000_000;
+    expect(labelOfReplay(jobs, false)).toMatch(/000\+ again$/);
+    expect(plain(labelOfReplay(jobs, true))).toBe('Send 1, then 999 999+');
+    expect(durationOfReplay(jobs, 10, null)[0]).toMatch(/\+$/);
+    expect(plain(termsOfReplay(jobs, queue))).toContain('Uses at least 1 000 000 attempts');
+  });
+
   it('is on the button', () => {
     expect([labelOfReplay(1998, true), labelOfReplay(1998, false), labelOfReplay(1, true)].map(plain)).toEqual([
       ...['Send 1, then 1 997', 'Send 1 998 again', 'Send 1 again'],

@@ -9,11 +9,12 @@ import {
   replayedOf,
   sentenceOfJobs,
 } from '../../packages/dashboard/features/jobs/model/jobs-sentence.ts';
+import { chosenJobs, leftOutOf, matchedJobs, matchedText } from '../../packages/dashboard/words/matched.ts';
 import { textOfPhrase } from '../../packages/dashboard/words/phrase.ts';
 import { parseFilter } from '../../packages/query/filter/engine.ts';
 import { JOBS } from '../../packages/query/filter/jobs.ts';
 import { isWell } from '../../packages/query/words/answers.ts';
-import { asSentence, leftOutOf } from '../../packages/query/words/format.ts';
+import { asSentence } from '../../packages/query/words/format.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');
@@ -163,11 +164,19 @@ describe('what can be done with many jobs', () => {
     expect(leftOutOf({ count: 61, exact: true }, 57)).toBe('4');
     expect(plain(leftOutOf({ count: 10_000, exact: false }, 57))).toBe('9 943+');
     expect(leftOutOf({ count: 5, exact: true }, 6)).toBe('0');
+    expect(leftOutOf({ count: 3_000_000, exact: true }, 1_000_000)).toBe('–');
   });
 
   it('is asked for with its number', () => {
-    expect(plain(BULK.run.question(1998))).toBe('Run 1 998 jobs now?');
-    expect(plain(BULK.cancel.question(1))).toBe('Cancel 1 job?');
+    expect(plain(BULK.run.question(matchedJobs(1998)))).toBe('Run 1 998 jobs now?');
+    expect(plain(BULK.cancel.question(matchedJobs(1)))).toBe('Cancel 1 job?');
+  });
+
+  it('is asked for with a "+" if not all were counted', () => {
+    expect(plain(matchedJobs(999_999))).toBe('999 999 jobs');
+    expect(plain(matchedJobs(1_000_000))).toBe('1 000 000+ jobs');
+    expect(plain(matchedText(1_000_000, 999_999))).toBe('999 999+');
+    expect(plain(chosenJobs({ count: 10_000, exact: false }))).toBe('10 000+ jobs');
   });
 });
 

@@ -1,6 +1,7 @@
 import { hasRecovered, type SinceFailure } from '../../query/words/answers.ts';
 import { listed, many, NONE, number, percent, seconds, span } from '../../query/words/format.ts';
 import type { IconName, Signal } from '../../query/words/words.ts';
+import { isCounted, matchedText } from './matched.ts';
 
 /** The texts of the replay dialog: its price, and whether it is safe. */
 
@@ -61,7 +62,8 @@ export function durationOfReplay(
   const ms = replayMs(jobs, speed, queue);
   if (ms === null) return [NONE, 'as fast as limits allow'];
   const isBySpeed = speed !== null && ms === replayMs(jobs, speed, null);
-  return [span(ms), isBySpeed ? `at ${wordOfSpeed(speed)}` : 'at the queue’s rate limit'];
+  const figure = isCounted(jobs) ? span(ms) : `${span(ms)}+`;
+  return [figure, isBySpeed ? `at ${wordOfSpeed(speed)}` : 'at the queue’s rate limit'];
 }
 
 export function limitsOfQueue(queue: ReplayQueue | null): string {
@@ -176,14 +178,14 @@ function namesText(names: readonly string[]): string {
 export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
   const text = (settings: string, attempts: string) =>
     `Each becomes a new job with a new id and its queue’s current settings${settings}. Uses ${attempts} of this month’s allowance.`;
-  if (queue === null) return text('', `at least ${many(jobs, 'attempt')}`);
+  const least = `at least ${many(jobs, 'attempt')}`;
+  if (queue === null) return text('', least);
   const { maxAttempts, backoffType, backoffDelay } = queue;
   const backoff = backoffType === 'FIXED' ? `${seconds(backoffDelay)} apart` : `backoff from ${seconds(backoffDelay)}`;
+  const settings = `: ${many(maxAttempts, 'attempt')}${maxAttempts === 1 ? '' : `, ${backoff}`}`;
+  if (!isCounted(jobs)) return text(settings, least);
   const most = many(jobs * maxAttempts, 'attempt');
-  return text(
-    `: ${many(maxAttempts, 'attempt')}${maxAttempts === 1 ? '' : `, ${backoff}`}`,
-    maxAttempts === 1 ? most : `${number(jobs)} to ${most}`,
-  );
+  return text(settings, maxAttempts === 1 ? most : `${number(jobs)} to ${most}`);
 }
 
 /** Says that the plan would refuse a part of the replay; null if it would not. */
@@ -197,6 +199,6 @@ export function planRefusal(jobs: number, used: number, monthly: number | null):
 
 /** The words on the button. */
 export function labelOfReplay(jobs: number, canary: boolean): string {
-  if (jobs <= 1 || !canary) return `Send ${number(jobs)} again`;
-  return `Send 1, then ${number(jobs - 1)}`;
+  if (jobs <= 1 || !canary) return `Send ${matchedText(jobs)} again`;
+  return `Send 1, then ${matchedText(jobs, jobs - 1)}`;
 }

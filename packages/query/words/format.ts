@@ -37,11 +37,6 @@ export interface Count {
   exact: boolean;
 }
 
-/** The number of chosen jobs that a bulk action leaves out: 4, or 9 943+ if the chosen jobs were not all counted. */
-export function leftOutOf(chosen: Count, matched: number): string {
-  return count(Math.max(0, chosen.count - matched), chosen.exact);
-}
-
 /** The word for one or for many, with its number: 1 job, 2 jobs. */
 export function many(value: number, one: string, others = `${one}s`): string {
   return `${number(value)}${NB}${value === 1 ? one : others}`;

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/compat';
 import type { JobFilter } from '../../../query/filter/jobs.ts';
-import { count, leftOutOf, NONE, number } from '../../../query/words/format.ts';
+import { count, NONE } from '../../../query/words/format.ts';
 import { request } from '../../api/client.ts';
 import { Replay, ReplayContext, ReplayReceivers } from '../../api/operations/replay.ts';
 import { outcomeOf } from '../../api/outcome.ts';
 import { query } from '../../api/query.ts';
+import { leftOutOf, matchedJobs, matchedText } from '../../words/matched.ts';
 import {
   DEFAULT_SPEED,
   durationOfReplay,
@@ -82,7 +83,7 @@ export default function ReplayDialog({
     >
       <Price
         figures={[
-          [jobs === null ? '…' : number(jobs), jobs === 1 ? 'job sent again' : 'jobs sent again'],
+          [jobs === null ? '…' : matchedText(jobs), jobs === 1 ? 'job sent again' : 'jobs sent again'],
           [isNone ? NONE : duration, pace],
           [leftOut, target.jobs === null ? 'skipped: replayed before' : 'skipped: not dead, or replayed'],
         ]}
@@ -109,7 +110,9 @@ export default function ReplayDialog({
           <input type="checkbox" checked={isCanary} onChange={({ currentTarget: { checked } }) => setCanary(checked)} />
           <span>
             <b className="strong">Send 1 first</b>
-            <small>The rest ({number(jobs - 1)}) follows when it completes. If it dies, nothing more is sent.</small>
+            <small>
+              The rest ({matchedText(jobs, jobs - 1)}) follows when it completes. If it dies, nothing more is sent.
+            </small>
           </span>
         </label>
       )}
@@ -160,7 +163,7 @@ function titleOf(jobs: number | null, queue: string | null): string {
   const of = queue === null ? '' : ` in ${queue}`;
   if (jobs === null) return `Replay jobs${of}?`;
   if (jobs === 0) return `Nothing${of} is left to replay`;
-  return `Replay ${number(jobs)} ${jobs === 1 ? 'job' : 'jobs'}${of}?`;
+  return `Replay ${matchedJobs(jobs)}${of}?`;
 }
 
 function Safety({

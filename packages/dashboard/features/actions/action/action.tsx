@@ -18,11 +18,11 @@ import { setQueuePaused } from '../../../parts/pause-queue.ts';
 import { Empty, Failure, Skeleton } from '../../../parts/states.tsx';
 import { Phrase } from '../../../parts/time.tsx';
 import { toastFailure } from '../../../parts/toast.tsx';
+import { matchedText } from '../../../words/matched.ts';
 import { ActionsTable } from '../list/actions-table.tsx';
 import {
   isOpen,
   leadOfAction,
-  matchedText,
   type PausedJobs,
   SIGNALS,
   sentenceOfAction,

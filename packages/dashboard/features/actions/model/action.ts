@@ -1,6 +1,7 @@
 import type { ActionNow } from '../../../../query/schema/fragments.ts';
 import { many, number, span, time, type View } from '../../../../query/words/format.ts';
 import type { IconName, JobStatus, Signal } from '../../../../query/words/words.ts';
+import { isCounted, matchedText } from '../../../words/matched.ts';
 import { type Phrase, phrase, sentences } from '../../../words/phrase.ts';
 
 /** A bulk action: its kind in words, how fast it goes, and the first line of its page. */
@@ -78,12 +79,6 @@ export function wordsOfKind(kind: string): KindWords {
   );
 }
 
-/** The server counts up to here. */
-const MAX_MATCHED = 1_000_000;
-
-/** A number of jobs; `part` of them if it is given. "+" says that there may be more than were counted. */
-export const matchedText = (matched: number, part = matched) => `${number(part)}${matched >= MAX_MATCHED ? '+' : ''}`;
-
 /** Whether it goes on, or can go on. */
 export const isOpen = ({ status }: Pick<ActionState, 'status'>) => status === 'RUNNING' || status === 'PAUSED';
 
@@ -128,7 +123,7 @@ export function rateOfAction(action: ActionState, samples: readonly Sample[], no
 export function timeLeft(action: ActionState, rate: number | null): number | null {
   const perSecond = Math.min(rate ?? Number.POSITIVE_INFINITY, action.ratePerSecond ?? Number.POSITIVE_INFINITY);
   // The server counts no further, so there may be more.
-  if (perSecond === 0 || perSecond === Number.POSITIVE_INFINITY || action.matched >= MAX_MATCHED) return null;
+  if (perSecond === 0 || perSecond === Number.POSITIVE_INFINITY || !isCounted(action.matched)) return null;
   return (toGo(action) / perSecond) * 1000;
 }
 

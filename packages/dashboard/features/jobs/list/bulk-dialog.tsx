@@ -1,9 +1,10 @@
 import type { JobFilter } from '../../../../query/filter/jobs.ts';
-import { type Count, leftOutOf, NONE, number } from '../../../../query/words/format.ts';
+import { type Count, NONE } from '../../../../query/words/format.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { ActionNotes, usePricedAction } from '../../../parts/bulk/priced-action.tsx';
 import { Dialog, Price } from '../../../parts/dialog.tsx';
+import { chosenJobs, leftOutOf, matchedJobs, matchedText } from '../../../words/matched.ts';
 import { BUTTONS } from '../model/bulk.ts';
 import { BULK } from '../model/bulk-price.ts';
 import { CancelJobs, RunJobs } from '../operations/bulk.ts';
@@ -43,10 +44,10 @@ export default function BulkDialog({
   const isPossible = matched !== null && matched > 0;
   return (
     <Dialog
-      title={matched === null ? words.question(chosen.count) : words.question(matched)}
+      title={words.question(matched === null ? chosenJobs(chosen) : matchedJobs(matched))}
       lead={words.lead}
       action={{
-        label: BUTTONS[action].label(matched === null ? 'them' : number(matched)),
+        label: BUTTONS[action].label(matched === null ? 'them' : matchedText(matched)),
         isDanger: words.isDanger,
         ...(action === 'cancel' && { keep: matched === 1 ? 'Keep it' : 'Keep them' }),
         isDisabled: !isPossible || priced.isBusy,
@@ -56,7 +57,7 @@ export default function BulkDialog({
     >
       <Price
         figures={[
-          [matched === null ? '…' : number(matched), words.figures[0]],
+          [matched === null ? '…' : matchedText(matched), words.figures[0]],
           [matched === null ? NONE : leftOutOf(chosen, matched), words.figures[1]],
           words.third,
         ]}

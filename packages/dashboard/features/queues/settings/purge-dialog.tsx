@@ -1,9 +1,10 @@
 import { waitingJobs } from '../../../../../src/domain/queue-condition.ts';
-import { many, NONE, number } from '../../../../query/words/format.ts';
+import { NONE, number } from '../../../../query/words/format.ts';
 import { request } from '../../../api/client.ts';
 import { outcomeOf } from '../../../api/outcome.ts';
 import { ActionNotes, usePricedAction } from '../../../parts/bulk/priced-action.tsx';
 import { Price } from '../../../parts/dialog.tsx';
+import { matchedJobs, matchedText } from '../../../words/matched.ts';
 import { openJobs } from '../model/queue-condition.ts';
 import { Purge, type QueueOfSettings } from '../operations/queue-settings.ts';
 import { NamedDialog } from './named-dialog.tsx';
@@ -33,17 +34,17 @@ export default function PurgeDialog({
           ? `Cancel all waiting jobs in ${name}?`
           : matched === 0
             ? `No job is waiting in ${name}`
-            : `Cancel ${many(matched, 'waiting job')} in ${name}?`
+            : `Cancel ${matchedJobs(matched, 'waiting job')} in ${name}?`
       }
       lead="A cancelled job leaves no dead letter, so it cannot be replayed."
-      label={matched === null ? `Purge ${name}` : `Purge ${many(matched, 'job')} in ${name}`}
+      label={matched === null ? `Purge ${name}` : `Purge ${matchedJobs(matched)} in ${name}`}
       isDisabled={priced.isBusy || !matched}
       run={priced.run}
       onClose={onClose}
     >
       <Price
         figures={[
-          [matched === null ? '…' : number(matched), 'will be cancelled'],
+          [matched === null ? '…' : matchedText(matched), 'will be cancelled'],
           [number(openJobs(queue) - waitingJobs(queue)), 'in flight continue'],
           [depth === null ? NONE : number(depth.scheduled), 'of them are scheduled'],
         ]}
