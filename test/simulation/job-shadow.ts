@@ -85,8 +85,10 @@ export class JobShadow {
       const least = Math.min(...told.map(({ answer }) => answer.retryAfterMs ?? 0));
       // A date is a point in time, and the wait counts from the receipt of the answer.
       const wait = least > 1e12 ? 0 : least;
-      // The job of a probe that fails does not die of a wait that would outlast it.
-      const outlives = isSpared && entry.timestamp + wait >= job.deliverBy && job.scheduledFor < job.deliverBy;
+      // The job of a probe that fails does not die of a wait that would outlast it. Its wait is shorter, unless the
+      // clock has jumped past its lifetime since.
+      const isShorter = job.scheduledFor < job.deliverBy || entry.timestamp >= job.deliverBy;
+      const outlives = isSpared && entry.timestamp + wait >= job.deliverBy && isShorter;
       this.#check(
         outlives || job.scheduledFor >= entry.timestamp + wait,
         'I-10 NotEarly',
