@@ -10,7 +10,8 @@ import { LIMITS } from './queue.ts';
  * - `publish`: publish jobs
  * - `read`: read everything, payloads included
  * - `report`: ack, nack and defer jobs, and extend their ack deadline
- * - `manage`: create and change queues, and change the state of queues, jobs and dead letters
+ * - `manage`: create and change queues, change the state of queues, jobs and dead letters, and change alert rules and
+ *   saved views
  * - `admin`: all of these, and API keys, members and sessions
  */
 export const KEY_SCOPES = ['publish', 'read', 'report', 'manage', 'admin'] as const;

@@ -24,7 +24,7 @@ export const MemberRole = enumOf(
 );
 export const ApiKeyScope = enumOf(
   'ApiKeyScope',
-  'What an API key may do. `PUBLISH`: publish jobs. `READ`: read everything, payloads included; GraphQL needs it. `REPORT`: ack, nack and defer jobs, and extend their ack deadline. `MANAGE`: create and change queues, and change the state of queues, jobs and dead letters. `ADMIN`: all of these, and API keys, members and sessions.',
+  'What an API key may do. `PUBLISH`: publish jobs. `READ`: read everything, payloads included; GraphQL needs it. `REPORT`: ack, nack and defer jobs, and extend their ack deadline. `MANAGE`: create and change queues, change the state of queues, jobs and dead letters, and change alert rules and saved views. `ADMIN`: all of these, and API keys, members and sessions.',
   KEY_SCOPES,
 );
 export const JobStatus = enumOf('JobStatus', 'Status of a job, the same as in REST.', JOB_STATUSES);
@@ -33,8 +33,16 @@ export const JobStateName = enumOf(
   'State of a job. The status `PENDING` is divided into four states: due, scheduled (for the first delivery), retrying (in back-off) and held (by a hold of the job itself).',
   JOB_STATES,
 );
-export const AttemptStatus = enumOf('AttemptStatus', 'Outcome of an attempt.', ATTEMPT_STATUSES);
-export const DeadReason = enumOf('DeadReason', 'Reason why a job died.', DEAD_REASONS);
+export const AttemptStatus = enumOf(
+  'AttemptStatus',
+  'Outcome of an attempt. `SUCCESS`: the job is completed. `FAILED`: the receiver did not answer or refused the job, or its ack deadline passed. `NACKED`: a nack was reported. `DEFERRED`: backpressure, a defer, or a failed probe of an open breaker; it does not count as an attempt.',
+  ATTEMPT_STATUSES,
+);
+export const DeadReason = enumOf(
+  'DeadReason',
+  'Reason why a job died. `ATTEMPTS_EXHAUSTED`: its last attempt failed. `DELIVERY_LIFETIME_EXCEEDED`: its delivery lifetime ended, or the next attempt would come after it. `DEFER_CAP_EXHAUSTED`: it was deferred once more than `maxDefers` allows. `RETRY_AFTER_EXCEEDS_LIFETIME`: a defer or a backpressure answer requested a delay beyond its delivery lifetime. `NACKED`: a nack or an answer forbade a retry. `ACK_TIMEOUT`: its ack deadline passed, and the ack timeout action of its queue is `DEAD`. `QUEUE_DELETED`: its queue was deleted. `CANCELLED`: a client cancelled it; it leaves no dead letter.',
+  DEAD_REASONS,
+);
 export const WaitReason = enumOf(
   'WaitReason',
   'Reason why a pending job is not being delivered now. `DUE`: nothing delays it; a worker claims it in its turn.',
@@ -56,7 +64,11 @@ export const PayloadOperator = enumOf(
   'Comparison of a payload value. `EQ` and `NEQ` compare any value. `CONTAINS` finds text within text, ignoring case, and elements of arrays. `EXISTS` ignores the value. `GT` and `LT` compare numbers with numbers and text with text.',
   PAYLOAD_OPERATORS,
 );
-export const QueueWarning = enumOf('QueueWarning', 'A problem of a receiver that needs attention.', QUEUE_WARNINGS);
+export const QueueWarning = enumOf(
+  'QueueWarning',
+  'A problem of a receiver that needs attention. `SIGNATURE_REJECTED`: it answers 401. `SLOW_RECEIVER`: one answer in twenty takes more than half of the webhook timeout. `FAILING`: more than half of the attempts fail. `BACKPRESSURE`: more than a fifth of the attempts are deferred.',
+  QUEUE_WARNINGS,
+);
 export const DeferScope = enumOf(
   'DeferScope',
   'Scope of a hold. `QUEUE`: deliveries of the whole queue stop. `JOB`: only this job is held.',
