@@ -1,29 +1,27 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { checkOut } from '../../test/support/checkout.ts';
 import { MUTANTS, type Mutant } from './planted/mutants.ts';
 
 /** Runs the test of an invariant in a copy of the repository with one bug in it: each has to fail. */
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Everything else is copied: tests of processes build the service, which needs also the documents. */
-const LEFT_OUT = new Set(['node_modules', '.git', 'dist', '.builds', '.data'].map((name) => join(ROOT, name)));
+let folder: string;
 let copy: string;
 
 let sound: Result[];
 
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'jobferry-mutants-'));
-  await cp(ROOT, copy, { recursive: true, filter: (path) => !LEFT_OUT.has(path) });
-  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  folder = await mkdtemp(join(tmpdir(), 'jobferry-mutants-'));
+  copy = join(folder, 'copy');
+  await checkOut(copy, { whole: true });
   sound = await run(MUTANTS.map(({ seenBy }) => seenBy));
 }, 600_000);
 
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 interface Result {
   title: string;
