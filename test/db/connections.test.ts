@@ -172,7 +172,11 @@ describe('a server that could not be reached for a while', () => {
 });
 
 describe('a waiter that gives up while the connection opened for it is checked', () => {
-  it('leaves that connection to others', async () => {
+  // The pool opens the connection for the waiter only if it counts no abandoned sessions.
+  it.each([
+    ['with sessions of its own', false],
+    ['through a pooler', true],
+  ])('leaves that connection to others, %s', async (_how, isPooled) => {
     let checks = 0;
     const checkEnds: (() => void)[] = [];
     const guard = {
@@ -181,7 +185,7 @@ describe('a waiter that gives up while the connection opened for it is checked',
         if (checks > 1) await new Promise<void>((resolve) => checkEnds.push(resolve));
       },
     };
-    const connections = new Connections(url, 1, log, guard);
+    const connections = new Connections(url, 1, log, guard, { isPooled });
     try {
       const first = connections.run({ text: 'select pg_sleep(30) as held' }).catch((error: unknown) => error);
       const end = `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30) as held'`;
