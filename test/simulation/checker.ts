@@ -177,7 +177,9 @@ export class Checker {
     const jobs = touched.map(([job]) => job);
     if (jobs.length === 0) this.queue(queueId).gaveNothing(now);
     for (const [job, before] of touched) {
-      this.#shadow(job.id).claims += 1;
+      const shadow = this.#shadow(job.id);
+      shadow.claims += 1;
+      shadow.clockHasJumped = false;
       this.#check(now >= (before?.scheduledFor ?? 0), 'I-10 NotEarly', `${job.id} claimed before its time`);
       this.#check(now < this.#tables.deliverBy(job), 'I-11 Lifetime', `${job.id} claimed after its lifetime`);
       this.#check(job.token > (before?.token ?? 0), 'I-24 Fencing', `${job.id} claimed without a new token`);
@@ -333,6 +335,7 @@ export class Checker {
   onClockJump(): void {
     this.#clockHasJumped = true;
     for (const queue of this.#queues.values()) queue.clockJumps();
+    for (const job of this.#jobs.values()) job.clockHasJumped = true;
   }
 
   /** Only a process whose lock was confirmed within the last two seconds may send a claim. */
