@@ -14,7 +14,7 @@ import {
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
 import { lean } from './lean.ts';
-import { settingSchemas as settings } from './settings.ts';
+import { settingSchemas } from './settings.ts';
 
 const c = initContract();
 
@@ -60,7 +60,7 @@ const createBody = exactOptional(
         'Name of the queue, for the path of publish. It cannot be changed, and is free again when the queue is deleted.',
       ),
       webhookUrl,
-      ...documentDefaults(settings.partial().shape, { ...QUEUE_DEFAULTS }),
+      ...documentDefaults(settingSchemas.partial().shape, { ...QUEUE_DEFAULTS }),
       /** The names are configuration (D28), so the services check this one. */
       template: z
         .string()
@@ -74,7 +74,7 @@ const updateBody = exactOptional(
   named(
     'QueueUpdate',
     'The fields to change. Missing fields keep their values.',
-    settings.partial().extend({
+    settingSchemas.partial().extend({
       webhookUrl: webhookUrl.optional(),
       /** Only the present name is accepted; the services check it (D24). */
       name: queueName('The present name of the queue. Another name is refused: queues cannot be renamed.').optional(),
@@ -91,7 +91,7 @@ const shownQueue = z.object({
   id: id.describe('Id of the queue, for the paths of `/v1/queues`.'),
   name: z.string().describe('Name of the queue, for the path of publish.'),
   webhookUrl: onWire(z.string(), { format: 'uri', description: 'URL to which jobs are delivered.' }),
-  ...settings.shape,
+  ...settingSchemas.shape,
   createdAt: timestamp.describe('Time at which the queue was created.'),
 });
 

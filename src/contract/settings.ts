@@ -12,7 +12,7 @@ type SchemaOf<Value> = [Value] extends [boolean]
       : z.ZodNumber;
 type SettingSchemas = { [Name in SettingName]: SchemaOf<SettingValues[Name]> };
 
-/** Spec "Queue": the settings of create and update. Plans and templates have the bounds of theirs. */
+/** Spec "Queue": the settings of create and update. PLANS and TEMPLATES take the bounds of theirs from here. */
 export const settingSchemas = z.object(
   ofSettings((setting, name) => schemaOf(setting).describe(SETTING_DESCRIPTIONS[name])) as SettingSchemas,
 );
