@@ -180,14 +180,15 @@ language plpgsql
 as $$
 declare
   q queue%rowtype;
-  v_from timestamptz := p_since;
+  v_now timestamptz := jobferry_now();
+  v_from timestamptz := case when p_since <= v_now then p_since end; -- a later one is from before the clock went back
   v_due timestamptz;
 begin
-  if v_from is null then select b.due into v_from from jobferry_bookmark(p_queue, jobferry_now()) b; end if;
+  if v_from is null then select b.due into v_from from jobferry_bookmark(p_queue, v_now) b; end if;
   -- First without a lock: while jobs wait, claims need the lock, and publishes must not keep it from them.
   select job.scheduled_for into v_due from job where job.queue_id = p_queue and job.status = 'pending'
      and job.scheduled_for >= v_from order by job.scheduled_for limit 1;
-  if v_due <= jobferry_now() then return null; end if;
+  if v_due <= v_now then return null; end if;
   if not pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then return null; end if;
   select * into q from queue where queue.id = p_queue for no key update skip locked;
   if q.id is null or not jobferry_is_usual(q) then return null; end if;

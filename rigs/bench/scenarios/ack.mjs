@@ -74,7 +74,8 @@ async function measure(stage, running, { seconds }, { ackAfterMs: afterMs = null
   };
 }
 
-async function acknowledged(stage, running) {
+/** When every accepted job has been reported as done. */
+export async function acknowledged(stage, running) {
   let progress = await stage.receiver.ask('acks');
   while (progress.acked < running.accepted && progress.now - progress.lastAt < STALL_MS) {
     await pause(20);

@@ -8,6 +8,7 @@ import { queues } from './queues.mjs';
 import { rates } from './rates.mjs';
 import { retryStorm } from './retry-storm.mjs';
 import { payload2k, payload64k, throughput } from './throughput.mjs';
+import { snapshot } from './snapshot.mjs';
 import { tracing } from './tracing.mjs';
 import { twoWorkers } from './two-workers.mjs';
 
@@ -33,6 +34,7 @@ export const SCENARIOS = {
   backlog,
   delayed,
   memory,
+  snapshot,
 };
 
 /** Not a scenario: every one of them, one after another. */

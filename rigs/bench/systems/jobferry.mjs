@@ -5,7 +5,7 @@ import { profilingArguments, resetStatements, writeStatements } from '../stage/p
 import { query } from '../stage/postgres.mjs';
 import { startStandby } from '../stage/standby.mjs';
 
-const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const API_KEY = 'key-of-the-benchmark';
 const READY = /listening on (http:\S+)/;
 /** The peers write no log lines per job either. */

@@ -18,7 +18,8 @@ export function publish(tables: Tables, values: unknown[]): { answers: StoredAns
   const asked = (queueIds ?? []) as string[];
   const open = new Set(
     asked.filter((id, n) => {
-      const from = (since as (Date | null)[])[n]?.getTime() ?? Number.NEGATIVE_INFINITY;
+      const known = (since as (Date | null)[])[n]?.getTime() ?? Number.NEGATIVE_INFINITY;
+      const from = known <= now ? known : Number.NEGATIVE_INFINITY;
       return mayClaimNew(tables, id, (wanted as number[])[n] as number, { now, from });
     }),
   );
