@@ -42,8 +42,11 @@ declare
   v_part integer; v_attempts bigint;
 begin
   loop
-    select part into v_part from usage where account_id = p_account and month = v_month order by part desc limit 1;
-    update usage set attempts = attempts + p_count where account_id = p_account and month = v_month and part = v_part;
+    update usage set attempts = attempts + p_count
+     where account_id = p_account and month = v_month
+       and part = (select newest.part from usage newest where newest.account_id = p_account and newest.month = v_month
+                    order by newest.part desc limit 1)
+    returning part into v_part;
     exit when found;
     -- It is the first of the month, or another transaction has replaced the row in the meantime.
     perform pg_advisory_xact_lock(hashtextextended('jobferry usage ' || p_account || v_month, 0));
