@@ -244,6 +244,22 @@ describe('the chart', () => {
     }
   });
 
+  it('lets API pods hand jobs over to workers, and no other pod', () => {
+    const port = { port: 9465, protocol: 'TCP' };
+    const role = ({ spec }: Document) => spec.podSelector.matchLabels['app.kubernetes.io/component'];
+    for (const policy of ofKind(chart(), 'NetworkPolicy')) {
+      const rules = [...policy.spec.ingress, ...policy.spec.egress].filter(
+        ({ ports }: Document) => ports?.[0].port === 9465,
+      );
+      expect(rules).toHaveLength(1);
+      const [{ ports, from, to }] = rules;
+      expect(ports).toEqual([port]);
+      const [other] = role(policy) === 'api' ? to : from;
+      const labels = other.podSelector.matchLabels;
+      expect([role(policy), labels['app.kubernetes.io/component']].sort()).toEqual(['api', 'worker']);
+    }
+  });
+
   it('scales the workers by the age of the oldest due job when it is asked to', () => {
     const documents = chart((values) => {
       values.autoscaling.enabled = true;

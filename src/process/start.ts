@@ -5,7 +5,7 @@ import { Listener } from '../db/connection/notifications.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Tunnels } from '../delivery/tunnel/tunnels.ts';
 import type { Account } from '../domain/account.ts';
-import { localUrl } from '../domain/listening-address.ts';
+import { isSocketPath, localUrl } from '../domain/listening-address.ts';
 import type { ReplicaReads } from '../graphql/replica.ts';
 import { createApp, findGuide, Load, type Places, placesOf, type SignIn, TrustedProxies } from '../http/index.ts';
 import { createLive } from '../live/hub.ts';
@@ -187,6 +187,7 @@ async function startParts(
     address: dashboard === null ? null : (addressNow()?.href ?? null),
     ignored: counts.ignored.recent(),
     settings,
+    link: worker?.link == null ? null : db.cipher.encrypt('link:', JSON.stringify(worker.link)),
   });
   started.add(startHeartbeat(db, log, facts));
   release.onRefused(startAlertsOf(foundations, (timeoutMs) => openOwnSender(foundations, 0, { timeoutMs })));
@@ -221,6 +222,11 @@ function addressOf({ publicUrl }: Config, bound: string): URL | null {
   return publicUrl ?? (local === null ? null : new URL(local));
 }
 
+/** Where the worker takes jobs from API processes: beside the API's own address, or on this machine. */
+function linkOf({ host, workerLinkPort: port }: Config) {
+  return port === null ? null : { host: isSocketPath(host) ? '127.0.0.1' : host, port };
+}
+
 /** Starts what a process that delivers has: the sender and the worker. */
 async function startDelivering(
   { config, log, database, started }: Foundations,
@@ -239,6 +245,7 @@ async function startDelivering(
     isTunnelled: (queueId) => tunnels.takes(queueId),
     databaseUrl: database.url,
     capacity: config.workerCapacity,
+    link: linkOf(config),
     webhookTimeoutMs: config.webhookTimeoutMs,
     retentionSweepMs: config.retentionSweepMs,
     plans: config.plans,

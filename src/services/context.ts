@@ -52,15 +52,16 @@ export interface Reservation extends AtOnce {
 
 /** Claims jobs for a worker in the statement that stores them (docs/decisions/0044). */
 export interface NewJobClaims {
-  /** Whether a statement that is sent now may claim. */
-  mayClaim(): boolean;
+  /** Whether a statement that is sent now may claim what was reserved. */
+  mayClaim(reservation: Reservation): boolean;
   /** @returns null if none of the queues has room now. Each reservation has to be given back by `end` */
   reserve(queues: readonly NewJobsOfQueue[]): Reservation | null;
   /**
    * Gives back a reservation.
    * @param claim the jobs to deliver; null if the statement has claimed none, or has failed
+   * @param isUnsure whether it may have been committed although it has failed
    */
-  end(reservation: Reservation, claim: NewClaim | null): void;
+  end(reservation: Reservation, claim: NewClaim | null, isUnsure?: boolean): void;
 }
 
 /** Everything that the use cases share. */

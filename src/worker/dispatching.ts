@@ -14,12 +14,16 @@ import type { Tracing } from '../telemetry/tracing/tracing.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { FollowedQueues } from './dispatch/followed-queues.ts';
 import { Liveness } from './lease/liveness.ts';
+import { LinkServer } from './link/server.ts';
+import { Strays } from './link/strays.ts';
 
 export interface DispatchingOptions {
   databaseUrl: Address;
   /** A listener that is not yet started. */
   listener: Listener;
   capacity: number;
+  /** Where API processes hand over jobs; null if they cannot. Port 0 is any free one. */
+  link: { host: string; port: number } | null;
   webhookTimeoutMs: number;
   periods: Periods;
   changes: ChangeFeed;
@@ -46,6 +50,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
   const { webhookTimeoutMs, capacity, changes, tracing, listener, mayDeliver, isTunnelled, periods } = options;
   const notifier = new WakeNotifier(db, log);
   let dispatcher: Dispatcher | null = null;
+  let link: LinkServer | null = null;
   // The first delivery of the process follows the settings, too.
   const followed = new FollowedQueues(db);
   await followed.read();
@@ -54,11 +59,23 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     log,
     origin: db.origin,
     listener,
-    onConfirmedAgain: () => dispatcher?.resume(),
+    onConfirmedAgain: () => {
+      dispatcher?.resume();
+      link?.resume();
+    },
     isResting: () => dispatcher?.isResting === true,
   });
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
+  const strays = new Strays({
+    db,
+    log,
+    changes,
+    workerId,
+    leaseMs,
+    ids: () => dispatcher?.ids ?? new Set(),
+    wake: (queueId) => dispatcher?.wakeSomewhere(queueId),
+  });
   const dispatching = new Dispatcher({
     db,
     sender,
@@ -73,25 +90,45 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     mayDeliver,
     isTunnelled,
     mayClaim: () => liveness.confirmed,
-    onWoken: () => liveness.wakeUp(),
+    onWoken: () => {
+      liveness.wakeUp();
+      link?.resume();
+    },
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
     whoLocks: () => lockHolders(db.reading('locks')),
     blindRole: () => blindRole(db.reading('locks')),
     lackedKeys: () => lackedKeys(db, periods),
+    wasReturned: (job) => strays.wasReturned(job),
+    onUnsure: () => strays.expect(),
     passOn: (queueId) => notifier.add(queueId, 'change'),
   });
   dispatcher = dispatching;
+  if (options.link !== null) {
+    link = await LinkServer.start(options.link.host, options.link.port, {
+      workerId,
+      leaseMs,
+      log,
+      mayClaim: () => dispatching.newJobs.mayClaim() && !dispatching.isResting,
+      freeSlots: () => dispatching.freeSlots,
+      mayDeliver: (queueId) => mayDeliver(queueId) && !dispatching.missingKeys.has(queueId),
+      adopt: (claim, startedAt) => dispatching.newJobs.arrived(claim, startedAt),
+      onUnsure: () => strays.expect(),
+    });
+  }
   const reading = repeat(FOLLOW_MS, log, 'reading the settings of queues that a worker follows', () => followed.read());
   const keys = repeat(KEYS_MS, log, 'looking for keys that this process lacks', () => dispatching.missingKeys.look());
   return {
     liveness,
     dispatching,
+    link: link?.address ?? null,
     followQueues: () => followed.read(),
     /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
     drain: async () => {
-      await Promise.all([reading.stop(), keys.stop(), dispatching.drain()]);
+      await Promise.all([reading.stop(), keys.stop(), dispatching.drain(link?.stop())]);
+      if (strays.isExpecting) await strays.look();
+      strays.stop();
       await notifier.idle();
     },
   };

@@ -9,11 +9,14 @@ import type { Logger } from '../telemetry/log.ts';
 import { BulkActions } from './bulk/actions.ts';
 import type { KeyProblem } from './dispatch/missing-keys.ts';
 import { type DispatchingOptions, startDispatching } from './dispatching.ts';
+import type { LinkAddress } from './link/messages.ts';
 import { Deadlines } from './maintenance/deadlines.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 import { sweepSchedule } from './wake-ups/cron.ts';
 import { WakeUpRunner } from './wake-ups/runner.ts';
 import { createTasks } from './wake-ups/tasks.ts';
+
+export { HandOver } from './link/hand-over.ts';
 
 export interface WorkerOptions extends DispatchingOptions {
   retentionSweepMs: number;
@@ -27,6 +30,8 @@ export interface Worker {
   wake(queueId: string, reason: WakeReason): boolean;
   /** Claims jobs that this process publishes. */
   readonly newJobs: NewJobClaims;
+  /** How API processes hand over jobs; null if they cannot. */
+  readonly link: LinkAddress | null;
   /** Follows a change of Standard Webhooks headers or of a breaker at once. */
   followQueues(): Promise<void>;
   /** Does at once what is due, because the database's clock has moved. */
@@ -48,7 +53,7 @@ export interface Worker {
 /** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { capacity, plans, periods, changes, listener } = options;
-  const { liveness, dispatching, followQueues, drain } = await startDispatching(db, sender, log, options);
+  const { liveness, dispatching, link, followQueues, drain } = await startDispatching(db, sender, log, options);
   const { workerId } = liveness;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
   const wakeSomewhere = (queueId: string) => dispatching.wakeSomewhere(queueId);
@@ -82,6 +87,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
 
   return {
     newJobs: dispatching.newJobs,
+    link,
     wake: (queueId, reason) => {
       const hasRoom = dispatching.hasRoom(queueId);
       wake(queueId, reason);

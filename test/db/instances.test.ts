@@ -53,6 +53,7 @@ it('is one row per process, as its last heartbeat wrote it', async () => {
       address: 'http://127.0.0.1:8080/',
       ignored: null,
       settings: SETTINGS,
+      link: null,
     },
   ]);
   await removeInstance(fixture.db, identity.id);

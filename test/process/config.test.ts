@@ -57,6 +57,7 @@ describe('defaults (docs/configuration.md)', () => {
       },
       maxBodyBytes: 1_048_576,
       workerCapacity: 1000,
+      workerLinkPort: 0,
       requestRates: { ofKey: null, ofAccount: null },
       logLevel: 'info',
       alertIntervalMs: 15_000,

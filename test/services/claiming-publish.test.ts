@@ -19,7 +19,7 @@ it('says which queues have no free slot after a claim', async () => {
   }));
   const queues = [narrow, wide].map(({ id }) => ({ queueId: id, jobs: 1, since: null }));
   const { claim } = await publishAndClaim(db, items, PERIODS, { workerId: 1, leaseMs: LEASE_MS, queues });
-  expect([claim?.jobs.length, claim?.full]).toEqual([2, [narrow.id]]);
+  expect([claim?.rows.length, claim?.full]).toEqual([2, [narrow.id]]);
 });
 
 it('claims nothing if the worker may not claim any more when a connection is free', async () => {
@@ -34,7 +34,7 @@ it('claims nothing if the worker may not claim any more when a connection is fre
       const queues = asked.map((one) => ({ ...one, since: null }));
       return queues.length === 0 ? null : { workerId: 1, leaseMs: LEASE_MS, queues };
     },
-    end: (_reservation, claim: NewClaim | null) => void ended.push(claim?.jobs.length ?? null),
+    end: (_reservation, claim: NewClaim | null) => void ended.push(claim?.rows.length ?? null),
   };
   const publishing = new ClaimingPublish({ db, periods: PERIODS, newJobs } as unknown as Context);
   const publish = () =>

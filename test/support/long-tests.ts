@@ -37,6 +37,7 @@ export const LONG: readonly (readonly [path: string, reason: string])[] = [
   ['test/e2e/doctor-pooler', 'starts PgBouncer'],
   ['test/e2e/encryption', 'turns encryption on and off, and changes keys, with a service for each step'],
   ['test/e2e/endless-bodies', 'measures a worker whose receivers answer without end'],
+  ['test/e2e/handing-over', 'publishes thousands of jobs, and kills an API and a worker meanwhile'],
   ['test/e2e/examples', 'installs and runs the examples'],
   ['test/e2e/failing-starts', 'starts processes that cannot start'],
   ['test/e2e/fair-shares', 'holds up deliveries and look-ups of a greedy account'],

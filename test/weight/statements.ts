@@ -1,6 +1,6 @@
 import type { Database } from '../../src/db/connection/database.ts';
 import { ackJobs } from '../../src/db/delivery/ack.ts';
-import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { type ClaimedJob, readable } from '../../src/db/delivery/claim.ts';
 import { publishAndClaim } from '../../src/db/delivery/publish.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
@@ -113,7 +113,7 @@ export async function openRounds(url: string) {
     const items = Array.from({ length: jobs }, () => ({ ...item, claimable: claimsNew || undefined }));
     const asked = { workerId: 1, leaseMs: LEASE_MS, queues: [{ queueId: queue.id, jobs, since: null }] };
     const { claim } = await publishAndClaim(fixture.db, items, PERIODS, claimsNew ? asked : null);
-    return claim?.jobs ?? [];
+    return (claim?.rows ?? []).flatMap((row) => readable(fixture.db, row));
   }
 
   async function runRound(course: Course, queue: TestQueue, tally: Tally | null): Promise<void> {

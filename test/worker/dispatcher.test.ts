@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
-import { type ClaimRequest, type ClaimRow, readable } from '../../src/db/delivery/claim.ts';
+import type { ClaimRequest, ClaimRow } from '../../src/db/delivery/claim.ts';
 import { Egress } from '../../src/delivery/egress.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
@@ -290,8 +290,7 @@ describe('a job that its publish has claimed', () => {
     const reservation = dispatcher.newJobs.reserve([{ queueId: 'mails', accountId, jobs: 1, bytes: 2 }]);
     if (reservation === null) throw new Error('nothing is reserved');
     const row = { wait_ms: null, queue_deleted: false, claimed_at: new Date(), ...claimedRow('mails', accountId, 1) };
-    const jobs = readable(db as unknown as Database, row as ClaimRow);
-    dispatcher.newJobs.end(reservation, { now: Date.now(), jobs, full });
+    dispatcher.newJobs.end(reservation, { now: Date.now(), rows: [row as ClaimRow], full });
     await until(() => sender.underWay.length === 1, 'the delivery');
     expect(db.claims).toHaveLength(0);
     sender.answer();

@@ -32,7 +32,7 @@ const VARIANTS = [
   { name: 'backup', label: `\`backup\` of ${BACKUP_GIB} GB`, hold: holdBackup, prepare: fill, start },
 ];
 
-/** One process at a steady rate, while somebody holds a snapshot. Once, for any number of rounds. */
+/** One process at a steady rate, while a snapshot is held. Once, for any number of rounds. */
 export const snapshot = {
   about: `${RATE} jobs/s in one process while a snapshot is held for --minutes (10): an idle transaction, in both modes, and \`backup\`; --systems idle,idle-ack,backup`,
   async run(stage, options) {

@@ -28,7 +28,7 @@ const FORM = /^enc:v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/;
 const MAX_CACHED = 10_000;
 
 /** The kind of a text, and the id of its queue or alert rule. */
-export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
+export type Scope = `${'signing-secret' | 'payload' | 'answer' | 'link'}:${string}`;
 
 /** That a text was written by a holder of the key. */
 interface Signature {

@@ -1,14 +1,14 @@
 import type { Periods } from '../../domain/periods.ts';
 import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue-settings.ts';
-import type { Database } from '../connection/database.ts';
-import { type ClaimedJob, type ClaimRow, readable } from './claim.ts';
+import type { ClaimRow } from './claim.ts';
 import type { PublishAnswer, PublishItem } from './publish-items.ts';
 
 /** Jobs that a worker has claimed in the statement that stored them. */
 export interface NewClaim {
   /** Database time in milliseconds. */
   now: number;
-  jobs: ClaimedJob[];
+  /** The jobs as a claim would return them, with stored texts. */
+  rows: ClaimRow[];
   /** Ids of the queues that have no free slot now. */
   full: string[];
 }
@@ -48,10 +48,10 @@ interface Published {
  * Builds the claimed jobs from what was published: the statement does not return what its caller has. Never throws: the
  * jobs are committed, and after an error the batch would be published again.
  */
-export function newClaimOf(db: Database, claims: StoredNewClaims, { items, answers, periods }: Published): NewClaim {
+export function newClaimOf(claims: StoredNewClaims, { items, answers, periods }: Published): NewClaim {
   const queues = new Map(claims.queues.map((queue) => [queue.id, queue]));
   const full = claims.queues.filter(({ isFull }) => isFull).map(({ id }) => id);
-  const claimed: NewClaim = { now: claims.claimedAt, jobs: [], full };
+  const claimed: NewClaim = { now: claims.claimedAt, rows: [], full };
   for (const [index, item] of items.entries()) {
     const answer = answers[index];
     if (item.claimable !== true || answer?.outcome !== 'created') continue;
@@ -59,7 +59,7 @@ export function newClaimOf(db: Database, claims: StoredNewClaims, { items, answe
     if (queue === undefined) continue;
     answer.isClaimed = true;
     const { id, createdAt } = answer;
-    claimed.jobs.push(...readable(db, rowOf({ item, id, createdAt, queue, claims, periods })));
+    claimed.rows.push(rowOf({ item, id, createdAt, queue, claims, periods }));
   }
   return claimed;
 }

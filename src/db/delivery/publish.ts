@@ -80,7 +80,7 @@ export async function publishAndClaim(
   const answers = answersOf(row);
   if (answers.some(({ outcome }) => outcome === 'created')) db.fullDisk.wrote();
   if (row?.claims == null) return { answers, claim: null };
-  return { answers, claim: newClaimOf(db, row.claims, { items, answers, periods }) };
+  return { answers, claim: newClaimOf(row.claims, { items, answers, periods }) };
 }
 
 /** As `jobferry_publish_one` gives it. */
@@ -119,7 +119,7 @@ async function publishOne(
   db.fullDisk.wrote();
   const createdAt = row.createdAt.getTime();
   const answers = [{ outcome, id, status: 'pending' as const, createdAt, queueId, isClaimed: false }];
-  return { answers, claim: claims && newClaimOf(db, claims, { items: [item], answers, periods }) };
+  return { answers, claim: claims && newClaimOf(claims, { items: [item], answers, periods }) };
 }
 
 // One entry per queue, or one about the job if there can be only one.

@@ -80,6 +80,13 @@ const OF_WORKERS: Statement = {
   name: 'stored-jobs-of-workers',
   text: `${SELECT} where j.status = 'processing' and j.worker_id = any ($1) order by j.id limit $2`,
 };
+// Claims whose message or answer is on its way are younger.
+const STRAY: Statement = {
+  name: 'stray-jobs',
+  text: `
+    ${SELECT} where j.status = 'processing' and j.worker_id = $1 and j.claimed_at < jobferry_now() - interval '1 s'
+     order by j.id limit $2`,
+};
 // A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the queues
 // are selected first, and each reads the head of its own part of an index.
 const pastLifetime = (columns: string, limit: string) => `
@@ -137,6 +144,11 @@ export async function overdueJobs(db: Database, queueId: string, limit: number):
 
 export async function jobsOfWorkers(db: Database, workerIds: number[], limit: number): Promise<StoredJob[]> {
   return (await db.query<StoredJobRow>(OF_WORKERS, [workerIds, limit])).map((row) => toStoredJob(db, row));
+}
+
+/** @returns claims of a worker that are older than a second */
+export async function strayJobs(db: Database, workerId: number, limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(STRAY, [workerId, limit])).map((row) => toStoredJob(db, row));
 }
 
 /** @returns those of the queues that have a pending job whose delivery lifetime is over (D8) */

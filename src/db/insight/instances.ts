@@ -14,6 +14,8 @@ export interface InstanceReport {
   address: string | null;
   ignored: readonly IgnoredOfQueue[];
   settings: ProcessSettings;
+  /** How the worker of the process is reached, encrypted if the database is; null or undefined without one. */
+  link?: string | null;
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
@@ -42,13 +44,13 @@ const REPORT: Statement = {
        where exists (select from begun)
          and began_at <= (select began_at from release_run order by began_at desc offset ${RELEASES_KEPT - 1} limit 1)
     )
-    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds, address, ignored, settings)
-    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7, $8, $9, $10)
+    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds, address, ignored, settings, link)
+    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7, $8, $9, $10, $11)
     on conflict (id) do update set last_seen_at = jobferry_now(), in_flight = excluded.in_flight,
                                    capacity = excluded.capacity,
                                    clock_offset_seconds = excluded.clock_offset_seconds,
                                    address = excluded.address, ignored = excluded.ignored,
-                                   settings = excluded.settings
+                                   settings = excluded.settings, link = excluded.link
     returning i.id, i.started_at`,
 };
 
@@ -67,7 +69,7 @@ export async function reportInstance(
   identity: InstanceIdentity | null,
   report: InstanceReport,
 ): Promise<InstanceIdentity> {
-  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored, settings } = report;
+  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored, settings, link } = report;
   const values = [
     identity?.id ?? null,
     identity?.startedAt ?? null,
@@ -79,6 +81,7 @@ export async function reportInstance(
     address,
     ignored.length === 0 ? null : JSON.stringify(ignored),
     JSON.stringify(settings),
+    link ?? null,
   ];
   const row = await db.one<{ id: string; started_at: Date }>(REPORT, values);
   if (row === null) throw new Error('the heartbeat of this process returned no row');

@@ -108,6 +108,10 @@ export const MEANINGS: Readonly<Record<keyof typeof environment.shape, Meaning>>
     meaning:
       'deliveries in flight at once in one process; a single account gets at most 72 % of them, see [limits](limits.md)',
   },
+  WORKER_LINK_PORT: {
+    meaning:
+      'port on which a worker takes jobs from API processes, on the address of `HOST`; 0 takes any free port; `off`: API processes hand over nothing, and workers take nothing ([operations](operations.md#scale))',
+  },
   LOG_LEVEL: { meaning: '`trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`' },
   ACCESS_LOG: { meaning: '`1`: a line for each request, see [operations](operations.md#logs)' },
   METRICS_PORT: {

@@ -3,7 +3,7 @@ import { createAddressGuard } from '../../delivery/address-guard.ts';
 import { createTestSender } from '../../delivery/test-request.ts';
 import type { Context } from '../../services/context.ts';
 import { WakeNotifier } from '../../services/wake-notifier.ts';
-import type { Worker, WorkerOptions } from '../../worker/index.ts';
+import { HandOver, type Worker, type WorkerOptions } from '../../worker/index.ts';
 import { VERSION } from '../version.ts';
 import type { Foundations } from './foundations.ts';
 import { createExaminer, openOwnSender } from './open-sender.ts';
@@ -29,6 +29,8 @@ export function createContext(
   const testSender = openOwnSender({ config, started }, 0);
   const notifier = new WakeNotifier(db, log);
   started.add(() => notifier.idle());
+  const handOver = worker === null && config.workerLinkPort !== null ? new HandOver(db, log) : null;
+  if (handOver !== null) started.add(() => handOver.stop());
   return {
     db,
     prisma,
@@ -45,7 +47,7 @@ export function createContext(
     wake: (queueId, reason) => {
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
-    newJobs: worker?.newJobs ?? null,
+    newJobs: worker?.newJobs ?? handOver,
     followQueues: worker?.followQueues ?? null,
     sendTest: createTestSender(testSender),
     examine: createExaminer(config, testSender),

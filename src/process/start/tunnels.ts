@@ -20,6 +20,7 @@ export function createTunnels(
       changes,
       tracing,
       capacity: config.workerCapacity,
+      link: null,
       webhookTimeoutMs: config.webhookTimeoutMs,
       periods: { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs },
       mayDeliver: (queueId) => tunnels.mayDeliver(queueId),

@@ -1,6 +1,7 @@
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
 import { publish, publishAndClaim } from '../../db/delivery/publish.ts';
 import type { PublishAnswer, PublishItem } from '../../db/delivery/publish-items.ts';
+import { JobferryError } from '../../domain/errors.ts';
 import type { Context, NewJobClaims, NewJobsOfQueue, Reservation } from '../context.ts';
 
 /** Limit of the remembered ids of queues. */
@@ -48,19 +49,21 @@ export class ClaimingPublish {
     for (const item of items) item.claimable = isDue(item) && reserved.has(this.#idOf(item) ?? '') ? true : undefined;
     let mayClaim = true;
     const claiming = db.onlyWhile(() => {
-      mayClaim = newJobs.mayClaim();
+      mayClaim = newJobs.mayClaim(reservation);
       return mayClaim;
     }, 'the worker may not claim');
     let claim: NewClaim | null = null;
+    let isUnsure = false;
     try {
       const result = await publishAndClaim(claiming, items, periods, reservation);
       claim = result.claim;
       return result.answers;
     } catch (error) {
+      isUnsure = mayClaim && !(error instanceof JobferryError && error.stored === 'nothing');
       if (mayClaim) throw error;
       return await publish(db, items, periods);
     } finally {
-      newJobs.end(reservation, claim);
+      newJobs.end(reservation, claim, isUnsure);
     }
   }
 

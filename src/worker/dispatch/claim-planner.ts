@@ -45,8 +45,12 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     return this.#ready.size > 0;
   }
 
+  get freeSlots(): number {
+    return this.#shares.freeSlots;
+  }
+
   get hasFreeSlots(): boolean {
-    return this.#shares.freeSlots > 0;
+    return this.freeSlots > 0;
   }
 
   /** @returns whether a job of the account's queue, which already uses the amount `queue`, could be claimed now */

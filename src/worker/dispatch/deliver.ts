@@ -19,6 +19,8 @@ export interface ClaimTime {
    * so it is never earlier than the claim.
    */
   answeredAt: number;
+  /** Result of `Date.now()` for traces, if `startedAt` is from before the claim began. */
+  begunAt?: number | undefined;
 }
 
 interface Lease {

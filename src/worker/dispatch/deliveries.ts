@@ -29,6 +29,7 @@ export class Deliveries {
   readonly #onEnd: OnEnd;
   readonly #starts = new Starts(PACE);
   readonly #running = new InFlightCounter();
+  readonly #ids = new Set<string>();
   readonly #settles: SettleBatcher;
   readonly #attempts: AttemptLog;
 
@@ -41,6 +42,11 @@ export class Deliveries {
 
   get count(): number {
     return this.#running.count;
+  }
+
+  /** Ids of the jobs that are being delivered, or whose outcomes are being written. */
+  get ids(): ReadonlySet<string> {
+    return this.#ids;
   }
 
   get settleFailure(): RecentFailure {
@@ -67,10 +73,11 @@ export class Deliveries {
     const bytes = job.payload.length;
     let reason: LocalWakeReason | null = null;
     this.#running.begin();
+    this.#ids.add(job.id);
     this.#changed(job);
     // A delivery whose claim is not held is abandoned: the job goes back at once, and no attempt is counted.
     const isHeld = () => mayStart && stillHolds(claimed.startedAt.monotonic);
-    const attempt = tracing?.startAttempt(job, claimed.startedAt.wall) ?? null;
+    const attempt = tracing?.startAttempt(job, claimed.begunAt ?? claimed.startedAt.wall) ?? null;
     if (attempt !== null) job.trace = attempt.trace;
     const start = () => {
       const { standardWebhooks = false, breaker = false } = followed?.of(job.queueId) ?? {};
@@ -97,6 +104,7 @@ export class Deliveries {
       })
       .finally(() => {
         this.#running.end();
+        this.#ids.delete(job.id);
         this.#onEnd(queue, bytes, reason);
       });
   }

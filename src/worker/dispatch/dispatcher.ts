@@ -80,6 +80,7 @@ export class Dispatcher {
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#deliveries = new Deliveries(options, (queue, bytes, reason) => this.#ended(queue, bytes, reason));
     this.newJobs = new NewJobs({
+      db,
       workerId,
       leaseMs,
       mayStart,
@@ -93,11 +94,22 @@ export class Dispatcher {
       wake: (queueId, reason) => this.wake(queueId, reason),
       hurry: () => this.#deliveries.hurry(),
       forgetIdle: (queue) => this.#forgetIdle(queue),
+      onUnsure: options.onUnsure,
     });
   }
 
   get inFlight(): number {
     return this.#deliveries.count;
+  }
+
+  /** Ids of the jobs that are being delivered, or whose outcomes are being written. */
+  get ids(): ReadonlySet<string> {
+    return this.#deliveries.ids;
+  }
+
+  /** Deliveries that could begin now. */
+  get freeSlots(): number {
+    return this.#planner.freeSlots;
   }
 
   /** Whether this process has had no claims and no wake-ups for some time. */
@@ -162,13 +174,16 @@ export class Dispatcher {
     this.#claimSoon();
   }
 
-  /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
-  async drain(): Promise<void> {
+  /**
+   * Stops claiming; resolves when all claimed jobs have been delivered and settled.
+   * @param arriving resolves when no jobs arrive any more that others have claimed for this process
+   */
+  async drain(arriving: Promise<void> = Promise.resolve()): Promise<void> {
     this.#draining = true;
     this.#trickle.stop();
     this.#planner.clear();
     for (const queue of this.#queues.values()) if (queue.timer !== null) clearTimeout(queue.timer);
-    await this.#accounts.stop();
+    await Promise.all([this.#accounts.stop(), arriving]);
     await this.#claims.idle();
     await this.#deliveries.idle();
   }
@@ -310,6 +325,7 @@ export class Dispatcher {
   }
 
   #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
+    if (this.#options.wasReturned?.(job) === true) return;
     if (job.missingKey !== undefined) this.missingKeys.note(queue.id, job.missingKey);
     this.#activeAt = performance.now();
     this.#planner.begin(queue, job.payload.length);

@@ -1,4 +1,5 @@
-import type { ClaimedJob } from '../../db/delivery/claim.ts';
+import type { Database } from '../../db/connection/database.ts';
+import { type ClaimedJob, readable } from '../../db/delivery/claim.ts';
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
 import type { NewJobClaims, NewJobsOfQueue, Reservation } from '../../services/context.ts';
 import { counts } from '../../telemetry/counts/counts.ts';
@@ -14,6 +15,7 @@ interface Reserved extends Reservation {
 }
 
 interface Options {
+  db: Database;
   workerId: number;
   leaseMs: number;
   planner: ClaimPlanner<OwnedQueue>;
@@ -28,6 +30,8 @@ interface Options {
   /** Writes the outcomes of deliveries that have ended at once. */
   hurry: () => void;
   forgetIdle: (queue: QueueState) => void;
+  /** Called when a statement has failed that may have claimed. */
+  onUnsure?: (() => void) | undefined;
 }
 
 /**
@@ -60,22 +64,42 @@ export class NewJobs implements NewJobClaims {
     return reserved;
   }
 
-  end(reservation: Reservation, claim: NewClaim | null): void {
+  end(reservation: Reservation, claim: NewClaim | null, isUnsure = false): void {
     const reserved = reservation as Reserved;
+    if (isUnsure) this.#options.onUnsure?.();
     void this.#deliver(reserved, claim).finally(() => this.#giveBack(reserved));
+  }
+
+  /** As `adopt`, for jobs that another process has claimed. A process that stops waits for them. */
+  arrived(claim: NewClaim, startedAt: Moment): void {
+    const { claims } = this.#options;
+    claims.begin();
+    void this.adopt(claim, startedAt, Date.now()).finally(() => claims.end());
   }
 
   async #deliver({ startedAt, queues }: Reserved, claim: NewClaim | null): Promise<void> {
     if (claim === null) return;
-    counts.claimedAtPublish += claim.jobs.length;
-    const { mayStart, start, stateOf, hurry } = this.#options;
+    counts.claimedAtPublish += claim.rows.length;
     for (const { queueId, since } of queues) {
-      const job = claim.jobs.findLast((one) => one.queueId === queueId);
-      if (job !== undefined) stateOf(queueId).due.published(since, startedAt.monotonic, job);
+      const row = claim.rows.findLast((one) => one.queue_id === queueId);
+      if (row !== undefined)
+        this.#options.stateOf(queueId).due.published(since, startedAt.monotonic, row.scheduled_for);
     }
-    const claimed = { now: claim.now, startedAt, answeredAt: performance.now() };
+    await this.adopt(claim, startedAt);
+  }
+
+  /**
+   * Delivers jobs that a publish has claimed for this worker.
+   * @param startedAt before the statement was sent
+   * @param begunAt as in `ClaimTime`
+   */
+  async adopt(claim: NewClaim, startedAt: Moment, begunAt?: number): Promise<void> {
+    const { db, mayStart, mayDeliver, start, stateOf, hurry } = this.#options;
+    const claimed = { now: claim.now, startedAt, answeredAt: performance.now(), begunAt };
     const may = await mayStart(startedAt.monotonic);
-    for (const job of claim.jobs) start(ownedBy(stateOf(job.queueId), job.accountId), job, claimed, may);
+    for (const job of claim.rows.flatMap((row) => readable(db, row))) {
+      start(ownedBy(stateOf(job.queueId), job.accountId), job, claimed, may && mayDeliver(job.queueId));
+    }
     // A job of another process may wait for the next free slot.
     for (const queueId of claim.full) stateOf(queueId).isFull = true;
     if (claim.full.length > 0) hurry();

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/connection/database.ts';
+import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { FollowedSettings } from '../../db/queues/followed.ts';
 import type { Sender } from '../../delivery/send.ts';
 import type { LockHolder } from '../../domain/doctor-locks.ts';
@@ -50,6 +51,10 @@ export interface DispatcherOptions {
   blindRole?: () => Promise<string | null>;
   /** Reads which keys this process lacks. */
   lackedKeys?: () => Promise<KeysElsewhere>;
+  /** Whether a claim was given back while its job was on its way: another worker may deliver it. */
+  wasReturned?: (job: ClaimedJob) => boolean;
+  /** Called when a publish of this process has failed that may have claimed. */
+  onUnsure?: () => void;
   /** Tells the other processes of a queue that may have work, because this one is about to end or lacks its key. */
   passOn?: (queueId: string) => void;
 }

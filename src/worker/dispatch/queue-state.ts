@@ -1,4 +1,4 @@
-import type { Claim, ClaimedJob } from '../../db/delivery/claim.ts';
+import type { Claim } from '../../db/delivery/claim.ts';
 import type { WakeReason } from '../../db/delivery/wake-ups.ts';
 import type { Amount } from './shares.ts';
 
@@ -38,7 +38,7 @@ export class DueBound {
   }
 
   /** A job that was claimed when it was published: no other was due. @param since as the statement had it */
-  published(since: number | null, sentAt: number, { scheduledFor }: ClaimedJob): void {
+  published(since: number | null, sentAt: number, scheduledFor: Date): void {
     if (since === null) this.#lookedAt = sentAt;
     this.#since = scheduledFor.getTime() - LATE_COMMIT_MS;
   }

@@ -9,6 +9,7 @@ import {
   pendingJobs,
   queuesPastLifetime,
   type StoredJob,
+  strayJobs,
 } from '../../db/delivery/stored-job.ts';
 import { nextDeadlineMs } from '../../db/delivery/wake-ups.ts';
 import { sweepDeadLetters } from '../../db/retention/sweep.ts';
@@ -61,6 +62,26 @@ export async function takeBack(
     interruption: 'dead_worker',
     goesOn,
   });
+}
+
+/**
+ * Gives back claims of this worker of which it does not know.
+ * @param known number of those of which it does
+ * @param take whether a claim is to be given back; called right before that is written
+ */
+export async function returnStrays(
+  db: Database,
+  workerId: number,
+  known: number,
+  take: (job: StoredJob) => boolean,
+  changes: ChangeFeed,
+): Promise<Set<string>> {
+  const touched = new Set<string>();
+  const jobs = (await strayJobs(db, workerId, known + BATCH)).filter(take);
+  const recovery: Settling = { eventFor: () => ({ type: 'interrupted' }), interruption: 'expired_lease' };
+  const applied = await settleBatch(db, changes, jobs, recovery);
+  for (const { id, queueId } of jobs) if (applied.has(id)) touched.add(queueId);
+  return touched;
 }
 
 /** Queues whose lifetimes one batch ends. Together they have at most `BATCH` jobs in it. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/db/connection/database.ts';
 import { ackJobs } from '../../../src/db/delivery/ack.ts';
-import { accountsOfQueues, type Claim, type ClaimedJob, claim } from '../../../src/db/delivery/claim.ts';
+import { accountsOfQueues, type Claim, type ClaimedJob, claim, readable } from '../../../src/db/delivery/claim.ts';
 import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../../src/db/delivery/lease-locks.ts';
 import { publishAndClaim } from '../../../src/db/delivery/publish.ts';
 import type { PublishItem } from '../../../src/db/delivery/publish-items.ts';
@@ -62,7 +62,7 @@ function publishSome(random: Random): Operation {
     const queues = wanted.map((n) => ({
       queueId: side.queueIds[n] ?? `no queue ${n}`,
       jobs: items.filter(({ queue, claimable }) => queue === n && claimable).length,
-      // Of worker 3 it is from a fast clock that is right again.
+      // Worker 3 has a time from a fast clock that is right again.
       since: workerId === 1 ? null : side.now() + (workerId === 2 ? -1000 : 60_000),
     }));
     queues.sort((a, b) => (a.queueId < b.queueId ? -1 : 1));
@@ -76,7 +76,7 @@ function publishSome(random: Random): Operation {
       }),
     );
     const { answers, claim: claimed } = await publishAndClaim(side.db, complete, PERIODS, atOnce);
-    side.claims.push(...(claimed?.jobs ?? []));
+    side.claims.push(...(claimed?.rows ?? []).flatMap((row) => readable(side.db, row)));
     for (const answer of answers) if (answer.outcome === 'created') side.jobIds.push(answer.id);
     const full = claimed?.full.map((id) => side.queueIds.indexOf(id)).sort();
     // Refusals are compared by their outcome only.

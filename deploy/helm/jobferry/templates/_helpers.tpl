@@ -65,6 +65,9 @@ spec:
         # Not on the port of the API, so that its clients cannot read them.
         - name: METRICS_PORT
           value: '9464'
+        # API processes hand over jobs to workers here.
+        - name: WORKER_LINK_PORT
+          value: '9465'
         {{- range .root.Values.secret.keys }}
         - name: {{ . | upper | replace "-" "_" }}_FILE
           value: /run/secrets/jobferry/{{ . }}
@@ -78,6 +81,10 @@ spec:
           containerPort: 8080
         - name: metrics
           containerPort: 9464
+        {{- if eq .role "worker" }}
+        - name: link
+          containerPort: 9465
+        {{- end }}
       # Migrations of large tables take long, and the process is alive meanwhile. An outage of the database is no reason
       # to restart, so this does not ask for readiness.
       # Probes have a port of their own: at that of the API they would wait behind the connections of clients.

@@ -1,0 +1,18 @@
+import type { Database, Statement } from '../connection/database.ts';
+
+const LINKS: Statement = {
+  name: 'links-of-workers',
+  text: `select link from instance where link is not null and last_seen_at > jobferry_now() - interval '15 s' order by id`,
+};
+
+/** @returns how the workers of the running processes are reached; without those whose key cannot be decrypted */
+export async function linksOfWorkers<Address>(db: Database): Promise<Address[]> {
+  const rows = await db.query<{ link: string }>(LINKS);
+  return rows.flatMap(({ link }) => {
+    try {
+      return [JSON.parse(db.cipher.decrypt('link:', link)) as Address];
+    } catch {
+      return [];
+    }
+  });
+}
