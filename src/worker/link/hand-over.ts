@@ -8,7 +8,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { DueBound } from '../dispatch/queue-state.ts';
 import { type Moment, thisMoment } from '../moment.ts';
 import { LinkClient } from './client.ts';
-import type { LinkAddress } from './messages.ts';
+import { type LinkAddress, PROTOCOL } from './messages.ts';
 
 /** How soon a worker that has started is known: while jobs are published, and otherwise. */
 const LOOK_MS = { busy: 2000, idle: 10_000 };
@@ -109,8 +109,8 @@ export class HandOver implements NewJobClaims {
 
   #know(addresses: readonly LinkAddress[]): void {
     for (const address of addresses) {
-      const { workerId } = address;
-      if (this.#links.has(workerId) || address.hosts.length === 0) continue;
+      const { protocol, workerId, hosts } = address;
+      if (protocol !== PROTOCOL || hosts.length === 0 || this.#links.has(workerId)) continue;
       const link: LinkClient = new LinkClient(address, () => {
         if (this.#links.get(workerId) === link) this.#links.delete(workerId);
       });

@@ -22,8 +22,12 @@ export type Refusal = { refuses: string } | { ends: true };
  */
 export type FromApi = { permit: number; claim: NewClaim } | { unsure: true } | { bye: true };
 
+/** Rises when messages change so that builds with another number would not understand them. */
+export const PROTOCOL = 1;
+
 /** How a worker is reached. Stored with the heartbeat of its process. */
 export interface LinkAddress {
+  protocol: number;
   workerId: number;
   leaseMs: number;
   hosts: readonly string[];

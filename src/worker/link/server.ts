@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:tls';
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
-import { type FromApi, IDENTITY, type LinkAddress, onMessages, revived, send, TLS } from './messages.ts';
+import { type FromApi, IDENTITY, type LinkAddress, onMessages, PROTOCOL, revived, send, TLS } from './messages.ts';
 
 /** Interval of grants while the worker may claim. */
 const GRANT_EVERY_MS = 500;
@@ -86,7 +86,8 @@ export class LinkServer {
   get address(): LinkAddress {
     const { workerId, leaseMs } = this.#options;
     const { address, port } = this.#server.address() as AddressInfo;
-    return { workerId, leaseMs, hosts: hostsOf(address), port, key: this.#key.toString('base64') };
+    const key = this.#key.toString('base64');
+    return { protocol: PROTOCOL, workerId, leaseMs, hosts: hostsOf(address), port, key };
   }
 
   /** Call when the worker may claim again. */
