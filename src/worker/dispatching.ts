@@ -127,8 +127,7 @@ export async function startDispatching(db: Database, sender: Sender, log: Logger
     /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
     drain: async () => {
       await Promise.all([reading.stop(), keys.stop(), dispatching.drain(link?.stop())]);
-      if (strays.isExpecting) await strays.look();
-      strays.stop();
+      await strays.stop();
       await notifier.idle();
     },
   };

@@ -1,5 +1,6 @@
 import { connect } from 'node:tls';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Database } from '../../src/db/connection/database.ts';
 import type { ClaimRow } from '../../src/db/delivery/claim.ts';
 import type { NewClaim } from '../../src/db/delivery/claim-new.ts';
 import { publishAndClaim } from '../../src/db/delivery/publish.ts';
@@ -82,6 +83,24 @@ describe('a link', () => {
     expect(own.client.reserve(10, 2)).toBe(true);
     own.client.end({ jobs: 10, bytes: 2 }, permit, claimOf({ ...claimedRow('q', 'a', 1), claimed_at: new Date(4) }));
     own.client.end({ jobs: 10, bytes: 2 }, await reserved(own, 10), null);
+  });
+
+  it('knows the moment of a permit for as long as a publish may take, however many grants follow', async () => {
+    const link = await openLink();
+    const own = link.open();
+    await waitFor(() => own.client.permit >= 2, { message: 'a permit that is not the first' });
+    const permit = await reserved(own);
+    const row = { ...claimedRow('q', 'a', 1), claimed_at: new Date(4) };
+    for (let n = 1; n <= 20; n += 1) {
+      const many = Array.from({ length: 40 }, () => row);
+      own.client.end({ jobs: 40, bytes: 80 }, await reserved(own, 40, 80), claimOf(...many));
+      await waitFor(() => link.arrived.length === n);
+    }
+    own.client.end({ jobs: 1, bytes: 2 }, permit, claimOf(row));
+    await reserved(own);
+    own.client.end({ jobs: 1, bytes: 2 }, 0, claimOf(row));
+    const [late, first] = await waitFor(() => link.arrived.length === 22 && link.arrived.slice(-2));
+    expect(late?.startedAt.monotonic).toBeGreaterThan(first?.startedAt.monotonic ?? 0);
   });
 
   it('grants nothing to an API while the worker may not claim', async () => {
@@ -178,4 +197,30 @@ it('claims that did not arrive are given back once, and their jobs are not taken
   expect([strays.wasReturned(first), strays.wasReturned(second)]).toEqual([false, true]);
   const rows = await db.query<{ id: string }>(`select id from job where status = 'pending' and attempts = 0`);
   expect(rows).toEqual([{ id: second.id }]);
+});
+
+it('publishes that fail again and again are followed by one look in 1.5 s, and a last one', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let looks = 0;
+  const query = async () => {
+    looks += 1;
+    return [];
+  };
+  const strays = new Strays({
+    db: { query } as unknown as Database,
+    log: quietLog,
+    changes: NO_CHANGES,
+    workerId: 7,
+    leaseMs: LEASE_MS,
+    ids: () => new Set(),
+    wake: () => undefined,
+  });
+  for (let n = 0; n < 90; n += 1) {
+    strays.expect();
+    await vi.advanceTimersByTimeAsync(30);
+  }
+  expect(looks).toBe(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(looks).toBe(3);
 });

@@ -9,6 +9,8 @@ const CONNECT_MS = 2000;
 const PERMIT_MS = 1500;
 /** How long a queue is left to claims after its worker has refused it. */
 const REFUSED_MS = 10_000;
+/** Refused queues that are remembered. */
+const MAX_REFUSED = 10_000;
 /** Bytes that wait to be sent, from which on nothing is handed over: the worker does not read. */
 const MAX_UNSENT = 1024 * 1024;
 
@@ -117,7 +119,9 @@ export class LinkClient {
 
   #received(message: Grant | Refusal): void {
     if ('ends' in message) this.close();
-    else if ('refuses' in message) this.#refused.set(message.refuses, thisMoment());
-    else this.#grant = { ...message, at: thisMoment() };
+    else if ('refuses' in message) {
+      if (this.#refused.size >= MAX_REFUSED) this.#refused.clear();
+      this.#refused.set(message.refuses, thisMoment());
+    } else this.#grant = { ...message, at: thisMoment() };
   }
 }

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { createServer, type Server } from 'node:tls';
 import type { NewClaim } from '../../db/delivery/claim-new.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
+import { type Moment, thisMoment } from '../moment.ts';
 import { type FromApi, IDENTITY, type LinkAddress, onMessages, PROTOCOL, revived, send, TLS } from './messages.ts';
 
 /** Interval of grants while the worker may claim. */
@@ -17,7 +17,7 @@ const MAX_LINKS = 256;
 const HANDSHAKE_MS = 2000;
 /** How long a worker that stops waits for the publishes that may still claim for it: longer than any statement. */
 const END_MS = 5000;
-/** Permits whose moments are known. An API uses none that is older than some seconds. */
+/** Permits whose moments are known: of 8 s, longer than a publish that has begun may wait and run. */
 const KEPT_PERMITS = 16;
 
 interface Options {
@@ -38,8 +38,6 @@ interface Options {
 
 interface Link {
   readonly socket: Socket;
-  readonly moments: Map<number, Moment>;
-  permit: number;
   received: { jobs: number; bytes: number };
   granted: { jobs: number; bytes: number };
   /** Whether the API has said that nothing is on its way. */
@@ -55,6 +53,9 @@ export class LinkServer {
   readonly #server: Server;
   readonly #key = randomBytes(32);
   readonly #links = new Set<Link>();
+  /** When each permit was made. The first one stands for all that are older. */
+  readonly #moments = new Map([[0, thisMoment()]]);
+  #permit = 0;
   #timer: NodeJS.Timeout | null = null;
   #isEnding = false;
 
@@ -112,15 +113,7 @@ export class LinkServer {
 
   #connected(socket: Socket): void {
     const nothing = { jobs: 0, bytes: 0 };
-    const moments = new Map([[0, thisMoment()]]);
-    const link: Link = {
-      socket,
-      moments,
-      permit: 0,
-      received: { ...nothing },
-      granted: { ...nothing },
-      hasEnded: false,
-    };
+    const link: Link = { socket, received: { ...nothing }, granted: { ...nothing }, hasEnded: false };
     this.#links.add(link);
     socket.setNoDelay(true);
     socket.on('error', () => undefined);
@@ -146,8 +139,7 @@ export class LinkServer {
     const claim = revived(message.claim);
     link.received.jobs += claim.rows.length;
     for (const { payload } of claim.rows) link.received.bytes += payload.length;
-    // An unknown permit is older than all that are known. The first one is that of the connection.
-    const startedAt = link.moments.get(permit) ?? (link.moments.get(0) as Moment);
+    const startedAt = this.#moments.get(permit) ?? (this.#moments.get(0) as Moment);
     for (const queueId of new Set(claim.rows.map((row) => row.queue_id))) {
       if (!this.#options.mayDeliver(queueId)) send(link.socket, { refuses: queueId });
     }
@@ -163,21 +155,18 @@ export class LinkServer {
       this.#timer = null;
       return;
     }
+    this.#permit += 1;
+    this.#moments.set(this.#permit, thisMoment());
+    // The first one stays.
+    if (this.#permit > KEPT_PERMITS) this.#moments.delete(this.#permit - KEPT_PERMITS);
     for (const link of this.#links) this.#grant(link);
   }
 
   #grant(link: Link): void {
     if (this.#isEnding || !this.#options.mayClaim()) return;
-    const last = link.moments.get(link.permit);
-    if (last === undefined || elapsedMs(last) > 0) {
-      link.permit += 1;
-      link.moments.set(link.permit, thisMoment());
-      const old = link.permit - KEPT_PERMITS;
-      if (old > 0) link.moments.delete(old);
-    }
     const room = Math.min(WINDOW.jobs, Math.floor(this.#options.freeSlots() / 4));
     link.granted = { jobs: link.received.jobs + room, bytes: link.received.bytes + WINDOW.bytes };
-    send(link.socket, { permit: link.permit, ...link.granted });
+    send(link.socket, { permit: this.#permit, ...link.granted });
   }
 }
 

@@ -6,9 +6,9 @@ import { returnStrays } from '../maintenance/recover.ts';
 
 /**
  * When claims of a lost connection are looked for, in milliseconds after it was lost: soon, and once more when no
- * statement of the API can run any longer.
+ * statement of the API can run any longer. While publishes keep failing in an outage, that is one look in 1.5 s.
  */
-const LOOKS_MS = [1500, 6000];
+const LOOKS_MS = { soon: 1500, last: 6000 };
 
 interface Options {
   db: Database;
@@ -29,30 +29,33 @@ export class Strays {
   readonly #options: Options;
   /** Claims that were given back, and until when (`performance.now()`) their jobs may still arrive. */
   readonly #returned = new Map<string, number>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  #soon: NodeJS.Timeout | null = null;
+  #last: NodeJS.Timeout | null = null;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** Call when a connection was lost. */
+  /** Call when a connection was lost, or a publish has failed that may have claimed. */
   expect(): void {
-    for (const ms of LOOKS_MS) {
-      const timer = setTimeout(() => {
-        this.#timers.delete(timer);
-        void this.look();
-      }, ms);
-      this.#timers.add(timer);
-    }
+    this.#soon ??= setTimeout(() => {
+      this.#soon = null;
+      void this.look();
+    }, LOOKS_MS.soon);
+    if (this.#last !== null) clearTimeout(this.#last);
+    this.#last = setTimeout(() => {
+      this.#last = null;
+      void this.look();
+    }, LOOKS_MS.last);
   }
 
-  get isExpecting(): boolean {
-    return this.#timers.size > 0;
-  }
-
-  stop(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+  /** Call when the process stops: looks now for what is expected, and not later. */
+  async stop(): Promise<void> {
+    const isExpecting = this.#last !== null;
+    for (const timer of [this.#soon, this.#last]) if (timer !== null) clearTimeout(timer);
+    this.#soon = null;
+    this.#last = null;
+    if (isExpecting) await this.look();
   }
 
   /** Whether the claim of a job that has just arrived was given back: another worker may deliver it now. */
