@@ -187,7 +187,7 @@ async function startParts(
     address: dashboard === null ? null : (addressNow()?.href ?? null),
     ignored: counts.ignored.recent(),
     settings,
-    link: worker?.link == null ? null : db.cipher.encrypt('link:', JSON.stringify(worker.link)),
+    link: worker?.link ?? null,
   });
   started.add(startHeartbeat(db, log, facts));
   release.onRefused(startAlertsOf(foundations, (timeoutMs) => openOwnSender(foundations, 0, { timeoutMs })));

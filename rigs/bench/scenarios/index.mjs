@@ -7,8 +7,8 @@ import { memory } from './memory.mjs';
 import { queues } from './queues.mjs';
 import { rates } from './rates.mjs';
 import { retryStorm } from './retry-storm.mjs';
-import { payload2k, payload64k, throughput } from './throughput.mjs';
 import { snapshot } from './snapshot.mjs';
+import { payload2k, payload64k, throughput } from './throughput.mjs';
 import { tracing } from './tracing.mjs';
 import { twoWorkers } from './two-workers.mjs';
 

@@ -89,7 +89,7 @@ async function holdBackup(stage, { databaseUrl }) {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
   });
   const exited = once(child, 'exit');
-  const helper = { cpu: () => cpuOf(child.pid) ?? 0, stop: () => child.kill() };
+  const helper = { cpu: () => cpuOf(child.pid), stop: () => child.kill() };
   stage.helpers.push(helper);
   return {
     hasEnded: () => child.exitCode !== null,

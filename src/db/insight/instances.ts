@@ -1,6 +1,7 @@
 import { type ProcessSettings, RELEASES_KEPT } from '../../domain/release.ts';
 import type { IgnoredOfQueue } from '../../telemetry/counts/ignored-names.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { storedLink } from './links.ts';
 
 /** The heartbeat of a process. */
 export interface InstanceReport {
@@ -14,8 +15,8 @@ export interface InstanceReport {
   address: string | null;
   ignored: readonly IgnoredOfQueue[];
   settings: ProcessSettings;
-  /** How the worker of the process is reached, encrypted if the database is; null or undefined without one. */
-  link?: string | null;
+  /** How API processes reach the worker of the process (`LinkAddress`); null or undefined if they cannot. */
+  link?: object | null;
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
@@ -69,7 +70,7 @@ export async function reportInstance(
   identity: InstanceIdentity | null,
   report: InstanceReport,
 ): Promise<InstanceIdentity> {
-  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored, settings, link } = report;
+  const { role, version, inFlight, capacity, clockOffsetSeconds, address, ignored, settings, link = null } = report;
   const values = [
     identity?.id ?? null,
     identity?.startedAt ?? null,
@@ -81,7 +82,7 @@ export async function reportInstance(
     address,
     ignored.length === 0 ? null : JSON.stringify(ignored),
     JSON.stringify(settings),
-    link ?? null,
+    storedLink(db, link),
   ];
   const row = await db.one<{ id: string; started_at: Date }>(REPORT, values);
   if (row === null) throw new Error('the heartbeat of this process returned no row');

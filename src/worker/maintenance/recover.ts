@@ -76,12 +76,11 @@ export async function returnStrays(
   take: (job: StoredJob) => boolean,
   changes: ChangeFeed,
 ): Promise<Set<string>> {
-  const touched = new Set<string>();
-  const jobs = (await strayJobs(db, workerId, known + BATCH)).filter(take);
-  const recovery: Settling = { eventFor: () => ({ type: 'interrupted' }), interruption: 'expired_lease' };
-  const applied = await settleBatch(db, changes, jobs, recovery);
-  for (const { id, queueId } of jobs) if (applied.has(id)) touched.add(queueId);
-  return touched;
+  return inBatches(db, changes, {
+    next: async () => (await strayJobs(db, workerId, known + BATCH)).filter(take),
+    eventFor: () => ({ type: 'interrupted' }),
+    interruption: 'expired_lease',
+  });
 }
 
 /** Queues whose lifetimes one batch ends. Together they have at most `BATCH` jobs in it. */
